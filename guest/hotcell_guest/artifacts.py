@@ -1,0 +1,81 @@
+"""Which files of the workspace an execution made or changed: two looks at the tree, compared."""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass
+from typing import Any, Optional
+
+MAX_ENTRIES = 20_000
+MAX_REPORTED = 1_000
+_MAX_DEPTH = 64
+_SKIPPED_FOLDERS = frozenset({"__pycache__", ".ipynb_checkpoints"})
+
+Look = dict[str, tuple[int, int, int]]
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What changed, as the protocol says it. `omitted` -1: the workspace is too large to compare."""
+
+    files: list[dict[str, Any]]
+    omitted: int
+
+
+class Workspace:
+    """Remembers how the workspace looked after the last execution or upload."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+        self._seen: Optional[Look] = {}
+
+    def accept(self) -> None:
+        """Takes the tree as it is for known: the host has just written to it."""
+        self._seen = _look(self.folder)
+
+    def changes(self) -> Changes:
+        """What differs from the last look, which this one replaces."""
+        before, after = self._seen, _look(self.folder)
+        self._seen = after
+        if before is None or after is None:
+            return Changes([], -1)
+        changed = [
+            {"path": path, "sizeBytes": mark[0], "change": "modified" if path in before else "created"}
+            for path, mark in after.items()
+            if before.get(path) != mark
+        ]
+        changed.sort(key=lambda file: str(file["path"]))
+        return Changes(changed[:MAX_REPORTED], max(0, len(changed) - MAX_REPORTED))
+
+
+def _look(folder: str) -> Optional[Look]:
+    """Size, time of change and inode of every regular file. None if there are too many. Links are never followed."""
+    found: Look = {}
+    entries = 0
+    waiting = [("", 0)]
+    while waiting:
+        below, depth = waiting.pop()
+        try:
+            scan = os.scandir(os.path.join(folder, below))
+        except OSError:
+            continue
+        with scan:
+            for entry in scan:
+                entries += 1
+                if entries > MAX_ENTRIES:
+                    return None
+                path = f"{below}/{entry.name}" if below else entry.name
+                try:
+                    status = entry.stat(follow_symlinks=False)
+                except OSError:
+                    continue
+                if stat.S_ISREG(status.st_mode):
+                    found[os.fsencode(path).decode("utf-8", "replace")] = (
+                        status.st_size,
+                        status.st_mtime_ns,
+                        status.st_ino,
+                    )
+                elif stat.S_ISDIR(status.st_mode) and entry.name not in _SKIPPED_FOLDERS and depth < _MAX_DEPTH:
+                    waiting.append((path, depth + 1))
+    return found

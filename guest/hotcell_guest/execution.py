@@ -1,0 +1,80 @@
+"""One execution in the supervisor: its pipes, its end, and the ladder that ends it early."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from typing import Any, Callable, Optional
+
+from . import processes
+from .kernel_process import KernelProcess
+from .loop import Loop, Timer
+from .outputs import OutputPipes
+
+# Two waits of a second each leave room within the five that the host allows for a typed outcome.
+GRACE_SECONDS = 1.0
+
+
+class Execution:
+    """From the moment a kernel takes the code until `finished`. The supervisor makes one for each `execute`."""
+
+    def __init__(
+        self, loop: Loop, name: str, stream: int, kernel: KernelProcess, pipes: OutputPipes, ours: Callable[[int], bool]
+    ) -> None:
+        self.name = name
+        self.stream = stream
+        self.kernel = kernel
+        self.pipes = pipes
+        self.reason: Optional[str] = None
+        self.out_of_memory = False
+        self.report: Optional[dict[str, Any]] = None
+        self.started = time.monotonic()
+        self._born_since = processes.ticks_now()
+        self._is_ours = ours
+        self._loop = loop
+        self._timer: Optional[Timer] = None
+
+    def interrupt(self, reason: str) -> None:
+        """Starts the ladder, once: SIGINT, then every newborn process, then the kernel itself."""
+        if self.reason is not None:
+            return
+        self.reason = reason
+        self._signal_kernel_group(signal.SIGINT)
+        self._later(self._kill_newborn)
+
+    def kill(self) -> None:
+        """The last rung at once, for a kernel that has used up the memory of its sandbox."""
+        self.kill_newborn_processes()
+        self._kill_kernel()
+
+    def end_ladder(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def kill_newborn_processes(self) -> None:
+        """SECURITY: by birth and not by parent, so that `setsid` and double forks do not escape."""
+        processes.kill_where(lambda process: process.started >= self._born_since and not self._is_ours(process.pid))
+
+    def _kill_newborn(self) -> None:
+        self.kill_newborn_processes()
+        self._signal_kernel_group(signal.SIGINT)
+        self._later(self._kill_kernel)
+
+    def _kill_kernel(self) -> None:
+        if self.kernel.pid is not None:
+            try:
+                os.kill(self.kernel.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+
+    def _signal_kernel_group(self, number: signal.Signals) -> None:
+        """The whole group, as a terminal does: os.system and its like wait for their child's end, not for a signal of their own."""
+        if self.kernel.pid is not None:
+            try:
+                os.killpg(self.kernel.pid, number)
+            except (ProcessLookupError, PermissionError):
+                pass
+
+    def _later(self, step: Callable[[], None]) -> None:
+        self._timer = self._loop.call_later(GRACE_SECONDS, step)

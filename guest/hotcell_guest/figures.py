@@ -1,0 +1,52 @@
+"""matplotlib figures as displays: at show(), and at the end of an execution what is still open."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from types import ModuleType
+from typing import Any, Callable
+
+Display = Callable[[str, bytes], None]
+
+BACKEND = "module://hotcell_guest.matplotlib_backend"
+_FONT_CACHE = os.path.join(sys.prefix, "hotcell", "matplotlib")
+
+
+def use_our_backend(_matplotlib: ModuleType) -> None:
+    """After `import matplotlib`. Child processes keep the environment's Agg: they cannot import our backend."""
+    try:
+        _matplotlib.rcParams["backend"] = BACKEND
+    except Exception:  # noqa: BLE001 - an unusual matplotlib is the user's own; figures are then saved by hand
+        pass
+
+
+def offer_font_cache(config_folder: str) -> None:
+    """Puts the font list that set-up made where matplotlib looks for it: making one takes seconds."""
+    try:
+        os.makedirs(config_folder, exist_ok=True)
+        for name in os.listdir(_FONT_CACHE):
+            target = os.path.join(config_folder, name)
+            if name.startswith("fontlist") and not os.path.lexists(target):
+                os.symlink(os.path.join(_FONT_CACHE, name), target)
+    except OSError:
+        pass
+
+
+def capture_open_figures(display: Display) -> None:
+    """Displays every open figure and closes it, so that none appears again in the next execution."""
+    pyplot: Any = sys.modules.get("matplotlib.pyplot")
+    if pyplot is None:
+        return
+    for number in pyplot.get_fignums():
+        figure = pyplot.figure(number)
+        buffer = io.BytesIO()
+        try:
+            figure.savefig(buffer, format="png", bbox_inches="tight")
+        except Exception as error:  # noqa: BLE001 - drawing runs the user's artists
+            print(f"The figure {number} could not be drawn: {type(error).__name__}: {error}", file=sys.stderr)
+            continue
+        finally:
+            pyplot.close(number)
+        display("image/png", buffer.getvalue())

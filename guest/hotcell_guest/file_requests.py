@@ -1,0 +1,104 @@
+"""The file requests of the protocol: streams with credit over the functions of files.py."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Callable, Optional
+
+from . import files
+from .channel import WINDOW_BYTES, Channel
+from .files import FileError
+from .frames import Frame, Head
+
+_PIECE_BYTES = 65_536
+_MAX_LIST_BYTES = 1_000_000
+
+Reply = Callable[[int, Head, bytes], None]
+
+
+class FileRequests:
+    """Serves `file.*`. `changed` is called after the host has written: such files are no artifacts."""
+
+    def __init__(self, channel: Channel, workspace: str, reply: Reply, changed: Callable[[], None]) -> None:
+        self._channel = channel
+        self._workspace = workspace
+        self._reply = reply
+        self._changed = changed
+        self._uploads: dict[int, tuple[int, files.Upload, list[int]]] = {}
+        self.requests: dict[str, Callable[[Frame], Optional[Head]]] = {
+            "file.read": self._read,
+            "file.write": self._write,
+            "file.list": self._list,
+            "file.remove": self._remove,
+        }
+
+    def chunk(self, frame: Frame) -> None:
+        """A piece of an upload. One for a stream that has failed is dropped; its error was sent already."""
+        upload = self._uploads.get(frame.stream)
+        if upload is None:
+            return
+        number, file, taken = upload
+        try:
+            file.write(frame.body)
+            if frame.head.get("end"):
+                del self._uploads[frame.stream]
+                size = file.finish()
+                self._changed()
+                self._reply(number, {"sizeBytes": size}, b"")
+                return
+        except FileError as error:
+            self._uploads.pop(frame.stream, None)
+            head = {"type": "reply", "id": number, "ok": False, "error": {"code": error.code, "message": str(error)}}
+            self._channel.send(head)
+            return
+        taken[0] += len(frame.body)
+        if taken[0] >= WINDOW_BYTES // 4:
+            self._channel.send({"type": "credit", "stream": frame.stream, "bytes": taken[0]})
+            taken[0] = 0
+
+    def _write(self, frame: Frame) -> None:
+        upload = files.Upload(self._workspace, str(frame.head["path"]), str(frame.head["mode"]))
+        self._uploads[int(frame.head["stream"])] = (int(frame.head["id"]), upload, [0])
+
+    def _read(self, frame: Frame) -> None:
+        number, stream = int(frame.head["id"]), int(frame.head["stream"])
+        fd, size = files.open_for_reading(self._workspace, str(frame.head["path"]))
+        position = int(frame.head.get("offset") or 0)
+        length = frame.head.get("length")
+        end = size if length is None else min(size, position + int(length))
+
+        def pump() -> None:
+            nonlocal position
+            while position < end:
+                room = self._channel.credit(stream)
+                if room <= 0:
+                    return
+                data = os.pread(fd, min(_PIECE_BYTES, room, end - position), position)
+                if not data:
+                    break  # it shrank while it was read
+                position += len(data)
+                self._channel.send({"type": "chunk"}, data, stream)
+            self._channel.close_stream(stream)
+            os.close(fd)
+            self._reply(number, {"sizeBytes": size}, b"")
+
+        self._channel.open_stream(stream, pump)
+        pump()
+
+    def _list(self, frame: Frame) -> None:
+        limit = max(1, min(int(frame.head.get("limit") or 1_000), 5_000))
+        entries, omitted = files.list_folder(
+            self._workspace, str(frame.head["path"]), bool(frame.head.get("recursive")), limit
+        )
+        body = json.dumps(entries, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "replace")
+        while len(body) > _MAX_LIST_BYTES:
+            omitted += len(entries) - len(entries) // 2
+            entries = entries[: len(entries) // 2]
+            body = json.dumps(entries, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "replace")
+        self._reply(int(frame.head["id"]), {"omitted": omitted}, body)
+
+    def _remove(self, frame: Frame) -> Head:
+        files.remove(self._workspace, str(frame.head["path"]), bool(frame.head.get("recursive")))
+        self._changed()
+        return {}

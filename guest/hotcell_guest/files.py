@@ -1,0 +1,256 @@
+"""Files of the workspace, read and written for the host inside the sandbox, so that a planted link leads nowhere."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import stat
+from typing import Any, Iterator
+
+_MAX_PATH_BYTES = 4_096
+_FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class FileError(Exception):
+    """A request that cannot be served; `code` is one of the protocol's."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class Upload:
+    """A file that is being written. `replace` writes beside the target and renames at the end: whole or not at all."""
+
+    def __init__(self, workspace: str, path: str, mode: str) -> None:
+        parts = _parts(workspace, path)
+        if not parts:
+            raise FileError("bad-path", f"{path}: this is the workspace itself")
+        self._folder = _open_folder(workspace, parts[:-1], create=True)
+        self._name = parts[-1]
+        self._temporary = ""
+        try:
+            self._fd = self._open(mode)
+        except OSError as error:
+            os.close(self._folder)
+            raise _as_file_error(error, path) from None
+        except FileError:
+            os.close(self._folder)
+            raise
+        self._path = path
+
+    def _open(self, mode: str) -> int:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+        if mode == "create":
+            return os.open(self._name, flags | os.O_EXCL, 0o644, dir_fd=self._folder)
+        if mode == "append":
+            fd = os.open(self._name, flags | os.O_APPEND, 0o644, dir_fd=self._folder)
+            if not stat.S_ISREG(os.fstat(fd).st_mode):
+                os.close(fd)
+                raise FileError("bad-path", f"{self._name}: not a regular file")
+            return fd
+        if mode != "replace":
+            raise FileError("bad-request", f"{mode}: not a mode of writing")
+        self._refuse_other_kinds()
+        self._temporary = f".hotcell-{secrets.token_hex(8)}"
+        return os.open(self._temporary, flags | os.O_EXCL, 0o644, dir_fd=self._folder)
+
+    def _refuse_other_kinds(self) -> None:
+        try:
+            status = os.stat(self._name, dir_fd=self._folder, follow_symlinks=False)
+        except FileNotFoundError:
+            return
+        if not stat.S_ISREG(status.st_mode):
+            raise FileError("bad-path", f"{self._name}: there, and not a regular file")
+
+    def write(self, data: bytes) -> None:
+        view = memoryview(data)
+        try:
+            while view:
+                view = view[os.write(self._fd, view) :]
+        except OSError as error:
+            self.abandon()
+            raise _as_file_error(error, self._path) from None
+
+    def finish(self) -> int:
+        """Makes it visible and returns its size."""
+        try:
+            size = os.fstat(self._fd).st_size
+            if self._temporary:
+                os.rename(self._temporary, self._name, src_dir_fd=self._folder, dst_dir_fd=self._folder)
+                self._temporary = ""
+        except OSError as error:
+            raise _as_file_error(error, self._path) from None
+        finally:
+            self.abandon()
+        return size
+
+    def abandon(self) -> None:
+        """Lets go; a file that was to be replaced stays as it was. Safe to repeat."""
+        if self._fd < 0:
+            return
+        os.close(self._fd)
+        self._fd = -1
+        if self._temporary:
+            try:
+                os.unlink(self._temporary, dir_fd=self._folder)
+            except OSError:
+                pass
+        os.close(self._folder)
+
+
+def open_for_reading(workspace: str, path: str) -> tuple[int, int]:
+    """A descriptor on a regular file, and its size. Never blocks on a FIFO, never opens a device."""
+    parts = _parts(workspace, path)
+    if not parts:
+        raise FileError("bad-path", f"{path}: this is the workspace itself")
+    folder = _open_folder(workspace, parts[:-1])
+    try:
+        status = os.stat(parts[-1], dir_fd=folder, follow_symlinks=False)
+        if not stat.S_ISREG(status.st_mode):
+            raise FileError("bad-path", f"{path}: {_kind(status.st_mode)}, not a regular file")
+        fd = os.open(parts[-1], os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+    except OSError as error:
+        raise _as_file_error(error, path) from None
+    finally:
+        os.close(folder)
+    status = os.fstat(fd)
+    if not stat.S_ISREG(status.st_mode):  # swapped between the look and the opening
+        os.close(fd)
+        raise FileError("bad-path", f"{path}: not a regular file")
+    return fd, status.st_size
+
+
+def list_folder(workspace: str, path: str, recursive: bool, limit: int) -> tuple[list[dict[str, Any]], int]:
+    """Entries below a folder, sorted by path, and how many were left out."""
+    parts = _parts(workspace, path)
+    folder = _open_folder(workspace, parts)
+    entries: list[dict[str, Any]] = []
+    omitted = 0
+    try:
+        for entry in _walk(folder, "/".join(parts), recursive, 0):
+            if len(entries) < limit:
+                entries.append(entry)
+            else:
+                omitted += 1
+                if omitted >= limit * 10:
+                    break
+    finally:
+        os.close(folder)
+    entries.sort(key=lambda entry: str(entry["path"]))
+    return entries, omitted
+
+
+def remove(workspace: str, path: str, recursive: bool) -> None:
+    """Removes a file, link or folder. A link is removed, never what it points at."""
+    parts = _parts(workspace, path)
+    if not parts:
+        raise FileError("bad-path", f"{path}: this is the workspace itself")
+    folder = _open_folder(workspace, parts[:-1])
+    try:
+        _remove(folder, parts[-1], recursive, 0)
+    except OSError as error:
+        raise _as_file_error(error, path) from None
+    finally:
+        os.close(folder)
+
+
+def _parts(workspace: str, path: str) -> list[str]:
+    """The names of a path below the workspace. SECURITY: `..` is refused, not resolved, so there is nothing to get wrong."""
+    if "\0" in path or len(path.encode("utf-8", "surrogateescape")) > _MAX_PATH_BYTES:
+        raise FileError("bad-path", "a path has no NUL and at most 4,096 bytes")
+    if path.startswith("/"):
+        if path != workspace and not path.startswith(f"{workspace}/"):
+            raise FileError("bad-path", f"{path}: outside the workspace, which is {workspace}")
+        path = path[len(workspace) :]
+    parts = [part for part in path.split("/") if part not in ("", ".")]
+    if ".." in parts:
+        raise FileError("bad-path", f"{path}: leaves the workspace")
+    return parts
+
+
+def _open_folder(workspace: str, parts: list[str], create: bool = False) -> int:
+    """Walks down name by name, following no link."""
+    fd = os.open(workspace, _FOLDER_FLAGS)
+    for part in parts:
+        try:
+            if create:
+                try:
+                    os.mkdir(part, 0o755, dir_fd=fd)
+                except FileExistsError:
+                    pass
+            below = os.open(part, _FOLDER_FLAGS, dir_fd=fd)
+        except OSError as error:
+            raise _as_file_error(error, part) from None
+        finally:
+            os.close(fd)
+        fd = below
+    return fd
+
+
+def _walk(folder: int, prefix: str, recursive: bool, depth: int) -> Iterator[dict[str, Any]]:
+    with os.scandir(folder) as scan:
+        for entry in scan:
+            path = f"{prefix}/{entry.name}" if prefix else entry.name
+            try:
+                status = entry.stat(follow_symlinks=False)
+            except OSError:
+                continue
+            yield {
+                "path": os.fsencode(path).decode("utf-8", "replace"),
+                "kind": _kind(status.st_mode),
+                "sizeBytes": status.st_size,
+                "modifiedMs": status.st_mtime_ns // 1_000_000,
+            }
+            if recursive and depth < 64 and stat.S_ISDIR(status.st_mode):
+                try:
+                    below = os.open(entry.name, _FOLDER_FLAGS, dir_fd=folder)
+                except OSError:
+                    continue
+                try:
+                    yield from _walk(below, path, recursive, depth + 1)
+                finally:
+                    os.close(below)
+
+
+def _remove(folder: int, name: str, recursive: bool, depth: int) -> None:
+    status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    if not stat.S_ISDIR(status.st_mode):
+        os.unlink(name, dir_fd=folder)
+        return
+    if recursive and depth < 256:
+        below = os.open(name, _FOLDER_FLAGS, dir_fd=folder)
+        try:
+            for child in os.listdir(below):
+                _remove(below, child, recursive, depth + 1)
+        finally:
+            os.close(below)
+    os.rmdir(name, dir_fd=folder)
+
+
+def _kind(mode: int) -> str:
+    if stat.S_ISREG(mode):
+        return "file"
+    if stat.S_ISDIR(mode):
+        return "folder"
+    return "link" if stat.S_ISLNK(mode) else "other"
+
+
+_CODES = {
+    errno.ENOENT: "not-found",
+    errno.EEXIST: "exists",
+    errno.ENOSPC: "no-space",
+    errno.EDQUOT: "no-space",
+    errno.EFBIG: "no-space",
+    errno.ELOOP: "bad-path",
+    errno.ENOTDIR: "bad-path",
+    errno.EISDIR: "bad-path",
+    errno.ENAMETOOLONG: "bad-path",
+    errno.ENXIO: "bad-path",
+}
+
+
+def _as_file_error(error: OSError, path: str) -> FileError:
+    code = _CODES.get(error.errno or 0, "io")
+    return FileError(code, f"{path}: {error.strerror}")

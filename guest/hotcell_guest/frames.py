@@ -1,0 +1,95 @@
+"""Frames of the guest protocol (docs/guest-protocol.md, section 1): bytes in, frames out, bounded memory."""
+
+from __future__ import annotations
+
+import json
+import struct
+from dataclasses import dataclass
+from typing import Any, Iterator
+
+MAGIC = b"HC"
+VERSION = 1
+HEADER = struct.Struct(">2sBBIIIII")
+MAX_HEAD_BYTES = 65_536
+MAX_BODY_BYTES = 1_048_576
+
+Head = dict[str, Any]
+
+
+class ProtocolViolation(Exception):
+    """The peer sent something that this protocol does not allow. Reading cannot go on."""
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One frame. `sequence` 0 means unsequenced, `stream` 0 means control."""
+
+    head: Head
+    body: bytes = b""
+    stream: int = 0
+    sequence: int = 0
+    ack: int = 0
+
+
+def encode(frame: Frame) -> bytes:
+    """The bytes of one frame."""
+    head = json.dumps(frame.head, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "replace")
+    if len(head) > MAX_HEAD_BYTES:
+        raise ProtocolViolation(f"head of {len(head)} bytes is over the limit of {MAX_HEAD_BYTES}")
+    if len(frame.body) > MAX_BODY_BYTES:
+        raise ProtocolViolation(f"body of {len(frame.body)} bytes is over the limit of {MAX_BODY_BYTES}")
+    header = HEADER.pack(
+        MAGIC, VERSION, 0, len(head), len(frame.body), frame.stream, frame.sequence, frame.ack
+    )
+    return header + head + frame.body
+
+
+class FrameDecoder:
+    """Turns chunks of any size into frames. Holds at most one frame plus the chunk it was fed."""
+
+    def __init__(self) -> None:
+        self._buffer = bytearray()
+
+    @property
+    def pending_bytes(self) -> int:
+        """Bytes of a frame that has not ended yet."""
+        return len(self._buffer)
+
+    def feed(self, chunk: bytes) -> Iterator[Frame]:
+        """Yields each frame that is complete. Raises ProtocolViolation from the header alone."""
+        self._buffer += chunk
+        while len(self._buffer) >= HEADER.size:
+            magic, version, flags, head_bytes, body_bytes, stream, sequence, ack = HEADER.unpack_from(self._buffer)
+            _check_header(magic, version, flags, head_bytes, body_bytes)
+            end = HEADER.size + head_bytes + body_bytes
+            if len(self._buffer) < end:
+                return
+            head = _parse_head(bytes(self._buffer[HEADER.size : HEADER.size + head_bytes]))
+            body = bytes(self._buffer[HEADER.size + head_bytes : end])
+            del self._buffer[:end]
+            yield Frame(head, body, stream, sequence, ack)
+        if self._buffer and not MAGIC.startswith(bytes(self._buffer[:2])):
+            raise ProtocolViolation("magic: this is not a frame")
+
+
+def _check_header(magic: bytes, version: int, flags: int, head_bytes: int, body_bytes: int) -> None:
+    if magic != MAGIC:
+        raise ProtocolViolation("magic: this is not a frame")
+    if version != VERSION:
+        raise ProtocolViolation(f"version: {version} is not spoken here, only {VERSION}")
+    if flags != 0:
+        raise ProtocolViolation(f"flags: {flags} is reserved")
+    if not 2 <= head_bytes <= MAX_HEAD_BYTES:
+        raise ProtocolViolation(f"head length: {head_bytes} is outside 2 to {MAX_HEAD_BYTES}")
+    if body_bytes > MAX_BODY_BYTES:
+        raise ProtocolViolation(f"body length: {body_bytes} is over {MAX_BODY_BYTES}")
+
+
+def _parse_head(raw: bytes) -> Head:
+    try:
+        head = json.loads(raw.decode("utf-8"))
+    except (ValueError, RecursionError):
+        raise ProtocolViolation("head: not JSON in UTF-8") from None
+    if not isinstance(head, dict) or not isinstance(head.get("type"), str):
+        raise ProtocolViolation("head: not an object with a type")
+    return head

@@ -1,0 +1,209 @@
+"""Inside a kernel: the fork that runs the user's code. It holds descriptors 0 to 2 and one private socket to the supervisor."""
+
+from __future__ import annotations
+
+import array
+import os
+import random
+import resource
+import signal
+import socket
+import sys
+import time
+from types import FrameType
+from typing import Any, NoReturn, Optional
+
+from . import linux, preload
+from .frames import Frame, FrameDecoder, Head, encode
+from .limits import Limits, limit_cpus, limit_this_process
+from .shell import Shell
+from .streams import Streams
+
+PRIVATE_SOCKET_FD = 3
+_DISPLAY_PIECE_BYTES = 131_072
+
+
+def run_kernel(sock: socket.socket, limits: Limits, workspace: str) -> NoReturn:
+    """Becomes a kernel; called in the child right after the fork, and never returns."""
+    try:
+        link = _Link(_settle_descriptors(sock))
+        os.setsid()
+        _restore_signals()
+        linux.set_dumpable(True)  # the supervisor is not; a kernel must read its own /proc
+        _prefer_as_oom_victim()
+        _fresh_randomness()
+        limit_cpus(limits.cpus)
+        preload.use_processors(limits.cpus)
+        limit_this_process(limits)
+        os.chdir(workspace)
+        sys.path.insert(0, "")
+        sys.argv = [""]
+        kernel = _Kernel(link)
+        link.send({"type": "up", "pid": os.getpid()})
+        kernel.serve()
+    except BaseException as error:  # noqa: BLE001 - last words, then the end
+        try:
+            os.write(2, f"kernel: {type(error).__name__}: {error}\n".encode())
+        finally:
+            os._exit(70)
+    os._exit(0)
+
+
+class _Link:
+    """Frames to and from the supervisor, blocking."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._sock = sock
+        self._decoder = FrameDecoder()
+        self._frames: list[Frame] = []
+        self._fds: list[int] = []
+
+    def send(self, head: Head, body: bytes = b"") -> None:
+        self._sock.sendall(encode(Frame(head, body)))
+
+    def receive(self) -> tuple[Frame, list[int]]:
+        """The next frame and the descriptors that came with it. The supervisor's end means our end."""
+        while not self._frames:
+            chunk, ancillary, _, _ = self._sock.recvmsg(65_536, socket.CMSG_SPACE(4 * array.array("i").itemsize))
+            if not chunk:
+                os._exit(0)
+            for level, kind, data in ancillary:
+                if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+                    fds = array.array("i")
+                    fds.frombytes(data[: len(data) - len(data) % fds.itemsize])
+                    self._fds.extend(fds)
+            self._frames.extend(self._decoder.feed(chunk))
+        fds_taken, self._fds = self._fds, []
+        return self._frames.pop(0), fds_taken
+
+    def drain(self) -> None:
+        """Comes back when the supervisor has taken all that was written so far."""
+        self.send({"type": "drain"})
+        self.receive()
+
+
+class _Kernel:
+    def __init__(self, link: _Link) -> None:
+        self._link = link
+        self._streams = Streams(link.drain)
+        self._shell = Shell(self._display, self._value)
+        self._executing = False
+        self._displays = 0
+
+    def serve(self) -> None:
+        while True:
+            frame, fds = self._link.receive()
+            if frame.head["type"] == "execute":
+                self._execute(frame, fds)
+
+    def _execute(self, frame: Frame, fds: list[int]) -> None:
+        _take_output(fds)
+        self._streams.begin()
+        self._displays = 0
+        signal.signal(signal.SIGINT, self._on_interrupt)
+        _reset_peak_memory()
+        cpu_before = _cpu_seconds()
+        outcome: dict[str, Any] = {"kind": "interrupted"}
+        try:
+            self._executing = True
+            outcome = self._shell.run(frame.body.decode("utf-8", "replace"), str(frame.head["filename"]))
+        except KeyboardInterrupt:
+            pass  # it landed between two lines of ours
+        finally:
+            self._executing = False
+        self._streams.flush()
+        self._link.send(
+            {
+                "type": "finished",
+                "outcome": outcome,
+                "cpuMs": round((_cpu_seconds() - cpu_before) * 1000, 3),
+                "peakMemoryBytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+            }
+        )
+
+    def _on_interrupt(self, _number: int, _frame: Optional[FrameType]) -> None:
+        if self._executing:
+            raise KeyboardInterrupt
+
+    def _display(self, media_type: str, data: bytes) -> None:
+        self._streams.flush()
+        self._link.drain()
+        index = self._displays
+        self._displays += 1
+        for start in range(0, max(1, len(data)), _DISPLAY_PIECE_BYTES):
+            piece = data[start : start + _DISPLAY_PIECE_BYTES]
+            end = start + _DISPLAY_PIECE_BYTES >= len(data)
+            self._link.send({"type": "display", "mediaType": media_type, "index": index, "end": end}, piece)
+
+    def _value(self, text: str, truncated: bool) -> None:
+        self._link.send({"type": "value", "truncated": truncated}, text.encode("utf-8", "replace"))
+
+
+def _settle_descriptors(sock: socket.socket) -> socket.socket:
+    """SECURITY: leaves 0 to 2 on /dev/null and the private socket on 3, and closes everything else, close-on-exec or not."""
+    # The number is taken from the object: when that is collected, it must not close a descriptor of the user's.
+    os.dup2(sock.detach(), PRIVATE_SOCKET_FD, inheritable=False)
+    os.closerange(PRIVATE_SOCKET_FD + 1, 65_536)
+    null = os.open("/dev/null", os.O_RDWR)
+    for fd in (0, 1, 2):
+        os.dup2(null, fd)
+    os.close(null)
+    return socket.socket(fileno=PRIVATE_SOCKET_FD)
+
+
+def _take_output(fds: list[int]) -> None:
+    for target, fd in zip((1, 2), fds):
+        os.dup2(fd, target)
+        os.close(fd)
+    try:
+        os.fstat(0)
+    except OSError:
+        null = os.open("/dev/null", os.O_RDONLY)
+        if null != 0:
+            os.dup2(null, 0)
+            os.close(null)
+
+
+def _restore_signals() -> None:
+    signal.set_wakeup_fd(-1)
+    for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGPIPE):
+        signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # as Python has it
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # between executions there is nothing to interrupt
+
+
+def _prefer_as_oom_victim() -> None:
+    """Memory that runs out must hit the kernel and its children, not the supervisor that will start the next."""
+    try:
+        with open("/proc/self/oom_score_adj", "w") as file:
+            file.write("1000")
+    except OSError:
+        pass
+
+
+def _fresh_randomness() -> None:
+    """SECURITY: forks of one zygote must not draw the same numbers. Kernels of sessions often have the same pid as well, which is
+    all that OpenSSL and tempfile look at."""
+    random.seed()
+    numpy_random: Any = sys.modules.get("numpy.random")
+    if numpy_random is not None:
+        numpy_random.seed()
+    ssl: Any = sys.modules.get("ssl")
+    if ssl is not None:
+        ssl.RAND_add(os.urandom(32), 32.0)
+    tempfile: Any = sys.modules.get("tempfile")
+    if tempfile is not None:
+        tempfile._name_sequence = None
+
+
+def _reset_peak_memory() -> None:
+    try:
+        with open("/proc/self/clear_refs", "w") as file:
+            file.write("5")
+    except OSError:
+        pass  # then the peak is that of the kernel's life
+
+
+def _cpu_seconds() -> float:
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime

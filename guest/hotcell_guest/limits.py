@@ -1,0 +1,108 @@
+"""Limits that a process can set on itself, and the watchdog where memory has no harder one."""
+
+from __future__ import annotations
+
+import os
+import resource
+from dataclasses import dataclass
+from typing import Any, Optional
+
+from . import processes
+
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one sandbox may use. None of an optional member: something outside holds it, or nothing does."""
+
+    memory_bytes: int
+    open_files: int
+    file_bytes: int
+    cpus: float
+    processes: Optional[int] = None
+    memory_watchdog_bytes: Optional[int] = None
+
+    @staticmethod
+    def from_message(raw: dict[str, Any]) -> Limits:
+        return Limits(
+            memory_bytes=int(raw["memoryBytes"]),
+            open_files=int(raw["openFiles"]),
+            file_bytes=int(raw["fileBytes"]),
+            cpus=float(raw["cpus"]),
+            processes=_optional_int(raw.get("processes")),
+            memory_watchdog_bytes=_optional_int(raw.get("memoryWatchdogBytes")),
+        )
+
+
+def limit_this_process(limits: Limits) -> None:
+    """For a kernel, before it runs anything of the user's. Soft and hard alike: it has no right to raise them again."""
+    _set(resource.RLIMIT_CORE, 0)
+    _set(resource.RLIMIT_NOFILE, limits.open_files)
+    _set(resource.RLIMIT_FSIZE, limits.file_bytes)
+    _set(resource.RLIMIT_MEMLOCK, 64 * 1024)
+    if limits.processes is not None:
+        _set(resource.RLIMIT_NPROC, limits.processes)
+    # DATA and not AS: Node, Java and Arrow reserve far more than they use. What the zygote had mapped before comes on top, so
+    # that a small limit still leaves room for the user's own data.
+    _set(resource.RLIMIT_DATA, limits.memory_bytes + _mapped_data_bytes())
+
+
+def limit_cpus(cpus: float) -> None:
+    """Pins this process to as many processors as its limit needs: a whole number, rounded up."""
+    available = sorted(os.sched_getaffinity(0))
+    wanted = max(1, -(-int(cpus * 1000) // 1000))
+    if wanted < len(available):
+        start = os.getpid() % len(available)
+        os.sched_setaffinity(0, {available[(start + index) % len(available)] for index in range(wanted)})
+
+
+def resident_bytes(pid: int) -> int:
+    """Resident memory that is the process's own, without what it shares with files. 0 when it is gone."""
+    try:
+        with open(f"/proc/{pid}/statm", "rb") as file:
+            fields = file.read().split()
+    except OSError:
+        return 0
+    return max(0, int(fields[1]) - int(fields[2])) * _PAGE_BYTES
+
+
+def proportional_bytes(pid: int) -> int:
+    """Resident memory with shared pages divided by their users: dear, so only asked when the cheap sum is too high."""
+    try:
+        with open(f"/proc/{pid}/smaps_rollup", "rb") as file:
+            for line in file:
+                if line.startswith(b"Pss:"):
+                    return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    return resident_bytes(pid)
+
+
+def sandbox_memory_bytes(limit: int) -> int:
+    """What all processes of the sandbox but this one hold. Exact only near the limit: the exact number is dear."""
+    pids = [process.pid for process in processes.others_in_sandbox()]
+    cheap = sum(resident_bytes(pid) for pid in pids)
+    return cheap if cheap <= limit else sum(proportional_bytes(pid) for pid in pids)
+
+
+def _mapped_data_bytes() -> int:
+    try:
+        with open("/proc/self/statm", "rb") as file:
+            return int(file.read().split()[5]) * _PAGE_BYTES
+    except (OSError, IndexError):
+        return 256 * 1_048_576
+
+
+def _set(which: int, value: int) -> None:
+    soft, hard = resource.getrlimit(which)
+    if hard != resource.RLIM_INFINITY:
+        value = min(value, hard)
+    try:
+        resource.setrlimit(which, (value, value))
+    except (ValueError, OSError):
+        pass  # gVisor knows fewer of them; the container's own limits hold there
+
+
+def _optional_int(value: Any) -> Optional[int]:
+    return None if value is None else int(value)

@@ -1,0 +1,104 @@
+"""A small event loop: descriptors, signals by wake-up, timers. One thread, because the guest forks."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import selectors
+import time
+from typing import Callable, Optional
+
+Callback = Callable[[], None]
+
+
+class Timer:
+    """A callback that will run once, unless it is cancelled before."""
+
+    __slots__ = ("callback", "cancelled")
+
+    def __init__(self, callback: Callback) -> None:
+        self.callback = callback
+        self.cancelled = False
+
+    def cancel(self) -> None:
+        self.cancelled = True
+
+
+class Loop:
+    """Readers, writers and timers, run in one thread until `stop`."""
+
+    def __init__(self) -> None:
+        self._selector = selectors.DefaultSelector()
+        self._callbacks: dict[int, list[Optional[Callback]]] = {}
+        self._timers: list[tuple[float, int, Timer]] = []
+        self._order = itertools.count()
+        self._running = True
+
+    def on_readable(self, fd: int, callback: Optional[Callback]) -> None:
+        """Calls back while `fd` can be read; None ends that."""
+        self._watch(fd, 0, callback)
+
+    def on_writable(self, fd: int, callback: Optional[Callback]) -> None:
+        """Calls back while `fd` can be written; None ends that."""
+        self._watch(fd, 1, callback)
+
+    def call_later(self, seconds: float, callback: Callback) -> Timer:
+        timer = Timer(callback)
+        heapq.heappush(self._timers, (time.monotonic() + seconds, next(self._order), timer))
+        return timer
+
+    def stop(self) -> None:
+        self._running = False
+
+    def close(self) -> None:
+        """Gives the selector's descriptor back, in a fork that must not share it."""
+        self._selector.close()
+
+    def run(self) -> None:
+        while self._running:
+            for key, events in self._selector.select(self._wait_seconds()):
+                callbacks = self._callbacks.get(key.fd)
+                if callbacks is None:
+                    continue
+                reader, writer = callbacks
+                if events & selectors.EVENT_READ and reader is not None:
+                    reader()
+                if events & selectors.EVENT_WRITE and writer is not None and key.fd in self._callbacks:
+                    writer()
+            self._run_due_timers()
+
+    def _wait_seconds(self) -> Optional[float]:
+        while self._timers and self._timers[0][2].cancelled:
+            heapq.heappop(self._timers)
+        return max(0.0, self._timers[0][0] - time.monotonic()) if self._timers else None
+
+    def _run_due_timers(self) -> None:
+        now = time.monotonic()
+        while self._timers and self._timers[0][0] <= now:
+            timer = heapq.heappop(self._timers)[2]
+            if not timer.cancelled:
+                timer.callback()
+
+    def _watch(self, fd: int, slot: int, callback: Optional[Callback]) -> None:
+        known = self._callbacks.get(fd)
+        if known is None:
+            if callback is None:
+                return
+            known = self._callbacks[fd] = [None, None]
+        before = _events(known)
+        known[slot] = callback
+        after = _events(known)
+        if after == before:
+            return
+        if not after:
+            self._selector.unregister(fd)
+            del self._callbacks[fd]
+        elif not before:
+            self._selector.register(fd, after)
+        else:
+            self._selector.modify(fd, after)
+
+
+def _events(callbacks: list[Optional[Callback]]) -> int:
+    reader, writer = callbacks
+    return (selectors.EVENT_READ if reader else 0) | (selectors.EVENT_WRITE if writer else 0)

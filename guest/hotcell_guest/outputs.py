@@ -1,0 +1,131 @@
+"""The output pipes of one execution: read as long as the host gives credit, in an order that the kernel can force."""
+
+from __future__ import annotations
+
+import array
+import fcntl
+import os
+import termios
+from typing import Callable, Optional
+
+from .loop import Loop
+
+_READ_BYTES = 65_536
+Sink = Callable[[str, bytes], None]
+
+
+class OutputPipes:
+    """Two pipes, `stdout` and `stderr`, whose write ends a kernel gets.
+
+    `sink` is called with what was read, `credit` says how much may be. A barrier runs its callback when all that was in the pipes at the
+    moment it was set has been passed on. Once `release_to` was called, what still comes goes to another sink, until every writer is gone.
+    """
+
+    def __init__(self, loop: Loop, sink: Sink, credit: Callable[[], int]) -> None:
+        self._loop = loop
+        self._sink = sink
+        self._credit = credit
+        self._fds: dict[str, int] = {}
+        self._write_fds: tuple[int, ...] = ()
+        self._barrier: Optional[tuple[dict[str, int], Callable[[], None]]] = None
+        self._paused = False
+        for name in ("stdout", "stderr"):
+            read_fd, write_fd = os.pipe()
+            os.set_blocking(read_fd, False)
+            self._fds[name] = read_fd
+            self._write_fds += (write_fd,)
+        self._listen()
+
+    @property
+    def write_fds(self) -> tuple[int, ...]:
+        return self._write_fds
+
+    def close_write_ends(self) -> None:
+        for fd in self._write_fds:
+            os.close(fd)
+        self._write_fds = ()
+
+    def set_barrier(self, then: Callable[[], None]) -> None:
+        waiting = {name: _bytes_in(fd) for name, fd in self._fds.items()}
+        self._barrier = (waiting, then)
+        self._work_on_barrier()
+
+    def resume(self) -> None:
+        """There is credit again."""
+        if self._barrier is not None:
+            self._work_on_barrier()
+        if self._paused and self._credit() > 0:
+            self._listen()
+
+    def release_to(self, sink: Sink, credit: Callable[[], int]) -> None:
+        """The execution is over: what background processes print from now on is not its output."""
+        self._sink = sink
+        self._credit = credit
+        self._listen()
+
+    def close(self) -> None:
+        for name in list(self._fds):
+            self._close(name)
+        self.close_write_ends()
+
+    @property
+    def open(self) -> bool:
+        return bool(self._fds)
+
+    def _listen(self) -> None:
+        self._paused = False
+        for name, fd in self._fds.items():
+            self._loop.on_readable(fd, lambda name=name: self._readable(name))  # type: ignore[misc]
+
+    def _pause(self) -> None:
+        self._paused = True
+        for fd in self._fds.values():
+            self._loop.on_readable(fd, None)
+
+    def _readable(self, name: str) -> None:
+        room = self._credit()
+        if room <= 0:
+            self._pause()
+            return
+        self._read(name, min(room, _READ_BYTES))
+        if self._barrier is not None:
+            self._work_on_barrier()
+
+    def _work_on_barrier(self) -> None:
+        assert self._barrier is not None
+        waiting, then = self._barrier
+        for name in ("stdout", "stderr"):
+            while waiting.get(name, 0) > 0 and name in self._fds:
+                room = self._credit()
+                if room <= 0:
+                    self._pause()
+                    return
+                if self._read(name, min(room, _READ_BYTES, waiting[name])) == 0:
+                    waiting[name] = 0
+        self._barrier = None
+        then()
+
+    def _read(self, name: str, size: int) -> int:
+        try:
+            data = os.read(self._fds[name], size)
+        except BlockingIOError:
+            return 0
+        if not data:
+            self._close(name)
+            return 0
+        if self._barrier is not None:
+            waiting = self._barrier[0]
+            waiting[name] = max(0, waiting.get(name, 0) - len(data))
+        self._sink(name, data)
+        return len(data)
+
+    def _close(self, name: str) -> None:
+        fd = self._fds.pop(name)
+        self._loop.on_readable(fd, None)
+        os.close(fd)
+
+
+def _bytes_in(fd: int) -> int:
+    count = array.array("i", [0])
+    fcntl.ioctl(fd, termios.FIONREAD, count)
+    return count[0]

@@ -1,0 +1,96 @@
+"""What runs in this sandbox, and killing what was born in an execution."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from dataclasses import dataclass
+from typing import Callable, Iterator
+
+_TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
+_KILL_ROUNDS = 50
+
+
+@dataclass(frozen=True)
+class Process:
+    """One process. `started` is in clock ticks since boot, as /proc counts."""
+
+    pid: int
+    parent: int
+    started: int
+    state: str
+
+
+def read_process(pid: int) -> Process:
+    """Raises OSError when it is gone."""
+    with open(f"/proc/{pid}/stat", "rb") as file:
+        fields = file.read().rpartition(b")")[2].split()
+    return Process(pid, int(fields[1]), int(fields[19]), fields[0].decode())
+
+
+def ticks_now() -> int:
+    """Now, in the clock of `Process.started`, rounded down."""
+    return int(time.clock_gettime(time.CLOCK_BOOTTIME) * _TICKS_PER_SECOND)
+
+
+def others_in_sandbox() -> Iterator[Process]:
+    """Every live process of the sandbox but this one.
+
+    As pid 1 that is all of /proc. A guest without a pid namespace of its own (only in tests) takes its descendants, which stay its
+    descendants because it is their subreaper.
+    """
+    everyone = list(_all_processes())
+    if os.getpid() == 1:
+        yield from (process for process in everyone if process.pid != 1)
+        return
+    children: dict[int, list[Process]] = {}
+    for process in everyone:
+        children.setdefault(process.parent, []).append(process)
+    waiting = [os.getpid()]
+    while waiting:
+        for child in children.get(waiting.pop(), []):
+            waiting.append(child.pid)
+            yield child
+
+
+def kill_where(condemned: Callable[[Process], bool]) -> int:
+    """Kills every process of the sandbox that `condemned` names, again and again until none is left. Returns how many.
+
+    The world is stopped first, so that a fork bomb cannot outrun the hunt; the innocent go on afterwards.
+    """
+    killed = 0
+    for _ in range(_KILL_ROUNDS):
+        _signal_everyone(signal.SIGSTOP)
+        victims = [process for process in others_in_sandbox() if process.state not in "ZX" and condemned(process)]
+        for victim in victims:
+            _kill(victim.pid, signal.SIGKILL)
+        killed += len(victims)
+        if not victims:
+            break
+    _signal_everyone(signal.SIGCONT)
+    return killed
+
+
+def _signal_everyone(number: signal.Signals) -> None:
+    if os.getpid() == 1:
+        _kill(-1, number)
+        return
+    for process in others_in_sandbox():
+        _kill(process.pid, number)
+
+
+def _kill(pid: int, number: signal.Signals) -> None:
+    try:
+        os.kill(pid, number)
+    except (ProcessLookupError, PermissionError):
+        pass
+
+
+def _all_processes() -> Iterator[Process]:
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                yield read_process(int(name))
+            except (OSError, IndexError, ValueError):
+                continue

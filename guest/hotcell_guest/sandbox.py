@@ -1,0 +1,101 @@
+"""A guest with a sandbox to itself: a container, a jail of its own, or (in tests) a bare process."""
+
+from __future__ import annotations
+
+import os
+import socket
+from typing import NoReturn, Optional
+
+from . import figures, hardening, linux
+from .channel import PipeTransport, SocketTransport, Transport
+from .environment import apply_environment
+from .frames import Frame, Head
+from .kernel import run_kernel
+from .kernel_process import KernelStarter, fork_kernel
+from .limits import Limits
+from .loop import Loop
+from .supervisor import Supervisor
+from .warm import WarmStage
+
+
+def serve(transport: Optional[Transport], workspace: str, listen: Optional[str] = None) -> NoReturn:
+    """Serves one sandbox on a transport, or on a socket that can be connected again. Never returns."""
+    if os.getpid() != 1:
+        linux.set_child_subreaper()
+    loop = Loop()
+    guest = _Guest(loop, workspace, can_reconnect=listen is not None)
+    if transport is not None:
+        guest.supervisor.attach(transport)
+    if listen is not None:
+        _accept_on(listen, loop, guest.supervisor)
+    guest.supervisor.run()
+
+
+class _Guest:
+    """Kernels come from this process until the preloads are ready in the warm stage, and from that afterwards."""
+
+    def __init__(self, loop: Loop, workspace: str, can_reconnect: bool) -> None:
+        self._loop = loop
+        self._workspace = workspace
+        self._warm: Optional[WarmStage] = None
+        self._limits: Optional[Limits] = None
+        self.supervisor = Supervisor(loop, workspace, self._configure, can_reconnect)
+        self.supervisor.stage_pids = self._stage_pids
+
+    def _configure(self, config: Head) -> tuple[Limits, KernelStarter]:
+        limits = self._limits = Limits.from_message(config["limits"])
+        apply_environment(config.get("environment") or {})
+        figures.offer_font_cache(os.environ.get("MPLCONFIGDIR", "/tmp/matplotlib"))
+        hardening.harden(config.get("seccomp"))
+        preloads = [str(name) for name in config.get("preloads") or []]
+        if preloads:
+            self._warm = WarmStage(self._loop, preloads, self._fork_in_warm_stage, self._on_warm)
+            self._warm.start()
+        else:
+            self.supervisor.announce({"type": "warm", "missing": [], "dropped": []})
+        return limits, self._start_kernel
+
+    def _start_kernel(self) -> tuple[Optional[int], socket.socket]:
+        assert self._limits is not None
+        if self._warm is None or not self._warm.is_ready:
+            return fork_kernel(self._limits, self._workspace)
+        ours, theirs = socket.socketpair()
+        self._warm.request({"type": "kernel"}, (theirs.fileno(),))
+        theirs.close()
+        return None, ours
+
+    def _fork_in_warm_stage(self, _request: Frame, fds: list[int]) -> None:
+        """In the warm stage. Two forks, so that the kernel is orphaned to the supervisor, which then reaps it as its own."""
+        assert self._limits is not None
+        if os.fork() != 0:
+            return
+        if os.fork() != 0:
+            os._exit(0)
+        run_kernel(socket.socket(fileno=fds[0]), self._limits, self._workspace)
+
+    def _on_warm(self, head: Head) -> None:
+        self.supervisor.replace_fresh_kernel()
+        self.supervisor.announce(head)
+
+    def _stage_pids(self) -> set[int]:
+        return {self._warm.pid} if self._warm is not None and self._warm.pid is not None else set()
+
+
+def transport_of(name: str) -> Transport:
+    """`stdio`, or the number of a socket's descriptor. Either is moved off 0 to 2, where user code would find it."""
+    if name == "stdio":
+        read_fd, write_fd = os.dup(0), os.dup(1)
+        null = os.open("/dev/null", os.O_RDWR)
+        os.dup2(null, 0)
+        os.dup2(null, 1)
+        os.close(null)
+        return PipeTransport(read_fd, write_fd)
+    return SocketTransport(socket.socket(fileno=int(name)))
+
+
+def _accept_on(path: str, loop: Loop, supervisor: Supervisor) -> None:
+    server = socket.socket(socket.AF_UNIX)
+    server.bind(path)
+    server.listen(4)
+    server.setblocking(False)
+    loop.on_readable(server.fileno(), lambda: supervisor.attach(SocketTransport(server.accept()[0])))

@@ -1,0 +1,242 @@
+"""Runs one piece of Python in a namespace that lives on: value of the last expression, top-level await, clean tracebacks.
+
+Plain Python is run here, without IPython. What is not Python (magics, `!cmd`, `name?`) is never valid Python either, so
+IPython is loaded only for code that does not parse, or that asks for it by name.
+"""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import builtins
+import inspect
+import linecache
+import os
+import sys
+import traceback
+from collections import deque
+from types import CodeType, ModuleType, TracebackType
+from typing import Any, Callable, Optional
+
+from . import figures, spawning
+from .import_hooks import AfterImport
+
+Outcome = dict[str, Any]
+
+MAX_VALUE_BYTES = 65_536
+MAX_TRACEBACK_BYTES = 32_768
+MAX_MESSAGE_BYTES = 4_096
+_MAX_REMEMBERED_SOURCE = 1_048_576
+_OUR_FOLDER = os.path.dirname(os.path.abspath(__file__))
+
+
+class Shell:
+    """The interpreter state of one kernel. `display` and `value` are where results go."""
+
+    def __init__(self, display: figures.Display, value: Callable[[str, bool], None]) -> None:
+        self._display = display
+        self._value = value
+        self._ipython: Any = None
+        self._loop: Optional[asyncio.AbstractEventLoop] = None
+        self._sources: deque[str] = deque()
+        self._source_bytes = 0
+        self.main = _fresh_main()
+        self._install()
+
+    def run(self, source: str, filename: str) -> Outcome:
+        """Runs `source` and says how it ended. Raises nothing, whatever the code does."""
+        try:
+            tree = self._parse(source, filename)
+            self._execute(tree, source, filename)
+            outcome: Outcome = {"kind": "ok"}
+        except BaseException as error:  # noqa: BLE001 - SystemExit and KeyboardInterrupt are outcomes too
+            outcome = _outcome_of(error)
+        try:
+            figures.capture_open_figures(self._display)
+        except BaseException as error:  # noqa: BLE001 - an interrupt may land here
+            if outcome["kind"] == "ok":
+                outcome = _outcome_of(error)
+        return outcome
+
+    def _parse(self, source: str, filename: str) -> ast.Module:
+        try:
+            tree = ast.parse(source, filename)
+        except (SyntaxError, ValueError) as error:
+            transformed = self._as_ipython(source)
+            if transformed is None or transformed == source:
+                _remember_lines(filename, source)
+                raise error.with_traceback(None)
+            source = transformed
+            _remember_lines(filename, source)
+            tree = ast.parse(source, filename)
+        else:
+            _remember_lines(filename, source)
+        self._remember_source(source)
+        return tree
+
+    def _execute(self, tree: ast.Module, source: str, filename: str) -> None:
+        last = tree.body[-1] if tree.body else None
+        if not isinstance(last, ast.Expr):
+            self._await_or_not(_compile(tree, filename, "exec"))
+            return
+        if len(tree.body) > 1:
+            self._await_or_not(_compile(ast.Module(tree.body[:-1], tree.type_ignores), filename, "exec"))
+        value = self._await_or_not(_compile(ast.Expression(last.value), filename, "eval"))
+        if value is None or source.rstrip().endswith(";"):
+            return
+        builtins._ = value  # type: ignore[attr-defined]
+        text = repr(value).encode("utf-8", "backslashreplace")
+        self._value(text[:MAX_VALUE_BYTES].decode("utf-8", "ignore"), len(text) > MAX_VALUE_BYTES)
+
+    def _await_or_not(self, code: CodeType) -> Any:
+        result = eval(code, self.main.__dict__)
+        if not code.co_flags & inspect.CO_COROUTINE:
+            return result
+        loop = self._event_loop()
+        task = loop.create_task(result)
+        try:
+            return loop.run_until_complete(task)
+        except KeyboardInterrupt:
+            task.cancel()
+            loop.run_until_complete(asyncio.gather(task, return_exceptions=True))
+            raise
+
+    def _event_loop(self) -> asyncio.AbstractEventLoop:
+        if self._loop is None or self._loop.is_closed():
+            self._loop = asyncio.new_event_loop()
+        asyncio.set_event_loop(self._loop)
+        return self._loop
+
+    def _as_ipython(self, source: str) -> Optional[str]:
+        """The same code in Python, if it is IPython's. None where there is no IPython."""
+        if self.ipython() is None:
+            return None
+        text: str = self._ipython.transform_cell(source)
+        return text
+
+    def ipython(self) -> Any:
+        """IPython's shell over this namespace, made when first asked for; None where it is not installed."""
+        if self._ipython is None:
+            try:
+                from . import ipython
+            except ImportError:
+                return None
+            self._ipython = ipython.attach(self.main, self._display)
+        return self._ipython
+
+    def _install(self) -> None:
+        hooks = AfterImport()
+        hooks.add("matplotlib", figures.use_our_backend)
+        hooks.add("hotcell_guest.matplotlib_backend", self._connect_backend)
+        hooks.add("multiprocessing.spawn", spawning.provide_main(lambda: list(self._sources)))
+        names: Any = builtins
+        names.input = _no_input
+        names.get_ipython = self.ipython
+        names.display = self._display_lazily
+
+    def _connect_backend(self, backend: ModuleType) -> None:
+        module: Any = backend
+        module.on_show = lambda: figures.capture_open_figures(self._display)
+
+    def _display_lazily(self, *objects: Any, **options: Any) -> Any:
+        if self.ipython() is None:
+            for item in objects:
+                print(repr(item))
+            return None
+        from IPython.display import display
+
+        return display(*objects, **options)
+
+    def _remember_source(self, source: str) -> None:
+        self._sources.append(source)
+        self._source_bytes += len(source)
+        while self._source_bytes > _MAX_REMEMBERED_SOURCE and len(self._sources) > 1:
+            self._source_bytes -= len(self._sources.popleft())
+
+
+def _fresh_main() -> ModuleType:
+    main = ModuleType("__main__", None)
+    main.__dict__["__builtins__"] = builtins
+    main.__dict__["__annotations__"] = {}
+    sys.modules["__main__"] = main
+    return main
+
+
+def _compile(tree: Any, filename: str, mode: str) -> CodeType:
+    code: CodeType = compile(tree, filename, mode, ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+    return code
+
+
+def _remember_lines(filename: str, source: str) -> None:
+    linecache.cache[filename] = (len(source), None, [f"{line}\n" for line in source.splitlines()], filename)
+
+
+def _no_input(prompt: object = "") -> str:
+    raise EOFError(
+        "input() has nobody to ask in a sandbox. Put the value into the code, a variable or a file of the workspace."
+    )
+
+
+def _outcome_of(error: BaseException) -> Outcome:
+    if isinstance(error, SystemExit):
+        return _exit_outcome(error)
+    if isinstance(error, KeyboardInterrupt):
+        return {"kind": "interrupted"}
+    lines = _traceback_lines(error)
+    if isinstance(error, MemoryError):
+        sys.stderr.write("".join(f"{line}\n" for line in lines))
+        return {"kind": "out-of-memory"}
+    return {
+        "kind": "raised",
+        "name": type(error).__name__,
+        "message": _cut(_text_of(error), MAX_MESSAGE_BYTES),
+        "traceback": lines,
+    }
+
+
+def _exit_outcome(error: SystemExit) -> Outcome:
+    code = error.code
+    if code is None:
+        return {"kind": "exited", "exitCode": 0}
+    if isinstance(code, int):
+        return {"kind": "exited", "exitCode": code & 0xFF}
+    sys.stderr.write(f"{code}\n")
+    return {"kind": "exited", "exitCode": 1}
+
+
+def _traceback_lines(error: BaseException) -> list[str]:
+    """The traceback from the first frame of the user's on, bounded: the middle goes first."""
+    try:
+        summary = traceback.TracebackException(type(error), error, _users_part(error.__traceback__), limit=-60)
+        lines = "".join(summary.format()).rstrip("\n").split("\n")
+    except Exception:  # noqa: BLE001 - formatting calls the user's __str__ and __repr__
+        lines = [f"{type(error).__name__}: (its text could not be made)"]
+    return _bounded_lines(lines)
+
+
+def _users_part(frames: Optional[TracebackType]) -> Optional[TracebackType]:
+    while frames is not None and frames.tb_frame.f_code.co_filename.startswith(_OUR_FOLDER):
+        frames = frames.tb_next
+    return frames
+
+
+def _bounded_lines(lines: list[str]) -> list[str]:
+    lines = [_cut(line, 2_000) for line in lines]
+    if sum(len(line) for line in lines) <= MAX_TRACEBACK_BYTES:
+        return lines
+    head, tail = lines[:10], lines[-40:]
+    tail_room = MAX_TRACEBACK_BYTES // 2
+    while len(tail) > 1 and sum(len(line) for line in tail) > tail_room:
+        tail.pop(0)
+    return [*head[:10], f"  … {len(lines) - len(head) - len(tail)} lines left out …", *tail]
+
+
+def _text_of(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 - the user's __str__
+        return "(its text could not be made)"
+
+
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else f"{text[:limit]}…"

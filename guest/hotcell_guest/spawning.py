@@ -1,0 +1,55 @@
+"""multiprocessing's spawn and forkserver: a child that can import what the session defined in __main__."""
+
+from __future__ import annotations
+
+import ast
+import tempfile
+from types import ModuleType
+from typing import Any, Callable
+
+_DEFINITIONS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+def provide_main(sources: Callable[[], list[str]]) -> Callable[[ModuleType], None]:
+    """A hook for `multiprocessing.spawn`: its children get the session's definitions as their main module.
+
+    A spawned child starts empty and looks functions up by name in __main__. A script is run again for that; a session has no
+    script, so its imports, functions, classes and constants are written out as one.
+    """
+
+    def install(spawn: ModuleType) -> None:
+        module: Any = spawn
+        prepare = module.get_preparation_data
+
+        def get_preparation_data(name: str) -> dict[str, Any]:
+            data: dict[str, Any] = prepare(name)
+            data.pop("init_main_from_name", None)
+            data["init_main_from_path"] = _write_main(sources())
+            return data
+
+        module.get_preparation_data = get_preparation_data
+
+    return install
+
+
+def _write_main(sources: list[str]) -> str:
+    with tempfile.NamedTemporaryFile("w", prefix="hotcell-main-", suffix=".py", delete=False) as file:
+        for source in sources:
+            file.write(definitions_of(source))
+    return file.name
+
+
+def definitions_of(source: str) -> str:
+    """The part of a cell that only defines: safe to run again in another process."""
+    kept = [node for node in ast.parse(source).body if isinstance(node, _DEFINITIONS) or _is_constant(node)]
+    return "".join(f"{ast.unparse(node)}\n" for node in kept)
+
+
+def _is_constant(node: ast.stmt) -> bool:
+    if not isinstance(node, ast.Assign):
+        return False
+    try:
+        ast.literal_eval(node.value)
+    except (ValueError, TypeError, MemoryError, RecursionError):
+        return False
+    return True

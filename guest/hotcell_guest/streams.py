@@ -1,0 +1,74 @@
+"""sys.stdout and sys.stderr of a kernel: plain descriptors, with Python's own writes in one order across the two."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import threading
+from typing import Callable, Optional
+
+
+class _Turn:
+    """Whose turn it is to write. Passing it on waits until what was written before has left the pipe."""
+
+    def __init__(self, drain: Callable[[], None]) -> None:
+        self._drain = drain
+        self._lock = threading.RLock()
+        self._owner: Optional[OrderedStream] = None
+        self._pid = os.getpid()
+
+    def take(self, stream: OrderedStream) -> None:
+        # A fork of the user's has the same objects but must stay off the kernel's socket.
+        if self._owner is stream or os.getpid() != self._pid:
+            return
+        with self._lock:
+            if self._owner is not None and self._owner is not stream:
+                self._owner.flush()
+                self._drain()
+            self._owner = stream
+
+    def forget(self) -> None:
+        self._owner = None
+
+
+class OrderedStream(io.TextIOWrapper):
+    """A line-buffered text stream over a descriptor that takes its turn before it writes."""
+
+    def __init__(self, fd: int, name: str, turn: _Turn) -> None:
+        raw = io.FileIO(fd, "w", closefd=False)
+        super().__init__(
+            io.BufferedWriter(raw), encoding="utf-8", errors="backslashreplace", line_buffering=True, write_through=False
+        )
+        self.mode = "w"
+        self._turn = turn
+        self._label = name
+
+    @property
+    def name(self) -> str:
+        return self._label
+
+    def write(self, text: str) -> int:
+        self._turn.take(self)
+        return super().write(text)
+
+
+class Streams:
+    """The two streams of one kernel. `begin` puts them in place for an execution, whatever the last one did to them."""
+
+    def __init__(self, drain: Callable[[], None]) -> None:
+        self._turn = _Turn(drain)
+
+    def begin(self) -> None:
+        self._turn.forget()
+        self.stdout = OrderedStream(1, "<stdout>", self._turn)
+        self.stderr = OrderedStream(2, "<stderr>", self._turn)
+        sys.stdout = sys.__stdout__ = self.stdout  # type: ignore[misc]
+        sys.stderr = sys.__stderr__ = self.stderr  # type: ignore[misc]
+
+    def flush(self) -> None:
+        for stream in (sys.stdout, sys.stderr, self.stdout, self.stderr):
+            try:
+                stream.flush()
+            except Exception:  # noqa: BLE001 - the user may have put anything there, or closed the descriptor
+                continue

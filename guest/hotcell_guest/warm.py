@@ -1,0 +1,123 @@
+"""The second stage: a fork that imports the preloads while the bare one already serves, and then forks on request."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+from typing import Any, Callable, NoReturn, Optional
+
+from . import linux, preload
+from .frames import Frame, FrameDecoder, Head, encode
+from .loop import Loop
+
+Handler = Callable[[Frame, "list[int]"], None]
+
+
+class WarmStage:
+    """Runs a warm fork of this process. `handler` is called in that fork for each request, and usually forks again.
+
+    A preload that leaves a thread behind is dropped, and the stage is begun anew without it. If the fork dies, `is_ready` is false again
+    and the bare stage goes on serving alone.
+    """
+
+    def __init__(self, loop: Loop, preloads: list[str], handler: Handler, on_ready: Callable[[Head], None]) -> None:
+        self.is_ready = False
+        self.pid: Optional[int] = None
+        self._loop = loop
+        self._preloads = preloads
+        self._dropped: list[str] = []
+        self._handler = handler
+        self._on_ready = on_ready
+        self._sock: Optional[socket.socket] = None
+        self._decoder = FrameDecoder()
+
+    def start(self) -> None:
+        ours, theirs = socket.socketpair()
+        self.pid = os.fork()
+        if self.pid == 0:
+            ours.close()
+            _serve(theirs, self._preloads, self._handler)
+        theirs.close()
+        self._sock = ours
+        self._decoder = FrameDecoder()
+        self._loop.on_readable(ours.fileno(), self._readable)
+
+    def request(self, head: Head, fds: tuple[int, ...] = ()) -> None:
+        """Only while `is_ready`. The stage never runs user code, so it is trusted to read."""
+        assert self._sock is not None
+        socket.send_fds(self._sock, [encode(Frame(head))], list(fds))
+
+    def _readable(self) -> None:
+        assert self._sock is not None
+        try:
+            chunk = self._sock.recv(65_536)
+        except OSError:
+            chunk = b""
+        if not chunk:
+            self._end()
+            return
+        for frame in self._decoder.feed(chunk):
+            if frame.head["type"] == "warm":
+                self.is_ready = True
+                self._on_ready({**frame.head, "dropped": self._dropped})
+            elif frame.head["type"] == "leaves-thread":
+                self._begin_without(str(frame.head["module"]))
+                return
+
+    def _begin_without(self, module: str) -> None:
+        self._end()
+        self._dropped.append(module)
+        self._preloads = [name for name in self._preloads if name != module]
+        self.start()
+
+    def _end(self) -> None:
+        self.is_ready = False
+        if self._sock is not None:
+            self._loop.on_readable(self._sock.fileno(), None)
+            self._sock.close()
+            self._sock = None
+
+
+def _serve(sock: socket.socket, preloads: list[str], handler: Handler) -> NoReturn:
+    try:
+        linux.die_with_parent()
+        signal.set_wakeup_fd(-1)
+        # Children are other people's to wait for, or nobody's.
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+        _close_other_descriptors(sock)
+        try:
+            missing = preload.import_all(preloads)
+        except preload.LeavesThread as error:
+            sock.sendall(encode(Frame({"type": "leaves-thread", "module": error.module})))
+            os._exit(0)
+        preload.freeze()
+        sock.sendall(encode(Frame({"type": "warm", "missing": missing})))
+        _requests(sock, handler)
+    except BaseException as error:  # noqa: BLE001 - say it where the host's log can see it
+        os.write(2, f"warm stage: {type(error).__name__}: {error}\n".encode())
+    os._exit(0)
+
+
+def _requests(sock: socket.socket, handler: Handler) -> None:
+    decoder = FrameDecoder()
+    while True:
+        chunk, fds, _, _ = socket.recv_fds(sock, 65_536, 4)
+        if not chunk:
+            return
+        for frame in decoder.feed(chunk):
+            handler(frame, fds)
+        for fd in fds:
+            os.close(fd)
+
+
+def _close_other_descriptors(sock: socket.socket) -> None:
+    """The channel and the kernels' sockets belong to the bare stage alone."""
+    keep = sock.fileno()
+    os.closerange(3, keep)
+    os.closerange(keep + 1, 65_536)
+
+
+def describe(stage: Optional[WarmStage]) -> dict[str, Any]:
+    """For `ready`: whether a kernel that starts now has the preloads."""
+    return {"warm": stage is not None and stage.is_ready}

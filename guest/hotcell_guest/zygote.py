@@ -1,0 +1,138 @@
+"""The zygote of the process driver's shared shape: pid 1 of a jail, forks a sandbox for each session of one owner."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+from typing import NoReturn, Optional
+
+from . import figures, hardening, jail as jail_module, linux, preload
+from .channel import SocketTransport
+from .environment import apply_environment
+from .frames import HEADER, Frame, FrameDecoder, Head, encode
+from .jail import CONTROL_FOLDER, WORKSPACE, Jail, JailError
+from .kernel_process import KernelStarter, fork_kernel
+from .limits import Limits
+from .loop import Loop
+from .supervisor import Supervisor
+from .warm import WarmStage
+
+CONTROL_SOCKET = f"{CONTROL_FOLDER}/control"
+
+
+def serve(control_fd: int) -> NoReturn:
+    """Serves the host's control connection until it ends. Never returns."""
+    _Zygote(socket.socket(fileno=control_fd)).run()
+
+
+class _Zygote:
+    """Bare at first; once the warm stage has its preloads, it makes the sandboxes."""
+
+    def __init__(self, control: socket.socket) -> None:
+        self._control = control
+        self._decoder = FrameDecoder()
+        self._loop = Loop()
+        self._warm: Optional[WarmStage] = None
+
+    def run(self) -> NoReturn:
+        # As pid 1 it inherits every orphan of the jail; ignoring their ends reaps them.
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        self._loop.on_readable(self._control.fileno(), self._readable)
+        self._loop.run()
+        os._exit(0)
+
+    def _readable(self) -> None:
+        chunk = self._control.recv(65_536)
+        if not chunk:
+            self._loop.stop()
+            return
+        for frame in self._decoder.feed(chunk):
+            if frame.head["type"] == "configure":
+                self._configure(frame.head)
+            elif frame.head["type"] == "open":
+                self._open(frame)
+
+    def _configure(self, head: Head) -> None:
+        apply_environment(head["environment"])
+        figures.offer_font_cache(os.environ.get("MPLCONFIGDIR", "/tmp/matplotlib"))
+        preload.freeze()
+        self._say({"type": "bare", "threads": preload.thread_count()})
+        preloads = [str(name) for name in head["preloads"]]
+        if not preloads:
+            self._say({"type": "warm", "missing": [], "dropped": []})
+            return
+        self._warm = WarmStage(self._loop, preloads, lambda frame, _fds: open_sandbox(frame), self._say)
+        self._warm.start()
+
+    def _open(self, frame: Frame) -> None:
+        if self._warm is not None and self._warm.is_ready and not frame.head.get("bare"):
+            self._warm.request(frame.head)
+        else:
+            open_sandbox(frame)
+
+    def _say(self, head: Head) -> None:
+        self._control.sendall(encode(Frame(head)))
+
+
+def open_sandbox(frame: Frame) -> None:
+    """Clones the pid 1 of a new sandbox. The parent comes back at once; the child never does."""
+    uid, gid = os.getuid(), os.getgid()
+    if linux.clone(jail_module.NAMESPACES) == 0:
+        try:
+            _become_sandbox(str(frame.head["token"]), uid, gid)
+        finally:
+            os._exit(70)
+
+
+def _become_sandbox(token: str, uid: int, gid: int) -> NoReturn:
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    channel = socket.socket(socket.AF_UNIX)
+    channel.connect(CONTROL_SOCKET)
+    fd = channel.detach()
+    # SECURITY: close-on-exec means nothing to a fork. Without this a session would hold its neighbours' and the zygote's sockets.
+    os.dup2(fd, 3, inheritable=False)
+    os.closerange(4, 65_536)
+    sock = socket.socket(fileno=3)
+    # Which pid this is outside: the /proc that is still mounted here is the jail's.
+    sock.sendall(encode(Frame({"type": "attach", "token": token, "pid": int(os.readlink("/proc/self"))})))
+    try:
+        jail_module.map_identity(uid, gid)
+        go = _receive_one(sock).head
+        jail_module.enter(Jail.from_message(go["jail"]))
+    except (JailError, OSError) as error:
+        step = error.step if isinstance(error, JailError) else "identity"
+        sock.sendall(encode(Frame({"type": "failed", "step": step, "message": str(error)})))
+        os._exit(71)
+    os.chdir(WORKSPACE)
+    loop = Loop()
+    supervisor = Supervisor(loop, WORKSPACE, _configure_session)
+    supervisor.attach(SocketTransport(sock))
+    supervisor.run()
+
+
+def _configure_session(config: Head) -> tuple[Limits, KernelStarter]:
+    limits = Limits.from_message(config["limits"])
+    apply_environment(config["environment"])
+    figures.offer_font_cache(os.environ.get("MPLCONFIGDIR", "/tmp/matplotlib"))
+    hardening.harden(config.get("seccomp"))
+    return limits, lambda: fork_kernel(limits, WORKSPACE)
+
+
+def _receive_one(sock: socket.socket) -> Frame:
+    """Exactly one frame, and not a byte more: what follows belongs to the channel."""
+    header = _receive_exactly(sock, HEADER.size)
+    _, _, _, head_bytes, body_bytes, _, _, _ = HEADER.unpack(header)
+    rest = _receive_exactly(sock, head_bytes + body_bytes)
+    return next(FrameDecoder().feed(header + rest))
+
+
+def _receive_exactly(sock: socket.socket, size: int) -> bytes:
+    data = b""
+    while len(data) < size:
+        chunk = sock.recv(size - len(data))
+        if not chunk:
+            os._exit(0)
+        data += chunk
+    return data
