@@ -41,12 +41,11 @@ export async function ensureImage({ cacheFolder, say, signal }) {
 async function imageRecipe() {
   return {
     suite: 'bookworm',
-    kernel: 'linux-image-cloud-amd64',
     // libstdc++6 and libatomic1 are for Node, which is the host's own binary: Debian 12's is too old.
     packages: ['mount', 'python3', 'bubblewrap', 'procps', 'busybox-static', 'libstdc++6', 'libatomic1'],
     leftOut: ['/usr/share/doc/*', '/usr/share/man/*', '/usr/share/locale/*', '/usr/share/info/*'],
-    size: '1G',
     init: FIRST_INIT,
+    fill: fillScript({ kernel: 'linux-image-cloud-amd64', size: '1G' }),
     node: { version: process.version, sizeBytes: (await stat(process.execPath)).size },
   };
 }
@@ -65,79 +64,114 @@ function recipeHash(recipe) {
 }
 
 async function build(recipe, folder, signal) {
-  await writeFile(join(folder, 'init'), FIRST_INIT, { mode: 0o755 });
+  const put = { init: '/vm-init', node: '/usr/local/bin/node', 'fill.sh': '/fill.sh' };
+  await writeFile(join(folder, 'init'), recipe.init);
   await cp(process.execPath, join(folder, 'node'), { dereference: true });
-  await writeFile(join(folder, 'fill.sh'), fillScript(recipe));
-  const { exitCode, output } = await runQuietly('mmdebstrap', mmdebstrapArguments(recipe, folder), signal);
+  await writeFile(join(folder, 'fill.sh'), recipe.fill);
+  const { exitCode, output } = await runMmdebstrap(mmdebstrapArguments(recipe, folder, put), folder, signal);
   if (exitCode !== 0) throw new VmFailure(`mmdebstrap could not build the image (exit ${exitCode})`, output);
-  for (const name of ['init', 'node', 'fill.sh']) await rm(join(folder, name));
+  for (const name of Object.keys(put)) await rm(join(folder, name));
+  // The copy out of mmdebstrap wrote the free space as zeros.
+  await runQuietly(['fallocate', '--dig-holes', join(folder, 'rootfs.ext4')], { killSignal: 'SIGTERM', signal });
 }
 
-export function mmdebstrapArguments(recipe, folder) {
+/**
+ * For an ordinary user mmdebstrap works in a user namespace, where the hooks may not even look into the user's folders:
+ * files go in and out by its own `upload` and `download`.
+ */
+function mmdebstrapArguments(recipe, folder, put) {
+  const hooks = [
+    ...Object.entries(put).map(([name, path]) => `upload ${shellQuote(join(folder, name))} ${path}`),
+    'sh "$1/fill.sh" "$1"',
+    ...['vmlinuz', 'rootfs.ext4'].map((name) => `download /tmp/${name} ${shellQuote(join(folder, name))}`),
+    'umount "$1/tmp"',
+  ];
   return [
     '--variant=essential',
-    // The image is written by the last hook: mmdebstrap's own formats are a tar, or an ext2 that has no free space.
+    // The image is made by a hook: mmdebstrap's own formats are a tar, or an ext2 that has no free space.
     '--format=null',
+    // apt's own user may not be able to reach the folder, for example below root's home.
+    '--aptopt=APT::Sandbox::User "root"',
     `--include=${recipe.packages.join(',')}`,
     ...recipe.leftOut.map((pattern) => `--dpkgopt=path-exclude=${pattern}`),
-    `--customize-hook=sh ${shellQuote(join(folder, 'fill.sh'))} "$1" ${shellQuote(folder)}`,
+    ...hooks.map((hook) => `--customize-hook=${hook}`),
     recipe.suite,
   ];
 }
 
-/** Runs on the host, with the new root folder as $1 and the folder for the results as $2. */
+/** Runs on the host's programs with the new root folder as $1, and leaves `vmlinuz` and `rootfs.ext4` in its /tmp. */
 function fillScript({ kernel, size }) {
   return `set -eu
-root=$1 out=$2
+root=$1
 export APT_CONFIG="$MMDEBSTRAP_APT_CONFIG"
-
-cp "$out/init" "$root/vm-init"
-cp "$out/node" "$root/usr/local/bin/node"
+rm "$root/fill.sh"
+chmod 755 "$root/vm-init" "$root/usr/local/bin/node"
 chroot "$root" /usr/local/bin/node --version >/dev/null || {
   echo "This Node does not run on Debian 12 (built for a newer C library?). Use a build from nodejs.org."
   exit 1
 }
 
-# The kernel package is unpacked, not installed: installing it pulls in initramfs-tools and makes an initrd nobody needs.
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-chmod 755 "$scratch"
-package=$(apt-cache depends ${kernel} | sed -n 's/.*Depends: \\(linux-image-[0-9].*\\)/\\1/p')
-(cd "$scratch" && apt-get download -qq "$package")
-dpkg-deb -x "$scratch"/linux-image-*.deb "$scratch/kernel"
-cp "$scratch"/kernel/boot/vmlinuz-* "$out/vmlinuz"
+# In the build's own mount namespace: gone with it however the build ends.
+mount -t tmpfs -o mode=755 tmpfs "$root/tmp"
+cd "$root/tmp"
 
-# A plain (not recursive) bind shows the root without the /proc, /sys and /dev that are mounted in it for the hooks.
-mkdir "$scratch/bare"
-mount --bind "$root" "$scratch/bare"
+# The kernel package is unpacked, not installed: installing it pulls in initramfs-tools and makes an initrd nobody needs.
+package=$(apt-cache depends ${kernel} | sed -n 's/.*Depends: \\(linux-image-[0-9].*\\)/\\1/p')
+apt-get download -qq "$package"
+dpkg-deb --fsys-tarfile linux-image-*.deb | tar -xO --wildcards './boot/vmlinuz-*' >vmlinuz
+
+# A plain (not recursive) bind shows the root without what is mounted in it for the hooks: /proc, /sys, /dev, our /tmp.
 rm -rf "$root"/var/lib/apt/lists/* "$root"/var/cache/apt/*
-mke2fs -q -t ext4 -O ^has_journal -d "$scratch/bare" "$out/rootfs.ext4" ${size} || failed=1
-umount "$scratch/bare"
-exit "\${failed:-0}"
+mkdir bare
+mount --bind "$root" bare
+mke2fs -q -t ext4 -O ^has_journal -d bare rootfs.ext4 ${size}
+umount bare
 `;
 }
 
+/** What root builds in: killing the first process ends all of them and takes their mounts along. */
+const OWN_NAMESPACES = ['unshare', '--mount', '--pid', '--fork', '--mount-proc', '--kill-child'];
+
+/**
+ * However the build ends, SIGKILL of this process included, no mount and no process of it stays on the host. As root mmdebstrap
+ * mounts in the host's own namespace and is slow to clean up, so it gets one that can be thrown away, and its files lie
+ * in a folder that the caller (or the next run) removes. For an ordinary user it makes its own namespaces, and only it may
+ * remove the files of their users, which it does on SIGTERM.
+ */
+async function runMmdebstrap(args, folder, signal) {
+  const asRoot = process.getuid() === 0;
+  return runQuietly([...(asRoot ? OWN_NAMESPACES : []), 'mmdebstrap', ...args], {
+    killSignal: asRoot ? 'SIGKILL' : 'SIGTERM',
+    env: {
+      ...process.env,
+      // mke2fs and chroot live where an ordinary user's path does not look.
+      PATH: `${process.env.PATH}:/usr/sbin:/sbin`,
+      ...(asRoot ? { TMPDIR: folder } : {}),
+    },
+    signal,
+  });
+}
+
 /** Nothing is shown unless it fails: a build prints hundreds of lines of apt and dpkg. */
-function runQuietly(command, args, signal) {
+function runQuietly(argv, { killSignal, ...options }) {
   return new Promise((resolve, reject) => {
-    // SIGTERM also when this process is killed: mmdebstrap then unmounts and removes its folder.
-    const child = spawn('setpriv', ['--pdeathsig', 'TERM', command, ...args], {
+    const child = spawn('setpriv', ['--pdeathsig', killSignal.replace('SIG', ''), ...argv], {
       stdio: ['ignore', 'pipe', 'pipe'],
-      signal,
-      killSignal: 'SIGTERM',
+      killSignal,
+      ...options,
     });
     let output = '';
-    let aborted;
+    let failure;
     const keep = (chunk) => {
       output = (output + chunk).slice(-8000);
     };
     child.stdout.on('data', keep);
     child.stderr.on('data', keep);
     child.on('error', (error) => {
-      aborted = error;
+      failure = error;
     });
-    // Not before `close`: the cleaning up has to be awaited.
-    child.on('close', (exitCode) => (aborted ? reject(aborted) : resolve({ exitCode, output })));
+    // Not before `close`: the end of the last process that holds a pipe has to be awaited.
+    child.on('close', (exitCode) => (failure ? reject(failure) : resolve({ exitCode, output })));
   });
 }
 

@@ -48,7 +48,9 @@ function refuseHost() {
   if (process.platform !== 'linux' || process.arch !== 'x64') {
     throw new VmFailure('the virtual machine needs a Linux host on x86-64', '', 2);
   }
-  const missing = ['qemu-system-x86_64', 'mmdebstrap', 'mke2fs', 'setpriv', 'tar'].filter((name) => !onPath(name));
+  const missing = ['qemu-system-x86_64', 'mmdebstrap', 'mke2fs', 'setpriv', 'unshare', 'tar'].filter(
+    (name) => !onPath(name),
+  );
   if (missing.length > 0) throw new CannotRun(missing);
 }
 
