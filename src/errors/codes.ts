@@ -1,0 +1,42 @@
+/**
+ * The one table of Hotcell's errors. An error means that Hotcell could not do its work; how a program of the user's ended is an
+ * outcome, never an error.
+ *
+ * `retry` is the advice to a caller, often a model: `never` with the same input, `later` as it is, `new-session` after opening another session.
+ */
+export const ERROR_CODES = {
+  invalid_argument: { httpStatus: 400, exitCode: 64, retry: 'never', means: 'an option or argument has a value that is not allowed' },
+  code_too_large: { httpStatus: 413, exitCode: 65, retry: 'never', means: 'the code is larger than the limit' },
+  bad_path: { httpStatus: 400, exitCode: 65, retry: 'never', means: 'a path leaves the workspace, is a link, or is not a regular file' },
+  file_not_found: { httpStatus: 404, exitCode: 66, retry: 'never', means: 'there is no such file in the workspace' },
+  file_exists: { httpStatus: 409, exitCode: 73, retry: 'never', means: 'the file is there and was not to be replaced' },
+  file_too_large: { httpStatus: 413, exitCode: 65, retry: 'never', means: 'the file is larger than the caller allowed' },
+  disk_full: { httpStatus: 507, exitCode: 73, retry: 'never', means: "the sandbox's disk limit is reached" },
+  file_failed: { httpStatus: 500, exitCode: 74, retry: 'later', means: 'the operating system inside the sandbox refused a file operation' },
+  mount_denied: { httpStatus: 403, exitCode: 77, retry: 'never', means: 'a host folder may not be mounted' },
+  session_closed: { httpStatus: 410, exitCode: 69, retry: 'new-session', means: 'the session is closed' },
+  session_busy: { httpStatus: 409, exitCode: 75, retry: 'later', means: 'the session runs an execution already' },
+  sandbox_lost: { httpStatus: 502, exitCode: 69, retry: 'new-session', means: 'the sandbox ended under the session' },
+  guest_misbehaved: { httpStatus: 502, exitCode: 70, retry: 'new-session', means: 'the guest broke the protocol; its sandbox was ended' },
+  kernel_unavailable: { httpStatus: 503, exitCode: 69, retry: 'new-session', means: 'no kernel could be started in the sandbox' },
+  driver_unavailable: { httpStatus: 503, exitCode: 69, retry: 'never', means: 'the isolation that was asked for does not work on this host' },
+  isolation_too_weak: { httpStatus: 503, exitCode: 69, retry: 'never', means: 'nothing on this host reaches the least isolation that was asked for' },
+  image_missing: { httpStatus: 503, exitCode: 69, retry: 'never', means: 'the container image is not there' },
+  engine_failed: { httpStatus: 502, exitCode: 69, retry: 'later', means: 'the container engine refused or did not answer' },
+  start_failed: { httpStatus: 502, exitCode: 69, retry: 'later', means: 'a sandbox could not be started' },
+  start_timeout: { httpStatus: 504, exitCode: 69, retry: 'later', means: 'a sandbox was not ready in time' },
+  too_many_sessions: { httpStatus: 429, exitCode: 75, retry: 'later', means: 'the limit of sessions is reached' },
+  cancelled: { httpStatus: 499, exitCode: 130, retry: 'later', means: 'the caller withdrew the request before it had begun' },
+  not_offered: { httpStatus: 501, exitCode: 69, retry: 'never', means: 'the guest or the host does not serve that' },
+  internal: { httpStatus: 500, exitCode: 70, retry: 'later', means: 'a fault in Hotcell' },
+} as const satisfies Record<string, ErrorEntry>;
+
+export interface ErrorEntry {
+  readonly httpStatus: number;
+  readonly exitCode: number;
+  readonly retry: Retry;
+  readonly means: string;
+}
+
+export type Retry = 'never' | 'later' | 'new-session';
+export type ErrorCode = keyof typeof ERROR_CODES;

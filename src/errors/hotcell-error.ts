@@ -1,0 +1,34 @@
+import { ERROR_CODES, type ErrorCode, type Retry } from './codes.ts';
+
+/**
+ * The one class of Hotcell's own failures. `message` says what happened to which thing; `remedy` what to do next. Neither carries a
+ * stack or a path of the host that the reader did not name.
+ */
+export class HotcellError extends Error {
+  override readonly name = 'HotcellError';
+  readonly code: ErrorCode;
+  readonly remedy: string | undefined;
+  readonly data: Readonly<Record<string, unknown>>;
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: { remedy?: string; data?: Record<string, unknown>; cause?: unknown } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.remedy = options.remedy;
+    this.data = options.data ?? {};
+  }
+
+  get retry(): Retry {
+    return ERROR_CODES[this.code].retry;
+  }
+}
+
+/** What was thrown, as a HotcellError: itself, or `internal` around it. */
+export function toHotcellError(thrown: unknown): HotcellError {
+  if (thrown instanceof HotcellError) return thrown;
+  const message = thrown instanceof Error ? thrown.message : String(thrown);
+  return new HotcellError('internal', message, { cause: thrown });
+}

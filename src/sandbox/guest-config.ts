@@ -1,0 +1,45 @@
+/** What a driver has a guest told in its first `hello` (docs/guest-protocol.md, section 2). */
+export interface GuestConfig {
+  readonly limits: GuestLimits;
+  readonly preloads: readonly string[];
+  /** The whole environment of the sandbox: nothing else is in it. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** The inner system call filter, base64 of a BPF program for the sandbox's architecture. */
+  readonly seccomp?: string;
+}
+
+export interface GuestLimits {
+  readonly memoryBytes: number;
+  readonly openFiles: number;
+  readonly fileBytes: number;
+  readonly cpus: number;
+  /** Absent where something harder counts processes, or where the uid is shared with other sandboxes. */
+  readonly processes?: number;
+  /** Present where no cgroup kills at the limit, or where it would kill the whole sandbox. */
+  readonly memoryWatchdogBytes?: number;
+}
+
+/** The environment variables that every sandbox has. */
+export function standardEnvironment(options: {
+  path: string;
+  cpus: number;
+  extra?: Readonly<Record<string, string>>;
+}): Record<string, string> {
+  return {
+    PATH: options.path,
+    HOME: '/tmp',
+    USER: 'sandbox',
+    LOGNAME: 'sandbox',
+    SHELL: '/bin/bash',
+    LANG: 'C.UTF-8',
+    TZ: 'UTC',
+    TMPDIR: '/tmp',
+    MPLBACKEND: 'Agg',
+    MPLCONFIGDIR: '/tmp/.matplotlib',
+    PYTHONDONTWRITEBYTECODE: '1',
+    // The zygote may have one thread only; a kernel gets its own number after the fork.
+    OPENBLAS_NUM_THREADS: '1',
+    OMP_NUM_THREADS: '1',
+    ...options.extra,
+  };
+}

@@ -1,0 +1,54 @@
+/** What a sandbox is to be: decided above, carried out by a driver. */
+export interface SandboxSpec {
+  /** Unique on this host; safe in names and paths. */
+  readonly id: string;
+  /** Sandboxes of different owners share nothing, not even a zygote. */
+  readonly owner: string;
+  /** A container image; the driver's standard one when absent. The process driver has none. */
+  readonly image?: string;
+  readonly limits: Limits;
+  readonly mounts: readonly Mount[];
+  /** Modules that kernels are forked with. What is not installed is left out. */
+  readonly preloads: readonly string[];
+  /** Environment variables inside, on top of the standard ones. */
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+export interface Limits {
+  /** All memory of the sandbox: its processes and its files, which live in memory too. */
+  readonly memoryBytes: number;
+  readonly cpus: number;
+  readonly processes: number;
+  readonly openFiles: number;
+  readonly fileBytes: number;
+  /** Of the workspace. */
+  readonly diskBytes: number;
+}
+
+/** A folder of the host at a path inside. Already checked against the allowed roots, with links resolved. */
+export interface Mount {
+  readonly source: string;
+  readonly target: string;
+  readonly readOnly: boolean;
+}
+
+const MiB = 1_048_576;
+
+export const DEFAULT_LIMITS: Limits = {
+  memoryBytes: 2048 * MiB,
+  cpus: 1,
+  processes: 256,
+  openFiles: 1024,
+  fileBytes: 1024 * MiB,
+  diskBytes: 1024 * MiB,
+};
+
+/** Below this a kernel cannot live, and an error at once is kinder than an out-of-memory later. */
+export const LEAST_LIMITS: Limits = {
+  memoryBytes: 64 * MiB,
+  cpus: 0.05,
+  processes: 8,
+  openFiles: 32,
+  fileBytes: 4096,
+  diskBytes: MiB,
+};
