@@ -59,7 +59,12 @@ export interface Usage {
 }
 
 export type Probe =
-  | { readonly driver: DriverName; readonly available: true; readonly isolation: Omit<Isolation, 'passedOver'>; readonly notes: readonly string[] }
+  | {
+      readonly driver: DriverName;
+      readonly available: true;
+      readonly isolation: Omit<Isolation, 'passedOver'>;
+      readonly notes: readonly string[];
+    }
   | { readonly driver: DriverName; readonly available: false; readonly reason: string; readonly remedy: string };
 
 export interface Survivor {

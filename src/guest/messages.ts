@@ -1,0 +1,74 @@
+import { z } from 'zod';
+
+/**
+ * The messages of the guest protocol as the host accepts them (docs/guest-protocol.md). A guest is hostile after the first execution: what does
+ * not fit here ends its sandbox. Unknown members are dropped, known ones are bounded.
+ */
+
+const count = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
+const text = (max: number) => z.string().max(max);
+
+export const welcomeMessage = z.object({
+  protocol: z.literal(1),
+  epoch: count,
+  guest: z.object({ version: text(100), python: text(100) }),
+  offers: z.array(text(40)).max(40),
+});
+export type Welcome = z.infer<typeof welcomeMessage>;
+
+export const refusedMessage = z.object({ reason: text(1000) });
+
+export const replyMessage = z.union([
+  z.object({ id: count, ok: z.literal(true), result: z.record(z.string(), z.unknown()).default({}) }),
+  z.object({ id: count, ok: z.literal(false), error: z.object({ code: text(40), message: text(5000) }) }),
+]);
+
+/** The outcome as the guest says it: limits are added by the host, which set them. */
+export const guestOutcome = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('ok') }),
+  z.object({
+    kind: z.literal('raised'),
+    name: text(500),
+    message: text(8192),
+    traceback: z.array(text(4096)).max(2000),
+  }),
+  z.object({ kind: z.literal('exited'), exitCode: z.number().int().min(0).max(255) }),
+  z.object({ kind: z.literal('timed-out') }),
+  z.object({ kind: z.literal('interrupted') }),
+  z.object({ kind: z.literal('out-of-memory') }),
+  z.object({ kind: z.literal('kernel-died'), signal: text(20).optional() }),
+]);
+export type GuestOutcome = z.infer<typeof guestOutcome>;
+
+export const finishedMessage = z.object({
+  outcome: guestOutcome,
+  state: z.enum(['kept', 'lost']),
+  durationMs: z.number().min(0),
+  cpuMs: z.number().min(0),
+  peakMemoryBytes: count,
+  artifactsOmitted: z.number().int().min(-1),
+});
+export type Finished = z.infer<typeof finishedMessage>;
+
+export const artifactList = z
+  .array(z.object({ path: text(4200), sizeBytes: count, change: z.enum(['created', 'modified']) }))
+  .max(1000);
+
+export const displayMessage = z.object({ mediaType: text(200), index: count, end: z.boolean() });
+
+export const fileList = z
+  .array(
+    z.object({
+      path: text(4200),
+      kind: z.enum(['file', 'folder', 'link', 'other']),
+      sizeBytes: count,
+      modifiedMs: z.number(),
+    }),
+  )
+  .max(5000);
+export type FileEntry = z.infer<typeof fileList>[number];
+
+export const warmMessage = z.object({ missing: z.array(text(200)).max(200), dropped: z.array(text(200)).max(200) });
+export type WarmReport = z.infer<typeof warmMessage>;
+
+export const gapMessage = z.object({ frames: count, bytes: count, next: count });
