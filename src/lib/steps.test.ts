@@ -6,9 +6,9 @@ function recorder() {
   return { events, report: (event: StepEvent) => void events.push(event) };
 }
 
-function stream(isTTY: boolean) {
+function stream(isTTY: boolean, colours = isTTY) {
   const written: string[] = [];
-  return { isTTY, columns: 80, written, write: (text: string) => void written.push(text) };
+  return { isTTY, columns: 80, hasColors: () => colours, written, write: (text: string) => void written.push(text) };
 }
 
 function clock(...times: number[]) {
@@ -89,16 +89,16 @@ describe('shown on a stream', () => {
 
   it('that is a terminal, the spinner is erased before the line that stays', () => {
     const out = stream(true);
-    const report = terminalReport(out, {});
+    const report = terminalReport(out);
     report({ kind: 'started', name: 'Image' });
     report(finished);
     expect(out.written[0]).toMatch(/^\r\x1b\[2K. Image$/u);
     expect(out.written.at(-1)).toBe('\x1b[32m✓\x1b[0m Image \x1b[2m(0.4 s)\x1b[0m\n');
   });
 
-  it('that is a terminal with NO_COLOR, nothing is coloured', () => {
-    const out = stream(true);
-    terminalReport(out, { NO_COLOR: '1' })(finished);
+  it('that is a terminal without colours (NO_COLOR), nothing is coloured', () => {
+    const out = stream(true, false);
+    terminalReport(out)(finished);
     expect(out.written).toEqual(['✓ Image (0.4 s)\n']);
   });
 });

@@ -48,16 +48,15 @@ export async function runStep<T>(
 export interface TerminalStream {
   isTTY?: boolean;
   columns?: number;
+  /** Node's own judgement, which honours NO_COLOR and TERM. */
+  hasColors?(): boolean;
   write(text: string): unknown;
 }
 
 /** Shows steps on a terminal with a spinner, or as plain lines where the stream is not one. */
-export function terminalReport(
-  stream: TerminalStream = process.stderr,
-  environment: Record<string, string | undefined> = {},
-): Report {
-  const paint = painter(Boolean(stream.isTTY) && !environment.NO_COLOR && environment.TERM !== 'dumb');
-  const spinner = stream.isTTY && environment.TERM !== 'dumb' ? startableSpinner(stream) : undefined;
+export function terminalReport(stream: TerminalStream = process.stderr): Report {
+  const paint = painter(Boolean(stream.isTTY && stream.hasColors?.()));
+  const spinner = stream.isTTY ? startableSpinner(stream) : undefined;
   return (event) => {
     if (event.kind === 'progress') {
       spinner?.show(`${event.name}: ${event.detail}`);

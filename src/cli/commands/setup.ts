@@ -37,7 +37,7 @@ Examples:
 
 async function setUp(driver: SetupDriver, options: SetupOptions): Promise<number> {
   const events: StepEvent[] = [];
-  const report: Report = options.json ? (event) => events.push(event) : terminalReport(process.stderr, process.env);
+  const report: Report = options.json ? (event) => events.push(event) : terminalReport();
   const abort = new AbortController();
   const onInterrupt = () => abort.abort(new StepError('Interrupted. What was half made was removed.'));
   process.once('SIGINT', onInterrupt);
