@@ -15,20 +15,11 @@ export default defineConfig({
         test: {
           name: 'full',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/architecture.test.ts', 'test/vm/**'],
+          exclude: ['test/architecture.test.ts'],
           // Files of real sandboxes share the machine's cores and count what is left behind on it.
           fileParallelism: false,
           testTimeout: 60_000,
           hookTimeout: 60_000,
-        },
-      },
-      {
-        test: {
-          name: 'vm',
-          include: ['test/vm/**/*.test.ts'],
-          fileParallelism: false,
-          testTimeout: 600_000,
-          hookTimeout: 600_000,
         },
       },
     ],

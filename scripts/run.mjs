@@ -17,12 +17,17 @@ export function run(program, args, options = {}) {
   });
 }
 
-/** As `run`, with the output kept and returned. */
-export function capture(program, args, options = {}) {
+/** As `run`, with the output kept and returned, and shown too where `echo` says so. */
+export function capture(program, args, { echo = false, ...options } = {}) {
   return new Promise((resolve) => {
     const child = spawn(program, args, { cwd: root, ...options, stdio: ['ignore', 'pipe', 'pipe'] });
     let output = '';
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', (bytes) => (output += bytes));
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (text) => {
+        output += text;
+        if (echo) process.stdout.write(text);
+      });
+    }
     child.once('error', (error) => resolve({ exitCode: 127, output: error.message }));
     child.once('close', (code) => resolve({ exitCode: code ?? 1, output }));
   });

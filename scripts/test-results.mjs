@@ -12,6 +12,13 @@ export function countResults(results) {
   };
 }
 
+export const nothing = { passed: 0, failed: 0, skipped: 0 };
+
+export function sum(counts) {
+  const add = (key) => counts.reduce((total, count) => total + count[key], 0);
+  return { passed: add('passed'), failed: add('failed'), skipped: add('skipped') };
+}
+
 export function summaryLine({ passed, failed, skipped }) {
   return `${passed} passed, ${failed} failed, ${skipped} skipped`;
 }

@@ -28,17 +28,26 @@ export async function setupGvisor(options: GvisorSetup): Promise<{ image: string
   if (process.platform !== 'linux') {
     throw new StepError('gVisor runs on Linux alone. Use the docker driver here.', { command: 'hotcell setup docker' });
   }
-  const { image } = await setupDocker(options);
-  if (!(await isRegistered(signal))) {
-    const runsc = await runStep(report, 'gVisor', (progress) => ensureRunsc(options.dataDir, progress, signal), {
-      note: (path) => path,
-    });
-    await runStep(report, 'gVisor registered with Docker', () => register(runsc, options));
-  }
+  // Building gVisor and building the image each take a minute or more, and neither needs the other.
+  const [runsc, docker] = await Promise.allSettled([prepareRunsc(options), setupDocker(options)]);
+  const { image } = unwrap(docker);
+  const path = unwrap(runsc);
+  if (path) await runStep(report, 'gVisor registered with Docker', () => register(path, options));
   await runStep(report, 'Container under gVisor', () => verify(image, signal), {
     note: (kernel) => `kernel ${kernel}`,
   });
   return { image, runtime: runtimeName };
+}
+
+/** The program to register; nothing where the engine knows one already, which is then the person's own choice. */
+async function prepareRunsc({ dataDir, report, signal }: GvisorSetup): Promise<string | undefined> {
+  if (await isRegistered(signal)) return undefined;
+  return runStep(report, 'gVisor', (progress) => ensureRunsc(dataDir, progress, signal), { note: (path) => path });
+}
+
+function unwrap<T>(settled: PromiseSettledResult<T>): T {
+  if (settled.status === 'rejected') throw settled.reason;
+  return settled.value;
 }
 
 /** Merges our runtime into the engine's configuration and has the engine read it again; containers keep running. */
