@@ -40,7 +40,7 @@ async function bundle(entryPoints) {
     external: ['dockerode'],
     // Some dependencies are CommonJS and call `require` for Node's own modules.
     banner: {
-      js: "import { createRequire as __require } from 'node:module'; const require = __require(import.meta.url);",
+      js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
     },
     logLevel: 'warning',
   });
