@@ -1,0 +1,80 @@
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { argv } from 'node:process';
+import { pathToFileURL } from 'node:url';
+import { root } from './dependencies.mjs';
+import { capture } from './run.mjs';
+import { prepare } from './steps.mjs';
+
+const dist = join(root, 'dist');
+
+/** Bundles the command and the library into dist/, and the library's types where they are asked for. */
+export async function build({ step, StepError }, { force = false, types = true } = {}) {
+  const entries = { cli: 'src/cli/index.ts', index: 'src/index.ts' };
+  const present = Object.fromEntries(Object.entries(entries).filter(([, file]) => existsSync(join(root, file))));
+  if (force || isStale('.built')) await step('Build', () => bundle(present));
+  if (types && present.index && (force || isStale('.types'))) {
+    await step('Types', async () => {
+      const { exitCode, output } = await capture('node_modules/.bin/tsc', ['-p', 'scripts/tsconfig.types.json']);
+      if (exitCode !== 0) throw new StepError(output.trim(), { command: 'npx tsc --noEmit' });
+      writeFileSync(join(dist, '.types'), '');
+    });
+  }
+}
+
+async function bundle(entryPoints) {
+  const esbuild = await import('esbuild');
+  rmSync(dist, { recursive: true, force: true });
+  mkdirSync(dist, { recursive: true });
+  await esbuild.build({
+    absWorkingDir: root,
+    entryPoints,
+    outdir: 'dist',
+    chunkNames: 'chunks/[name]-[hash]',
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20.19',
+    // Heavy, imported only when a driver needs it, and with native parts that a bundle cannot carry.
+    external: ['dockerode'],
+    // Some dependencies are CommonJS and call `require` for Node's own modules.
+    banner: {
+      js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
+    },
+    logLevel: 'warning',
+  });
+  if (entryPoints.cli) makeExecutable(join(dist, 'cli.js'));
+  writeFileSync(join(dist, '.built'), '');
+}
+
+function makeExecutable(file) {
+  const text = readFileSync(file, 'utf8');
+  if (!text.startsWith('#!')) writeFileSync(file, `#!/usr/bin/env node\n${text}`);
+  chmodSync(file, 0o755);
+}
+
+/** Whether any source is newer than the marker that the last build left. */
+function isStale(marker) {
+  const path = join(dist, marker);
+  if (!existsSync(path)) return true;
+  const builtAt = statSync(path).mtimeMs;
+  const sources = ['package.json', 'package-lock.json', 'tsconfig.json', 'scripts/build.mjs', ...filesBelow('src')];
+  return sources.some((file) => statSync(join(root, file)).mtimeMs > builtAt);
+}
+
+/** Folders count too: their time changes when a file is removed. */
+function filesBelow(folder) {
+  const names = readdirSync(join(root, folder), { recursive: true });
+  return [folder, ...names.map((name) => join(folder, name))];
+}
+
+if (import.meta.url === pathToFileURL(argv[1]).href) {
+  const steps = await prepare();
+  try {
+    await build(steps, { force: argv.includes('--force'), types: !argv.includes('--no-types') });
+  } catch (error) {
+    if (!(error instanceof steps.StepError)) console.error(error.message);
+    process.exitCode = 1;
+  }
+}

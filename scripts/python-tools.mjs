@@ -1,0 +1,28 @@
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { root } from './dependencies.mjs';
+import { capture } from './run.mjs';
+
+const folder = join(root, '.hotcell', 'tools');
+const tools = ['ruff==0.17.4', 'mypy==2.4.1'];
+
+/** ruff and mypy for the guest, in a virtual environment of the repository's own. Answers with where programs lie. */
+export async function ensurePythonTools({ step, StepError }) {
+  const marker = join(folder, '.ready');
+  const wanted = tools.join(' ');
+  if (existsSync(marker) && readFileSync(marker, 'utf8') === wanted) return join(folder, 'bin');
+  await step(`Tools for the guest (${wanted})`, async () => {
+    rmSync(folder, { recursive: true, force: true });
+    mkdirSync(join(root, '.hotcell'), { recursive: true });
+    await mustRun('/usr/bin/env', ['python3', '-m', 'venv', folder], 'sudo apt-get install -y python3-venv');
+    const pip = [join(folder, 'bin', 'pip'), 'install', '--quiet', '--disable-pip-version-check', ...tools];
+    await mustRun(pip[0], pip.slice(1), pip.join(' '));
+    writeFileSync(marker, wanted);
+  });
+  return join(folder, 'bin');
+
+  async function mustRun(program, args, command) {
+    const { exitCode, output } = await capture(program, args);
+    if (exitCode !== 0) throw new StepError(output.trim(), { command });
+  }
+}

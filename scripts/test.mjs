@@ -1,0 +1,115 @@
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { argv, env, execPath } from 'node:process';
+import { build } from './build.mjs';
+import { root } from './dependencies.mjs';
+import { ensurePythonTools } from './python-tools.mjs';
+import { capture, run } from './run.mjs';
+import { prepare } from './steps.mjs';
+import { countResults, nothing, sum, summaryLine } from './test-results.mjs';
+
+const help = `Usage: npm test -- [unit|vm] [--require-all] [options of vitest]
+
+  npm test                     everything: format, lint, types, the guest's checks, all tests
+  npm run test:unit            what needs no engine, in seconds
+  npm run test:vm              what needs another kernel configuration, in a virtual machine
+  npm test -- --require-all    a driver that cannot be tested is a failure, not a skip
+  npm test -- conformance -t interrupt
+`;
+
+const words = argv.slice(2);
+const mode = ['unit', 'vm'].find((name) => words[0] === name) ?? 'all';
+const requireAll = words.includes('--require-all') || env.HOTCELL_TEST_REQUIRE === 'all';
+const forVitest = words.slice(mode === 'all' ? 0 : 1).filter((word) => word !== '--require-all');
+const projects = mode === 'unit' ? ['unit'] : ['unit', 'full'];
+
+if (words.includes('--help')) {
+  process.stdout.write(help);
+} else {
+  process.exitCode = await test(await prepare());
+}
+
+async function test(steps) {
+  const failedSteps = [];
+  const attempt = async (work) => {
+    try {
+      await work();
+    } catch (error) {
+      failedSteps.push(error);
+      if (!(error instanceof steps.StepError)) process.stderr.write(`${error.stack}\n`);
+    }
+  };
+  if (mode !== 'unit') await attempt(() => build(steps));
+  if (mode === 'all') {
+    await setUpDrivers();
+    for (const check of checks(steps)) await attempt(check);
+  }
+  const counts = sum([
+    ...(mode === 'vm' ? [] : [await runVitest()]),
+    ...(mode === 'vm' || (mode === 'all' && requireAll) ? [await runInVm(steps)] : []),
+  ]);
+  if (failedSteps.length > 0) process.stdout.write(`${failedSteps.length} checks failed before the tests; see above\n`);
+  process.stdout.write(`${summaryLine(counts)}\n`);
+  return counts.failed > 0 || failedSteps.length > 0 ? 1 : 0;
+}
+
+/** What cannot be set up shows in the tests themselves: skipped with the reason, or failed with --require-all. */
+async function setUpDrivers() {
+  if (!existsSync(join(root, 'dist/cli.js'))) return;
+  const setUp = (driver) => run(execPath, ['dist/cli.js', 'setup', driver]);
+  if (process.platform === 'linux') await setUp('process');
+  const { exitCode, output } = await capture('docker', ['info', '--format', '{{json .Runtimes}}']);
+  if (exitCode === 0 || requireAll) await setUp('docker');
+  // Building gVisor takes minutes and changes the engine's configuration: not without being asked.
+  if ((exitCode === 0 && output.includes('"runsc"')) || requireAll) await setUp('gvisor');
+}
+
+function checks(steps) {
+  const check = (name, program, args, options) => () =>
+    steps.step(name, async () => {
+      const { exitCode, output } = await capture(program, args, options);
+      if (exitCode !== 0) throw new steps.StepError(output.trim(), { command: [program, ...args].join(' ') });
+    });
+  const list = [
+    check('Format and lint (biome)', 'node_modules/.bin/biome', ['check', '.']),
+    check('Types (tsc)', 'node_modules/.bin/tsc', ['--noEmit']),
+  ];
+  const guest = join(root, 'guest');
+  if (!existsSync(guest)) return list;
+  const inGuest = { cwd: guest };
+  return [
+    ...list,
+    async () => {
+      const bin = await ensurePythonTools(steps);
+      await check('Guest: lint (ruff)', join(bin, 'ruff'), ['check', '.'], inGuest)();
+      await check('Guest: format (ruff)', join(bin, 'ruff'), ['format', '--check', '.'], inGuest)();
+      await check('Guest: types (mypy --strict)', join(bin, 'mypy'), ['--strict', '.'], inGuest)();
+    },
+  ];
+}
+
+async function runVitest() {
+  const file = join(root, '.hotcell', `test-results-${mode}.json`);
+  mkdirSync(join(root, '.hotcell'), { recursive: true });
+  rmSync(file, { force: true });
+  const args = ['run', ...projects.flatMap((name) => ['--project', name])];
+  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
+  const exitCode = await run('node_modules/.bin/vitest', [...args, ...reporters, ...forVitest], {
+    env: { ...env, ...(requireAll ? { HOTCELL_TEST_REQUIRE: 'all' } : {}) },
+  });
+  const counts = existsSync(file) ? countResults(JSON.parse(readFileSync(file, 'utf8'))) : nothing;
+  // An error outside every test (an unhandled rejection, say) shows in the exit code alone.
+  return exitCode !== 0 && counts.failed === 0 ? { ...counts, failed: 1 } : counts;
+}
+
+/** What needs another kernel configuration than this machine's runs on a virtual one, and counts like any test. */
+async function runInVm({ report }) {
+  const entry = 'test/vm/run.mjs';
+  if (!existsSync(join(root, entry))) {
+    report({ kind: 'note', text: `There is no ${entry}.` });
+    return requireAll ? { ...nothing, failed: 1 } : nothing;
+  }
+  const { exitCode, output } = await capture(execPath, [entry, ...(mode === 'vm' ? forVitest : [])], { echo: true });
+  const [, passed = 0, failed = 0] = [...output.matchAll(/^(\d+) passed, (\d+) failed\s*$/gm)].at(-1) ?? [];
+  return { passed: Number(passed), failed: Math.max(Number(failed), exitCode === 0 ? 0 : 1), skipped: 0 };
+}

@@ -1,0 +1,94 @@
+import { Argument, Command } from 'commander';
+import { resolveDataDir } from '../../config/load.ts';
+import { type Report, StepError, type StepEvent, terminalReport } from '../../lib/steps.ts';
+import type { Confirm } from '../../lib/superuser.ts';
+
+const drivers = ['process', 'docker', 'gvisor'] as const;
+type SetupDriver = (typeof drivers)[number];
+
+interface SetupOptions {
+  json?: boolean;
+  yes?: boolean;
+  rebuild?: boolean;
+}
+
+/** `hotcell setup [driver]`: makes this machine ready for one way to isolate code. */
+export function setupCommand(): Command {
+  const byDefault: SetupDriver = process.platform === 'linux' ? 'process' : 'docker';
+  return new Command('setup')
+    .description('Make this machine ready to run sandboxes: install, build and check what a driver needs.')
+    .addArgument(new Argument('[driver]', 'which driver to set up').choices(drivers).default(byDefault))
+    .option('--yes', 'use sudo without asking where root is needed')
+    .option('--rebuild', 'docker, gvisor: build the standard image although it is there')
+    .option('--json', 'print what was done as JSON on stdout, and no progress')
+    .addHelpText('after', examples)
+    .action(async (driver: SetupDriver, options: SetupOptions) => {
+      process.exitCode = await setUp(driver, options);
+    });
+}
+
+const examples = `
+Examples:
+  $ hotcell setup            bubblewrap and a Python environment (Linux); the standard image elsewhere
+  $ hotcell setup docker     the standard image, pulled base or Debian's packages
+  $ hotcell setup gvisor     the same, plus runsc, registered with the Docker engine
+  $ hotcell setup --json | jq .python.version
+`;
+
+async function setUp(driver: SetupDriver, options: SetupOptions): Promise<number> {
+  const events: StepEvent[] = [];
+  const report: Report = options.json ? (event) => events.push(event) : terminalReport();
+  const abort = new AbortController();
+  const onInterrupt = () => abort.abort(new StepError('Interrupted. What was half made was removed.'));
+  process.once('SIGINT', onInterrupt);
+  try {
+    const result = await runSetup(driver, options, report, abort.signal);
+    if (options.json) printJson({ driver, ready: true, ...result, steps: steps(events) });
+    else report({ kind: 'note', text: `Ready. Try: echo 'print(6 * 7)' | hotcell run - --isolation ${driver}` });
+    return 0;
+  } catch (error) {
+    const cause = abort.signal.aborted ? abort.signal.reason : error;
+    if (!(cause instanceof StepError)) throw cause;
+    const failure = { message: cause.message, ...(cause.command ? { command: cause.command } : {}) };
+    if (options.json) printJson({ driver, ready: false, error: failure, steps: steps(events) });
+    else if (abort.signal.aborted) report({ kind: 'note', text: cause.message });
+    return abort.signal.aborted ? 130 : 1;
+  } finally {
+    process.off('SIGINT', onInterrupt);
+  }
+}
+
+/** Each driver's set-up is imported only when it is asked for. */
+async function runSetup(driver: SetupDriver, options: SetupOptions, report: Report, signal: AbortSignal) {
+  const dataDir = resolveDataDir();
+  const confirm = confirmWith(options, report);
+  const rebuild = Boolean(options.rebuild);
+  switch (driver) {
+    case 'process':
+      return (await import('../../drivers/process/setup.ts')).setupProcess({ dataDir, report, confirm, signal });
+    case 'docker':
+      return (await import('../../drivers/docker/setup.ts')).setupDocker({ report, signal, rebuild });
+    case 'gvisor':
+      return (await import('../../drivers/gvisor/setup.ts')).setupGvisor({ dataDir, report, confirm, signal, rebuild });
+  }
+}
+
+/** Asks on a terminal, agrees with --yes, and refuses where there is nobody to ask. */
+function confirmWith(options: SetupOptions, report: Report): Confirm {
+  return async (question) => {
+    if (!options.yes && (options.json || !process.stdin.isTTY || !process.stderr.isTTY)) return false;
+    // A line of its own: it ends the spinner, which would write over the question and over sudo's.
+    report({ kind: 'note', text: question });
+    if (options.yes) return true;
+    const { confirm } = await import('@clack/prompts');
+    return (await confirm({ message: 'Go on?', output: process.stderr })) === true;
+  };
+}
+
+function steps(events: StepEvent[]) {
+  return events.filter((event) => event.kind === 'finished' || event.kind === 'failed');
+}
+
+function printJson(value: unknown): void {
+  process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
+}

@@ -1,0 +1,50 @@
+import { findProgram } from '../../lib/find-program.ts';
+import { type CommandOptions, type CommandResult, runCommand } from '../../lib/run-command.ts';
+import { StepError } from '../../lib/steps.ts';
+
+/** Runs `docker <args>`; set-up alone uses the command line, sandboxes talk to the engine itself. */
+export function docker(args: readonly string[], options: CommandOptions = {}): Promise<CommandResult> {
+  return runCommand('docker', args, options);
+}
+
+/** As `docker`, where a failure ends the step. */
+export async function dockerOrFail(what: string, args: readonly string[], options: CommandOptions = {}) {
+  const result = await docker(args, options);
+  if (result.exitCode !== 0) throw new StepError(`${what} failed:\n${result.tail}`);
+  return result;
+}
+
+export interface Engine {
+  version: string;
+  /** As Docker names it: `amd64`, `arm64`. */
+  architecture: string;
+}
+
+/** The engine that answers, or a failure that says what to start. */
+export async function requireEngine(signal?: AbortSignal): Promise<Engine> {
+  if (!findProgram('docker')) {
+    throw new StepError('Docker is not installed.', { command: installCommand() });
+  }
+  const { exitCode, stdout, tail } = await docker(['version', '--format', '{{.Server.Version}} {{.Server.Arch}}'], {
+    signal,
+  });
+  const [version, architecture] = stdout.trim().split(' ');
+  if (exitCode === 0 && version && architecture) return { version, architecture };
+  throw new StepError(`The Docker engine does not answer: ${tail.split('\n').at(-1)}`, { command: startCommand() });
+}
+
+export async function hasImage(image: string, signal?: AbortSignal): Promise<boolean> {
+  return (await docker(['image', 'inspect', image], { signal })).exitCode === 0;
+}
+
+function installCommand(): string {
+  if (process.platform === 'darwin') return 'brew install --cask docker';
+  if (process.platform === 'win32') return 'winget install Docker.DockerDesktop';
+  return findProgram('apt-get') ? 'sudo apt-get install -y docker.io' : 'curl -fsSL https://get.docker.com | sudo sh';
+}
+
+function startCommand(): string {
+  if (process.platform === 'darwin') return 'open -a Docker';
+  if (process.platform === 'win32') return 'start "" "C:\\Program Files\\Docker\\Docker\\Docker Desktop.exe"';
+  return findProgram('systemctl') ? 'sudo systemctl start docker' : 'sudo dockerd';
+}

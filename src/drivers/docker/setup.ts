@@ -1,0 +1,77 @@
+import { copyFile, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Progress, type Report, runStep } from '../../lib/steps.ts';
+import { imageFolder, requirementsFile } from '../python-packages.ts';
+import { ensureBaseImage, removeBuildStage } from './base-image.ts';
+import { dockerOrFail, hasImage, requireEngine } from './docker-cli.ts';
+import { type BaseImage, standardImageTag } from './image.ts';
+import { downloadWheels } from './wheels.ts';
+
+/** Makes the standard image, on whatever base this machine can get. Answers with its tag. */
+export async function setupDocker(options: {
+  report: Report;
+  signal?: AbortSignal;
+  /** Build although an image of that tag is there. */
+  rebuild?: boolean;
+}): Promise<{ image: string }> {
+  const { report, signal } = options;
+  const engine = await runStep(report, 'Docker engine', () => requireEngine(signal), { note: (e) => e.version });
+  const image = standardImageTag();
+  if (!options.rebuild && (await hasImage(image, signal))) {
+    await runStep(report, 'Standard image', async () => image, { note: (tag) => `${tag} is there` });
+    return { image };
+  }
+  const base = await ensureBaseImage(report, signal);
+  const context = await mkdtemp(join(tmpdir(), 'hotcell-image-'));
+  try {
+    const offline = await runStep(
+      report,
+      'Python packages for the image',
+      (progress) => layOutContext(context, base, engine.architecture, progress, signal),
+      {
+        note: (found) =>
+          found ? 'wheels from this machine’s index' : 'left to the build: no pip here could fetch them',
+      },
+    );
+    await runStep(report, 'Standard image', (progress) => build(image, context, base, offline, progress, signal), {
+      note: () => `${image} on ${base.image}`,
+    });
+  } finally {
+    await rm(context, { recursive: true, force: true });
+  }
+  return { image };
+}
+
+async function layOutContext(
+  context: string,
+  base: BaseImage,
+  architecture: string,
+  progress: Progress,
+  signal?: AbortSignal,
+): Promise<boolean> {
+  await copyFile(join(imageFolder(), 'Dockerfile'), join(context, 'Dockerfile'));
+  await copyFile(requirementsFile(), join(context, 'requirements.txt'));
+  const wheels = join(context, 'wheels');
+  await mkdir(wheels);
+  const found = await downloadWheels(wheels, base, architecture, progress, signal);
+  // Half a set would be taken for a whole one.
+  if (!found) await rm(wheels, { recursive: true, force: true });
+  return found;
+}
+
+async function build(
+  image: string,
+  context: string,
+  base: BaseImage,
+  offline: boolean,
+  progress: Progress,
+  signal?: AbortSignal,
+): Promise<void> {
+  const network = offline ? ['--network', 'none'] : [];
+  const args = ['build', ...network, '--build-arg', `BASE=${base.image}`, '--force-rm', '--tag', image, context];
+  // The classic builder is in every engine; BuildKit needs a plugin that distributions leave out.
+  const env = { DOCKER_BUILDKIT: '0' };
+  await dockerOrFail('docker build', args, { signal, env, onLine: (line) => progress(line.trim()) });
+  await removeBuildStage(signal);
+}

@@ -1,0 +1,48 @@
+import { findProgram } from '../../lib/find-program.ts';
+import { runCommand } from '../../lib/run-command.ts';
+import type { Progress } from '../../lib/steps.ts';
+import { requirementsFile } from '../python-packages.ts';
+import { type BaseImage, wheelPlatforms } from './image.ts';
+
+/**
+ * Fetches the image's wheels with this machine's pip, so that its index, proxy and certificates apply and the build
+ * itself needs no network. False where no pip here can do it.
+ */
+export async function downloadWheels(
+  folder: string,
+  base: BaseImage,
+  engineArchitecture: string,
+  progress: Progress,
+  signal?: AbortSignal,
+): Promise<boolean> {
+  const args = downloadArguments(folder, base, engineArchitecture);
+  for (const [program, ...first] of pips()) {
+    const { exitCode } = await runCommand(program!, [...first, ...args], { signal, onLine: (l) => progress(l.trim()) });
+    if (exitCode === 0) return true;
+  }
+  return false;
+}
+
+export function downloadArguments(folder: string, base: BaseImage, engineArchitecture: string): string[] {
+  return [
+    'download',
+    ...['--dest', folder, '--requirement', requirementsFile()],
+    // The list is complete, and pip would judge its markers by this machine's Python.
+    '--no-deps',
+    ...['--only-binary', ':all:', '--implementation', 'cp', '--python-version', base.python],
+    ...wheelPlatforms(engineArchitecture).flatMap((platform) => ['--platform', platform]),
+    ...['--disable-pip-version-check', '--no-input', '--retries', '2', '--timeout', '20'],
+  ];
+}
+
+function pips(): string[][] {
+  const pythons = ['python3', 'python'].flatMap((name) => findProgram(name) ?? []);
+  const candidates = [...pythons.map((python) => [python, '-m', 'pip'])];
+  for (const name of ['pip3', 'pip']) {
+    const path = findProgram(name);
+    if (path) candidates.push([path]);
+  }
+  const uv = findProgram('uv');
+  if (uv) candidates.push([uv, 'tool', 'run', 'pip']);
+  return candidates;
+}

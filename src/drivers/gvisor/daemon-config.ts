@@ -1,0 +1,40 @@
+/** The name under which the engine knows gVisor. */
+export const runtimeName = 'runsc';
+
+/**
+ * `systrap` needs no virtualisation hardware. Sandboxes have no interface but loopback, so gVisor's own network stack is
+ * told so too: a container that asks for a network under this runtime does not get one.
+ */
+export const runtimeArguments = ['--platform=systrap', '--network=none'];
+
+export type MergeResult =
+  | { kind: 'unchanged' }
+  | { kind: 'changed'; text: string }
+  /** The file is not what Docker reads; it is left alone, because whatever it means is not ours to lose. */
+  | { kind: 'refused'; reason: string };
+
+/** The engine's configuration with our runtime in it and everything else as it was. */
+export function withRuntime(current: string | undefined, runscPath: string): MergeResult {
+  const parsed = parseConfig(current);
+  if (typeof parsed === 'string') return { kind: 'refused', reason: parsed };
+  const runtimes = parsed.runtimes ?? {};
+  if (!isObject(runtimes)) return { kind: 'refused', reason: '"runtimes" is not an object' };
+  const wanted = { path: runscPath, runtimeArgs: runtimeArguments };
+  if (JSON.stringify(runtimes[runtimeName]) === JSON.stringify(wanted)) return { kind: 'unchanged' };
+  const merged = { ...parsed, runtimes: { ...runtimes, [runtimeName]: wanted } };
+  return { kind: 'changed', text: `${JSON.stringify(merged, null, 2)}\n` };
+}
+
+function parseConfig(text: string | undefined): Record<string, unknown> | string {
+  if (text === undefined || text.trim() === '') return {};
+  try {
+    const parsed: unknown = JSON.parse(text);
+    return isObject(parsed) ? parsed : 'it is not a JSON object';
+  } catch (error) {
+    return `it is not valid JSON (${(error as Error).message})`;
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

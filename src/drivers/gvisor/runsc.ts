@@ -1,0 +1,59 @@
+import { accessSync, constants } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { findProgram } from '../../lib/find-program.ts';
+import { runCommand } from '../../lib/run-command.ts';
+import { type Progress, StepError } from '../../lib/steps.ts';
+
+/** The version that is tested. gVisor's Go branch has no other names for its versions. */
+export const runscModule = 'gvisor.dev/gvisor/runsc@v0.0.0-20260905035102-160fafc42237';
+
+/** The runsc to register: our own, else one on the search path that is not too old, else built from its Go module. */
+export async function ensureRunsc(dataDir: string, progress: Progress, signal?: AbortSignal): Promise<string> {
+  const own = join(dataDir, 'bin', 'runsc');
+  if (isExecutable(own)) return own;
+  const installed = findProgram('runsc');
+  if (installed && (await isRecent(installed, signal))) return installed;
+  const go = findProgram('go') ?? (isExecutable('/usr/local/go/bin/go') ? '/usr/local/go/bin/go' : undefined);
+  if (!go) throw new StepError('gVisor is not installed.', { command: officialInstall() });
+  await mkdir(join(dataDir, 'bin'), { recursive: true });
+  progress('building from its Go module, which takes a few minutes');
+  const built = await runCommand(go, ['install', runscModule], {
+    signal,
+    umask: '022',
+    env: { CGO_ENABLED: '0', GOBIN: join(dataDir, 'bin'), GOFLAGS: '-buildvcs=false' },
+    onLine: progress,
+  });
+  if (built.exitCode === 0) return own;
+  throw new StepError(`gVisor does not build:\n${built.tail}`, { command: officialInstall() });
+}
+
+/** Debian 12 ships a runsc of 2022, whose default platform is slow and whose network stack refuses `--network none`. */
+async function isRecent(runsc: string, signal?: AbortSignal): Promise<boolean> {
+  const { exitCode, stdout } = await runCommand(runsc, ['--version'], { signal });
+  return exitCode === 0 && isRecentVersion(stdout);
+}
+
+export function isRecentVersion(versionOutput: string): boolean {
+  const year = Number(/20[0-9]{2}(?=[0-9]{4})/.exec(versionOutput)?.[0]);
+  // A build from the Go module carries no version.
+  return Number.isNaN(year) || year >= 2024;
+}
+
+/** gVisor's own instructions, by hand. */
+function officialInstall(): string {
+  return [
+    'URL=https://storage.googleapis.com/gvisor/releases/release/latest/$(uname -m)',
+    'curl -fsSLO $URL/runsc -O $URL/runsc.sha512 && sha512sum -c runsc.sha512',
+    'sudo install -m 755 runsc /usr/local/bin/runsc && hotcell setup gvisor',
+  ].join('\n');
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

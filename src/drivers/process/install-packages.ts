@@ -1,0 +1,74 @@
+import { findProgram } from '../../lib/find-program.ts';
+import { runCommand } from '../../lib/run-command.ts';
+import { type Progress, StepError } from '../../lib/steps.ts';
+import { pinnedFromMinor, requirementsFile, standardPackages } from '../python-packages.ts';
+import type { Interpreter } from './interpreter.ts';
+
+/** Everyone may read what is installed, whatever the mask of the person who installs it. */
+const umask = '022';
+
+/** An empty virtual environment with pip in it: by uv where there is one, else by Python itself. */
+export async function makeVirtualEnvironment(
+  base: Interpreter,
+  prefix: string,
+  progress: Progress,
+  signal?: AbortSignal,
+): Promise<void> {
+  const uv = findProgram('uv');
+  progress(`virtual environment of ${base.python}`);
+  const made = uv
+    ? await runCommand(uv, ['venv', '--seed', '--no-config', '--python', base.python, prefix], { signal, umask })
+    : await runCommand(base.python, ['-I', '-m', 'venv', prefix], { signal, umask });
+  if (made.exitCode === 0) return;
+  throw new StepError(`${base.python} cannot make a virtual environment:\n${made.tail}`, {
+    command: 'sudo apt-get install -y python3-venv',
+  });
+}
+
+/** The pinned packages; where those do not fit this Python or this machine, whatever versions do. */
+export async function installPackages(
+  base: Interpreter,
+  python: string,
+  progress: Progress,
+  signal?: AbortSignal,
+): Promise<void> {
+  const minor = Number(base.version.split('.')[1]);
+  const pinned = ['-r', requirementsFile()];
+  const unpinned = [...standardPackages];
+  const choices = minor >= pinnedFromMinor ? [pinned, unpinned] : [unpinned];
+  let tail = '';
+  for (const choice of choices) {
+    const result = await install(python, choice, progress, signal);
+    if (result.exitCode === 0) return;
+    tail = result.tail;
+    if (isUnreachable(tail)) break;
+  }
+  throw new StepError(
+    isUnreachable(tail) ? `No package index can be reached:\n${lastLine(tail)}` : `Packages do not install:\n${tail}`,
+    { command: 'hotcell setup process' },
+  );
+}
+
+function install(python: string, packages: string[], progress: Progress, signal?: AbortSignal) {
+  const uv = findProgram('uv');
+  const onLine = (line: string) => progress(line.trim());
+  if (uv) {
+    // Copied: a hard link into a person's cache would tie its modes and contents to ours.
+    const options = ['pip', 'install', '--python', python, '--only-binary', ':all:', '--link-mode', 'copy'];
+    return runCommand(uv, [...options, ...packages], { signal, umask, onLine });
+  }
+  const options = ['-m', 'pip', 'install', '--only-binary', ':all:', '--no-compile', '--disable-pip-version-check'];
+  const patience = ['--retries', '2', '--timeout', '20', '--no-input'];
+  return runCommand(python, [...options, ...patience, ...packages], { signal, umask, onLine });
+}
+
+/** What pip and uv say when the fault is the network's and trying other versions would not help. */
+export function isUnreachable(output: string): boolean {
+  return /NewConnectionError|ConnectTimeout|Connection refused|Name or service not known|Temporary failure in name resolution|Network is unreachable|error sending request|dns error|from versions: none/i.test(
+    output,
+  );
+}
+
+function lastLine(text: string): string {
+  return text.trimEnd().split('\n').at(-1) ?? '';
+}

@@ -1,0 +1,106 @@
+import { lstatSync, readlinkSync } from 'node:fs';
+import { delimiter, dirname, join, resolve } from 'node:path';
+import { searchPath } from '../../lib/find-program.ts';
+import { runCommand } from '../../lib/run-command.ts';
+
+/** A Python that can serve as the base of an environment. */
+export interface Interpreter {
+  /** The file itself, links resolved, so that an upgrade of `python3` to another version does not change what it is. */
+  python: string;
+  version: string;
+  basePrefix: string;
+  /** Whether `-m venv` can put pip into an environment (Debian ships that apart). */
+  hasEnsurePip: boolean;
+}
+
+/** The one question asked of the file system, so that a test can answer it. */
+export type PathLookup = (
+  path: string,
+) => { kind: 'directory' | 'file' | 'link'; mode: number; target?: string } | undefined;
+
+const oldestMinor = 9;
+
+/** The first usable Python of at least 3.9 that the user sandboxes run as can read and execute, links and all. */
+export async function chooseInterpreter(signal?: AbortSignal): Promise<Interpreter | undefined> {
+  // As root, sandboxes run under another uid than ours; otherwise under our own, and what we can read they can.
+  const isBarred = process.getuid?.() === 0 ? (path: string) => firstBarrier(path) !== undefined : () => false;
+  for (const candidate of interpreterCandidates(searchPath())) {
+    if (!lookUp(candidate) || isBarred(candidate)) continue;
+    const found = await ask(candidate, signal);
+    if (!found || !isSupported(found.version) || isBarred(found.standardLibrary)) continue;
+    return found;
+  }
+  return undefined;
+}
+
+/** Where to look, in order: the distribution's own first, since every user of the machine can read that one. */
+export function interpreterCandidates(path: string): string[] {
+  const folders = ['/usr/bin', '/usr/local/bin', ...path.split(delimiter).filter((f) => f.startsWith('/'))];
+  const versioned = [14, 13, 12, 11, 10, 9].map((minor) => `python3.${minor}`);
+  const names = ['python3', ...versioned];
+  return [...new Set(names.flatMap((name) => folders.map((folder) => join(folder, name))))];
+}
+
+export function isSupported(version: string): boolean {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  return major === 3 && minor >= oldestMinor;
+}
+
+/**
+ * The first file or folder on the way to `path`, every link followed, that a user who owns nothing here may not pass.
+ * `/usr/local/bin/python3 -> /root/.pyenv/…` is barred at `/root`.
+ */
+export function firstBarrier(path: string, look: PathLookup = lookUp): string | undefined {
+  let remaining = path.split('/').filter(Boolean);
+  let here = '/';
+  for (let steps = 0; remaining.length > 0; steps++) {
+    if (steps > 200) return path;
+    const next = resolve(here, remaining[0]!);
+    remaining = remaining.slice(1);
+    const entry = look(next);
+    if (!entry) return next;
+    if (entry.kind === 'link') {
+      const target = resolve(dirname(next), entry.target ?? '');
+      remaining = [...target.split('/').filter(Boolean), ...remaining];
+      here = '/';
+      continue;
+    }
+    if (entry.kind === 'directory' && (entry.mode & 0o001) === 0) return next;
+    if (entry.kind === 'file' && (entry.mode & 0o004) === 0) return next;
+    here = next;
+  }
+  return undefined;
+}
+
+function lookUp(path: string): ReturnType<PathLookup> {
+  try {
+    const stat = lstatSync(path);
+    if (stat.isSymbolicLink()) return { kind: 'link', mode: stat.mode, target: readlinkSync(path) };
+    return { kind: stat.isDirectory() ? 'directory' : 'file', mode: stat.mode };
+  } catch {
+    return undefined;
+  }
+}
+
+const question = `
+import importlib.util, json, os, sys
+print(json.dumps({
+    "python": os.path.realpath(sys.executable),
+    "version": ".".join(map(str, sys.version_info[:3])),
+    "basePrefix": sys.base_prefix,
+    "hasEnsurePip": importlib.util.find_spec("ensurepip") is not None and importlib.util.find_spec("venv") is not None,
+    "standardLibrary": os.__file__,
+}))`;
+
+async function ask(
+  python: string,
+  signal?: AbortSignal,
+): Promise<(Interpreter & { standardLibrary: string }) | undefined> {
+  const { exitCode, stdout } = await runCommand(python, ['-I', '-c', question], { signal });
+  if (exitCode !== 0) return undefined;
+  try {
+    return JSON.parse(stdout);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,60 @@
+import { findProgram } from '../../lib/find-program.ts';
+import { type Progress, type Report, runStep, StepError } from '../../lib/steps.ts';
+import { type Confirm, runAsSuperuser } from '../../lib/superuser.ts';
+import { ensurePythonEnvironment, lacksInstaller, type PythonEnvironment } from './python-environment.ts';
+import { installCommand, packageManagers, refreshCommand } from './system-packages.ts';
+
+export interface ProcessSetup {
+  dataDir: string;
+  report: Report;
+  confirm: Confirm;
+  signal?: AbortSignal;
+}
+
+/** bubblewrap from the distribution's packages, and Hotcell's own Python environment. */
+export async function setupProcess(options: ProcessSetup): Promise<{ bwrap: string; python: PythonEnvironment }> {
+  const { dataDir, report, signal } = options;
+  if (process.platform !== 'linux') {
+    throw new StepError('The process driver needs Linux. Docker serves here.', { command: 'hotcell setup docker' });
+  }
+  const bwrap = await runStep(report, 'bubblewrap', (progress) => ensurePackages(options, progress), {
+    note: (path) => path,
+  });
+  const python = await ensurePythonEnvironment({ dataDir, report, signal });
+  return { bwrap, python };
+}
+
+/** One command for all that is missing, so that a person is asked once. */
+async function ensurePackages(options: ProcessSetup, progress: Progress): Promise<string> {
+  const missing = { bubblewrap: !findProgram('bwrap'), venv: await lacksInstaller(options.signal) };
+  if (missing.bubblewrap || missing.venv) await install(missing, options, progress);
+  const bwrap = findProgram('bwrap');
+  if (!bwrap) throw new StepError('bubblewrap is installed and yet there is no bwrap on the search path.');
+  return bwrap;
+}
+
+async function install(
+  missing: { bubblewrap: boolean; venv: boolean },
+  options: ProcessSetup,
+  progress: Progress,
+): Promise<void> {
+  const names = [missing.bubblewrap ? 'bubblewrap' : '', missing.venv ? 'Python’s venv module' : ''];
+  const what = `Installing ${names.filter(Boolean).join(' and ')}`;
+  const manager = packageManagers.find((name) => findProgram(name));
+  if (!manager) {
+    throw new StepError(`${what}: no package manager of this system is known here. Install it, then run again.`);
+  }
+  const command = installCommand(manager, missing);
+  const { confirm, signal } = options;
+  const run = (words: string[]) =>
+    runAsSuperuser(what, words, { confirm, signal, env: { DEBIAN_FRONTEND: 'noninteractive' }, onLine: progress });
+  let result = await run(command);
+  const refresh = refreshCommand(manager);
+  if (result.exitCode !== 0 && refresh) {
+    await run(refresh);
+    result = await run(command);
+  }
+  if (result.exitCode !== 0) {
+    throw new StepError(`${what} failed:\n${result.tail}`, { command: `sudo ${command.join(' ')}` });
+  }
+}

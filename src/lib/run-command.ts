@@ -1,0 +1,69 @@
+import { spawn } from 'node:child_process';
+import { constants } from 'node:os';
+import { createInterface } from 'node:readline';
+
+export interface CommandResult {
+  /** 127 where the program does not exist, 128 + n where a signal ended it; never rejects for either. */
+  exitCode: number;
+  stdout: string;
+  /** The last lines of both streams, for an error message. */
+  tail: string;
+}
+
+export interface CommandOptions {
+  signal?: AbortSignal | undefined;
+  cwd?: string;
+  /** Added to this process's own environment. */
+  env?: Record<string, string>;
+  /** File mode mask of the program, whatever that of this process is. */
+  umask?: string;
+  onLine?: (line: string) => void;
+  /** Share this process's terminal, for a program that asks the person something. */
+  interactive?: boolean;
+}
+
+const tailLines = 12;
+const stdoutLimitChars = 1_000_000;
+
+/** Runs a program to its end. Only an abort rejects; a failure is an exit code. */
+export async function runCommand(
+  program: string,
+  args: readonly string[],
+  options: CommandOptions = {},
+): Promise<CommandResult> {
+  options.signal?.throwIfAborted();
+  const [file, argv] = withUmask(program, args, options.umask);
+  const child = spawn(file, argv, {
+    cwd: options.cwd,
+    env: { ...process.env, ...options.env },
+    stdio: options.interactive ? 'inherit' : ['ignore', 'pipe', 'pipe'],
+    ...(options.signal ? { signal: options.signal } : {}),
+  });
+  let stdout = '';
+  const tail: string[] = [];
+  const collect = (stream: NodeJS.ReadableStream | null, keep: boolean) => {
+    if (!stream) return;
+    createInterface({ input: stream }).on('line', (line) => {
+      if (keep && stdout.length < stdoutLimitChars) stdout += `${line}\n`;
+      if (line.trim() === '') return;
+      tail.push(line);
+      if (tail.length > tailLines) tail.shift();
+      options.onLine?.(line);
+    });
+  };
+  collect(child.stdout, true);
+  collect(child.stderr, false);
+  const exitCode = await new Promise<number>((resolve, reject) => {
+    child.once('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT' || error.code === 'EACCES') resolve(127);
+      else reject(error);
+    });
+    child.once('close', (code, signal) => resolve(code ?? 128 + (signal ? constants.signals[signal] : 0)));
+  });
+  return { exitCode, stdout, tail: tail.join('\n') };
+}
+
+function withUmask(program: string, args: readonly string[], umask: string | undefined): [string, string[]] {
+  if (umask === undefined) return [program, [...args]];
+  return ['/bin/sh', ['-c', `umask ${umask} && exec "$@"`, 'sh', program, ...args]];
+}

@@ -1,0 +1,38 @@
+import { findProgram } from './find-program.ts';
+import { type CommandResult, runCommand } from './run-command.ts';
+import { StepError } from './steps.ts';
+
+/** Asks the person; false where there is nobody to ask. Never waits without a terminal. */
+export type Confirm = (question: string) => Promise<boolean>;
+
+/**
+ * Runs a command that only root may run: directly as root, through sudo after the person agreed, and otherwise not at
+ * all. The failure then carries the exact command.
+ */
+export async function runAsSuperuser(
+  why: string,
+  command: readonly string[],
+  options: {
+    confirm: Confirm;
+    env?: Record<string, string>;
+    onLine?: (line: string) => void;
+    signal?: AbortSignal | undefined;
+  },
+): Promise<CommandResult> {
+  const [program, ...args] = command;
+  const { env, onLine, signal } = options;
+  const passedOn = { signal, ...(env ? { env } : {}), ...(onLine ? { onLine } : {}) };
+  if (process.getuid?.() === 0) return runCommand(program!, args, passedOn);
+  const shown = `sudo ${command.map(quote).join(' ')}`;
+  if (!findProgram('sudo') || !(await options.confirm(`${why} needs root. Run “${shown}”?`))) {
+    throw new StepError(`${why} needs root.`, { command: shown });
+  }
+  // Only a terminal can be asked for a password; elsewhere sudo must not wait for one.
+  if (process.stdin.isTTY) return runCommand('sudo', command, { ...passedOn, interactive: true });
+  return runCommand('sudo', ['-n', ...command], passedOn);
+}
+
+/** A word as a shell reads it back. */
+export function quote(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}
