@@ -105,6 +105,7 @@ def _become_sandbox(token: str, uid: int, gid: int) -> NoReturn:
         step = error.step if isinstance(error, JailError) else "identity"
         sock.sendall(encode(Frame({"type": "failed", "step": step, "message": str(error)})))
         os._exit(71)
+    sock.sendall(encode(Frame({"type": "entered"})))
     os.chdir(WORKSPACE)
     loop = Loop()
     supervisor = Supervisor(loop, WORKSPACE, _configure_session)

@@ -1,5 +1,40 @@
-import { homedir } from 'node:os';
+import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { z } from 'zod';
+import { HotcellError } from '../errors/hotcell-error.ts';
+import { type Config, configSchema } from './schema.ts';
+
+/** Options as given, then the environment, then defaults. The only reader of `process.env`. */
+export function loadConfig(given: Partial<Config> = {}, env: NodeJS.ProcessEnv = process.env): Config {
+  const fromEnvironment: Record<string, unknown> = {};
+  for (const name of Object.keys(configSchema.shape)) {
+    const value = env[environmentName(name)];
+    if (value === undefined || value === '') continue;
+    fromEnvironment[name] = isList(name) ? value.split(',').filter(Boolean) : value;
+  }
+  const defined = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+  return parseOptions(configSchema, { ...fromEnvironment, ...defined });
+}
+
+/** Parses options, turning the first complaint into an error that names the option. */
+export function parseOptions<Schema extends z.ZodType>(schema: Schema, options: unknown): z.infer<Schema> {
+  const parsed = schema.safeParse(options);
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0];
+  const where = issue?.path.join('.') ?? '';
+  throw new HotcellError('invalid_argument', `${where === '' ? '' : `${where}: `}${issue?.message ?? 'not valid'}`, {
+    remedy: 'See docs/configuration.md for what is allowed.',
+  });
+}
+
+/** `maxSessions` → `HOTCELL_MAX_SESSIONS` */
+export function environmentName(option: string): string {
+  return `HOTCELL_${option.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
+}
+
+function isList(name: string): boolean {
+  return name === 'preloads' || name === 'mountRoots' || name === 'mountDenied';
+}
 
 /** Where Hotcell keeps what it makes: environments, built programs, records of sessions. */
 export function resolveDataDir(env: NodeJS.ProcessEnv = process.env): string {
@@ -9,4 +44,15 @@ export function resolveDataDir(env: NodeJS.ProcessEnv = process.env): string {
   if (env.XDG_DATA_HOME) return join(env.XDG_DATA_HOME, 'hotcell');
   if (process.platform === 'darwin') return join(homedir(), 'Library', 'Application Support', 'hotcell');
   return join(homedir(), '.local', 'share', 'hotcell');
+}
+
+const LONGEST_SOCKET_FOLDER = 60;
+
+/** Where sockets and jails' folders go: short, because the path of a socket must be, and open to the jail's user on the way. */
+export function resolveRunDir(dataDir: string, env: NodeJS.ProcessEnv = process.env): string {
+  const uid = process.getuid?.() ?? 0;
+  if (env.HOTCELL_HOME && dataDir.length < LONGEST_SOCKET_FOLDER - 4) return join(dataDir, 'run');
+  if (uid === 0) return '/run/hotcell';
+  if (env.XDG_RUNTIME_DIR) return join(env.XDG_RUNTIME_DIR, 'hotcell');
+  return join(tmpdir(), `hotcell-${uid}`);
 }

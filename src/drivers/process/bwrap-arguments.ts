@@ -1,0 +1,97 @@
+import type { Mount } from '../../sandbox/spec.ts';
+
+/** What bubblewrap is to build. Pure data: the file that starts it is `zygote.ts` or `single-jail.ts`. */
+export interface JailLayout {
+  /** Folders that hold the interpreter and its packages, outside /usr. */
+  readonly pythonFolders: readonly string[];
+  readonly python: string;
+  readonly guestFolder: string;
+  /** Files of the synthetic /etc: name → path on the host. */
+  readonly etcFiles: Readonly<Record<string, string>>;
+  /** Parts of the host's /etc that are the same everywhere and hold no secret, if they exist. */
+  readonly hostEtc: readonly string[];
+  readonly mounts: readonly Mount[];
+  /** Which of /bin, /lib, /lib64, /sbin are links into /usr here; the others are folders to show. */
+  readonly usrMerged: Readonly<Record<string, boolean>>;
+}
+
+export const CONTROL_FOLDER = '/run/hotcell';
+export const MOUNTS_FOLDER = '/mnt/hotcell';
+export const WORKSPACE = '/workspace';
+export const GUEST_FOLDER = '/opt/hotcell/guest';
+
+/** The jail that many sessions of one owner share. Each makes its own /workspace, /tmp, /proc inside (guest: jail.py). */
+export function sharedJailArguments(layout: JailLayout, controlFolder: string): string[] {
+  return [
+    ...common(layout),
+    ...['--bind', controlFolder, CONTROL_FOLDER],
+    ...['--dir', MOUNTS_FOLDER],
+    ...layout.mounts.flatMap((mount, index) => bind(mount, `${MOUNTS_FOLDER}/${index}`)),
+    // Mount points must exist before the root is closed; what lies below a session's own tmpfs is made there.
+    ...layout.mounts.filter(({ target }) => !isBelowSessionFolder(target)).flatMap(({ target }) => ['--dir', target]),
+    ...['--dir', WORKSPACE, '--dir', '/var/tmp'],
+    ...['--tmpfs', '/tmp'],
+    ...closed(),
+    ...entry(layout, ['zygote', '--channel', '3']),
+  ];
+}
+
+/** A jail for one session, where nested namespaces are refused: bubblewrap itself makes what a session would. */
+export function singleJailArguments(
+  layout: JailLayout,
+  sizes: { diskBytes: number; tmpBytes: number; shmBytes: number },
+  seccompFd: number,
+): string[] {
+  const workspaceMount = layout.mounts.find(({ target }) => target === WORKSPACE);
+  return [
+    ...common(layout),
+    ...tmpfs('/tmp', sizes.tmpBytes),
+    ...tmpfs('/var/tmp', sizes.tmpBytes),
+    ...tmpfs('/dev/shm', sizes.shmBytes),
+    ...(workspaceMount === undefined ? tmpfs(WORKSPACE, sizes.diskBytes) : bind(workspaceMount, WORKSPACE)),
+    ...layout.mounts.filter((mount) => mount !== workspaceMount).flatMap((mount) => bind(mount, mount.target)),
+    ...closed(),
+    ...['--cap-drop', 'ALL', '--seccomp', String(seccompFd)],
+    ...entry(layout, ['sandbox', '--channel', '3']),
+  ];
+}
+
+function common(layout: JailLayout): string[] {
+  return [
+    ...['--unshare-all', '--die-with-parent', '--new-session', '--as-pid-1', '--clearenv'],
+    ...['--uid', '1000', '--gid', '1000', '--hostname', 'sandbox'],
+    ...['--ro-bind', '/usr', '/usr'],
+    ...Object.entries(layout.usrMerged).flatMap(([name, merged]) =>
+      merged ? ['--symlink', `usr/${name}`, `/${name}`] : ['--ro-bind-try', `/${name}`, `/${name}`],
+    ),
+    ...['--proc', '/proc', '--dev', '/dev', '--dir', '/run', '--dir', '/var'],
+    ...Object.entries(layout.etcFiles).flatMap(([name, path]) => ['--ro-bind', path, `/etc/${name}`]),
+    ...layout.hostEtc.flatMap((name) => ['--ro-bind-try', `/etc/${name}`, `/etc/${name}`]),
+    ...layout.pythonFolders.flatMap((folder) => ['--ro-bind', folder, folder]),
+    ...['--ro-bind', layout.guestFolder, GUEST_FOLDER],
+  ];
+}
+
+/** SECURITY: bubblewrap's root and /dev are writable tmpfs. All sessions of a jail would share them. */
+function closed(): string[] {
+  return ['--remount-ro', '/dev', '--remount-ro', '/'];
+}
+
+function entry(layout: JailLayout, guestArguments: string[]): string[] {
+  const start = `import sys; sys.path.insert(0, '${GUEST_FOLDER}'); from hotcell_guest.__main__ import main; main(sys.argv[1:])`;
+  return ['--chdir', '/', '--', layout.python, '-I', '-c', start, ...guestArguments];
+}
+
+function bind(mount: Mount, target: string): string[] {
+  return [mount.readOnly ? '--ro-bind' : '--bind', mount.source, target];
+}
+
+function tmpfs(target: string, sizeBytes: number): string[] {
+  return ['--size', String(sizeBytes), '--tmpfs', target];
+}
+
+function isBelowSessionFolder(target: string): boolean {
+  return [WORKSPACE, '/tmp', '/var/tmp', '/dev/shm'].some(
+    (folder) => target === folder || target.startsWith(`${folder}/`),
+  );
+}

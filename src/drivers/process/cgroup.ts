@@ -1,0 +1,215 @@
+import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Limits } from '../../sandbox/spec.ts';
+
+/** Where this server can make cgroups: the only limits on memory, processor time and processes that hold against anything. */
+export interface CgroupTree {
+  readonly version: 'v1' | 'v2';
+  /** A group with the limits set, empty. */
+  create(id: string, limits: Limits): Cgroup;
+  /** Groups of this server that are still there. */
+  remove(): Promise<void>;
+}
+
+export interface Cgroup {
+  add(pid: number): Promise<void>;
+  memoryBytes(): number | undefined;
+  memoryKills(): number;
+  /** Waits for the last process to be gone, then removes it. */
+  remove(): Promise<void>;
+}
+
+export type CgroupFinding = { tree: CgroupTree } | { reason: string; remedy: string };
+
+const ROOT = '/sys/fs/cgroup';
+const V1_CONTROLLERS = ['memory', 'pids', 'cpu'] as const;
+const CPU_PERIOD_US = 100_000;
+const V2_CONTROLLERS = ['memory', 'pids', 'cpu'] as const;
+
+/** Finds a place for `name` (unique to this server) in the cgroup tree, v2 before v1, by making it. */
+export function findCgroupTree(name: string): CgroupFinding {
+  const asRoot = process.getuid?.() === 0;
+  if (existsSync(join(ROOT, 'cgroup.controllers'))) return findV2(name, asRoot);
+  if (V1_CONTROLLERS.every((controller) => existsSync(join(ROOT, controller, 'cgroup.procs')))) {
+    if (asRoot) return tryTree(() => v1Tree(name));
+    return { reason: 'cgroup v1 is open to root only', remedy: 'Run Hotcell as root, or boot with cgroup v2.' };
+  }
+  return {
+    reason: 'no cgroup tree with memory, pids and cpu controllers is mounted',
+    remedy: 'Mount cgroup v2 at /sys/fs/cgroup.',
+  };
+}
+
+function findV2(name: string, asRoot: boolean): CgroupFinding {
+  const own = ownV2Group();
+  const places = asRoot ? [ROOT, own] : [own];
+  let reason = 'no cgroup of this user has the controllers memory, pids and cpu';
+  for (const place of places) {
+    if (place === undefined) continue;
+    const found = tryTree(() => v2Tree(place, name));
+    if ('tree' in found) return found;
+    reason = found.reason;
+  }
+  return {
+    reason,
+    remedy: 'Start Hotcell in a delegated cgroup: systemd-run --user --scope -p Delegate=yes hotcell …',
+  };
+}
+
+function tryTree(make: () => CgroupTree): CgroupFinding {
+  try {
+    return { tree: make() };
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    return { reason: `cgroups cannot be used: ${message}`, remedy: 'Run as root, or in a delegated cgroup.' };
+  }
+}
+
+function ownV2Group(): string | undefined {
+  const line = readFileSync('/proc/self/cgroup', 'utf8')
+    .split('\n')
+    .find((entry) => entry.startsWith('0::'));
+  return line === undefined ? undefined : join(ROOT, line.slice(3));
+}
+
+function v2Tree(place: string, name: string): CgroupTree {
+  const wanted = V2_CONTROLLERS.map((controller) => `+${controller}`).join(' ');
+  const available = readFileSync(join(place, 'cgroup.controllers'), 'utf8').split(/\s+/);
+  const missing = V2_CONTROLLERS.filter((controller) => !available.includes(controller));
+  if (missing.length > 0) throw new Error(`${missing.join(', ')} not available in ${place}`);
+  if (place !== ROOT) leaveInnerGroup(place);
+  writeFileSync(join(place, 'cgroup.subtree_control'), wanted);
+  const folder = join(place, name);
+  mkdirSync(folder);
+  writeFileSync(join(folder, 'cgroup.subtree_control'), wanted);
+  return {
+    version: 'v2',
+    create: (id, limits) => {
+      const group = join(folder, id);
+      mkdirSync(group);
+      writeFileSync(join(group, 'memory.max'), String(limits.memoryBytes));
+      writeIfThere(join(group, 'memory.swap.max'), '0');
+      // The kernel alone dies: its supervisor stays, and starts the next one.
+      writeFileSync(join(group, 'memory.oom.group'), '0');
+      writeFileSync(join(group, 'pids.max'), String(limits.processes));
+      writeFileSync(join(group, 'cpu.max'), `${Math.round(limits.cpus * CPU_PERIOD_US)} ${CPU_PERIOD_US}`);
+      return {
+        add: (pid) => writeFile(join(group, 'cgroup.procs'), String(pid)),
+        memoryBytes: () => readNumber(join(group, 'memory.current')),
+        memoryKills: () => readCounter(join(group, 'memory.events'), 'oom_kill'),
+        remove: () => removeGroups([group]),
+      };
+    },
+    remove: () => removeTree([folder]),
+  };
+}
+
+/** cgroup v2 allows processes in leaves only: a delegated group with us in it could have no limited children. */
+function leaveInnerGroup(place: string): void {
+  const leaf = join(place, 'hotcell-server');
+  mkdirSync(leaf, { recursive: true });
+  for (const pid of readFileSync(join(place, 'cgroup.procs'), 'utf8').split('\n').filter(Boolean)) {
+    try {
+      writeFileSync(join(leaf, 'cgroup.procs'), pid);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    }
+  }
+}
+
+function v1Tree(name: string): CgroupTree {
+  const folders = V1_CONTROLLERS.map((controller) => join(ROOT, controller, name));
+  for (const folder of folders) mkdirSync(folder);
+  return {
+    version: 'v1',
+    create: (id, limits) => {
+      const groups = folders.map((folder) => join(folder, id));
+      for (const group of groups) mkdirSync(group);
+      const [memory, pids, cpu] = groups as [string, string, string];
+      writeFileSync(join(memory, 'memory.limit_in_bytes'), String(limits.memoryBytes));
+      writeIfThere(join(memory, 'memory.memsw.limit_in_bytes'), String(limits.memoryBytes));
+      writeFileSync(join(pids, 'pids.max'), String(limits.processes));
+      writeFileSync(join(cpu, 'cpu.cfs_period_us'), String(CPU_PERIOD_US));
+      writeFileSync(join(cpu, 'cpu.cfs_quota_us'), String(Math.round(limits.cpus * CPU_PERIOD_US)));
+      return {
+        add: async (pid) => {
+          await Promise.all(groups.map((group) => writeFile(join(group, 'cgroup.procs'), String(pid))));
+        },
+        memoryBytes: () => readNumber(join(memory, 'memory.usage_in_bytes')),
+        memoryKills: () => readCounter(join(memory, 'memory.oom_control'), 'oom_kill'),
+        remove: () => removeGroups(groups),
+      };
+    },
+    remove: () => removeTree(folders),
+  };
+}
+
+/** Removes groups that a crashed server left: their processes died with it. */
+export async function removeCgroupsNamed(isLeft: (name: string) => Promise<boolean>): Promise<void> {
+  const own = existsSync(join(ROOT, 'cgroup.controllers')) ? ownV2Group() : undefined;
+  const places = [
+    ...V1_CONTROLLERS.map((controller) => join(ROOT, controller)),
+    ROOT,
+    ...(own === undefined ? [] : [own]),
+  ];
+  for (const place of places) {
+    for (const name of await readdir(place).catch(() => [])) {
+      if (name.startsWith('hotcell-') && (await isLeft(name))) await removeTree([join(place, name)]);
+    }
+  }
+}
+
+async function removeTree(folders: readonly string[]): Promise<void> {
+  for (const folder of folders) {
+    const below = await readdir(folder, { withFileTypes: true }).catch(() => []);
+    await removeGroups(below.filter((entry) => entry.isDirectory()).map((entry) => join(folder, entry.name)));
+    await removeGroups([folder]);
+  }
+}
+
+/** A group can be removed only when its last process has been reaped, which takes a moment after its death. */
+async function removeGroups(groups: readonly string[]): Promise<void> {
+  for (const group of groups) {
+    for (let attempt = 0; attempt < 400; attempt += 1) {
+      try {
+        rmdirSync(group);
+        break;
+      } catch (error) {
+        const code = (error as NodeJS.ErrnoException).code;
+        if (code === 'ENOENT') break;
+        if (code !== 'EBUSY') throw error;
+        await sleep(attempt < 20 ? 1 : 10);
+      }
+    }
+  }
+}
+
+function readNumber(path: string): number | undefined {
+  try {
+    return Number(readFileSync(path, 'utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+function readCounter(path: string, name: string): number {
+  try {
+    const line = readFileSync(path, 'utf8')
+      .split('\n')
+      .find((entry) => entry.startsWith(`${name} `));
+    return line === undefined ? 0 : Number(line.slice(name.length + 1));
+  } catch {
+    return 0;
+  }
+}
+
+function writeIfThere(path: string, value: string): void {
+  try {
+    writeFileSync(path, value);
+  } catch (error) {
+    if (!['ENOENT', 'EACCES', 'EINVAL', 'EOPNOTSUPP'].includes((error as NodeJS.ErrnoException).code ?? ''))
+      throw error;
+  }
+}

@@ -1,0 +1,29 @@
+import type { LimitEnforcement } from '../../sandbox/isolation.ts';
+import type { Mount } from '../../sandbox/spec.ts';
+
+/** What holds each limit of a jail, and how hard. */
+export function enforcement(cgroups: 'v1' | 'v2' | undefined, mounts: readonly Mount[]): LimitEnforcement {
+  const ownWorkspace = !mounts.some(({ target }) => target === '/workspace');
+  const common: Pick<LimitEnforcement, 'openFiles' | 'fileSize' | 'disk'> = {
+    openFiles: { strength: 'hard', by: 'RLIMIT_NOFILE, each process' },
+    fileSize: { strength: 'hard', by: 'RLIMIT_FSIZE' },
+    disk: ownWorkspace
+      ? { strength: 'hard', by: 'size of the workspace tmpfs' }
+      : { strength: 'none', by: 'the workspace is a folder of the host' },
+  };
+  if (cgroups !== undefined) {
+    const by = `cgroup ${cgroups}`;
+    return {
+      memory: { strength: 'hard', by },
+      cpu: { strength: 'hard', by },
+      processes: { strength: 'hard', by },
+      ...common,
+    };
+  }
+  return {
+    memory: { strength: 'soft', by: 'RLIMIT_DATA and a watchdog on resident memory' },
+    cpu: { strength: 'soft', by: 'processor affinity' },
+    processes: { strength: 'soft', by: 'RLIMIT_NPROC' },
+    ...common,
+  };
+}

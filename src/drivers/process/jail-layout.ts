@@ -1,0 +1,103 @@
+import { createHash } from 'node:crypto';
+import { existsSync, lstatSync } from 'node:fs';
+import { chmod, cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { newId } from '../../lib/ids.ts';
+import { packageRoot } from '../../lib/package-root.ts';
+import { runCommand } from '../../lib/run-command.ts';
+import type { Mount } from '../../sandbox/spec.ts';
+import type { JailLayout } from './bwrap-arguments.ts';
+import type { PythonEnvironment } from './python-environment.ts';
+
+/** A minimum of our own in place of the host's /etc: users, names, and nothing that tells of the host. */
+const ETC: Readonly<Record<string, string>> = {
+  passwd: 'root:x:0:0:root:/:/usr/sbin/nologin\nsandbox:x:1000:1000:sandbox:/tmp:/bin/bash\n',
+  group: 'root:x:0:\nsandbox:x:1000:\n',
+  hosts: '127.0.0.1 localhost sandbox\n::1 localhost\n',
+  hostname: 'sandbox\n',
+  'nsswitch.conf': 'passwd: files\ngroup: files\nhosts: files\nservices: files\n',
+  'resolv.conf': '',
+  services: 'http 80/tcp\nhttps 443/tcp\ndomain 53/udp\n',
+  protocols: 'ip 0 IP\nicmp 1 ICMP\ntcp 6 TCP\nudp 17 UDP\n',
+};
+
+/** Public certificates, the linker's index, fonts, and the links by which Debian chooses between programs. */
+const HOST_ETC = ['ssl/certs', 'ld.so.cache', 'alternatives', 'fonts', 'localtime', 'mime.types'];
+
+/** Everything a jail shows, put where the jail's user can read it. Cheap when it is there already. */
+export async function prepareJailLayout(
+  dataDir: string,
+  environment: PythonEnvironment,
+  mounts: readonly Mount[],
+): Promise<JailLayout> {
+  const [guestFolder, etcFolder] = await Promise.all([installGuest(dataDir, environment.python), installEtc(dataDir)]);
+  return {
+    pythonFolders: [...new Set([environment.prefix, environment.basePrefix])].filter(
+      (folder) => !isBelow(folder, '/usr'),
+    ),
+    python: environment.python,
+    guestFolder,
+    etcFiles: Object.fromEntries(Object.keys(ETC).map((name) => [name, join(etcFolder, name)])),
+    hostEtc: HOST_ETC.filter((name) => existsSync(`/etc/${name}`)),
+    mounts,
+    usrMerged: Object.fromEntries(
+      ['bin', 'lib', 'lib64', 'sbin']
+        .filter((name) => existsSync(`/${name}`))
+        .map((name) => [name, lstatSync(`/${name}`).isSymbolicLink()]),
+    ),
+  };
+}
+
+/** The guest's files in the data folder, under a name made of what is in them: the clone may lie in a home that the jail cannot enter. */
+async function installGuest(dataDir: string, python: string): Promise<string> {
+  const source = join(packageRoot(), 'guest', 'hotcell_guest');
+  const names = (await readdir(source)).filter((name) => name.endsWith('.py')).sort();
+  const hash = createHash('sha256');
+  for (const name of names) hash.update(name).update(await readFile(join(source, name)));
+  return installFolder(join(dataDir, 'guest', hash.update(python).digest('hex').slice(0, 16)), async (folder) => {
+    await mkdir(join(folder, 'hotcell_guest'));
+    for (const name of names) await cp(join(source, name), join(folder, 'hotcell_guest', name));
+    // A jail cannot write byte code beside it, and compiling at every start costs more than the rest of the start.
+    await runCommand(python, ['-I', '-m', 'compileall', '-q', '--invalidation-mode', 'unchecked-hash', folder]);
+  });
+}
+
+async function installEtc(dataDir: string): Promise<string> {
+  const hash = createHash('sha256').update(JSON.stringify(ETC)).digest('hex').slice(0, 16);
+  return installFolder(join(dataDir, 'etc', hash), async (folder) => {
+    for (const [name, text] of Object.entries(ETC)) await writeFile(join(folder, name), text);
+  });
+}
+
+/** Made beside its place and renamed: another Hotcell sees it whole or not at all. */
+async function installFolder(folder: string, fill: (folder: string) => Promise<void>): Promise<string> {
+  if (existsSync(folder)) return folder;
+  await mkdir(dirname(folder), { recursive: true, mode: 0o755 });
+  const temporary = join(dirname(folder), newId('making'));
+  await mkdir(temporary);
+  try {
+    await fill(temporary);
+    await openToOthers(temporary);
+    await rename(temporary, folder);
+  } catch (error) {
+    if (!existsSync(folder)) throw error;
+  } finally {
+    await rm(temporary, { recursive: true, force: true });
+  }
+  await chmod(dirname(folder), 0o755);
+  return folder;
+}
+
+/** Whatever the umask is. */
+async function openToOthers(folder: string): Promise<void> {
+  await chmod(folder, 0o755);
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) await openToOthers(path);
+    else await chmod(path, 0o644);
+  }
+}
+
+function isBelow(folder: string, parent: string): boolean {
+  return folder === parent || folder.startsWith(`${parent}/`);
+}

@@ -1,0 +1,72 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import type { Duplex, Readable } from 'node:stream';
+import { HotcellError } from '../../errors/hotcell-error.ts';
+import { deferred } from '../../lib/deferred.ts';
+import type { JailIdentity } from './jail-identity.ts';
+
+/** A running bubblewrap: the pid of what it jailed, and one socket to it. */
+export interface JailProcess {
+  /** The jailed pid 1, as the host counts. */
+  readonly pid: number;
+  readonly socket: Duplex;
+  /** What it said before it ended, if anything. Never rejects. */
+  readonly ended: Promise<string>;
+  kill(): void;
+}
+
+const INFO_FD = 4;
+const STDERR_TAIL_CHARS = 2_000;
+
+/** Starts bubblewrap with the socket as descriptor 3. `extraFds` follow from 5. Rejects when it does not come up, with nothing left. */
+export async function startJail(
+  bwrap: string,
+  jailArguments: readonly string[],
+  identity: JailIdentity,
+  extraFds: readonly number[] = [],
+): Promise<JailProcess> {
+  const asRoot = process.getuid?.() === 0;
+  const child = spawn(bwrap, ['--info-fd', String(INFO_FD), ...jailArguments], {
+    stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe', ...extraFds],
+    env: {},
+    ...(asRoot ? identity : {}),
+  });
+  const ended = watchEnd(child);
+  const info = child.stdio[INFO_FD] as Readable;
+  const pid = await Promise.race([readChildPid(info), ended.then((said) => failToStart(said))]);
+  child.unref();
+  return {
+    pid,
+    socket: child.stdio[3] as Duplex,
+    ended,
+    kill: () => {
+      child.kill('SIGKILL');
+    },
+  };
+}
+
+function watchEnd(child: ChildProcess): Promise<string> {
+  const ended = deferred<string>();
+  let said = '';
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    said = (said + text).slice(-STDERR_TAIL_CHARS);
+  });
+  child.once('error', (error) => ended.resolve(error.message));
+  child.once('close', (code, signal) => ended.resolve(said.trim() || `ended with ${signal ?? `exit code ${code}`}`));
+  return ended.promise;
+}
+
+async function readChildPid(info: Readable): Promise<number> {
+  let text = '';
+  for await (const chunk of info) {
+    text += chunk;
+    const match = text.match(/"child-pid":\s*(\d+)/);
+    if (match !== null) return Number(match[1]);
+  }
+  return new Promise(() => {}); // the end of the process says why
+}
+
+function failToStart(said: string): never {
+  throw new HotcellError('start_failed', `the jail did not start: ${said}`, {
+    remedy: 'Run `hotcell doctor` to see what this host refuses.',
+  });
+}

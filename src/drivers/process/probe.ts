@@ -1,0 +1,54 @@
+import { toHotcellError } from '../../errors/hotcell-error.ts';
+import { findProgram } from '../../lib/find-program.ts';
+import { newId } from '../../lib/ids.ts';
+import type { Driver, Probe } from '../../sandbox/driver.ts';
+import { DEFAULT_LIMITS } from '../../sandbox/spec.ts';
+import type { CgroupFinding } from './cgroup.ts';
+
+/**
+ * Builds a real sandbox and takes it down again: `bwrap` being installed proves nothing, because stock Ubuntu and default
+ * Docker refuse its user namespace.
+ */
+export async function probeProcess(
+  driver: Pick<Driver, 'create'>,
+  cgroups: () => CgroupFinding,
+  options: { signal?: AbortSignal },
+): Promise<Probe> {
+  const unavailable = (reason: string, remedy: string): Probe => ({
+    driver: 'process',
+    available: false,
+    reason,
+    remedy,
+  });
+  if (process.platform !== 'linux') {
+    return unavailable(
+      `the process driver needs Linux, and this is ${process.platform}`,
+      'Run `hotcell setup docker`.',
+    );
+  }
+  if (findProgram('bwrap') === undefined) {
+    return unavailable(
+      'bubblewrap (bwrap) is not installed',
+      'Run `hotcell setup process`, or: sudo apt-get install -y bubblewrap',
+    );
+  }
+  try {
+    const sandbox = await driver.create(
+      { id: newId('probe'), owner: 'probe', limits: DEFAULT_LIMITS, mounts: [], preloads: [], environment: {} },
+      options,
+    );
+    await sandbox.dispose();
+    const finding = cgroups();
+    const notes = 'tree' in finding ? [] : [`Limits are softer: ${finding.reason}. ${finding.remedy}`];
+    return { driver: 'process', available: true, isolation: sandbox.isolation, notes };
+  } catch (thrown) {
+    const error = toHotcellError(thrown);
+    return unavailable(error.message, error.remedy ?? remedyFor(error.message));
+  }
+}
+
+function remedyFor(message: string): string {
+  return /user namespace|Operation not permitted|uid map/i.test(message)
+    ? 'Allow unprivileged user namespaces: sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0 (Ubuntu) or kernel.unprivileged_userns_clone=1 (older Debian).'
+    : 'Run `hotcell setup process`.';
+}

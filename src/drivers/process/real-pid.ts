@@ -1,0 +1,40 @@
+import { readFileSync } from 'node:fs';
+
+/**
+ * The host's pid of a process that knows itself only by its pid in the jail. Node can neither receive a pid with a message nor ask a socket
+ * for its peer's, so it is looked for among the children of the zygote's stages.
+ */
+export function findRealPid(zygotePid: number, jailPid: number): number | undefined {
+  for (const child of childrenOf(zygotePid)) {
+    if (pidInJail(child) === jailPid) return child;
+    for (const grandchild of childrenOf(child)) {
+      if (pidInJail(grandchild) === jailPid) return grandchild;
+    }
+  }
+  return undefined;
+}
+
+/** The pid that a process has one namespace below ours; undefined when it is gone or has none. */
+export function pidInJail(pid: number): number | undefined {
+  try {
+    const line = readFileSync(`/proc/${pid}/status`, 'utf8').match(/^NSpid:\s+(.*)$/m);
+    const pids = line?.[1]?.trim().split(/\s+/) ?? [];
+    return pids[1] === undefined ? undefined : Number(pids[1]);
+  } catch {
+    return undefined;
+  }
+}
+
+function childrenOf(pid: number): number[] {
+  try {
+    // The newest last: whoever asks is looking for one that was just made.
+    return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+      .trim()
+      .split(' ')
+      .filter(Boolean)
+      .map(Number)
+      .reverse();
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,213 @@
+import { randomBytes } from 'node:crypto';
+import { chmodSync, chownSync, mkdirSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { createServer, type Server, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { HotcellError } from '../../errors/hotcell-error.ts';
+import { type Deferred, deferred } from '../../lib/deferred.ts';
+import { createFrameDecoder, encodeFrame, type Frame } from '../../lib/frames.ts';
+import { newId } from '../../lib/ids.ts';
+import { type JailLayout, sharedJailArguments } from './bwrap-arguments.ts';
+import type { JailIdentity } from './jail-identity.ts';
+import { startJail } from './jail-process.ts';
+import { findRealPid } from './real-pid.ts';
+
+/** The host's side of one zygote: a jail in which sandboxes of one owner are forked. */
+export interface Zygote {
+  readonly pid: number;
+  /** Forks a sandbox. `beforeGo` is called with its pid while it has run nothing but our code. */
+  open(
+    jail: SessionJail,
+    beforeGo: (pid: number) => Promise<void>,
+    options?: { signal?: AbortSignal },
+  ): Promise<OpenedSandbox>;
+  /** The preloads are in. Never rejects; stays pending if the zygote ends before. */
+  readonly warm: Promise<void>;
+  /** Never rejects. */
+  readonly ended: Promise<string>;
+  close(): Promise<void>;
+}
+
+export interface OpenedSandbox {
+  readonly pid: number;
+  /** The pid in the jail: what tells this process from another that got its number later. */
+  readonly jailPid: number;
+  readonly channel: Socket;
+}
+
+/** What a session's own mounts are to be (guest: jail.py). */
+export interface SessionJail {
+  readonly diskBytes: number;
+  readonly tmpBytes: number;
+  readonly shmBytes: number;
+  readonly inodes: number;
+  readonly mounts: readonly { index: number; target: string }[];
+}
+
+export interface ZygoteOptions {
+  readonly bwrap: string;
+  readonly layout: JailLayout;
+  readonly identity: JailIdentity;
+  readonly runDir: string;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly preloads: readonly string[];
+}
+
+export async function startZygote(options: ZygoteOptions): Promise<Zygote> {
+  const folder = join(options.runDir, newId('jail').slice(0, 16));
+  const controlFolder = join(folder, 'control');
+  makeControlFolder(controlFolder, options.identity);
+  const arrivals = new Map<string, Deferred<OpenedSandbox & { attached: true }>>();
+  const server = createServer((socket) => receiveArrival(socket, arrivals));
+  try {
+    await listen(server, join(controlFolder, 'control'));
+    chmodSync(join(controlFolder, 'control'), 0o666); // the folder above lets only the jail's user through
+    const jail = await startJail(options.bwrap, sharedJailArguments(options.layout, controlFolder), options.identity);
+    return superviseZygote(jail, server, folder, arrivals, options);
+  } catch (error) {
+    server.close();
+    await rm(folder, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+function superviseZygote(
+  jail: Awaited<ReturnType<typeof startJail>>,
+  server: Server,
+  folder: string,
+  arrivals: Map<string, Deferred<OpenedSandbox & { attached: true }>>,
+  options: ZygoteOptions,
+): Zygote {
+  const warm = deferred<void>();
+  const decoder = createFrameDecoder();
+  jail.socket.on('data', (chunk: Buffer) => {
+    for (const frame of decoder.feed(chunk)) if (frame.head.type === 'warm') warm.resolve();
+  });
+  jail.socket.on('error', () => {});
+  // Waiting for a jail must not keep the process alive: the sessions in it do that.
+  (jail.socket as Socket).unref();
+  server.unref();
+  jail.socket.write(
+    encodeFrame({ head: { type: 'configure', environment: options.environment, preloads: options.preloads } }),
+  );
+  const cleaned = jail.ended.then(async (said) => {
+    server.close();
+    for (const arrival of arrivals.values())
+      arrival.reject(new HotcellError('start_failed', `the zygote ended: ${said}`));
+    arrivals.clear();
+    await rm(folder, { recursive: true, force: true });
+    return said;
+  });
+
+  return {
+    pid: jail.pid,
+    warm: warm.promise,
+    ended: cleaned,
+    open: (session, beforeGo, { signal } = {}) => openSandbox({ jail, arrivals, session, beforeGo, signal }),
+    close: async () => {
+      jail.kill();
+      await cleaned;
+    },
+  };
+}
+
+async function openSandbox(options: {
+  jail: { pid: number; socket: NodeJS.WritableStream };
+  arrivals: Map<string, Deferred<OpenedSandbox & { attached: true }>>;
+  session: SessionJail;
+  beforeGo: (pid: number) => Promise<void>;
+  signal: AbortSignal | undefined;
+}): Promise<OpenedSandbox> {
+  const { jail, arrivals, session, beforeGo, signal } = options;
+  signal?.throwIfAborted();
+  const token = randomBytes(16).toString('hex');
+  const arrival = deferred<OpenedSandbox & { attached: true }>();
+  arrivals.set(token, arrival);
+  const abort = () => arrival.reject(signal?.reason);
+  signal?.addEventListener('abort', abort, { once: true });
+  let opened: OpenedSandbox | undefined;
+  try {
+    jail.socket.write(encodeFrame({ head: { type: 'open', token } }));
+    const attached = await arrival.promise;
+    const pid = findRealPid(jail.pid, attached.jailPid);
+    if (pid === undefined) throw new HotcellError('start_failed', 'the sandbox ended before it began');
+    opened = { pid, jailPid: attached.jailPid, channel: attached.channel };
+    await beforeGo(pid);
+    await go(attached.channel, session, signal);
+    return opened;
+  } catch (error) {
+    opened?.channel.destroy();
+    throw error;
+  } finally {
+    arrivals.delete(token);
+    signal?.removeEventListener('abort', abort);
+  }
+}
+
+/** Lets the process become a sandbox, and waits until it says that it has. */
+async function go(channel: Socket, session: SessionJail, signal?: AbortSignal): Promise<void> {
+  const answer = readOneFrame(channel, signal);
+  channel.write(encodeFrame({ head: { type: 'go', jail: session } }));
+  const frame = await answer;
+  if (frame.head.type === 'entered') return;
+  throw new HotcellError(
+    'start_failed',
+    `the sandbox could not be closed in (${String(frame.head.step)}: ${String(frame.head.message)})`,
+    { data: { step: String(frame.head.step) }, remedy: 'Run `hotcell doctor` to see what this host refuses.' },
+  );
+}
+
+function readOneFrame(channel: Socket, signal?: AbortSignal): Promise<Frame> {
+  const decoder = createFrameDecoder();
+  return new Promise<Frame>((resolve, reject) => {
+    const done = (settle: () => void) => {
+      channel.off('data', onData).off('close', onClose);
+      signal?.removeEventListener('abort', onAbort);
+      channel.pause();
+      settle();
+    };
+    const onData = (chunk: Buffer) => {
+      try {
+        for (const frame of decoder.feed(chunk)) return done(() => resolve(frame));
+      } catch (error) {
+        done(() => reject(error));
+      }
+    };
+    const onClose = () => done(() => reject(new HotcellError('start_failed', 'the sandbox ended before it began')));
+    const onAbort = () => done(() => reject(signal?.reason));
+    channel
+      .on('data', onData)
+      .on('close', onClose)
+      .on('error', () => {});
+    signal?.addEventListener('abort', onAbort, { once: true });
+    if (channel.destroyed) onClose();
+  });
+}
+
+function receiveArrival(socket: Socket, arrivals: Map<string, Deferred<OpenedSandbox & { attached: true }>>): void {
+  readOneFrame(socket).then(
+    (frame) => {
+      const arrival = frame.head.type === 'attach' ? arrivals.get(String(frame.head.token)) : undefined;
+      const jailPid = Number(frame.head.pid);
+      if (arrival === undefined || !Number.isSafeInteger(jailPid)) socket.destroy();
+      else arrival.resolve({ attached: true, pid: 0, jailPid, channel: socket });
+    },
+    () => socket.destroy(),
+  );
+}
+
+/** Only the jail's user may pass: the socket in it is how a sandbox becomes ours. */
+function makeControlFolder(folder: string, identity: JailIdentity): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  for (const path of [join(folder, '..'), folder]) {
+    if (process.getuid?.() === 0) chownSync(path, identity.uid, identity.gid);
+    chmodSync(path, 0o700);
+  }
+}
+
+function listen(server: Server, path: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(path, resolve);
+  });
+}

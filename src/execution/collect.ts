@@ -1,0 +1,149 @@
+import { HotcellError } from '../errors/hotcell-error.ts';
+import { artifactList, displayMessage, type Finished, finishedMessage } from '../guest/messages.ts';
+import { createBoundedOutput } from '../lib/bounded-output.ts';
+import type { Frame } from '../lib/frames.ts';
+import { ProtocolViolation } from '../lib/frames.ts';
+import { mediaTypeOf } from '../lib/media-type.ts';
+import { createSpool } from '../lib/spool.ts';
+import type { ExecutionEvent } from './events.ts';
+import type { Artifact, Display, Truncation, Value } from './result.ts';
+
+export interface OutputLimits {
+  /** Kept of the beginning and of the end of each stream. */
+  readonly headBytes: number;
+  readonly tailBytes: number;
+  readonly logBytes: number;
+  readonly displayBytes: number;
+}
+
+export const DEFAULT_OUTPUT_LIMITS: OutputLimits = {
+  headBytes: 65_536,
+  tailBytes: 65_536,
+  logBytes: 64 * 1_048_576,
+  displayBytes: 32 * 1_048_576,
+};
+
+/** Turns the frames of one execution into events and, at the end, into the parts of a result. Bounded whatever the guest sends. */
+export interface Collector {
+  receive(frame: Frame): void | Promise<void>;
+  addGap(bytes: number): void;
+  finished(): CollectedEnd | undefined;
+  parts(): CollectedParts;
+  close(): Promise<void>;
+}
+
+export interface CollectedEnd extends Finished {
+  readonly artifacts: readonly Artifact[];
+}
+
+export interface CollectedParts {
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly value?: Value;
+  readonly displays: readonly Display[];
+  readonly truncation?: Truncation;
+}
+
+export function createCollector(
+  logPath: string,
+  limits: OutputLimits,
+  emit: (event: ExecutionEvent) => void | Promise<void>,
+): Collector {
+  const outputs = { stdout: createBoundedOutput(limits), stderr: createBoundedOutput(limits) };
+  const decoders = { stdout: new TextDecoder(), stderr: new TextDecoder() };
+  const spool = createSpool(logPath, {
+    beginAtBytes: limits.headBytes + limits.tailBytes,
+    limitBytes: limits.logBytes,
+  });
+  const displays: Display[] = [];
+  let pieces: Buffer[] = [];
+  let displayBytes = 0;
+  let displaysDropped = 0;
+  let gapBytes = 0;
+  let value: Value | undefined;
+  let end: CollectedEnd | undefined;
+
+  async function output(name: 'stdout' | 'stderr', body: Buffer): Promise<void> {
+    outputs[name].push(body);
+    const text = decoders[name].decode(body, { stream: true });
+    await Promise.all([spool.push(body), text === '' ? undefined : emit({ kind: name, text })]);
+  }
+
+  function display(frame: Frame): void | Promise<void> {
+    const { mediaType, end: last } = displayMessage.parse(frame.head);
+    displayBytes += frame.body.length;
+    if (displayBytes <= limits.displayBytes) pieces.push(Buffer.from(frame.body));
+    if (!last) return;
+    const data = Buffer.concat(pieces);
+    pieces = [];
+    if (displayBytes > limits.displayBytes) {
+      displaysDropped += 1;
+      return;
+    }
+    displays.push({ mediaType, data });
+    return emit({ kind: 'display', mediaType, data });
+  }
+
+  function receive(frame: Frame): void | Promise<void> {
+    if (end !== undefined) throw new ProtocolViolation('event: after finished');
+    switch (frame.head.type) {
+      case 'stdout':
+      case 'stderr':
+        return output(frame.head.type, frame.body);
+      case 'display':
+        return display(frame);
+      case 'value':
+        value = { text: frame.body.toString('utf8'), truncated: frame.head.truncated === true };
+        return emit({ kind: 'value', ...value });
+      case 'finished':
+        end = { ...finishedMessage.parse(frame.head), artifacts: parseArtifacts(frame.body) };
+        return;
+      default:
+        throw new ProtocolViolation(`event: ${frame.head.type.slice(0, 40)} is not known`);
+    }
+  }
+
+  function truncation(): Truncation | undefined {
+    const path = spool.path();
+    const found: Truncation = {
+      stdoutDroppedBytes: outputs.stdout.droppedBytes(),
+      stderrDroppedBytes: outputs.stderr.droppedBytes(),
+      displaysDropped,
+      logDroppedBytes: spool.droppedBytes() + gapBytes,
+      ...(path === undefined ? {} : { logPath: path }),
+    };
+    const dropped = found.stdoutDroppedBytes + found.stderrDroppedBytes + found.displaysDropped + gapBytes;
+    return dropped > 0 ? found : undefined;
+  }
+
+  return {
+    receive,
+    addGap: (bytes) => {
+      gapBytes += bytes;
+    },
+    finished: () => end,
+    parts: () => {
+      const cut = truncation();
+      return {
+        stdout: outputs.stdout.text(),
+        stderr: outputs.stderr.text(),
+        displays,
+        ...(value === undefined ? {} : { value }),
+        ...(cut === undefined ? {} : { truncation: cut }),
+      };
+    },
+    close: () => spool.close(),
+  };
+}
+
+function parseArtifacts(body: Buffer): Artifact[] {
+  try {
+    return artifactList
+      .parse(JSON.parse(body.toString('utf8')))
+      .map((file) => ({ ...file, mediaType: mediaTypeOf(file.path) }));
+  } catch (error) {
+    throw new HotcellError('guest_misbehaved', 'the guest sent a list of artifacts that cannot be read', {
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,171 @@
+import { join } from 'node:path';
+import { HotcellError } from '../errors/hotcell-error.ts';
+import { newId } from '../lib/ids.ts';
+import type { LiveSandbox } from '../sessions/live-sandbox.ts';
+import type { Session } from '../sessions/session.ts';
+import { type Collector, createCollector, type OutputLimits } from './collect.ts';
+import { EventQueue, type ExecutionEvent } from './events.ts';
+import type { ExecutionResult } from './result.ts';
+import { type KernelRun, outcomeOf, type RunEnd, runInGuest } from './run.ts';
+
+/** One execution: iterate over it for what happens, await it for the result. Both at once is fine; neither is needed for it to run. */
+export interface Execution extends AsyncIterable<ExecutionEvent>, PromiseLike<ExecutionResult> {
+  readonly id: string;
+}
+
+export interface ExecutionOptions {
+  /** Cancels it: the code is interrupted, variables are kept where it lets itself be interrupted. */
+  readonly signal?: AbortSignal;
+  /** After this it is ended, with the outcome `timed-out`. */
+  readonly timeoutMs?: number;
+  /** Shown in tracebacks. */
+  readonly filename?: string;
+  /** What to do while another execution runs. */
+  readonly busy?: 'wait' | 'refuse';
+}
+
+export interface ExecutionPolicy {
+  readonly defaultTimeoutMs: number;
+  readonly maxTimeoutMs: number;
+  readonly maxCodeBytes: number;
+  readonly output: OutputLimits;
+}
+
+/** Runs code in a session. Bad arguments and what Hotcell cannot do reject the result; however the code ends is an outcome. */
+export function execute(session: Session, code: string, options: ExecutionOptions, policy: ExecutionPolicy): Execution {
+  const id = newId('x');
+  let events: EventQueue | undefined;
+  const result = (async () => {
+    await undefined; // whoever iterates does so before the first event
+    const run = checkedRun(id, code, options, policy);
+    return session.inOrder(
+      (live, restarted) => runOne(session, live, restarted, run, policy, (event) => events?.push(event)),
+      {
+        busy: options.busy ?? 'wait',
+        ...(options.signal === undefined ? {} : { signal: options.signal }),
+      },
+    );
+  })();
+  result.then(
+    () => events?.end(),
+    (error: unknown) => events?.end(error),
+  );
+  return {
+    id,
+    // biome-ignore lint/suspicious/noThenProperty: an execution is awaited as often as it is iterated over
+    then: (onResult, onError) => result.then(onResult, onError),
+    [Symbol.asyncIterator]: () => {
+      events ??= new EventQueue();
+      return events;
+    },
+  };
+}
+
+async function runOne(
+  session: Session,
+  live: LiveSandbox,
+  restarted: string | undefined,
+  run: KernelRun,
+  policy: ExecutionPolicy,
+  emit: (event: ExecutionEvent) => void | Promise<void>,
+): Promise<ExecutionResult> {
+  const startedAt = performance.now();
+  const killsBefore = (await live.sandbox.usage()).memoryKills ?? 0;
+  const collector = createCollector(join(session.logFolder, `${run.executionId}.log`), policy.output, emit);
+  live.onGap = (bytes) => collector.addGap(bytes);
+  try {
+    const end = await runInGuest(live.connection, run, collector);
+    if (end.kind === 'lost') {
+      live.connection.close(end.error);
+      await live.sandbox.dispose();
+    }
+    const memoryKilled = ((await live.sandbox.usage().catch(() => ({}))) as { memoryKills?: number }).memoryKills ?? 0;
+    await collector.close();
+    return {
+      executionId: run.executionId,
+      ...collector.parts(),
+      ...(end.kind === 'finished'
+        ? finishedParts(session, end, run, memoryKilled > killsBefore)
+        : await lostParts(session, live, end, run, performance.now() - startedAt)),
+      ...(restarted === undefined ? {} : { restarted }),
+      isolation: session.isolationOf(live),
+    };
+  } finally {
+    live.onGap = undefined;
+  }
+}
+
+type EndParts = Omit<ExecutionResult, 'executionId' | 'isolation' | 'restarted' | keyof ReturnType<Collector['parts']>>;
+
+function finishedParts(
+  session: Session,
+  { end }: RunEnd & { kind: 'finished' },
+  run: KernelRun,
+  memoryKilled: boolean,
+): EndParts {
+  return {
+    outcome: outcomeOf(end.outcome, session.spec.limits, run.timeoutMs, memoryKilled),
+    artifacts: end.artifacts,
+    artifactsOmitted: end.artifactsOmitted,
+    durationMs: end.durationMs,
+    cpuMs: end.cpuMs,
+    peakMemoryBytes: end.peakMemoryBytes,
+    state: end.state,
+    files: 'kept',
+  };
+}
+
+/** The sandbox went while the code ran: an outcome all the same, and the session makes another for the next. */
+async function lostParts(
+  session: Session,
+  live: LiveSandbox,
+  end: RunEnd & { kind: 'lost' },
+  run: KernelRun,
+  durationMs: number,
+): Promise<EndParts> {
+  if (end.error.code === 'session_closed') throw end.error;
+  const sandboxEnd = await live.sandbox.ended;
+  const limitBytes = session.spec.limits.memoryBytes;
+  return {
+    outcome:
+      end.interrupted === 'timed-out'
+        ? { kind: 'timed-out', limitMs: run.timeoutMs }
+        : sandboxEnd.kind === 'out-of-memory'
+          ? { kind: 'out-of-memory', limitBytes }
+          : { kind: 'kernel-died' },
+    artifacts: [],
+    artifactsOmitted: 0,
+    durationMs,
+    cpuMs: 0,
+    peakMemoryBytes: 0,
+    state: 'lost',
+    files: 'lost',
+  };
+}
+
+function checkedRun(executionId: string, code: string, options: ExecutionOptions, policy: ExecutionPolicy): KernelRun {
+  const bytes = Buffer.from(code, 'utf8');
+  if (bytes.length > policy.maxCodeBytes) {
+    throw new HotcellError(
+      'code_too_large',
+      `the code has ${bytes.length} bytes; the limit is ${policy.maxCodeBytes}`,
+      {
+        remedy: 'Write large data to a file of the workspace and read it from the code.',
+        data: { sizeBytes: bytes.length, limitBytes: policy.maxCodeBytes },
+      },
+    );
+  }
+  const timeoutMs = options.timeoutMs ?? policy.defaultTimeoutMs;
+  if (!Number.isFinite(timeoutMs) || timeoutMs <= 0 || timeoutMs > policy.maxTimeoutMs) {
+    throw new HotcellError('invalid_argument', `timeoutMs: ${timeoutMs} is not between 1 and ${policy.maxTimeoutMs}`, {
+      remedy: 'Give a positive number of milliseconds.',
+    });
+  }
+  return {
+    executionId,
+    code: bytes,
+    filename: options.filename ?? `<${executionId.slice(0, 8)}>`,
+    timeoutMs,
+    signal: options.signal ?? new AbortController().signal,
+  };
+}

@@ -1,0 +1,114 @@
+import { HotcellError } from '../errors/hotcell-error.ts';
+import { type GuestConnection, GuestRefusal } from '../guest/connection.ts';
+import type { GuestOutcome } from '../guest/messages.ts';
+import type { Outcome } from '../sandbox/outcome.ts';
+import type { Limits } from '../sandbox/spec.ts';
+import type { CollectedEnd, Collector } from './collect.ts';
+
+export interface KernelRun {
+  readonly executionId: string;
+  readonly code: Buffer;
+  /** Shown in tracebacks. */
+  readonly filename: string;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** How a run of the guest's ended: as it said, or without a word because the sandbox itself was lost. */
+export type RunEnd =
+  | { readonly kind: 'finished'; readonly end: CollectedEnd }
+  | { readonly kind: 'lost'; readonly error: HotcellError; readonly interrupted?: InterruptReason };
+
+export type InterruptReason = 'timed-out' | 'cancelled';
+
+/** After the time limit the guest's ladder takes at most two seconds; a guest that is silent for longer is taken for lost. */
+const LADDER_MS = 4_000;
+
+/**
+ * Runs code in the guest behind `connection` and hands every frame to `collector`. Resolves within `timeoutMs` and the ladder's time, whatever the code or
+ * the guest does. Rejects only when the run never began.
+ */
+export async function runInGuest(connection: GuestConnection, run: KernelRun, collector: Collector): Promise<RunEnd> {
+  let done!: () => void;
+  const finished = new Promise<void>((resolve) => {
+    done = resolve;
+  });
+  const stream = connection.openStream((frame) => {
+    const received = collector.receive(frame);
+    if (collector.finished() !== undefined) done();
+    return received;
+  });
+  const ladder = startLadder(connection, run);
+  try {
+    await connection.request(
+      { type: 'execute', execution: run.executionId, stream: stream.id, language: 'python', filename: run.filename },
+      { body: run.code },
+    );
+  } catch (error) {
+    ladder.stop();
+    stream.release();
+    if (error instanceof GuestRefusal) throw refusalOf(error, run.signal);
+    return { kind: 'lost', error: error as HotcellError, ...ladder.reason() };
+  }
+  const lost = await Promise.race([finished, connection.ended, ladder.exhausted]);
+  ladder.stop();
+  stream.release();
+  const end = collector.finished();
+  if (end !== undefined) return { kind: 'finished', end };
+  const error =
+    lost instanceof HotcellError ? lost : new HotcellError('sandbox_lost', 'the guest did not end the execution');
+  return { kind: 'lost', error, ...ladder.reason() };
+}
+
+/** The outcome as the caller gets it: the limits that were set, and the driver's word on why a kernel was killed. */
+export function outcomeOf(outcome: GuestOutcome, limits: Limits, timeoutMs: number, memoryKilled: boolean): Outcome {
+  switch (outcome.kind) {
+    case 'timed-out':
+      return { kind: 'timed-out', limitMs: timeoutMs };
+    case 'out-of-memory':
+      return { kind: 'out-of-memory', limitBytes: limits.memoryBytes };
+    case 'kernel-died':
+      if (memoryKilled && outcome.signal === 'SIGKILL')
+        return { kind: 'out-of-memory', limitBytes: limits.memoryBytes };
+      return { kind: 'kernel-died', ...(outcome.signal === undefined ? {} : { signal: outcome.signal }) };
+    default:
+      return outcome;
+  }
+}
+
+function startLadder(connection: GuestConnection, run: KernelRun) {
+  let reason: InterruptReason | undefined;
+  let giveUp: NodeJS.Timeout | undefined;
+  let exhaust!: () => void;
+  const exhausted = new Promise<void>((resolve) => {
+    exhaust = resolve;
+  });
+  const interrupt = (why: InterruptReason) => {
+    if (reason !== undefined) return;
+    reason = why;
+    connection.request({ type: 'interrupt', execution: run.executionId, reason: why }).catch(() => {});
+    giveUp = setTimeout(exhaust, LADDER_MS);
+  };
+  const timer = setTimeout(() => interrupt('timed-out'), run.timeoutMs);
+  const onAbort = () => interrupt('cancelled');
+  run.signal.addEventListener('abort', onAbort, { once: true });
+  if (run.signal.aborted) onAbort();
+  return {
+    exhausted,
+    reason: () => (reason === undefined ? {} : { interrupted: reason }),
+    stop: () => {
+      clearTimeout(timer);
+      clearTimeout(giveUp);
+      run.signal.removeEventListener('abort', onAbort);
+    },
+  };
+}
+
+function refusalOf(refusal: GuestRefusal, signal: AbortSignal): HotcellError {
+  if (signal.aborted) return new HotcellError('cancelled', 'the execution was withdrawn before it began');
+  if (refusal.code === 'busy') return new HotcellError('session_busy', refusal.message);
+  if (refusal.code === 'not-offered') return new HotcellError('not_offered', refusal.message);
+  return new HotcellError('kernel_unavailable', refusal.message, {
+    remedy: 'Open a new session with more memory, or a higher limit of processes.',
+  });
+}

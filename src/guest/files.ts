@@ -1,0 +1,135 @@
+import type { ErrorCode } from '../errors/codes.ts';
+import { HotcellError } from '../errors/hotcell-error.ts';
+import { type GuestConnection, GuestRefusal } from './connection.ts';
+import { type FileEntry, fileList } from './messages.ts';
+
+/** Files of the workspace, read and written inside the sandbox by the guest: a link that was planted there leads nowhere. */
+
+const PIECE_BYTES = 65_536;
+
+/** Reads a file in pieces. Stopping early leaves the rest unread. */
+export async function* readPieces(
+  connection: GuestConnection,
+  path: string,
+  range: { offset?: number; length?: number } = {},
+): AsyncGenerator<Buffer> {
+  const pieces: { data: Buffer; taken: () => void }[] = [];
+  let wake: (() => void) | undefined;
+  let ended = false;
+  let failure: unknown;
+  const stream = connection.openStream((frame) => {
+    if (frame.head.type !== 'chunk') return;
+    return new Promise<void>((taken) => {
+      pieces.push({ data: Buffer.from(frame.body), taken });
+      wake?.();
+    });
+  });
+  connection.request({ type: 'file.read', stream: stream.id, path, ...range }).then(
+    () => {
+      ended = true;
+      wake?.();
+    },
+    (error: unknown) => {
+      failure = fileError(error);
+      wake?.();
+    },
+  );
+  try {
+    while (true) {
+      const piece = pieces.shift();
+      if (piece !== undefined) {
+        piece.taken();
+        yield piece.data;
+      } else if (failure !== undefined) throw failure;
+      else if (ended) return;
+      else
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+    }
+  } finally {
+    stream.release();
+  }
+}
+
+/** Reads a whole file, at most `limitBytes` of it. */
+export async function readWhole(connection: GuestConnection, path: string, limitBytes: number): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  let size = 0;
+  for await (const piece of readPieces(connection, path)) {
+    size += piece.length;
+    if (size > limitBytes) {
+      throw new HotcellError('file_too_large', `${path} is larger than ${limitBytes} bytes`, {
+        remedy: 'Read it in pieces.',
+        data: { limitBytes },
+      });
+    }
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces);
+}
+
+export type WriteMode = 'create' | 'replace' | 'append';
+
+/** Writes a file from pieces, waiting for the guest to take them. Returns its size. */
+export async function writePieces(
+  connection: GuestConnection,
+  path: string,
+  mode: WriteMode,
+  pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+): Promise<number> {
+  const stream = connection.openStream(() => {});
+  const reply = connection.request({ type: 'file.write', stream: stream.id, path, mode });
+  let refused = false;
+  reply.catch(() => {
+    refused = true;
+    stream.release();
+  });
+  try {
+    for await (const piece of pieces) {
+      for (let start = 0; start < piece.length && !refused; start += PIECE_BYTES) {
+        await stream.send({ type: 'chunk', end: false }, Buffer.from(piece.subarray(start, start + PIECE_BYTES)));
+      }
+      if (refused) break;
+    }
+    if (!refused) await stream.send({ type: 'chunk', end: true }, Buffer.alloc(0));
+    const { result } = await reply;
+    return Number(result.sizeBytes);
+  } catch (error) {
+    throw refused ? fileError(await reply.catch((reason: unknown) => reason)) : fileError(error);
+  } finally {
+    stream.release();
+  }
+}
+
+export async function listFolder(
+  connection: GuestConnection,
+  path: string,
+  options: { recursive: boolean; limit: number },
+): Promise<{ entries: FileEntry[]; omitted: number }> {
+  try {
+    const { result, body } = await connection.request({ type: 'file.list', path, ...options });
+    return { entries: fileList.parse(JSON.parse(body.toString('utf8'))), omitted: Number(result.omitted) || 0 };
+  } catch (error) {
+    throw fileError(error);
+  }
+}
+
+export async function removePath(connection: GuestConnection, path: string, recursive: boolean): Promise<void> {
+  await connection.request({ type: 'file.remove', path, recursive }).catch((error: unknown) => {
+    throw fileError(error);
+  });
+}
+
+const CODES: Readonly<Record<string, ErrorCode>> = {
+  'bad-path': 'bad_path',
+  'not-found': 'file_not_found',
+  exists: 'file_exists',
+  'no-space': 'disk_full',
+  'not-offered': 'not_offered',
+};
+
+function fileError(error: unknown): unknown {
+  if (!(error instanceof GuestRefusal)) return error;
+  return new HotcellError(CODES[error.code] ?? 'file_failed', error.message);
+}

@@ -1,0 +1,23 @@
+/** Hotcell as a library: `import { openHotcell } from 'hotcell'`. */
+
+export { ERROR_CODES, type ErrorCode, type Retry } from './errors/codes.ts';
+export { HotcellError } from './errors/hotcell-error.ts';
+export type { ExecutionEvent } from './execution/events.ts';
+export type { Execution, ExecutionOptions } from './execution/execute.ts';
+export type { Artifact, Display, ExecutionResult, Truncation, Value } from './execution/result.ts';
+export type { WriteMode } from './guest/files.ts';
+export type { FileEntry } from './guest/messages.ts';
+export type { Hotcell, HotcellOptions, OpenOptions, Session, SessionFiles } from './main.ts';
+export { openHotcell } from './main.ts';
+export type { Probe } from './sandbox/driver.ts';
+export type {
+  DriverName,
+  Enforcement,
+  Isolation,
+  IsolationRequest,
+  LimitEnforcement,
+  PassedOver,
+} from './sandbox/isolation.ts';
+export type { KernelState, Outcome } from './sandbox/outcome.ts';
+export type { Limits } from './sandbox/spec.ts';
+export type { MountRequest } from './sessions/mounts.ts';

@@ -1,0 +1,64 @@
+import { HotcellError } from '../errors/hotcell-error.ts';
+import type { Driver, Probe } from '../sandbox/driver.ts';
+import {
+  DRIVER_NAMES,
+  type DriverName,
+  ISOLATION_LEVELS,
+  type IsolationRequest,
+  type PassedOver,
+} from '../sandbox/isolation.ts';
+
+export interface IsolationChoice {
+  readonly driver: Driver;
+  readonly passedOver: readonly PassedOver[];
+}
+
+/**
+ * The driver for a request. `auto` takes the strongest that works by a real trial and says what it passed over; a name takes that one
+ * or fails. Nothing weaker than `minIsolation` is ever given.
+ */
+export async function chooseIsolation(
+  drivers: Readonly<Record<DriverName, () => Promise<Driver>>>,
+  request: IsolationRequest,
+  minIsolation: DriverName,
+  options: { signal?: AbortSignal } = {},
+): Promise<IsolationChoice> {
+  const least = ISOLATION_LEVELS[minIsolation];
+  if (request !== 'auto') {
+    if (ISOLATION_LEVELS[request] < least) throw tooWeak(request, minIsolation, []);
+    return { driver: await drivers[request](), passedOver: [] };
+  }
+  const passedOver: PassedOver[] = [];
+  for (const name of strongestFirst()) {
+    if (ISOLATION_LEVELS[name] < least) break;
+    const driver = await drivers[name]();
+    const probe: Probe = await driver.probe(options);
+    if (probe.available) return { driver, passedOver };
+    passedOver.push({ driver: name, reason: probe.reason, remedy: probe.remedy });
+  }
+  if (least > ISOLATION_LEVELS.process) throw tooWeak('auto', minIsolation, passedOver);
+  throw new HotcellError('driver_unavailable', `nothing on this host can isolate code: ${describe(passedOver)}`, {
+    remedy: passedOver.at(-1)?.remedy ?? 'Run `hotcell doctor`.',
+    data: { passedOver },
+  });
+}
+
+export function strongestFirst(): DriverName[] {
+  return [...DRIVER_NAMES].sort((a, b) => ISOLATION_LEVELS[b] - ISOLATION_LEVELS[a]);
+}
+
+function tooWeak(request: IsolationRequest, least: DriverName, passedOver: readonly PassedOver[]): HotcellError {
+  const reasons = passedOver.length === 0 ? '' : `: ${describe(passedOver)}`;
+  const message =
+    request === 'auto'
+      ? `nothing that reaches ${least} (level ${ISOLATION_LEVELS[least]}) works on this host${reasons}`
+      : `${request} (level ${ISOLATION_LEVELS[request]}) is weaker than the least that was asked for, ${least} (level ${ISOLATION_LEVELS[least]})`;
+  return new HotcellError('isolation_too_weak', message, {
+    remedy: passedOver[0]?.remedy ?? `Ask for ${least}, or lower minIsolation.`,
+    data: { passedOver },
+  });
+}
+
+function describe(passedOver: readonly PassedOver[]): string {
+  return passedOver.map(({ driver, reason }) => `${driver}: ${reason}`).join('; ');
+}

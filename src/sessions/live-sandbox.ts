@@ -1,0 +1,55 @@
+import { HotcellError, toHotcellError } from '../errors/hotcell-error.ts';
+import { connectGuest, type GuestConnection } from '../guest/connection.ts';
+import type { Driver, Sandbox } from '../sandbox/driver.ts';
+import type { SandboxSpec } from '../sandbox/spec.ts';
+
+/** A sandbox with its guest connected: what a session holds and a pool keeps ready. */
+export interface LiveSandbox {
+  readonly sandbox: Sandbox;
+  readonly connection: GuestConnection;
+  /** Bytes of output that were dropped while nobody was connected go to whoever runs an execution. */
+  onGap: ((bytes: number) => void) | undefined;
+  dispose(): Promise<void>;
+}
+
+/** Makes a sandbox and shakes hands with its guest; the first kernel may still be starting. All or nothing. */
+export async function openLiveSandbox(
+  driver: Driver,
+  spec: SandboxSpec,
+  startTimeoutMs: number,
+  signal?: AbortSignal,
+): Promise<LiveSandbox> {
+  const limit = AbortSignal.timeout(startTimeoutMs);
+  const combined = signal === undefined ? limit : AbortSignal.any([limit, signal]);
+  let sandbox: Sandbox | undefined;
+  try {
+    sandbox = await driver.create(spec, { signal: combined });
+    const live: { onGap: ((bytes: number) => void) | undefined } = { onGap: undefined };
+    const connection = await connectGuest(sandbox.channel, {
+      config: sandbox.guestConfig,
+      signal: combined,
+      onGap: (bytes) => live.onGap?.(bytes),
+    });
+    const made = sandbox;
+    // A guest that broke the protocol, or fell silent, loses its sandbox; whoever waits hears it from the connection.
+    void connection.ended.then(() => made.dispose());
+    return Object.assign(live, {
+      sandbox: made,
+      connection,
+      dispose: async () => {
+        connection.close();
+        await made.dispose();
+      },
+    });
+  } catch (error) {
+    await sandbox?.dispose();
+    if (signal?.aborted === true) throw new HotcellError('cancelled', 'the opening was withdrawn');
+    if (limit.aborted) {
+      throw new HotcellError('start_timeout', `${driver.name}: no sandbox was ready within ${startTimeoutMs} ms`, {
+        remedy: 'Try again; if the host is slow, raise startTimeoutMs.',
+        cause: error,
+      });
+    }
+    throw toHotcellError(error);
+  }
+}

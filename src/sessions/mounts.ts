@@ -1,0 +1,96 @@
+import { realpath, stat } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { isAbsolute, join, normalize, resolve } from 'node:path';
+import { HotcellError } from '../errors/hotcell-error.ts';
+import type { Mount } from '../sandbox/spec.ts';
+
+/** A host folder that a caller wants to see inside. */
+export interface MountRequest {
+  readonly source: string;
+  readonly target: string;
+  /** Read-only unless this is false. */
+  readonly readOnly?: boolean;
+}
+
+export interface MountPolicy {
+  /** Only folders below these may be mounted. None: no mounts. */
+  readonly roots: readonly string[];
+  /** Never these, nor anything below or above them. */
+  readonly denied: readonly string[];
+}
+
+/** Secrets and the host's own machinery. */
+export function deniedByDefault(dataDir: string): string[] {
+  const home = homedir();
+  return [
+    ...['.ssh', '.aws', '.gnupg', '.config/gcloud', '.azure', '.kube', '.docker', '.netrc'].map((name) =>
+      join(home, name),
+    ),
+    ...['/proc', '/sys', '/dev', '/run', '/var/run', '/boot', '/etc'],
+    dataDir,
+  ];
+}
+
+const RESERVED_TARGETS = [
+  '/',
+  '/proc',
+  '/sys',
+  '/dev',
+  '/etc',
+  '/usr',
+  '/bin',
+  '/sbin',
+  '/lib',
+  '/lib64',
+  '/run',
+  '/opt',
+  '/tmp',
+  '/var',
+  '/mnt/hotcell',
+];
+const TARGET = /^\/[A-Za-z0-9._/-]{1,200}$/;
+
+/** Checks requests against the policy, with links resolved first. Rejects with `mount_denied`, naming what and why. */
+export async function resolveMounts(requests: readonly MountRequest[], policy: MountPolicy): Promise<Mount[]> {
+  const roots = await Promise.all(policy.roots.map((root) => realpath(root).catch(() => resolve(root))));
+  const denied = await Promise.all(policy.denied.map((path) => realpath(path).catch(() => resolve(path))));
+  const mounts = await Promise.all(requests.map((request) => resolveMount(request, roots, denied)));
+  const targets = new Set(mounts.map(({ target }) => target));
+  if (targets.size !== mounts.length) throw refuse('two mounts have the same target');
+  return mounts;
+}
+
+async function resolveMount(request: MountRequest, roots: string[], denied: string[]): Promise<Mount> {
+  const target = checkedTarget(request.target);
+  // SECURITY: everything below is about the resolved path. A link inside an allowed root may point anywhere.
+  const source = await realpath(request.source).catch(() => {
+    throw refuse(`${request.source}: there is no such folder`, 'Make it first.');
+  });
+  if (!(await stat(source)).isDirectory()) throw refuse(`${request.source}: not a folder`);
+  if (!roots.some((root) => isWithin(source, root))) {
+    throw refuse(`${request.source}: not below an allowed folder`, 'Add its folder to the allowed mount roots.');
+  }
+  const secret = denied.find((path) => isWithin(source, path) || isWithin(path, source));
+  if (secret !== undefined) throw refuse(`${request.source}: holds or lies in ${secret}, which is never mounted`);
+  return { source, target, readOnly: request.readOnly !== false };
+}
+
+function checkedTarget(target: string): string {
+  const path = normalize(target).replace(/\/+$/, '');
+  if (!isAbsolute(target) || path !== target.replace(/\/+$/, '') || !TARGET.test(path)) {
+    throw refuse(`${target}: a target is an absolute path of plain characters, without ..`);
+  }
+  const reserved = RESERVED_TARGETS.some(
+    (name) => path === name || (name !== '/' && name !== '/tmp' && path.startsWith(`${name}/`)),
+  );
+  if (reserved) throw refuse(`${target}: that place inside is taken`, 'Mount below /workspace or /data.');
+  return path;
+}
+
+function isWithin(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(folder === '/' ? '/' : `${folder}/`);
+}
+
+function refuse(message: string, remedy?: string): HotcellError {
+  return new HotcellError('mount_denied', message, remedy === undefined ? {} : { remedy });
+}

@@ -1,0 +1,98 @@
+import { readFileSync } from 'node:fs';
+import { newId } from '../lib/ids.ts';
+import type { Driver } from '../sandbox/driver.ts';
+import type { SandboxSpec } from '../sandbox/spec.ts';
+import { type LiveSandbox, openLiveSandbox } from './live-sandbox.ts';
+
+/** How many sandboxes are kept ready for each kind that was asked for, and how many in all. */
+export interface PoolLimits {
+  readonly perKind: number;
+  readonly total: number;
+  /** Nothing is made ahead while the host has less memory than this to give. */
+  readonly leastFreeBytes: number;
+}
+
+/**
+ * Sandboxes that were made ahead: preloads in, a kernel forked, nothing of a user's ever run. One is given out once and never comes back.
+ * Nothing is made before the first `claim` of its kind. What fails while it is being made is forgotten; the next opening will say why.
+ */
+export interface Pool {
+  /** A ready sandbox for `spec`, if there is one; either way, the pool sees to the next. */
+  claim(driver: Driver, spec: SandboxSpec): LiveSandbox | undefined;
+  /** Resolves when there is nothing more to make. */
+  settled(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export function createPool(limits: PoolLimits, startTimeoutMs: number): Pool {
+  const ready = new Map<string, LiveSandbox[]>();
+  const making = new Map<string, Promise<void>>();
+  const stop = new AbortController();
+  const total = () => [...ready.values()].reduce((sum, kind) => sum + kind.length, 0) + making.size;
+
+  function claim(driver: Driver, spec: SandboxSpec): LiveSandbox | undefined {
+    if (limits.perKind <= 0 || spec.mounts.length > 0) return undefined;
+    const kind = kindOf(driver, spec);
+    const claimed = ready.get(kind)?.shift();
+    // After the claim's own work: refilling competes with it for the processor.
+    setImmediate(() => refill(kind, driver, spec));
+    return claimed;
+  }
+
+  function refill(kind: string, driver: Driver, spec: SandboxSpec): void {
+    const stock = ready.get(kind) ?? [];
+    if (stop.signal.aborted || making.has(kind) || stock.length >= limits.perKind || total() >= limits.total) return;
+    if (availableBytes() < limits.leastFreeBytes) return;
+    const made = makeOne(kind, driver, spec).finally(() => {
+      making.delete(kind);
+      if ((ready.get(kind)?.length ?? 0) > 0) refill(kind, driver, spec);
+    });
+    making.set(kind, made);
+  }
+
+  async function makeOne(kind: string, driver: Driver, spec: SandboxSpec): Promise<void> {
+    try {
+      const live = await openLiveSandbox(driver, { ...spec, id: newId('s') }, startTimeoutMs, stop.signal);
+      await Promise.all([live.connection.ready, live.connection.warm]);
+      if (stop.signal.aborted) return await live.dispose();
+      const stock = ready.get(kind) ?? [];
+      ready.set(kind, [...stock, live]);
+      void live.connection.ended.then(() => {
+        ready.set(
+          kind,
+          (ready.get(kind) ?? []).filter((other) => other !== live),
+        );
+      });
+    } catch {
+      // The caller that needs one will fail for itself and be told the reason.
+    }
+  }
+
+  return {
+    claim,
+    settled: async () => {
+      while (making.size > 0) await Promise.all(making.values());
+    },
+    close: async () => {
+      stop.abort();
+      await Promise.all(making.values());
+      await Promise.all([...ready.values()].flat().map((live) => live.dispose()));
+      ready.clear();
+    },
+  };
+}
+
+function kindOf(driver: Driver, spec: SandboxSpec): string {
+  // A container belongs to nobody until it is claimed; a jail shares its zygote, so it belongs to its owner from the beginning.
+  const owner = driver.name === 'process' ? spec.owner : '';
+  return JSON.stringify([driver.name, owner, spec.image, spec.limits, spec.preloads, spec.environment]);
+}
+
+function availableBytes(): number {
+  try {
+    const line = readFileSync('/proc/meminfo', 'utf8').match(/^MemAvailable:\s+(\d+)/m);
+    return line === null ? Number.POSITIVE_INFINITY : Number(line[1]) * 1024;
+  } catch {
+    return Number.POSITIVE_INFINITY;
+  }
+}

@@ -1,0 +1,131 @@
+import { rm } from 'node:fs/promises';
+import { HotcellError } from '../errors/hotcell-error.ts';
+import type { Isolation } from '../sandbox/isolation.ts';
+import type { SandboxSpec } from '../sandbox/spec.ts';
+import type { LiveSandbox } from './live-sandbox.ts';
+import { type SessionState, transition } from './state.ts';
+
+/**
+ * What a client holds: an id, a spec, and one sandbox at a time. When a sandbox is lost, the next use makes another and says so. Used by `execution/`,
+ * which runs code in it, one piece at a time and in order.
+ */
+export interface Session {
+  readonly id: string;
+  readonly spec: SandboxSpec;
+  readonly logFolder: string;
+  state(): SessionState;
+  /** Runs `work` when every earlier one is done. `busy: 'refuse'` rejects instead of waiting. */
+  inOrder<T>(
+    work: (live: LiveSandbox, restarted: string | undefined) => Promise<T>,
+    options: { busy: 'wait' | 'refuse'; signal?: AbortSignal },
+  ): Promise<T>;
+  /** The sandbox as it is now, for what need not wait for an execution: files, interrupts. */
+  live(signal?: AbortSignal): Promise<LiveSandbox>;
+  isolationOf(live: LiveSandbox): Isolation;
+  close(): Promise<void>;
+}
+
+export interface SessionOptions {
+  readonly id: string;
+  readonly spec: SandboxSpec;
+  readonly logFolder: string;
+  readonly passedOver: Isolation['passedOver'];
+  /** The sandbox it begins with. */
+  readonly first: LiveSandbox;
+  /** Makes another after a loss. */
+  readonly reopen: (signal?: AbortSignal) => Promise<LiveSandbox>;
+  readonly onClosed: () => void;
+}
+
+export function createSession(options: SessionOptions): Session {
+  let state: SessionState = 'idle';
+  let current: LiveSandbox | undefined;
+  let reopening: Promise<LiveSandbox> | undefined;
+  let lossReason: string | undefined;
+  let queue: Promise<unknown> = Promise.resolve();
+  let waiting = 0;
+  let closing: Promise<void> | undefined;
+
+  adopt(options.first);
+
+  function adopt(live: LiveSandbox): void {
+    current = live;
+    void live.connection.ended.then((error) => {
+      if (current !== live || state === 'closed') return;
+      current = undefined;
+      lossReason = error.message;
+    });
+  }
+
+  function requireOpen(): void {
+    if (state !== 'closed') return;
+    throw new HotcellError('session_closed', `the session ${options.id} is closed`, { remedy: 'Open a new one.' });
+  }
+
+  async function live(signal?: AbortSignal): Promise<LiveSandbox> {
+    requireOpen();
+    if (current !== undefined) return current;
+    reopening ??= options.reopen(signal).finally(() => {
+      reopening = undefined;
+    });
+    const made = await reopening;
+    if (state !== ('closed' as SessionState) && current === undefined) adopt(made);
+    if (current !== made) await made.dispose();
+    requireOpen();
+    return current ?? made;
+  }
+
+  function move(event: Parameters<typeof transition>[1]): void {
+    state = transition(state, event) ?? state;
+  }
+
+  return {
+    id: options.id,
+    spec: options.spec,
+    logFolder: options.logFolder,
+    state: () => state,
+    live,
+    isolationOf: (sandbox) => ({ ...sandbox.sandbox.isolation, passedOver: options.passedOver }),
+
+    async inOrder(work, { busy, signal }) {
+      requireOpen();
+      if (busy === 'refuse' && (state === 'busy' || waiting > 0)) {
+        throw new HotcellError('session_busy', `the session ${options.id} runs an execution already`, {
+          remedy: 'Wait for it, cancel it, or open another session.',
+        });
+      }
+      waiting += 1;
+      const turn = queue.then(async () => {
+        waiting -= 1;
+        requireOpen();
+        if (signal?.aborted === true)
+          throw new HotcellError('cancelled', 'the execution was withdrawn before it began');
+        move('execution-began');
+        try {
+          const sandbox = await live(signal);
+          const restarted = lossReason;
+          lossReason = undefined;
+          return await work(sandbox, restarted);
+        } finally {
+          move('execution-ended');
+        }
+      });
+      queue = turn.catch(() => {});
+      return turn;
+    },
+
+    close() {
+      closing ??= (async () => {
+        move('closed');
+        const sandbox = current;
+        current = undefined;
+        options.onClosed();
+        const late = await reopening?.catch(() => undefined);
+        await Promise.all([sandbox?.dispose(), late?.dispose()]);
+        await queue;
+        await rm(options.logFolder, { recursive: true, force: true });
+      })();
+      return closing;
+    },
+  };
+}
