@@ -57,7 +57,8 @@ async function test(steps) {
 /** What cannot be set up shows in the tests themselves: skipped with the reason, or failed with --require-all. */
 async function setUpDrivers() {
   if (!existsSync(join(root, 'dist/cli.js'))) return;
-  const setUp = (driver) => run(execPath, ['dist/cli.js', 'setup', driver]);
+  const setUp = (driver) =>
+    run(execPath, ['dist/cli.js', 'setup', driver], { stdio: ['inherit', 'ignore', 'inherit'] });
   if (process.platform === 'linux') await setUp('process');
   const { exitCode, output } = await capture('docker', ['info', '--format', '{{json .Runtimes}}']);
   // Building gVisor takes minutes and changes the engine's configuration: not without being asked.
