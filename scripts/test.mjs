@@ -41,7 +41,7 @@ async function test(steps) {
   };
   if (mode !== 'unit') await attempt(() => build(steps));
   if (mode === 'all') {
-    await setUpDrivers();
+    await attempt(() => setUpDrivers(steps));
     for (const check of checks(steps)) await attempt(check);
   }
   const counts = sum([
@@ -54,16 +54,20 @@ async function test(steps) {
   return counts.failed > 0 ? 1 : 0;
 }
 
-/** What cannot be set up shows in the tests themselves: skipped with the reason, or failed with --require-all. */
-async function setUpDrivers() {
+/** What cannot be set up shows in the tests as skipped with the reason; with --require-all it is a failure here already. */
+async function setUpDrivers({ StepError }) {
   if (!existsSync(join(root, 'dist/cli.js'))) return;
-  const setUp = (driver) =>
-    run(execPath, ['dist/cli.js', 'setup', driver], { stdio: ['inherit', 'ignore', 'inherit'] });
+  const failed = [];
+  const setUp = async (driver) => {
+    const stdio = ['inherit', 'ignore', 'inherit'];
+    if ((await run(execPath, ['dist/cli.js', 'setup', driver], { stdio })) !== 0) failed.push(driver);
+  };
   if (process.platform === 'linux') await setUp('process');
   const { exitCode, output } = await capture('docker', ['info', '--format', '{{json .Runtimes}}']);
   // Building gVisor takes minutes and changes the engine's configuration: not without being asked.
   if (requireAll || (exitCode === 0 && output.includes('"runsc"'))) await setUp('gvisor');
   else if (exitCode === 0) await setUp('docker');
+  if (requireAll && failed.length > 0) throw new StepError(`Not set up: ${failed.join(', ')}`);
 }
 
 function checks(steps) {
