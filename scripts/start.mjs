@@ -5,20 +5,24 @@ import { prepare } from './steps.mjs';
 
 const hotcell = (...args) => run(execPath, ['dist/cli.js', ...args]);
 
+// Its stdout says how to go on, which is for a person who runs it alone.
+const setUp = (...driver) =>
+  run(execPath, ['dist/cli.js', 'setup', ...driver], { stdio: ['inherit', 'ignore', 'inherit'] });
+
 /** From a fresh clone to a worked example in a sandbox. */
 async function start() {
   const steps = await prepare();
   await build(steps, { types: false });
-  const setUp = await setUpSomething();
-  return setUp === 0 ? hotcell('demo', ...argv.slice(2)) : setUp;
+  const exitCode = await setUpSomething();
+  return exitCode === 0 ? hotcell('demo', ...argv.slice(2)) : exitCode;
 }
 
 /** What this platform uses by default; where that cannot be had, Docker if its engine answers. */
 async function setUpSomething() {
-  const exitCode = await hotcell('setup');
+  const exitCode = await setUp();
   if (exitCode === 0 || process.platform !== 'linux') return exitCode;
   const { exitCode: engine } = await capture('docker', ['version', '--format', '{{.Server.Version}}']);
-  return engine === 0 ? hotcell('setup', 'docker') : exitCode;
+  return engine === 0 ? setUp('docker') : exitCode;
 }
 
 try {

@@ -41,27 +41,33 @@ async function test(steps) {
   };
   if (mode !== 'unit') await attempt(() => build(steps));
   if (mode === 'all') {
-    await setUpDrivers();
+    await attempt(() => setUpDrivers(steps));
     for (const check of checks(steps)) await attempt(check);
   }
   const counts = sum([
+    { ...nothing, failed: failedSteps.length },
     ...(mode === 'vm' ? [] : [await runVitest()]),
     ...(mode === 'vm' || (mode === 'all' && requireAll) ? [await runInVm(steps)] : []),
   ]);
-  if (failedSteps.length > 0) process.stdout.write(`${failedSteps.length} checks failed before the tests; see above\n`);
+  if (failedSteps.length > 0) process.stdout.write(`${failedSteps.length} of the failures: checks before the tests\n`);
   process.stdout.write(`${summaryLine(counts)}\n`);
-  return counts.failed > 0 || failedSteps.length > 0 ? 1 : 0;
+  return counts.failed > 0 ? 1 : 0;
 }
 
-/** What cannot be set up shows in the tests themselves: skipped with the reason, or failed with --require-all. */
-async function setUpDrivers() {
+/** What cannot be set up shows in the tests as skipped with the reason; with --require-all it is a failure here already. */
+async function setUpDrivers({ StepError }) {
   if (!existsSync(join(root, 'dist/cli.js'))) return;
-  const setUp = (driver) => run(execPath, ['dist/cli.js', 'setup', driver]);
+  const failed = [];
+  const setUp = async (driver) => {
+    const stdio = ['inherit', 'ignore', 'inherit'];
+    if ((await run(execPath, ['dist/cli.js', 'setup', driver], { stdio })) !== 0) failed.push(driver);
+  };
   if (process.platform === 'linux') await setUp('process');
   const { exitCode, output } = await capture('docker', ['info', '--format', '{{json .Runtimes}}']);
-  if (exitCode === 0 || requireAll) await setUp('docker');
   // Building gVisor takes minutes and changes the engine's configuration: not without being asked.
-  if ((exitCode === 0 && output.includes('"runsc"')) || requireAll) await setUp('gvisor');
+  if (requireAll || (exitCode === 0 && output.includes('"runsc"'))) await setUp('gvisor');
+  else if (exitCode === 0) await setUp('docker');
+  if (requireAll && failed.length > 0) throw new StepError(`Not set up: ${failed.join(', ')}`);
 }
 
 function checks(steps) {

@@ -78,12 +78,23 @@ class _Zygote:
 
 def open_sandbox(frame: Frame) -> None:
     """Clones the pid 1 of a new sandbox. The parent comes back at once; the child never does."""
-    uid, gid = os.getuid(), os.getgid()
-    if linux.clone(jail_module.NAMESPACES) == 0:
+    uid, gid, token = os.getuid(), os.getgid(), str(frame.head["token"])
+    try:
+        pid = linux.clone(jail_module.NAMESPACES)
+    except OSError as error:
+        _say_that_it_failed(token, error)
+        return
+    if pid == 0:
         try:
-            _become_sandbox(str(frame.head["token"]), uid, gid)
+            _become_sandbox(token, uid, gid)
         finally:
             os._exit(70)
+
+
+def _say_that_it_failed(token: str, error: OSError) -> None:
+    with socket.socket(socket.AF_UNIX) as sock:
+        sock.connect(CONTROL_SOCKET)
+        sock.sendall(encode(Frame({"type": "failed", "token": token, "step": "clone", "message": str(error)})))
 
 
 def _become_sandbox(token: str, uid: int, gid: int) -> NoReturn:

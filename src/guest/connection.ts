@@ -152,6 +152,7 @@ class Connection implements GuestConnection {
     this.#welcomed = welcomed;
     welcomed.promise.catch(() => {});
     channel.on('data', (chunk: Buffer) => this.#read(channel, chunk));
+    channel.resume();
     channel.on('error', (error) => this.#lose(channel, error.message));
     channel.on('close', () => this.#lose(channel, 'the channel was closed'));
     channel.on('end', () => this.#lose(channel, 'the guest closed the channel'));

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { createInterface } from 'node:readline';
+import { stripVTControlCharacters } from 'node:util';
 
 export interface CommandResult {
   /** 127 where the program does not exist, 128 + n where a signal ended it; never rejects for either. */
@@ -43,8 +44,9 @@ export async function runCommand(
   const tail: string[] = [];
   const collect = (stream: NodeJS.ReadableStream | null, keep: boolean) => {
     if (!stream) return;
-    createInterface({ input: stream }).on('line', (line) => {
-      if (keep && stdout.length < stdoutLimitChars) stdout += `${line}\n`;
+    createInterface({ input: stream }).on('line', (written) => {
+      if (keep && stdout.length < stdoutLimitChars) stdout += `${written}\n`;
+      const line = stripVTControlCharacters(written);
       if (line.trim() === '') return;
       tail.push(line);
       if (tail.length > tailLines) tail.shift();

@@ -44,7 +44,7 @@ async function setUp(driver: SetupDriver, options: SetupOptions): Promise<number
   try {
     const result = await runSetup(driver, options, report, abort.signal);
     if (options.json) printJson({ driver, ready: true, ...result, steps: steps(events) });
-    else report({ kind: 'note', text: `Ready. Try: echo 'print(6 * 7)' | hotcell run - --isolation ${driver}` });
+    else process.stdout.write(`Ready. Try: echo 'print(6 * 7)' | hotcell run - --isolation ${driver}\n`);
     return 0;
   } catch (error) {
     const cause = abort.signal.aborted ? abort.signal.reason : error;

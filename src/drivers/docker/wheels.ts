@@ -1,3 +1,6 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { findProgram } from '../../lib/find-program.ts';
 import { runCommand } from '../../lib/run-command.ts';
 import type { Progress } from '../../lib/steps.ts';
@@ -16,11 +19,21 @@ export async function downloadWheels(
   signal?: AbortSignal,
 ): Promise<boolean> {
   const args = downloadArguments(folder, base, engineArchitecture);
-  for (const [program, ...first] of pips()) {
-    const { exitCode } = await runCommand(program!, [...first, ...args], { signal, onLine: (l) => progress(l.trim()) });
-    if (exitCode === 0) return true;
+  const download = async ([program, ...first]: string[]) => {
+    const onLine = (line: string) => progress(line.trim());
+    return (await runCommand(program!, [...first, ...args], { signal, onLine })).exitCode === 0;
+  };
+  for (const pip of installedPips()) {
+    if (await download(pip)) return true;
   }
-  return false;
+  // A bare Debian has Python and its venv module, but no pip outside of one.
+  const borrowed = await mkdtemp(join(tmpdir(), 'hotcell-pip-'));
+  try {
+    const made = await runCommand('python3', ['-m', 'venv', borrowed], { signal });
+    return made.exitCode === 0 && (await download([join(borrowed, 'bin', 'pip')]));
+  } finally {
+    await rm(borrowed, { recursive: true, force: true });
+  }
 }
 
 export function downloadArguments(folder: string, base: BaseImage, engineArchitecture: string): string[] {
@@ -35,9 +48,9 @@ export function downloadArguments(folder: string, base: BaseImage, engineArchite
   ];
 }
 
-function pips(): string[][] {
+function installedPips(): string[][] {
   const pythons = ['python3', 'python'].flatMap((name) => findProgram(name) ?? []);
-  const candidates = [...pythons.map((python) => [python, '-m', 'pip'])];
+  const candidates = pythons.map((python) => [python, '-m', 'pip']);
   for (const name of ['pip3', 'pip']) {
     const path = findProgram(name);
     if (path) candidates.push([path]);

@@ -280,7 +280,7 @@ function requireBwrap(): string {
 
 /** A step of closing the sandbox in that this host refused: the sign that its shape cannot be built here. */
 function isRefusal(error: unknown): boolean {
-  return error instanceof HotcellError && error.code === 'start_failed';
+  return error instanceof HotcellError && error.code === 'start_failed' && error.data.step !== undefined;
 }
 
 /** SECURITY: a pid may have been given to another process since; only one that is still in our jail under the same number is ours to kill. */

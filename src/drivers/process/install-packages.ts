@@ -20,6 +20,8 @@ export async function makeVirtualEnvironment(
     ? await runCommand(uv, ['venv', '--seed', '--no-config', '--python', base.python, prefix], { signal, umask })
     : await runCommand(base.python, ['-I', '-m', 'venv', prefix], { signal, umask });
   if (made.exitCode === 0) return;
+  // uv fetches the pip it puts in.
+  if (networkFault(made.tail)) throw unreachable(made.tail);
   throw new StepError(`${base.python} cannot make a virtual environment:\n${made.tail}`, {
     command: 'sudo apt-get install -y python3-venv',
   });
@@ -41,12 +43,15 @@ export async function installPackages(
     const result = await install(python, choice, progress, signal);
     if (result.exitCode === 0) return;
     tail = result.tail;
-    if (isUnreachable(tail)) break;
+    if (networkFault(tail)) break;
   }
-  throw new StepError(
-    isUnreachable(tail) ? `No package index can be reached:\n${lastLine(tail)}` : `Packages do not install:\n${tail}`,
-    { command: 'hotcell setup process' },
-  );
+  if (networkFault(tail)) throw unreachable(tail);
+  throw new StepError(`Packages do not install:\n${tail}`, { command: 'hotcell setup process' });
+}
+
+function unreachable(tail: string): StepError {
+  const command = 'hotcell setup process';
+  return new StepError(`No package index can be reached: ${networkFault(tail)}`, { command });
 }
 
 function install(python: string, packages: string[], progress: Progress, signal?: AbortSignal) {
@@ -62,13 +67,22 @@ function install(python: string, packages: string[], progress: Progress, signal?
   return runCommand(python, [...options, ...patience, ...packages], { signal, umask, onLine });
 }
 
-/** What pip and uv say when the fault is the network's and trying other versions would not help. */
-export function isUnreachable(output: string): boolean {
-  return /NewConnectionError|ConnectTimeout|Connection refused|Name or service not known|Temporary failure in name resolution|Network is unreachable|error sending request|dns error|from versions: none/i.test(
-    output,
-  );
+/** The line in which pip or uv blames the network; other versions of the packages would not help then. */
+export function networkFault(output: string): string | undefined {
+  return output
+    .split('\n')
+    .find((line) => networkFaults.some((words) => line.includes(words)))
+    ?.trim();
 }
 
-function lastLine(text: string): string {
-  return text.trimEnd().split('\n').at(-1) ?? '';
-}
+const networkFaults = [
+  'NewConnectionError',
+  'ConnectTimeout',
+  'SSLError',
+  'Connection refused',
+  'Network is unreachable',
+  'Name or service not known',
+  'Temporary failure in name resolution',
+  'error sending request',
+  'dns error',
+];

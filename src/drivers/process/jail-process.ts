@@ -55,14 +55,16 @@ function watchEnd(child: ChildProcess): Promise<string> {
   return ended.promise;
 }
 
-async function readChildPid(info: Readable): Promise<number> {
-  let text = '';
-  for await (const chunk of info) {
-    text += chunk;
-    const match = text.match(/"child-pid":\s*(\d+)/);
-    if (match !== null) return Number(match[1]);
-  }
-  return new Promise(() => {}); // the end of the process says why
+/** Reads on after it has the pid: bubblewrap writes in pieces, and one that meets a closed pipe dies half way. */
+function readChildPid(info: Readable): Promise<number> {
+  return new Promise((resolve) => {
+    let text = '';
+    info.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk;
+      const match = text.match(/"child-pid":\s*(\d+)/);
+      if (match !== null) resolve(Number(match[1]));
+    });
+  });
 }
 
 function failToStart(said: string): never {

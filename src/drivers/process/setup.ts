@@ -45,7 +45,12 @@ async function install(
     throw new StepError(`${what}: no package manager of this system is known here. Install it, then run again.`);
   }
   const command = installCommand(manager, missing);
-  const { confirm, signal } = options;
+  const { signal } = options;
+  let agreed = false;
+  const confirm: Confirm = async (question) => {
+    agreed ||= await options.confirm(question);
+    return agreed;
+  };
   const run = (words: string[]) =>
     runAsSuperuser(what, words, { confirm, signal, env: { DEBIAN_FRONTEND: 'noninteractive' }, onLine: progress });
   let result = await run(command);

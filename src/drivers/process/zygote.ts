@@ -54,6 +54,7 @@ export interface ZygoteOptions {
 }
 
 export async function startZygote(options: ZygoteOptions): Promise<Zygote> {
+  mkdirSync(options.runDir, { recursive: true, mode: 0o711 });
   const folder = join(options.runDir, newId('jail').slice(0, 16));
   const controlFolder = join(folder, 'control');
   makeControlFolder(controlFolder, options.identity);
@@ -150,11 +151,15 @@ async function go(channel: Socket, session: SessionJail, signal?: AbortSignal): 
   channel.write(encodeFrame({ head: { type: 'go', jail: session } }));
   const frame = await answer;
   if (frame.head.type === 'entered') return;
-  throw new HotcellError(
-    'start_failed',
-    `the sandbox could not be closed in (${String(frame.head.step)}: ${String(frame.head.message)})`,
-    { data: { step: String(frame.head.step) }, remedy: 'Run `hotcell doctor` to see what this host refuses.' },
-  );
+  throw refusedStep(frame);
+}
+
+function refusedStep({ head }: Frame): HotcellError {
+  const step = String(head.step);
+  return new HotcellError('start_failed', `the sandbox could not be closed in (${step}: ${String(head.message)})`, {
+    data: { step },
+    remedy: 'Run `hotcell doctor` to see what this host refuses.',
+  });
 }
 
 function readOneFrame(channel: Socket, signal?: AbortSignal): Promise<Frame> {
@@ -180,6 +185,7 @@ function readOneFrame(channel: Socket, signal?: AbortSignal): Promise<Frame> {
       .on('close', onClose)
       .on('error', () => {});
     signal?.addEventListener('abort', onAbort, { once: true });
+    channel.resume();
     if (channel.destroyed) onClose();
   });
 }
@@ -187,9 +193,10 @@ function readOneFrame(channel: Socket, signal?: AbortSignal): Promise<Frame> {
 function receiveArrival(socket: Socket, arrivals: Map<string, Deferred<OpenedSandbox & { attached: true }>>): void {
   readOneFrame(socket).then(
     (frame) => {
-      const arrival = frame.head.type === 'attach' ? arrivals.get(String(frame.head.token)) : undefined;
+      const arrival = arrivals.get(String(frame.head.token));
       const jailPid = Number(frame.head.pid);
-      if (arrival === undefined || !Number.isSafeInteger(jailPid)) socket.destroy();
+      if (frame.head.type === 'failed') arrival?.reject(refusedStep(frame));
+      if (arrival === undefined || frame.head.type !== 'attach' || !Number.isSafeInteger(jailPid)) socket.destroy();
       else arrival.resolve({ attached: true, pid: 0, jailPid, channel: socket });
     },
     () => socket.destroy(),
