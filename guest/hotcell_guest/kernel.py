@@ -14,6 +14,7 @@ from types import FrameType
 from typing import Any, NoReturn, Optional
 
 from . import linux, preload
+from .descriptors import keep_only
 from .frames import Frame, FrameDecoder, Head, encode
 from .limits import Limits, limit_cpus, limit_this_process
 from .shell import Shell
@@ -142,8 +143,7 @@ class _Kernel:
 def _settle_descriptors(sock: socket.socket) -> socket.socket:
     """SECURITY: leaves 0 to 2 on /dev/null and the private socket on 3, and closes everything else, close-on-exec or not."""
     # The number is taken from the object: when that is collected, it must not close a descriptor of the user's.
-    os.dup2(sock.detach(), PRIVATE_SOCKET_FD, inheritable=False)
-    os.closerange(PRIVATE_SOCKET_FD + 1, 65_536)
+    keep_only(sock.detach(), PRIVATE_SOCKET_FD)
     null = os.open("/dev/null", os.O_RDWR)
     for fd in (0, 1, 2):
         os.dup2(null, fd)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import signal
 import socket
-from typing import Any, Callable, NoReturn, Optional
+from typing import Callable, NoReturn, Optional
 
 from . import linux, preload
+from .descriptors import keep_only
 from .frames import Frame, FrameDecoder, Head, encode
 from .loop import Loop
 
@@ -85,7 +86,8 @@ def _serve(sock: socket.socket, preloads: list[str], handler: Handler) -> NoRetu
         signal.set_wakeup_fd(-1)
         # Children are other people's to wait for, or nobody's.
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-        _close_other_descriptors(sock)
+        # The channel and the kernels' sockets belong to the bare stage alone.
+        sock = socket.socket(fileno=keep_only(sock.detach(), 3))
         try:
             missing = preload.import_all(preloads)
         except preload.LeavesThread as error:
@@ -109,15 +111,3 @@ def _requests(sock: socket.socket, handler: Handler) -> None:
             handler(frame, fds)
         for fd in fds:
             os.close(fd)
-
-
-def _close_other_descriptors(sock: socket.socket) -> None:
-    """The channel and the kernels' sockets belong to the bare stage alone."""
-    keep = sock.fileno()
-    os.closerange(3, keep)
-    os.closerange(keep + 1, 65_536)
-
-
-def describe(stage: Optional[WarmStage]) -> dict[str, Any]:
-    """For `ready`: whether a kernel that starts now has the preloads."""
-    return {"warm": stage is not None and stage.is_ready}

@@ -9,6 +9,7 @@ from typing import NoReturn, Optional
 
 from . import figures, hardening, jail as jail_module, linux, preload
 from .channel import SocketTransport
+from .descriptors import keep_only
 from .environment import apply_environment
 from .frames import HEADER, Frame, FrameDecoder, Head, encode
 from .jail import CONTROL_FOLDER, WORKSPACE, Jail, JailError
@@ -87,6 +88,8 @@ def open_sandbox(frame: Frame) -> None:
     if pid == 0:
         try:
             _become_sandbox(token, uid, gid)
+        except BaseException as error:  # noqa: BLE001 - last words, where the host's log can see them
+            os.write(2, f"session: {type(error).__name__}: {error}\n".encode())
         finally:
             os._exit(70)
 
@@ -101,11 +104,8 @@ def _become_sandbox(token: str, uid: int, gid: int) -> NoReturn:
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     channel = socket.socket(socket.AF_UNIX)
     channel.connect(CONTROL_SOCKET)
-    fd = channel.detach()
-    # SECURITY: close-on-exec means nothing to a fork. Without this a session would hold its neighbours' and the zygote's sockets.
-    os.dup2(fd, 3, inheritable=False)
-    os.closerange(4, 65_536)
-    sock = socket.socket(fileno=3)
+    # Without this a session would hold the sockets of the zygote and of its neighbours.
+    sock = socket.socket(fileno=keep_only(channel.detach(), 3))
     # Which pid this is outside: the /proc that is still mounted here is the jail's.
     sock.sendall(encode(Frame({"type": "attach", "token": token, "pid": int(os.readlink("/proc/self"))})))
     try:

@@ -1,0 +1,13 @@
+"""Descriptors of a fork: which one stays, and that no other does."""
+
+from __future__ import annotations
+
+import os
+
+
+def keep_only(fd: int, place: int) -> int:
+    """Moves `fd` to `place` and closes everything from there on. SECURITY: close-on-exec means nothing to a fork."""
+    if fd != place:
+        os.dup2(fd, place, inheritable=False)
+    os.closerange(place + 1, 65_536)
+    return place
