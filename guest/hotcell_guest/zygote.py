@@ -119,16 +119,18 @@ def _become_sandbox(token: str, uid: int, gid: int) -> NoReturn:
     sock.sendall(encode(Frame({"type": "entered"})))
     os.chdir(WORKSPACE)
     loop = Loop()
-    supervisor = Supervisor(loop, WORKSPACE, _configure_session)
+    supervisor = Supervisor(loop, WORKSPACE, lambda config: _configure_session(config, supervisor))
     supervisor.attach(SocketTransport(sock))
     supervisor.run()
 
 
-def _configure_session(config: Head) -> tuple[Limits, KernelStarter]:
+def _configure_session(config: Head, supervisor: Supervisor) -> tuple[Limits, KernelStarter]:
     limits = Limits.from_message(config["limits"])
     apply_environment(config["environment"])
     figures.offer_font_cache(os.environ.get("MPLCONFIGDIR", "/tmp/matplotlib"))
     hardening.harden(config.get("seccomp"))
+    # Whatever it was forked with is all that its kernels will ever have.
+    supervisor.announce({"type": "warm", "missing": [], "dropped": []})
     return limits, lambda: fork_kernel(limits, WORKSPACE)
 
 
