@@ -122,7 +122,7 @@ export async function openHotcell(options: HotcellOptions = {}): Promise<Hotcell
         passedOver,
         logFolder: join(dataDir, 'logs', host.serverId, spec.id),
         first,
-        reopen: (signal) => openLiveSandbox(driver, { ...spec, id: newId('s') }, config.startTimeoutMs, signal),
+        reopen: (signal) => openLiveSandbox(driver, { ...spec, id: newId('s') }, config.startTimeoutMs, { signal }),
         onClosed: () => sessions.delete(session),
       });
       sessions.add(session);
@@ -133,7 +133,7 @@ export async function openHotcell(options: HotcellOptions = {}): Promise<Hotcell
   }
 
   async function claimOrOpen(driver: Driver, spec: SandboxSpec, signal?: AbortSignal): Promise<LiveSandbox> {
-    return pool.claim(driver, spec) ?? (await openLiveSandbox(driver, spec, config.startTimeoutMs, signal));
+    return pool.claim(driver, spec) ?? (await openLiveSandbox(driver, spec, config.startTimeoutMs, { signal }));
   }
 
   function close(): Promise<void> {
