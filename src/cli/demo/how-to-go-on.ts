@@ -4,15 +4,16 @@ import { basename } from 'node:path';
 export function howToGoOn(command: string = howItWasCalled()): string[] {
   return [
     'Go on:',
-    `  ${command} doctor                           what works on this machine, and what would be stronger`,
-    `  ${command} run examples/sales/summary.py --mount examples/sales:/workspace --save-artifacts out`,
-    `  echo 'print(6 * 7)' | ${command} run -      any program, from a file or stdin`,
+    `  ${command} doctor`,
+    `  ${command} run examples/random-walk.py --save-artifacts out`,
+    `  echo 'print(6 * 7)' | ${command} run -`,
     '',
-    'Or from your own program:',
+    'Or from a program of your own (more in examples/):',
     "  import { openHotcell } from 'hotcell';",
-    '  await using hotcell = await openHotcell();',
-    '  await using session = await hotcell.open();',
-    "  console.log((await session.run('6 * 7')).value?.text);",
+    '  const hotcell = await openHotcell();',
+    '  const session = await hotcell.open();',
+    "  console.log((await session.run('6 * 7')).value.text);",
+    '  await hotcell.close();',
   ];
 }
 
