@@ -101,14 +101,21 @@ class ProcessDriver implements Driver {
   ): Promise<Sandbox> {
     const zygote = await this.#zygoteFor(spec, environment);
     if (warm) await Promise.race([zygote.warm, zygote.ended, aborted(signal)]);
-    const cgroup = this.#makeCgroup(spec);
+    let cgroup: Cgroup | undefined;
+    const opening = zygote.open(
+      { jail: sessionJail(spec), config: this.#guestConfig(spec, environment, 'shared') },
+      async (pid) => cgroup?.add(pid),
+      signal ? { signal } : {},
+    );
     try {
-      const opened = await zygote.open(sessionJail(spec), async (pid) => cgroup?.add(pid), signal ? { signal } : {});
+      cgroup = this.#makeCgroup(spec); // while the zygote forks
+      const opened = await opening;
       return this.#track(spec, environment, 'shared', cgroup, opened.channel, {
         kill: () => killIfSame(opened.pid, opened.jailPid),
         gone: () => gone(opened.pid, opened.jailPid),
       });
     } catch (error) {
+      await opening.then((opened) => opened.channel.destroy()).catch(() => {});
       await cgroup?.remove();
       throw error;
     }
