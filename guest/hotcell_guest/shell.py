@@ -65,7 +65,7 @@ class Shell:
             transformed = self._as_ipython(source)
             if transformed is None or transformed == source:
                 _remember_lines(filename, source)
-                raise error.with_traceback(None)
+                raise error.with_traceback(None) from None
             source = transformed
             _remember_lines(filename, source)
             tree = ast.parse(source, filename)
@@ -172,9 +172,7 @@ def _remember_lines(filename: str, source: str) -> None:
 
 
 def _no_input(prompt: object = "") -> str:
-    raise EOFError(
-        "input() has nobody to ask in a sandbox. Put the value into the code, a variable or a file of the workspace."
-    )
+    raise EOFError("input() has nobody to ask in a sandbox. Put the value into the code, a variable or a file of the workspace.")
 
 
 def _outcome_of(error: BaseException) -> Outcome:
