@@ -10,7 +10,8 @@ import sys
 import time
 from typing import Any, Callable, NoReturn, Optional
 
-from . import GUEST_VERSION, limits as limits_module, processes
+from . import GUEST_VERSION, processes
+from . import limits as limits_module
 from .artifacts import Workspace
 from .channel import Channel, Transport
 from .execution import Execution
@@ -74,8 +75,14 @@ class Supervisor:
         """A new connection; its `hello` decides whether it takes over."""
         self._channel.attach(transport)
 
-    def run(self) -> NoReturn:
+    def configure(self, config: Head) -> None:
+        """Takes the host's configuration and starts the first kernel. By the first hello, unless it was done before."""
         self._watch_children()
+        self._limits, self._starter = self._configure(config)
+        self._workspace.accept()
+        self._start_kernel()
+
+    def run(self) -> NoReturn:
         self._channel.open_stream(BACKGROUND_STREAM, self._resume_background)
         self.loop.run()
         self._exit()
@@ -116,9 +123,7 @@ class Supervisor:
         }
         self._channel.welcome(welcome, epoch, frame.ack)
         if self._starter is None:
-            self._limits, self._starter = self._configure(frame.head.get("config") or {})
-            self._workspace.accept()
-            self._start_kernel()
+            self.configure(frame.head.get("config") or {})
 
     def _refuse(self, reason: str) -> None:
         self._channel.send({"type": "refused", "reason": reason, "protocols": [PROTOCOL]})
