@@ -59,9 +59,10 @@ class _Link:
         self._decoder = FrameDecoder()
         self._frames: list[Frame] = []
         self._fds: list[int] = []
+        self.execution = ""
 
     def send(self, head: Head, body: bytes = b"") -> None:
-        self._sock.sendall(encode(Frame(head, body)))
+        self._sock.sendall(encode(Frame({**head, "execution": self.execution}, body)))
 
     def receive(self) -> tuple[Frame, list[int]]:
         """The next frame and the descriptors that came with it. The supervisor's end means our end."""
@@ -99,6 +100,7 @@ class _Kernel:
                 self._execute(frame, fds)
 
     def _execute(self, frame: Frame, fds: list[int]) -> None:
+        self._link.execution = str(frame.head["execution"])
         _take_output(fds)
         self._streams.begin()
         self._displays = 0

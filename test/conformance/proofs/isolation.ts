@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import type { Target } from '../../support/targets.ts';
 import { type Context, type Requirement, stdoutOf } from '../context.ts';
 
 /**
@@ -57,14 +58,13 @@ const ATTACKS: readonly Attack[] = [
   },
   {
     id: 'host:pid1',
-    title: 'the supervisor cannot be read, traced or signalled to death',
+    title: 'the supervisor cannot be read or traced',
     code: `import signal
 bad = any(readable(f"/proc/1/{name}") for name in ("environ", "maps", "mem", "auxv"))
 try: os.listdir("/proc/1/root/"); bad = bad or os.getpid() != 1 and os.readlink("/proc/1/root") != "/"
 except OSError: pass
 try: os.listdir("/proc/1/fd"); bad = True
 except OSError: pass
-os.kill(1, signal.SIGKILL) if os.path.exists("/workspace") and os.getpid() != 1 else None
 verdict(bad)`,
     bare: { notTried: 'process 1 is the host’s own' },
   },
@@ -79,6 +79,7 @@ verdict(any(writable(path) for path in paths))`,
     id: 'host:devices',
     title: 'no device but the harmless ones is there, and none can be made',
     code: `names = set(os.listdir("/dev")) - {"null", "zero", "full", "random", "urandom", "tty", "console", "ptmx", "pts", "shm", "mqueue", "core", "fd", "stdin", "stdout", "stderr"}
+names -= set(EMULATED)
 made = False
 try:
     os.mknod("/tmp/disk", 0o60600, os.makedev(7, 0)); made = True
@@ -204,13 +205,15 @@ verdict(mine[:4] != [0, 1, 2, 3] or len(mine) > 5 or [n for n in theirs if int(n
   },
 ];
 
+/** Devices that gVisor's own kernel makes up: they lead to nothing of the host. */
+const emulated = (target: Target) => `EMULATED = ${target.name === 'gvisor' ? '["char", "fuse", "net"]' : '[]'}\n`;
+
 async function proveAttack(attack: Attack, { session, fresh, target }: Context): Promise<void> {
+  const code = PRELUDE + emulated(target) + attack.code;
   if (target.bare !== true) {
-    expect(await stdoutOf(attack.alone === true ? await fresh() : session, PRELUDE + attack.code)).toBe('out');
+    expect(await stdoutOf(attack.alone === true ? await fresh() : session, code)).toBe('out');
   } else if (attack.bare === 'in') {
-    expect(await stdoutOf(await fresh(), PRELUDE + attack.code), 'without a barrier the attack must succeed').toBe(
-      'in',
-    );
+    expect(await stdoutOf(await fresh(), code), 'without a barrier the attack must succeed').toBe('in');
   }
 }
 
