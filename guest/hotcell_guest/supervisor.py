@@ -10,7 +10,8 @@ import sys
 import time
 from typing import Any, Callable, NoReturn, Optional
 
-from . import GUEST_VERSION, limits as limits_module, processes
+from . import GUEST_VERSION, processes
+from . import limits as limits_module
 from .artifacts import Workspace
 from .channel import Channel, Transport
 from .execution import Execution
