@@ -19,9 +19,7 @@ GRACE_SECONDS = 1.0
 class Execution:
     """From the moment a kernel takes the code until `finished`. The supervisor makes one for each `execute`."""
 
-    def __init__(
-        self, loop: Loop, name: str, stream: int, kernel: KernelProcess, pipes: OutputPipes, ours: Callable[[int], bool]
-    ) -> None:
+    def __init__(self, loop: Loop, name: str, stream: int, kernel: KernelProcess, pipes: OutputPipes, ours: Callable[[int], bool]) -> None:
         self.name = name
         self.stream = stream
         self.kernel = kernel

@@ -88,9 +88,7 @@ class FileRequests:
 
     def _list(self, frame: Frame) -> None:
         limit = max(1, min(int(frame.head.get("limit") or 1_000), 5_000))
-        entries, omitted = files.list_folder(
-            self._workspace, str(frame.head["path"]), bool(frame.head.get("recursive")), limit
-        )
+        entries, omitted = files.list_folder(self._workspace, str(frame.head["path"]), bool(frame.head.get("recursive")), limit)
         body = json.dumps(entries, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "replace")
         while len(body) > _MAX_LIST_BYTES:
             omitted += len(entries) - len(entries) // 2

@@ -38,9 +38,7 @@ def encode(frame: Frame) -> bytes:
         raise ProtocolViolation(f"head of {len(head)} bytes is over the limit of {MAX_HEAD_BYTES}")
     if len(frame.body) > MAX_BODY_BYTES:
         raise ProtocolViolation(f"body of {len(frame.body)} bytes is over the limit of {MAX_BODY_BYTES}")
-    header = HEADER.pack(
-        MAGIC, VERSION, 0, len(head), len(frame.body), frame.stream, frame.sequence, frame.ack
-    )
+    header = HEADER.pack(MAGIC, VERSION, 0, len(head), len(frame.body), frame.stream, frame.sequence, frame.ack)
     return header + head + frame.body
 
 

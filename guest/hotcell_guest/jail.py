@@ -7,21 +7,14 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Callable
 
 from . import linux
 
 CONTROL_FOLDER = "/run/hotcell"
 MOUNTS_FOLDER = "/mnt/hotcell"
 WORKSPACE = "/workspace"
-NAMESPACES = (
-    linux.CLONE_NEWUSER
-    | linux.CLONE_NEWNS
-    | linux.CLONE_NEWPID
-    | linux.CLONE_NEWIPC
-    | linux.CLONE_NEWUTS
-    | linux.CLONE_NEWNET
-)
+NAMESPACES = linux.CLONE_NEWUSER | linux.CLONE_NEWNS | linux.CLONE_NEWPID | linux.CLONE_NEWIPC | linux.CLONE_NEWUTS | linux.CLONE_NEWNET
 _INSIDE_ID = 1000
 _KEEP = linux.MS_NOSUID | linux.MS_NODEV
 
@@ -64,12 +57,13 @@ def map_identity(uid: int, gid: int) -> None:
 
 def enter(jail: Jail) -> None:
     """Called as pid 1 of the new namespaces, after the host has put it into its cgroup. Raises JailError naming the step."""
-    for step, work in (
+    steps: tuple[tuple[str, Callable[[], None]], ...] = (
         ("cgroup-namespace", lambda: linux.unshare(linux.CLONE_NEWCGROUP)),
         ("mounts", lambda: _mount_all(jail)),
         ("loopback", linux.loopback_up),
         ("hostname", lambda: linux.set_hostname("sandbox")),
-    ):
+    )
+    for step, work in steps:
         try:
             work()
         except OSError as error:

@@ -65,7 +65,7 @@ class Shell:
             transformed = self._as_ipython(source)
             if transformed is None or transformed == source:
                 _remember_lines(filename, source)
-                raise error.with_traceback(None)
+                raise error.with_traceback(None) from None
             source = transformed
             _remember_lines(filename, source)
             tree = ast.parse(source, filename)
@@ -172,9 +172,7 @@ def _remember_lines(filename: str, source: str) -> None:
 
 
 def _no_input(prompt: object = "") -> str:
-    raise EOFError(
-        "input() has nobody to ask in a sandbox. Put the value into the code, a variable or a file of the workspace."
-    )
+    raise EOFError("input() has nobody to ask in a sandbox. Put the value into the code, a variable or a file of the workspace.")
 
 
 def _outcome_of(error: BaseException) -> Outcome:
@@ -208,6 +206,7 @@ def _traceback_lines(error: BaseException) -> list[str]:
     """The traceback from the first frame of the user's on, bounded: the middle goes first."""
     try:
         summary = traceback.TracebackException(type(error), error, _users_part(error.__traceback__), limit=-60)
+        summary.stack[:] = [frame for frame in summary.stack if not frame.filename.startswith(_OUR_FOLDER)]
         lines = "".join(summary.format()).rstrip("\n").split("\n")
     except Exception:  # noqa: BLE001 - formatting calls the user's __str__ and __repr__
         lines = [f"{type(error).__name__}: (its text could not be made)"]

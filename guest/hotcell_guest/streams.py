@@ -37,10 +37,8 @@ class OrderedStream(io.TextIOWrapper):
 
     def __init__(self, fd: int, name: str, turn: _Turn) -> None:
         raw = io.FileIO(fd, "w", closefd=False)
-        super().__init__(
-            io.BufferedWriter(raw), encoding="utf-8", errors="backslashreplace", line_buffering=True, write_through=False
-        )
-        self.mode = "w"
+        super().__init__(io.BufferedWriter(raw), encoding="utf-8", errors="backslashreplace", line_buffering=True, write_through=False)
+        self.mode = "w"  # type: ignore[misc]  # a text stream of CPython has it, as an attribute
         self._turn = turn
         self._label = name
 

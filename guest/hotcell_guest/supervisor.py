@@ -10,7 +10,8 @@ import sys
 import time
 from typing import Any, Callable, NoReturn, Optional
 
-from . import GUEST_VERSION, limits as limits_module, processes
+from . import GUEST_VERSION, processes
+from . import limits as limits_module
 from .artifacts import Workspace
 from .channel import Channel, Transport
 from .execution import Execution
@@ -196,7 +197,11 @@ class Supervisor:
             self._on_up(kernel, int(frame.head["pid"]))
             return
         execution = self._execution
-        if execution is None or execution.kernel is not kernel or execution.report is not None:
+        mine = execution is not None and execution.kernel is kernel and frame.head.get("execution") == execution.name
+        if execution is None or not mine or execution.report is not None:
+            # Of an execution that is over, by a forged end or by an interrupt: nobody's output, but nobody may hang on it either.
+            if kind == "drain":
+                kernel.send({"type": "drained"})
             return
         if kind == "drain":
             execution.pipes.set_barrier(lambda: kernel.send({"type": "drained"}))
@@ -308,7 +313,8 @@ class Supervisor:
         execution = self._execution = Execution(self.loop, name, stream, self._kernel, pipes, self._is_ours)
         self._kernel_is_fresh = False
         self._channel.open_stream(stream, lambda: self._resume(execution))
-        self._kernel.send({"type": "execute", "filename": frame.head["filename"]}, frame.body, pipes.write_fds)
+        request = {"type": "execute", "execution": name, "filename": frame.head["filename"]}
+        self._kernel.send(request, frame.body, pipes.write_fds)
         pipes.close_write_ends()
         self._reply(int(frame.head["id"]), {})
         self._watch_memory(execution)
@@ -332,6 +338,7 @@ class Supervisor:
             outcome = outcome if outcome["kind"] == "out-of-memory" else _interrupted(execution.reason)
         changes = self._workspace.changes()
         self._execution = None
+        execution.kernel.pause(False)
         finished: Head = {
             "type": "finished",
             "outcome": outcome,

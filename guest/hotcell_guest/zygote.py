@@ -7,7 +7,8 @@ import signal
 import socket
 from typing import NoReturn, Optional
 
-from . import figures, hardening, jail as jail_module, linux, preload
+from . import figures, hardening, linux, preload
+from . import jail as jail_module
 from .channel import SocketTransport
 from .descriptors import keep_only
 from .environment import apply_environment
