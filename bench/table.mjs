@@ -21,7 +21,8 @@ function align(row, widths) {
 }
 
 function cells(row) {
-  if (row.notTried !== undefined) return [row.what, `not tried: ${row.notTried}`, '', '', targetText(row.target), ''];
+  if (row.notTried !== undefined)
+    return [row.what, `not tried: ${row.notTried.replaceAll('|', '\\|')}`, '', '', targetText(row.target), ''];
   const { ours, baseline, ratio } = row.summary;
   return [
     row.what,
@@ -47,6 +48,7 @@ function targetText(target) {
   if (target === undefined) return '';
   if (target.text !== undefined) return target.text;
   if (target.timesBetter !== undefined) return `≥ ${target.timesBetter}×`;
+  if (target.atMost !== undefined) return `≤ ${target.atMost} ${target.unit}`;
   return `< ${target.below ?? target.worstBelow} ${target.unit}`;
 }
 
