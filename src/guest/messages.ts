@@ -71,4 +71,11 @@ export type FileEntry = z.infer<typeof fileList>[number];
 export const warmMessage = z.object({ missing: z.array(text(200)).max(200), dropped: z.array(text(200)).max(200) });
 export type WarmReport = z.infer<typeof warmMessage>;
 
-export const gapMessage = z.object({ frames: count, bytes: count, next: count });
+/** A number in a frame's header. */
+const word = z.number().int().min(0).max(0xffff_ffff);
+
+export const gapMessage = z.object({ frames: count, bytes: count, next: word });
+
+export const creditMessage = z.object({ stream: word, bytes: count });
+
+export const callMessage = z.object({ id: count, execution: text(100), method: text(200), stream: word.optional() });
