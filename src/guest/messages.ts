@@ -18,7 +18,7 @@ export type Welcome = z.infer<typeof welcomeMessage>;
 
 export const refusedMessage = z.object({ reason: text(1000) });
 
-export const replyMessage = z.union([
+export const replyMessage = z.discriminatedUnion('ok', [
   z.object({ id: count, ok: z.literal(true), result: z.record(z.string(), z.unknown()).default({}) }),
   z.object({ id: count, ok: z.literal(false), error: z.object({ code: text(40), message: text(5000) }) }),
 ]);
