@@ -138,7 +138,9 @@ class Connection implements GuestConnection {
     for (const promise of [this.#ready.promise, this.#warm.promise]) promise.catch(() => {});
     this.#streams.set(
       BACKGROUND_STREAM,
-      hostStream((frame) => options.onBackground?.(frame)),
+      hostStream((frame) => {
+        options.onBackground?.(frame);
+      }),
     );
   }
 
@@ -342,8 +344,8 @@ class Connection implements GuestConnection {
     }
     const consumed = () => this.#credit(frame.stream, stream, size);
     const received = stream.receive(frame);
-    if (received === undefined) consumed();
-    else received.then(consumed, consumed);
+    if (received instanceof Promise) received.then(consumed, consumed);
+    else consumed();
   }
 
   #credit(id: number, stream: HostStream, size: number): void {
