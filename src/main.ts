@@ -46,8 +46,8 @@ export interface OpenOptions {
 export interface Hotcell extends AsyncDisposable {
   /** A session with a sandbox of its own. Rejects with a HotcellError, with nothing left. */
   open(options?: OpenOptions): Promise<Session>;
-  /** What each driver can do on this host, by trial. */
-  probe(): Promise<Probe[]>;
+  /** What each driver (or the one that is named) can do on this host, by trial. */
+  probe(only?: DriverName): Promise<Probe[]>;
   /** Resolves when the pool has made what it was going to: for measurements. */
   settled(): Promise<void>;
   close(): Promise<void>;
@@ -122,7 +122,7 @@ export async function openHotcell(options: HotcellOptions = {}): Promise<Hotcell
         passedOver,
         logFolder: join(dataDir, 'logs', host.serverId, spec.id),
         first,
-        reopen: (signal) => openLiveSandbox(driver, { ...spec, id: newId('s') }, config.startTimeoutMs, signal),
+        reopen: (signal) => openLiveSandbox(driver, { ...spec, id: newId('s') }, config.startTimeoutMs, { signal }),
         onClosed: () => sessions.delete(session),
       });
       sessions.add(session);
@@ -133,7 +133,7 @@ export async function openHotcell(options: HotcellOptions = {}): Promise<Hotcell
   }
 
   async function claimOrOpen(driver: Driver, spec: SandboxSpec, signal?: AbortSignal): Promise<LiveSandbox> {
-    return pool.claim(driver, spec) ?? (await openLiveSandbox(driver, spec, config.startTimeoutMs, signal));
+    return pool.claim(driver, spec) ?? (await openLiveSandbox(driver, spec, config.startTimeoutMs, { signal }));
   }
 
   function close(): Promise<void> {
@@ -152,7 +152,12 @@ export async function openHotcell(options: HotcellOptions = {}): Promise<Hotcell
     open,
     close,
     settled: () => pool.settled(),
-    probe: () => Promise.all(DRIVER_NAMES.map(async (name) => (await drivers.load[name]()).probe())),
+    probe: (only) =>
+      Promise.all(
+        DRIVER_NAMES.filter((name) => only === undefined || name === only).map(async (name) =>
+          (await drivers.load[name]()).probe(),
+        ),
+      ),
     [Symbol.asyncDispose]: close,
   };
 }

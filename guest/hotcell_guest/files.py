@@ -180,12 +180,26 @@ def _open_folder(workspace: str, parts: list[str], create: bool = False) -> int:
                     os.mkdir(part, 0o755, dir_fd=fd)
                 except FileExistsError:
                     pass
-            below = os.open(part, _FOLDER_FLAGS, dir_fd=fd)
+            below = _open_subfolder(fd, part)
         except OSError as error:
             raise _as_file_error(error, part) from None
         finally:
             os.close(fd)
         fd = below
+    return fd
+
+
+def _open_subfolder(folder: int, name: str) -> int:
+    """SECURITY: gVisor follows a link in spite of O_NOFOLLOW when O_DIRECTORY stands beside it, so what was opened is compared with
+    what stands there by that name."""
+    expected = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    if stat.S_ISLNK(expected.st_mode):
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+    fd = os.open(name, _FOLDER_FLAGS, dir_fd=folder)
+    opened = os.fstat(fd)
+    if (opened.st_dev, opened.st_ino) != (expected.st_dev, expected.st_ino):
+        os.close(fd)
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
     return fd
 
 
@@ -205,7 +219,7 @@ def _walk(folder: int, prefix: str, recursive: bool, depth: int) -> Iterator[dic
             }
             if recursive and depth < 64 and stat.S_ISDIR(status.st_mode):
                 try:
-                    below = os.open(entry.name, _FOLDER_FLAGS, dir_fd=folder)
+                    below = _open_subfolder(folder, entry.name)
                 except OSError:
                     continue
                 try:
@@ -220,7 +234,7 @@ def _remove(folder: int, name: str, recursive: bool, depth: int) -> None:
         os.unlink(name, dir_fd=folder)
         return
     if recursive and depth < 256:
-        below = os.open(name, _FOLDER_FLAGS, dir_fd=folder)
+        below = _open_subfolder(folder, name)
         try:
             for child in os.listdir(below):
                 _remove(below, child, recursive, depth + 1)

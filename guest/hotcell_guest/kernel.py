@@ -46,7 +46,8 @@ def run_kernel(sock: socket.socket, limits: Limits, workspace: str) -> NoReturn:
         try:
             os.write(2, f"kernel: {type(error).__name__}: {error}\n".encode())
         finally:
-            os._exit(70)
+            # Not an exit code, which would look like one of the program's.
+            os.kill(os.getpid(), signal.SIGKILL)
     os._exit(0)
 
 
@@ -58,9 +59,10 @@ class _Link:
         self._decoder = FrameDecoder()
         self._frames: list[Frame] = []
         self._fds: list[int] = []
+        self.execution = ""
 
     def send(self, head: Head, body: bytes = b"") -> None:
-        self._sock.sendall(encode(Frame(head, body)))
+        self._sock.sendall(encode(Frame({**head, "execution": self.execution}, body)))
 
     def receive(self) -> tuple[Frame, list[int]]:
         """The next frame and the descriptors that came with it. The supervisor's end means our end."""
@@ -98,6 +100,7 @@ class _Kernel:
                 self._execute(frame, fds)
 
     def _execute(self, frame: Frame, fds: list[int]) -> None:
+        self._link.execution = str(frame.head["execution"])
         _take_output(fds)
         self._streams.begin()
         self._displays = 0
@@ -113,6 +116,7 @@ class _Kernel:
         finally:
             self._executing = False
         self._streams.flush()
+        _mend_descriptors()
         self._link.send(
             {
                 "type": "finished",
@@ -155,13 +159,18 @@ def _take_output(fds: list[int]) -> None:
     for target, fd in zip((1, 2), fds):
         os.dup2(fd, target)
         os.close(fd)
-    try:
-        os.fstat(0)
-    except OSError:
-        null = os.open("/dev/null", os.O_RDONLY)
-        if null != 0:
-            os.dup2(null, 0)
-            os.close(null)
+
+
+def _mend_descriptors() -> None:
+    """The user may have closed 0 to 2. The next descriptors to arrive must not land there, where they would overwrite each other."""
+    for fd in (0, 1, 2):
+        try:
+            os.fstat(fd)
+        except OSError:
+            null = os.open("/dev/null", os.O_RDWR)
+            if null != fd:
+                os.dup2(null, fd)
+                os.close(null)
 
 
 def _restore_signals() -> None:

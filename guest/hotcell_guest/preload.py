@@ -6,7 +6,6 @@ import ctypes
 import gc
 import importlib
 import os
-import sys
 from typing import Any, Callable, Optional
 
 _OPENBLAS_SETTERS = (
@@ -84,7 +83,3 @@ def _blas_setter(path: str) -> Optional[Callable[[int], Any]]:
         if setter is not None:
             return setter
     return None
-
-
-def is_loaded(module: str) -> bool:
-    return module in sys.modules

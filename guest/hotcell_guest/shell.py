@@ -206,6 +206,7 @@ def _traceback_lines(error: BaseException) -> list[str]:
     """The traceback from the first frame of the user's on, bounded: the middle goes first."""
     try:
         summary = traceback.TracebackException(type(error), error, _users_part(error.__traceback__), limit=-60)
+        summary.stack[:] = [frame for frame in summary.stack if not frame.filename.startswith(_OUR_FOLDER)]
         lines = "".join(summary.format()).rstrip("\n").split("\n")
     except Exception:  # noqa: BLE001 - formatting calls the user's __str__ and __repr__
         lines = [f"{type(error).__name__}: (its text could not be made)"]

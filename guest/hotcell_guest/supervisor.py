@@ -75,8 +75,14 @@ class Supervisor:
         """A new connection; its `hello` decides whether it takes over."""
         self._channel.attach(transport)
 
-    def run(self) -> NoReturn:
+    def configure(self, config: Head) -> None:
+        """Takes the host's configuration and starts the first kernel. By the first hello, unless it was done before."""
         self._watch_children()
+        self._limits, self._starter = self._configure(config)
+        self._workspace.accept()
+        self._start_kernel()
+
+    def run(self) -> NoReturn:
         self._channel.open_stream(BACKGROUND_STREAM, self._resume_background)
         self.loop.run()
         self._exit()
@@ -116,9 +122,7 @@ class Supervisor:
 
     def _begin_with(self, config: Head) -> None:
         if self._starter is None:
-            self._limits, self._starter = self._configure(config)
-            self._workspace.accept()
-            self._start_kernel()
+            self.configure(config)
 
     def _request(self, frame: Frame) -> None:
         number = frame.head.get("id")
@@ -187,7 +191,11 @@ class Supervisor:
             self._on_up(kernel, int(frame.head["pid"]))
             return
         execution = self._execution
-        if execution is None or execution.kernel is not kernel or execution.report is not None:
+        mine = execution is not None and execution.kernel is kernel and frame.head.get("execution") == execution.name
+        if execution is None or not mine or execution.report is not None:
+            # Of an execution that is over, by a forged end or by an interrupt: nobody's output, but nobody may hang on it either.
+            if kind == "drain":
+                kernel.send({"type": "drained"})
             return
         if kind == "drain":
             execution.pipes.set_barrier(lambda: kernel.send({"type": "drained"}))
@@ -299,7 +307,8 @@ class Supervisor:
         execution = self._execution = Execution(self.loop, name, stream, self._kernel, pipes, self._is_ours)
         self._kernel_is_fresh = False
         self._channel.open_stream(stream, lambda: self._resume(execution))
-        self._kernel.send({"type": "execute", "filename": frame.head["filename"]}, frame.body, pipes.write_fds)
+        request = {"type": "execute", "execution": name, "filename": frame.head["filename"]}
+        self._kernel.send(request, frame.body, pipes.write_fds)
         pipes.close_write_ends()
         self._reply(int(frame.head["id"]), {})
         self._watch_memory(execution)
@@ -323,6 +332,7 @@ class Supervisor:
             outcome = outcome if outcome["kind"] == "out-of-memory" else _interrupted(execution.reason)
         changes = self._workspace.changes()
         self._execution = None
+        execution.kernel.pause(False)
         finished: Head = {
             "type": "finished",
             "outcome": outcome,

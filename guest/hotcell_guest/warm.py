@@ -9,6 +9,7 @@ from typing import Callable, NoReturn, Optional
 
 from . import linux, preload
 from .descriptors import keep_only
+from .exercise import exercise_loaded
 from .frames import Frame, FrameDecoder, Head, encode
 from .loop import Loop
 
@@ -90,6 +91,9 @@ def _serve(sock: socket.socket, preloads: list[str], handler: Handler) -> NoRetu
         sock = socket.socket(fileno=keep_only(sock.detach(), 3))
         try:
             missing = preload.import_all(preloads)
+            exercise_loaded()
+            if preload.thread_count() != 1:
+                raise preload.LeavesThread(preloads[-1])
         except preload.LeavesThread as error:
             sock.sendall(encode(Frame({"type": "leaves-thread", "module": error.module})))
             os._exit(0)

@@ -113,19 +113,21 @@ def _become_sandbox(token: str, uid: int, gid: int) -> NoReturn:
         jail_module.map_identity(uid, gid)
         go = _receive_one(sock).head
         jail_module.enter(Jail.from_message(go["jail"]))
+        os.chdir(WORKSPACE)
+        supervisor = Supervisor(Loop(), WORKSPACE, _configure)
+        supervisor.configure(go["config"])
     except (JailError, OSError) as error:
         step = error.step if isinstance(error, JailError) else "identity"
         sock.sendall(encode(Frame({"type": "failed", "step": step, "message": str(error)})))
         os._exit(71)
     sock.sendall(encode(Frame({"type": "entered"})))
-    os.chdir(WORKSPACE)
-    loop = Loop()
-    supervisor = Supervisor(loop, WORKSPACE, _configure_session)
+    # Whatever it was forked with is all that its kernels will ever have.
+    supervisor.announce({"type": "warm", "missing": [], "dropped": []})
     supervisor.attach(SocketTransport(sock))
     supervisor.run()
 
 
-def _configure_session(config: Head) -> tuple[Limits, KernelStarter]:
+def _configure(config: Head) -> tuple[Limits, KernelStarter]:
     limits = Limits.from_message(config["limits"])
     apply_environment(config["environment"])
     figures.offer_font_cache(os.environ.get("MPLCONFIGDIR", "/tmp/matplotlib"))

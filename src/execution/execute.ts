@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { HotcellError } from '../errors/hotcell-error.ts';
 import { newId } from '../lib/ids.ts';
 import type { LiveSandbox } from '../sessions/live-sandbox.ts';
@@ -77,7 +78,8 @@ async function runOne(
     const end = await runInGuest(live.connection, run, collector);
     if (end.kind === 'lost') {
       live.connection.close(end.error);
-      await live.sandbox.dispose();
+      // The result does not wait for the wreck to be cleared; closing the session does.
+      live.sandbox.dispose().catch(() => {});
     }
     const memoryKilled = ((await live.sandbox.usage().catch(() => ({}))) as { memoryKills?: number }).memoryKills ?? 0;
     await collector.close();
@@ -124,7 +126,7 @@ async function lostParts(
   durationMs: number,
 ): Promise<EndParts> {
   if (end.error.code === 'session_closed') throw end.error;
-  const sandboxEnd = await live.sandbox.ended;
+  const sandboxEnd = await Promise.race([live.sandbox.ended, sleep(1_000, { kind: 'lost' as const }, { ref: false })]);
   const limitBytes = session.spec.limits.memoryBytes;
   return {
     outcome:

@@ -18,9 +18,9 @@ export interface Driver {
 
   /**
    * A sandbox whose guest listens on the channel. All or nothing: when it rejects (a HotcellError, within the caller's signal),
-   * nothing of it is left on the host.
+   * nothing of it is left on the host. `warm` is for a pool, which has time: wait until what kernels are forked from has its preloads.
    */
-  create(spec: SandboxSpec, options?: { signal?: AbortSignal }): Promise<Sandbox>;
+  create(spec: SandboxSpec, options?: CreateOptions): Promise<Sandbox>;
 
   /**
    * What outlived a crashed server of this installation. A sandbox whose server still lives is never among them: two servers of
@@ -30,6 +30,11 @@ export interface Driver {
 
   /** Ends every sandbox of this driver and what they shared. Safe to repeat. */
   close(): Promise<void>;
+}
+
+export interface CreateOptions {
+  readonly signal?: AbortSignal;
+  readonly warm?: boolean;
 }
 
 export interface Sandbox {

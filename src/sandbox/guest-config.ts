@@ -40,6 +40,8 @@ export function standardEnvironment(options: {
     // The zygote may have one thread only; a kernel gets its own number after the fork.
     OPENBLAS_NUM_THREADS: '1',
     OMP_NUM_THREADS: '1',
+    // pyarrow, which pandas imports, would start one for its allocator.
+    JE_ARROW_MALLOC_CONF: 'background_thread:false',
     ...options.extra,
   };
 }

@@ -28,8 +28,6 @@ const DENIED: Record<string, readonly [x64: number, arm64: number]> = {
   fsconfig: [431, 431],
   fsmount: [432, 432],
   fspick: [433, 433],
-  mknod: [133, -1],
-  mknodat: [259, 33],
   name_to_handle_at: [303, 264],
   open_by_handle_at: [304, 265],
   bpf: [321, 280],

@@ -17,13 +17,13 @@ export async function openLiveSandbox(
   driver: Driver,
   spec: SandboxSpec,
   startTimeoutMs: number,
-  signal?: AbortSignal,
+  { signal, warm = false }: { signal?: AbortSignal | undefined; warm?: boolean } = {},
 ): Promise<LiveSandbox> {
   const limit = AbortSignal.timeout(startTimeoutMs);
   const combined = signal === undefined ? limit : AbortSignal.any([limit, signal]);
   let sandbox: Sandbox | undefined;
   try {
-    sandbox = await driver.create(spec, { signal: combined });
+    sandbox = await driver.create(spec, { signal: combined, warm });
     const live: { onGap: ((bytes: number) => void) | undefined } = { onGap: undefined };
     const connection = await connectGuest(sandbox.channel, {
       config: sandbox.guestConfig,

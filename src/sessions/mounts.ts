@@ -52,6 +52,7 @@ const TARGET = /^\/[A-Za-z0-9._/-]{1,200}$/;
 
 /** Checks requests against the policy, with links resolved first. Rejects with `mount_denied`, naming what and why. */
 export async function resolveMounts(requests: readonly MountRequest[], policy: MountPolicy): Promise<Mount[]> {
+  if (requests.length === 0) return [];
   const roots = await Promise.all(policy.roots.map((root) => realpath(root).catch(() => resolve(root))));
   const denied = await Promise.all(policy.denied.map((path) => realpath(path).catch(() => resolve(path))));
   const mounts = await Promise.all(requests.map((request) => resolveMount(request, roots, denied)));

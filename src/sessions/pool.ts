@@ -52,7 +52,10 @@ export function createPool(limits: PoolLimits, startTimeoutMs: number): Pool {
 
   async function makeOne(kind: string, driver: Driver, spec: SandboxSpec): Promise<void> {
     try {
-      const live = await openLiveSandbox(driver, { ...spec, id: newId('s') }, startTimeoutMs, stop.signal);
+      const live = await openLiveSandbox(driver, { ...spec, id: newId('s') }, startTimeoutMs, {
+        signal: stop.signal,
+        warm: true,
+      });
       await Promise.all([live.connection.ready, live.connection.warm]);
       if (stop.signal.aborted) return await live.dispose();
       const stock = ready.get(kind) ?? [];

@@ -1,5 +1,4 @@
 import { Argument, Command } from 'commander';
-import { resolveDataDir } from '../../config/load.ts';
 import { type Report, StepError, type StepEvent, terminalReport } from '../../lib/steps.ts';
 import type { Confirm } from '../../lib/superuser.ts';
 
@@ -60,6 +59,7 @@ async function setUp(driver: SetupDriver, options: SetupOptions): Promise<number
 
 /** Each driver's set-up is imported only when it is asked for. */
 async function runSetup(driver: SetupDriver, options: SetupOptions, report: Report, signal: AbortSignal) {
+  const { resolveDataDir } = await import('../../config/load.ts');
   const dataDir = resolveDataDir();
   const confirm = confirmWith(options, report);
   const rebuild = Boolean(options.rebuild);

@@ -1,5 +1,8 @@
 import type { Driver } from '../../sandbox/driver.ts';
 import type { Host } from '../../sandbox/host.ts';
-export function createDockerDriver(_host: Host): Driver {
-  throw new Error('soon');
+import { type ContainerDriverOptions, createContainerDriver } from './container-driver.ts';
+
+/** Level 2: a sealed container of the engine's own runtime, on the engine's kernel. */
+export function createDockerDriver(host: Host, options: Partial<ContainerDriverOptions> = {}): Driver {
+  return createContainerDriver(host, { name: 'docker', runtime: {}, ...options });
 }

@@ -3,9 +3,10 @@ import { rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HotcellError } from '../../errors/hotcell-error.ts';
+import { aborted } from '../../lib/abort.ts';
 import { deferred } from '../../lib/deferred.ts';
 import { findProgram } from '../../lib/find-program.ts';
-import type { Driver, Sandbox, SandboxEnd } from '../../sandbox/driver.ts';
+import type { CreateOptions, Driver, Sandbox, SandboxEnd } from '../../sandbox/driver.ts';
 import { type GuestConfig, standardEnvironment } from '../../sandbox/guest-config.ts';
 import type { Host } from '../../sandbox/host.ts';
 import { ISOLATION_LEVELS, type Isolation } from '../../sandbox/isolation.ts';
@@ -57,11 +58,11 @@ class ProcessDriver implements Driver {
     return probeProcess(this, () => this.#cgroupFinding(), options);
   }
 
-  async create(spec: SandboxSpec, { signal }: { signal?: AbortSignal } = {}): Promise<Sandbox> {
+  async create(spec: SandboxSpec, { signal, warm = false }: CreateOptions = {}): Promise<Sandbox> {
     const environment = await this.#pythonEnvironment();
     if (this.#shape === 'single') return this.#createSingle(spec, environment, signal);
     try {
-      const sandbox = await this.#createShared(spec, environment, signal);
+      const sandbox = await this.#createShared(spec, environment, warm, signal);
       this.#shape = 'shared';
       return sandbox;
     } catch (error) {
@@ -92,16 +93,29 @@ class ProcessDriver implements Driver {
     await rm(join(this.#host.runDir, 'jails'), { recursive: true, force: true });
   }
 
-  async #createShared(spec: SandboxSpec, environment: PythonEnvironment, signal?: AbortSignal): Promise<Sandbox> {
+  async #createShared(
+    spec: SandboxSpec,
+    environment: PythonEnvironment,
+    warm: boolean,
+    signal?: AbortSignal,
+  ): Promise<Sandbox> {
     const zygote = await this.#zygoteFor(spec, environment);
-    const cgroup = this.#makeCgroup(spec);
+    if (warm) await Promise.race([zygote.warm, zygote.ended, aborted(signal)]);
+    let cgroup: Cgroup | undefined;
+    const opening = zygote.open(
+      { jail: sessionJail(spec), config: this.#guestConfig(spec, environment, 'shared') },
+      async (pid) => cgroup?.add(pid),
+      signal ? { signal } : {},
+    );
     try {
-      const opened = await zygote.open(sessionJail(spec), async (pid) => cgroup?.add(pid), signal ? { signal } : {});
+      cgroup = this.#makeCgroup(spec); // while the zygote forks
+      const opened = await opening;
       return this.#track(spec, environment, 'shared', cgroup, opened.channel, {
         kill: () => killIfSame(opened.pid, opened.jailPid),
         gone: () => gone(opened.pid, opened.jailPid),
       });
     } catch (error) {
+      await opening.then((opened) => opened.channel.destroy()).catch(() => {});
       await cgroup?.remove();
       throw error;
     }

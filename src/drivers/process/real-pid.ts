@@ -25,7 +25,7 @@ export function pidInJail(pid: number): number | undefined {
   }
 }
 
-function childrenOf(pid: number): number[] {
+export function childrenOf(pid: number): number[] {
   try {
     // The newest last: whoever asks is looking for one that was just made.
     return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')

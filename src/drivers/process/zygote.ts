@@ -7,18 +7,22 @@ import { HotcellError } from '../../errors/hotcell-error.ts';
 import { type Deferred, deferred } from '../../lib/deferred.ts';
 import { createFrameDecoder, encodeFrame, type Frame } from '../../lib/frames.ts';
 import { newId } from '../../lib/ids.ts';
+import type { GuestConfig } from '../../sandbox/guest-config.ts';
 import { type JailLayout, sharedJailArguments } from './bwrap-arguments.ts';
 import type { JailIdentity } from './jail-identity.ts';
 import { startJail } from './jail-process.ts';
-import { findRealPid } from './real-pid.ts';
+import { childrenOf, findRealPid } from './real-pid.ts';
 
 /** The host's side of one zygote: a jail in which sandboxes of one owner are forked. */
 export interface Zygote {
   readonly pid: number;
-  /** Forks a sandbox. `beforeGo` is called with its pid while it has run nothing but our code. */
+  /**
+   * Forks a sandbox and lets it close itself in. `place` is called with each of its processes, and has done its work when this resolves;
+   * until then they have run nothing but our code.
+   */
   open(
-    jail: SessionJail,
-    beforeGo: (pid: number) => Promise<void>,
+    session: { jail: SessionJail; config: GuestConfig },
+    place: (pid: number) => Promise<void>,
     options?: { signal?: AbortSignal },
   ): Promise<OpenedSandbox>;
   /** The preloads are in. Never rejects; stays pending if the zygote ends before. */
@@ -104,7 +108,7 @@ function superviseZygote(
     pid: jail.pid,
     warm: warm.promise,
     ended: cleaned,
-    open: (session, beforeGo, { signal } = {}) => openSandbox({ jail, arrivals, session, beforeGo, signal }),
+    open: (session, place, { signal } = {}) => openSandbox({ jail, arrivals, session, place, signal }),
     close: async () => {
       jail.kill();
       await cleaned;
@@ -115,11 +119,11 @@ function superviseZygote(
 async function openSandbox(options: {
   jail: { pid: number; socket: NodeJS.WritableStream };
   arrivals: Map<string, Deferred<OpenedSandbox & { attached: true }>>;
-  session: SessionJail;
-  beforeGo: (pid: number) => Promise<void>;
+  session: { jail: SessionJail; config: GuestConfig };
+  place: (pid: number) => Promise<void>;
   signal: AbortSignal | undefined;
 }): Promise<OpenedSandbox> {
-  const { jail, arrivals, session, beforeGo, signal } = options;
+  const { jail, arrivals, session, place, signal } = options;
   signal?.throwIfAborted();
   const token = randomBytes(16).toString('hex');
   const arrival = deferred<OpenedSandbox & { attached: true }>();
@@ -133,8 +137,9 @@ async function openSandbox(options: {
     const pid = findRealPid(jail.pid, attached.jailPid);
     if (pid === undefined) throw new HotcellError('start_failed', 'the sandbox ended before it began');
     opened = { pid, jailPid: attached.jailPid, channel: attached.channel };
-    await beforeGo(pid);
-    await go(attached.channel, session, signal);
+    // Moving a process between cgroups can take the kernel ten milliseconds, so the sandbox builds itself meanwhile.
+    await Promise.all([place(pid), go(attached.channel, session, signal)]);
+    for (const child of childrenOf(pid)) await place(child);
     return opened;
   } catch (error) {
     opened?.channel.destroy();
@@ -146,9 +151,13 @@ async function openSandbox(options: {
 }
 
 /** Lets the process become a sandbox, and waits until it says that it has. */
-async function go(channel: Socket, session: SessionJail, signal?: AbortSignal): Promise<void> {
+async function go(
+  channel: Socket,
+  session: { jail: SessionJail; config: GuestConfig },
+  signal?: AbortSignal,
+): Promise<void> {
   const answer = readOneFrame(channel, signal);
-  channel.write(encodeFrame({ head: { type: 'go', jail: session } }));
+  channel.write(encodeFrame({ head: { type: 'go', ...session } }));
   const frame = await answer;
   if (frame.head.type === 'entered') return;
   throw refusedStep(frame);

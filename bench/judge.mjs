@@ -1,0 +1,26 @@
+import { summarise } from './statistics.mjs';
+
+/**
+ * A row as it is measured: `{ what, unit, ours: number[], baseline?: { name, samples }, target?, note? }`, or `{ what, notTried }`.
+ * Targets: `{ timesBetter: 50 }` against the baseline's median, `{ below: 500 }` of the median, `{ worstBelow: 50 }` of the largest,
+ * `{ text, met }` for what is not a number.
+ */
+export function judge(row) {
+  if (row.notTried !== undefined) return { ...row, verdict: 'not tried' };
+  const ours = summarise(row.ours);
+  const baseline = row.baseline?.samples === undefined ? undefined : summarise(row.baseline.samples);
+  const ratio = baseline === undefined ? undefined : baseline.median / ours.median;
+  return { ...row, summary: { ours, baseline, ratio }, verdict: verdictOf(row.target, ours, ratio) };
+}
+
+function verdictOf(target, ours, ratio) {
+  if (target === undefined) return 'no target';
+  if (target.met !== undefined) return metOrMissed(target.met);
+  if (target.below !== undefined) return metOrMissed(ours.median < target.below);
+  if (target.worstBelow !== undefined) return metOrMissed(ours.max < target.worstBelow);
+  return ratio === undefined ? 'not judged' : metOrMissed(ratio >= target.timesBetter);
+}
+
+function metOrMissed(met) {
+  return met ? 'met' : 'missed';
+}

@@ -1,0 +1,15 @@
+import { cleanUp, cleanUpOnSignals } from './cleanup.mjs';
+
+/** One measurement in a process of its own: told what to measure by its parent, it answers with rows or with why there are none. */
+cleanUpOnSignals();
+process.once('message', async ({ name, context }) => {
+  let answer;
+  try {
+    const { measure } = await import(`./rows/${name}.mjs`);
+    answer = { rows: await measure(context) };
+  } catch (error) {
+    answer = { error: error.message };
+  }
+  await cleanUp();
+  process.send(answer, () => process.disconnect());
+});

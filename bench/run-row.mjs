@@ -1,0 +1,29 @@
+import { fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+const program = fileURLToPath(new URL('row-process.mjs', import.meta.url));
+const limitMs = 15 * 60_000;
+
+/** Measures in a fresh process. Rejects when that fails, is aborted or takes too long, with nothing of it left. */
+export function runRow(name, context, { signal }) {
+  const child = fork(program, { execArgv: ['--expose-gc'], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  return new Promise((resolve, reject) => {
+    let answer = { error: 'the process ended without an answer' };
+    const end = () => child.kill('SIGTERM');
+    const timer = setTimeout(() => {
+      answer = { error: `not done after ${limitMs / 60_000} minutes` };
+      end();
+    }, limitMs);
+    signal.addEventListener('abort', end, { once: true });
+    child.once('message', (message) => {
+      answer = message;
+    });
+    child.once('close', () => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', end);
+      if (answer.rows !== undefined) resolve(answer.rows);
+      else reject(new Error(answer.error));
+    });
+    child.send({ name, context });
+  });
+}

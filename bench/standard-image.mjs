@@ -1,0 +1,12 @@
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { root } from '../scripts/dependencies.mjs';
+
+/** The tag of the standard image: a name of the product's own, not part of its public API, compiled on the spot. */
+export async function standardImage() {
+  const { build } = await import('esbuild');
+  const outfile = join(root, '.hotcell', 'bench', 'image.mjs');
+  const entryPoints = [join(root, 'src/drivers/docker/image.ts')];
+  await build({ entryPoints, outfile, bundle: true, format: 'esm', platform: 'node', logLevel: 'warning' });
+  return (await import(pathToFileURL(outfile).href)).standardImageTag();
+}

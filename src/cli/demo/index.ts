@@ -1,0 +1,109 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { packageRoot } from '../../lib/package-root.ts';
+import { openHotcell, type Session } from '../../main.ts';
+import type { Isolation } from '../../sandbox/isolation.ts';
+import { durationText, type Paint, painterFor, sizeText } from '../print.ts';
+import { saveArtifacts } from '../run/artifacts.ts';
+import { endingText } from '../run/ending.ts';
+import { exitCodeOfOutcome } from '../run/exit-code.ts';
+import { showLive } from '../run/live-output.ts';
+import { isolationRequest } from '../run/options.ts';
+import { howToGoOn } from './how-to-go-on.ts';
+import { missingModules } from './missing-modules.ts';
+
+export interface DemoOptions {
+  readonly isolation?: string;
+  /** Where the chart goes, on the host. */
+  readonly out: string;
+}
+
+/** The worked example: a CSV goes in, a summary and a chart come out. Answers with the exit code. */
+export async function demo(options: DemoOptions): Promise<number> {
+  const narrator = createNarrator();
+  const isolation = options.isolation === undefined ? {} : { isolation: isolationRequest(options.isolation) };
+  await using hotcell = await openHotcell({ poolSize: 0, ...isolation });
+
+  const session = await narrator.step('Open a sandbox', () => hotcell.open());
+  for (const line of isolationLines(session.isolation)) narrator.say(line);
+
+  const csv = await exampleFile('sales.csv');
+  await narrator.step(`Write sales.csv into it (${sizeText(csv.length)})`, () => session.files.write('sales.csv', csv));
+
+  const missing = await missingModules(session, ['pandas', 'matplotlib']);
+  const program = missing.length === 0 ? 'summary.py' : 'summary_plain.py';
+  const exitCode = await summarise(session, program, options, narrator);
+  if (missing.length > 0) narrator.say(...missingLines(missing, session.isolation));
+  else if (exitCode === 0) await askAgain(session, narrator);
+  narrator.say('', ...howToGoOn());
+  return exitCode;
+}
+
+async function summarise(session: Session, program: string, options: DemoOptions, narrator: Narrator): Promise<number> {
+  const code = (await exampleFile(program)).toString('utf8');
+  narrator.say(narrator.paint('bold', `Run examples/sales/${program} in it:`));
+  const execution = session.run(code, { filename: program });
+  await showLive(execution, process);
+  const result = await execution;
+  const ending = endingText(result.outcome);
+  if (ending !== undefined) process.stderr.write(`${ending}\n`);
+  narrator.done(`Ran for ${durationText(result.durationMs)}, imports included`);
+  if (result.artifacts.length > 0) {
+    const saved = await saveArtifacts(result, session.files, options.out);
+    narrator.done(`The chart is on your machine: ${narrator.paint('bold', saved.join(', '))}`);
+  }
+  return exitCodeOfOutcome(result.outcome);
+}
+
+/** What sets a session apart from a script: the variables are still there. */
+async function askAgain(session: Session, narrator: Narrator): Promise<void> {
+  const code = "sales.groupby('product').units.sum().idxmax()";
+  const begin = performance.now();
+  const { value } = await session.run(code);
+  narrator.done(
+    `Ask again, variables still there: ${code} → ${value?.text} (${durationText(performance.now() - begin)})`,
+  );
+}
+
+/** Which isolation, and why not a stronger one. */
+function isolationLines({ driver, level, passedOver }: Isolation): string[] {
+  return [
+    `  isolation: ${driver} (level ${level})`,
+    ...passedOver.map(({ driver: other, reason }) => `  not ${other}: ${reason}`),
+  ];
+}
+
+function missingLines(missing: readonly string[], { driver }: Isolation): string[] {
+  return [
+    `! No chart: this sandbox's Python lacks ${missing.join(' and ')}.`,
+    `  → With a package index in reach, run: hotcell setup ${driver}`,
+  ];
+}
+
+function exampleFile(name: string): Promise<Buffer> {
+  return readFile(join(packageRoot(), 'examples', 'sales', name));
+}
+
+interface Narrator {
+  readonly paint: Paint;
+  say(...lines: string[]): void;
+  done(text: string): void;
+  step<T>(name: string, work: () => Promise<T>): Promise<T>;
+}
+
+function createNarrator(): Narrator {
+  const paint = painterFor(process.stdout);
+  const say = (...lines: string[]) => void process.stdout.write(`${lines.join('\n')}\n`);
+  const done = (text: string) => say(`${paint('green', '✓')} ${text}`);
+  return {
+    paint,
+    say,
+    done,
+    step: async (name, work) => {
+      const begin = performance.now();
+      const result = await work();
+      done(`${name} ${paint('dim', `(${durationText(performance.now() - begin)})`)}`);
+      return result;
+    },
+  };
+}

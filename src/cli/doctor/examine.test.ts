@@ -1,0 +1,26 @@
+import { describe, expect, it } from 'vitest';
+import type { Probe } from '../../sandbox/driver.ts';
+import { whatAutoTakes } from './examine.ts';
+
+const works = (driver: 'process' | 'docker' | 'gvisor') => ({ driver, available: true }) as Probe;
+const fails = (driver: 'process' | 'docker' | 'gvisor'): Probe => ({
+  driver,
+  available: false,
+  reason: `no ${driver}`,
+  remedy: 'mend it',
+});
+
+describe('what auto takes', () => {
+  it('is the strongest that works, with what was passed over', () => {
+    expect(whatAutoTakes([fails('gvisor'), works('docker'), works('process')], 'process')).toEqual({
+      driver: 'docker',
+      minIsolation: 'process',
+      passedOver: [{ driver: 'gvisor', reason: 'no gvisor', remedy: 'mend it' }],
+    });
+  });
+
+  it('is nothing below the least that was asked for', () => {
+    const { driver } = whatAutoTakes([fails('gvisor'), fails('docker'), works('process')], 'docker');
+    expect(driver).toBeUndefined();
+  });
+});

@@ -1,0 +1,85 @@
+import { release } from 'node:os';
+import { loadConfig, resolveDataDir } from '../../config/load.ts';
+import { findPythonEnvironment } from '../../drivers/process/python-environment.ts';
+import { findProgram } from '../../lib/find-program.ts';
+import { runCommand } from '../../lib/run-command.ts';
+import type { Hotcell } from '../../main.ts';
+import type { Probe } from '../../sandbox/driver.ts';
+import { type DriverName, ISOLATION_LEVELS, type PassedOver } from '../../sandbox/isolation.ts';
+import { strongestFirst } from '../../sessions/choose-isolation.ts';
+import { hotcellVersion } from '../version.ts';
+
+/** Everything `hotcell doctor` knows, as `--json` prints it. */
+export interface Findings {
+  readonly versions: Readonly<Record<string, string>>;
+  readonly python: PythonFinding | undefined;
+  /** Strongest first. */
+  readonly probes: readonly Probe[];
+  readonly auto: AutoFinding;
+}
+
+export interface PythonFinding {
+  readonly kind: 'own' | 'system';
+  readonly python: string;
+  readonly version: string;
+  readonly packages: Readonly<Record<string, string>>;
+  readonly missing: readonly string[];
+}
+
+/** What `isolation: auto` takes, and what it passes over. No driver: it would refuse. */
+export interface AutoFinding {
+  readonly driver?: DriverName;
+  readonly minIsolation: DriverName;
+  readonly passedOver: readonly PassedOver[];
+}
+
+export async function examine(hotcell: Pick<Hotcell, 'probe'>): Promise<Findings> {
+  const [versions, python, probed] = await Promise.all([findVersions(), findPython(), hotcell.probe()]);
+  const probes = strongestFirst().flatMap((name) => probed.filter(({ driver }) => driver === name));
+  return { versions, python, probes, auto: whatAutoTakes(probes, loadConfig().minIsolation) };
+}
+
+/** The same rule as `chooseIsolation`, on probes that were made already. */
+export function whatAutoTakes(probes: readonly Probe[], minIsolation: DriverName): AutoFinding {
+  const passedOver: PassedOver[] = [];
+  for (const probe of probes) {
+    if (ISOLATION_LEVELS[probe.driver] < ISOLATION_LEVELS[minIsolation]) break;
+    if (probe.available) return { driver: probe.driver, minIsolation, passedOver };
+    passedOver.push({ driver: probe.driver, reason: probe.reason, remedy: probe.remedy });
+  }
+  return { minIsolation, passedOver };
+}
+
+async function findPython(): Promise<PythonFinding | undefined> {
+  const found = await findPythonEnvironment({ dataDir: resolveDataDir() }).catch(() => undefined);
+  if (found === undefined) return undefined;
+  const { kind, python, version, packages, missing } = found;
+  return { kind, python, version, packages, missing };
+}
+
+async function findVersions(): Promise<Record<string, string>> {
+  const [bubblewrap, docker, runsc] = await Promise.all([
+    versionOf('bwrap', ['--version']),
+    versionOf('docker', ['version', '--format', '{{.Server.Version}}']),
+    versionOf('runsc', ['--version']),
+  ]);
+  return {
+    hotcell: hotcellVersion(),
+    node: process.versions.node,
+    [process.platform]: release(),
+    ...(bubblewrap === undefined ? {} : { bubblewrap }),
+    ...(docker === undefined ? {} : { docker }),
+    ...(runsc === undefined ? {} : { runsc }),
+  };
+}
+
+/** The first thing in what a program says of itself that looks like a version. An engine that does not answer must not hold the doctor up. */
+async function versionOf(program: string, args: readonly string[]): Promise<string | undefined> {
+  if (findProgram(program) === undefined) return undefined;
+  try {
+    const { exitCode, stdout } = await runCommand(program, args, { signal: AbortSignal.timeout(5_000) });
+    return exitCode === 0 ? stdout.match(/\d[\w.+-]*/)?.[0] : undefined;
+  } catch {
+    return undefined;
+  }
+}

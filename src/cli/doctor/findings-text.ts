@@ -1,0 +1,69 @@
+import type { Probe } from '../../sandbox/driver.ts';
+import { ISOLATION_LEVELS, type LimitEnforcement } from '../../sandbox/isolation.ts';
+import type { Paint } from '../print.ts';
+import type { AutoFinding, Findings, PythonFinding } from './examine.ts';
+
+/** The findings for a person: one block a driver, then Python, then what follows. */
+export function findingsText(findings: Findings, paint: Paint): string {
+  const versions = Object.entries(findings.versions).map(([name, version]) => `${name} ${version}`);
+  return [
+    paint('dim', versions.join(' · ')),
+    '',
+    ...findings.probes.flatMap((probe) => [...probeLines(probe, paint), '']),
+    ...pythonLines(findings.python, paint),
+    '',
+    ...autoLines(findings.auto, paint),
+  ].join('\n');
+}
+
+function probeLines(probe: Probe, paint: Paint): string[] {
+  const title = `${paint('bold', probe.driver)} (level ${ISOLATION_LEVELS[probe.driver]})`;
+  if (!probe.available) {
+    return [`${paint('red', '✗')} ${title}: ${probe.reason}`, `  ${paint('yellow', '→')} ${probe.remedy}`];
+  }
+  return [
+    `${paint('green', '✓')} ${title}: works, shape ${probe.isolation.shape}`,
+    ...limitLines(probe.isolation.limits, paint),
+    ...probe.notes.map((note) => `  ${paint('yellow', '→')} ${note}`),
+  ];
+}
+
+/** One line for each strength, so that what is not hard stands out. */
+function limitLines(limits: LimitEnforcement, paint: Paint): string[] {
+  const named = Object.entries(limits);
+  return (['hard', 'soft', 'none'] as const).flatMap((strength) => {
+    const held = named.filter(([, limit]) => limit.strength === strength);
+    if (held.length === 0) return [];
+    const title = { hard: 'hard limits', soft: 'soft limits', none: 'not limited' }[strength];
+    const colour = strength === 'hard' ? 'dim' : 'yellow';
+    return [
+      `  ${paint(colour, `${title}:`)}`,
+      ...held.map(([name, { by }]) => paint('dim', `    ${name.padEnd(10)} ${by}`)),
+    ];
+  });
+}
+
+function pythonLines(python: PythonFinding | undefined, paint: Paint): string[] {
+  const title = paint('bold', 'Python');
+  const remedy = `  ${paint('yellow', '→')} Run: hotcell setup process`;
+  if (python === undefined) return [`${paint('red', '✗')} ${title}: none that a jail could run`, remedy];
+  const whose = python.kind === 'own' ? "Hotcell's own environment" : "the system's";
+  const what = `${python.version}, ${whose}, ${Object.keys(python.packages).length} packages`;
+  if (python.missing.length === 0)
+    return [`${paint('green', '✓')} ${title}: ${what}`, paint('dim', `  ${python.python}`)];
+  return [
+    `${paint('yellow', '!')} ${title}: ${what}; missing: ${python.missing.join(', ')}`,
+    paint('dim', `  ${python.python}`),
+    remedy,
+  ];
+}
+
+function autoLines({ driver, minIsolation, passedOver }: AutoFinding, paint: Paint): string[] {
+  if (driver === undefined) {
+    const least = minIsolation === 'process' ? '' : ` of at least ${minIsolation}`;
+    return [`${paint('red', '✗')} isolation auto: nothing${least} works here, so nothing would run.`];
+  }
+  const passed = passedOver.map((other) => other.driver).join(' and ');
+  const why = passed === '' ? 'nothing stronger is known here' : `stronger, and not available: ${passed}`;
+  return [`${paint('green', '✓')} isolation auto takes ${paint('bold', driver)} (${why}).`];
+}

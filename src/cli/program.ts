@@ -1,0 +1,63 @@
+import { Command, CommanderError } from 'commander';
+import { errorText, exitCodeOf } from '../errors/present.ts';
+import { demoCommand } from './commands/demo.ts';
+import { doctorCommand } from './commands/doctor.ts';
+import { runCommand } from './commands/run.ts';
+import { setupCommand } from './commands/setup.ts';
+import { hotcellVersion } from './version.ts';
+
+/** As sysexits.h has it; the table of errors uses the same numbers. */
+const EXIT_USAGE = 64;
+
+/** Parses the command line, does what it says and sets the exit code. Never rejects. */
+export async function runCli(argv: readonly string[]): Promise<void> {
+  ignoreLostReaders();
+  try {
+    await createProgram().parseAsync([...argv]);
+  } catch (thrown) {
+    process.exitCode = thrown instanceof CommanderError ? usageExitCode(thrown) : fail(thrown);
+  }
+}
+
+/** The commands. Their files hold flags and help only: what does the work is imported when a command runs. */
+export function createProgram(): Command {
+  const program = new Command('hotcell')
+    .description('Runs the code that AI agents write, in a sandbox on your own machine.')
+    .helpCommand('help [command]', 'Show the help of a command')
+    .helpOption('-h, --help', 'Show this help')
+    .option('-V, --version', 'Print the version')
+    .on('option:version', () => {
+      process.stdout.write(`${hotcellVersion()}\n`);
+      throw new CommanderError(0, 'commander.version', '');
+    })
+    .showHelpAfterError('Run with --help to see what there is.')
+    .addHelpText('after', EXAMPLES);
+  for (const command of [runCommand(), doctorCommand(), setupCommand(), demoCommand()]) {
+    program.addCommand(command.copyInheritedSettings(program));
+  }
+  for (const command of [program, ...program.commands]) command.exitOverride();
+  return program;
+}
+
+const EXAMPLES = `
+Examples:
+  $ hotcell run script.py                 run a file in a sandbox that ends with it
+  $ echo 'print(6 * 7)' | hotcell run -   run what comes in on stdin
+  $ hotcell doctor                        what works here, what does not, and what to do about it
+  $ hotcell demo                          a worked example: a CSV in, a summary and a chart out
+`;
+
+/** `hotcell … | head`: a reader that has had enough is no fault of ours. `run` listens too, and ends the program. */
+function ignoreLostReaders(): void {
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
+}
+
+function fail(thrown: unknown): number {
+  process.stderr.write(`${errorText(thrown)}\n`);
+  return exitCodeOf(thrown);
+}
+
+/** Help and version end a program well; everything else that commander throws is a mistake in how it was called. */
+function usageExitCode(error: CommanderError): number {
+  return error.exitCode === 0 ? 0 : EXIT_USAGE;
+}

@@ -1,0 +1,85 @@
+import { constants, mkdir, open, realpath } from 'node:fs/promises';
+import { basename, dirname, extname, join, sep } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { HotcellError } from '../../errors/hotcell-error.ts';
+import type { Display, ExecutionResult } from '../../execution/result.ts';
+import type { SessionFiles } from '../../main.ts';
+import { shownName, sizeText } from '../print.ts';
+
+type Made = Pick<ExecutionResult, 'artifacts' | 'displays'>;
+
+/** Copies what a program made to a folder of the host and answers with the paths. Figures that it only showed become `figure-1.png` and so on. */
+export async function saveArtifacts(made: Made, files: SessionFiles, folder: string): Promise<string[]> {
+  await mkdir(folder, { recursive: true });
+  const root = await realpath(folder);
+  const saved: string[] = [];
+  for (const { path } of made.artifacts) {
+    await save(await placeBelow(root, path), files.stream(path));
+    saved.push(join(folder, path));
+  }
+  for (const [name, { data }] of figures(made)) {
+    await save(await placeBelow(root, name), [data]);
+    saved.push(join(folder, name));
+  }
+  return saved;
+}
+
+/** What was made and went with the sandbox, and how to keep it the next time. */
+export function unsavedText({ artifacts, displays }: Made): string | undefined {
+  const parts = [
+    ...artifacts.slice(0, 5).map(({ path, sizeBytes }) => `${shownName(path)} (${sizeText(sizeBytes)})`),
+    ...(artifacts.length > 5 ? [`${artifacts.length - 5} more files`] : []),
+    ...(displays.length === 0 ? [] : [displays.length === 1 ? 'a figure' : `${displays.length} figures`]),
+  ];
+  if (parts.length === 0) return undefined;
+  return `hotcell: made and not kept: ${parts.join(', ')}. Keep them with --save-artifacts <folder>.`;
+}
+
+/**
+ * SECURITY: the names come from a sandbox. `../../.bashrc` must not leave the folder, and neither must a name below a link that lies in it.
+ */
+async function placeBelow(root: string, path: string): Promise<string> {
+  const place = join(root, path);
+  const folder = dirname(place);
+  if (!isBelow(place, root)) throw outside(path);
+  await mkdir(folder, { recursive: true });
+  const real = await realpath(folder);
+  if (real !== root && !isBelow(real, root)) throw outside(path);
+  return join(real, basename(place));
+}
+
+async function save(place: string, content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<void> {
+  const { O_CREAT, O_NOFOLLOW, O_TRUNC, O_WRONLY } = constants;
+  // Writing over a file of the same name is what running a program again asks for; writing through a link is not.
+  const handle = await open(place, O_CREAT | O_NOFOLLOW | O_TRUNC | O_WRONLY);
+  await pipeline(content, handle.createWriteStream());
+}
+
+const EXTENSIONS: Readonly<Record<string, string>> = {
+  'image/png': '.png',
+  'image/jpeg': '.jpg',
+  'image/svg+xml': '.svg',
+  'application/pdf': '.pdf',
+  'text/html': '.html',
+};
+
+/** Under names that no file of the program's has. */
+function figures({ artifacts, displays }: Made): [string, Display][] {
+  const taken = new Set(artifacts.map(({ path }) => path));
+  return displays.map((display, index) => {
+    const extension = EXTENSIONS[display.mediaType] ?? '.bin';
+    let name = `figure-${index + 1}${extension}`;
+    while (taken.has(name)) name = `${name.slice(0, -extname(name).length)}-shown${extension}`;
+    return [name, display];
+  });
+}
+
+function isBelow(path: string, folder: string): boolean {
+  return path.startsWith(folder === sep ? sep : folder + sep);
+}
+
+function outside(path: string): HotcellError {
+  return new HotcellError('bad_path', `an artifact has the path ${shownName(path)}, which leads out of its folder`, {
+    remedy: 'It was not copied. Do not trust what this program makes.',
+  });
+}

@@ -1,0 +1,29 @@
+import type { ExecutionResult } from '../../execution/result.ts';
+import type { Outcome } from '../../sandbox/outcome.ts';
+import { durationText, sizeText } from '../print.ts';
+
+/** What a person must hear of how a program ended, beyond what it printed. Nothing where it ended as it meant to. */
+export function endingText(outcome: Outcome): string | undefined {
+  switch (outcome.kind) {
+    case 'ok':
+    case 'exited':
+      return undefined;
+    case 'raised':
+      return outcome.traceback.join('\n');
+    case 'timed-out':
+      return `hotcell: timed out after ${durationText(outcome.limitMs)}. Give it longer with --timeout.`;
+    case 'out-of-memory':
+      return `hotcell: out of memory, at the limit of ${sizeText(outcome.limitBytes)}. Give it more with --memory.`;
+    case 'interrupted':
+      return 'hotcell: interrupted.';
+    case 'kernel-died':
+      return `hotcell: the interpreter died${outcome.signal === undefined ? '' : ` of ${outcome.signal}`}.`;
+  }
+}
+
+/** One line for a terminal: where it ran, why not somewhere stronger, and how long it took. */
+export function statusText({ isolation, durationMs }: Pick<ExecutionResult, 'isolation' | 'durationMs'>): string {
+  const passedOver = isolation.passedOver.map(({ driver }) => driver);
+  const weaker = passedOver.length === 0 ? '' : `; not available: ${passedOver.join(', ')}, see hotcell doctor`;
+  return `${isolation.driver} (level ${isolation.level}${weaker}) · ${durationText(durationMs)}`;
+}

@@ -1,0 +1,26 @@
+import { constants } from 'node:os';
+import type { Outcome } from '../../sandbox/outcome.ts';
+
+/** The exit code a shell would see had the program run without a sandbox; `timeout` and the kernel's memory killer set 124 and 137. */
+export function exitCodeOfOutcome(outcome: Outcome): number {
+  switch (outcome.kind) {
+    case 'ok':
+      return 0;
+    case 'raised':
+      return 1;
+    case 'exited':
+      return outcome.exitCode & 0xff;
+    case 'timed-out':
+      return 124;
+    case 'interrupted':
+      return 130;
+    case 'out-of-memory':
+      return 137;
+    case 'kernel-died':
+      return 128 + (signalNumber(outcome.signal) ?? constants.signals.SIGABRT);
+  }
+}
+
+function signalNumber(name: string | undefined): number | undefined {
+  return (constants.signals as Readonly<Record<string, number>>)[name ?? ''];
+}

@@ -1,0 +1,70 @@
+import { resolve } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { durationMs, mountRequest, runOptions, sizeBytes } from './options.ts';
+
+describe('the flags of hotcell run', () => {
+  it.each([
+    ['30', 30_000],
+    ['30s', 30_000],
+    ['2m', 120_000],
+    ['500ms', 500],
+    ['0.5', 500],
+    ['1h', 3_600_000],
+  ])('reads the time %s', (text, expected) => {
+    expect(durationMs('--timeout', text)).toBe(expected);
+  });
+
+  it.each(['-1', '0', '', 'soon', '1d', '1e3', 'Infinity', '0.0001'])('refuses the time %j by name', (text) => {
+    expect(() => durationMs('--timeout', text)).toThrow(/^--timeout: /);
+  });
+
+  it.each([
+    ['512m', 512 * 1024 ** 2],
+    ['2G', 2 * 1024 ** 3],
+    ['1.5GiB', 1.5 * 1024 ** 3],
+    ['70000000', 70_000_000],
+  ])('reads the size %s', (text, expected) => {
+    expect(sizeBytes('--memory', text)).toBe(expected);
+  });
+
+  it.each(['-1', '0', 'much', '1t'])('refuses the size %j by name', (text) => {
+    expect(() => sizeBytes('--memory', text)).toThrow(/^--memory: /);
+  });
+
+  it('refuses less memory than a kernel needs, in the units that were typed', () => {
+    expect(() => runOptions({ memory: '1m' })).toThrow('--memory: 1m is less than a kernel needs');
+  });
+
+  it('mounts read-only unless told otherwise', () => {
+    expect(mountRequest('/a:/data')).toEqual({ source: '/a', target: '/data', readOnly: true });
+    expect(mountRequest('/a:/data:ro')).toEqual({ source: '/a', target: '/data', readOnly: true });
+    expect(mountRequest('/a:/data:rw')).toEqual({ source: '/a', target: '/data', readOnly: false });
+    expect(mountRequest('/a:b:/data')).toEqual({ source: '/a:b', target: '/data', readOnly: true });
+    expect(mountRequest('data:/data').source).toBe(resolve('data'));
+  });
+
+  it.each(['', '/a', '/a:data', '/a:/data:rx', ':/data'])('refuses the mount %j', (text) => {
+    expect(() => mountRequest(text)).toThrow(/^--mount: /);
+  });
+
+  it('takes a folder that was named on the command line for an allowed root', () => {
+    expect(runOptions({ mount: ['/a:/data'] }).hotcell.mountRoots).toEqual(['/a']);
+  });
+
+  it('never lets an image end in a jail that has none', () => {
+    expect(runOptions({ image: 'python:3.12' }).hotcell.minIsolation).toBe('docker');
+    expect(runOptions({ image: 'python:3.12', minIsolation: 'gvisor' }).hotcell.minIsolation).toBe('gvisor');
+    expect(() => runOptions({ image: 'python:3.12', isolation: 'process' })).toThrow(/^--image: /);
+  });
+
+  it('names the drivers there are when it is asked for another', () => {
+    expect(() => runOptions({ isolation: 'nonsense' })).toThrow(
+      '--isolation: nonsense is not one of auto, process, docker, gvisor',
+    );
+    expect(() => runOptions({ minIsolation: 'auto' })).toThrow(/^--min-isolation: /);
+  });
+
+  it('keeps no pool for a single run', () => {
+    expect(runOptions({}).hotcell).toEqual({ poolSize: 0 });
+  });
+});

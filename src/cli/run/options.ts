@@ -1,0 +1,122 @@
+import { resolve } from 'node:path';
+import { HotcellError } from '../../errors/hotcell-error.ts';
+import type { HotcellOptions, OpenOptions } from '../../main.ts';
+import { DRIVER_NAMES, type DriverName, type IsolationRequest } from '../../sandbox/isolation.ts';
+import { LEAST_LIMITS } from '../../sandbox/spec.ts';
+import type { MountRequest } from '../../sessions/mounts.ts';
+
+/** The flags as they were typed. */
+export interface RunFlags {
+  readonly isolation?: string;
+  readonly minIsolation?: string;
+  readonly timeout?: string;
+  readonly memory?: string;
+  readonly cpus?: string;
+  readonly mount?: readonly string[];
+  readonly image?: string;
+  readonly saveArtifacts?: string;
+  readonly json?: boolean;
+}
+
+export interface RunOptions {
+  readonly hotcell: HotcellOptions;
+  readonly open: OpenOptions;
+  readonly timeoutMs?: number;
+}
+
+/** What the flags ask for, checked before anything is started. */
+export function runOptions(flags: RunFlags): RunOptions {
+  const isolation = flags.isolation === undefined ? undefined : isolationRequest(flags.isolation);
+  const minIsolation = leastIsolation(flags, isolation);
+  const mounts = (flags.mount ?? []).map(mountRequest);
+  const memoryBytes = flags.memory === undefined ? undefined : memoryLimit(flags.memory);
+  const cpus = flags.cpus === undefined ? undefined : positiveNumber('--cpus', flags.cpus);
+  return {
+    hotcell: {
+      poolSize: 0, // one sandbox is all that this will ever need
+      ...(isolation === undefined ? {} : { isolation }),
+      ...(minIsolation === undefined ? {} : { minIsolation }),
+      // Naming a folder on the command line is consent. The denied list still holds.
+      ...(mounts.length === 0 ? {} : { mountRoots: mounts.map(({ source }) => source) }),
+    },
+    open: {
+      mounts,
+      limits: { ...(memoryBytes === undefined ? {} : { memoryBytes }), ...(cpus === undefined ? {} : { cpus }) },
+      ...(flags.image === undefined ? {} : { image: flags.image }),
+    },
+    ...(flags.timeout === undefined ? {} : { timeoutMs: durationMs('--timeout', flags.timeout) }),
+  };
+}
+
+const MILLISECONDS: Readonly<Record<string, number>> = { '': 1000, s: 1000, ms: 1, m: 60_000, h: 3_600_000 };
+
+/** `30`, `30s`, `2m`, `500ms`, `1h`. A bare number is seconds. */
+export function durationMs(flag: string, text: string): number {
+  const match = text.trim().match(/^(\d+(?:\.\d+)?)(ms|s|m|h|)$/);
+  const value = match === null ? 0 : Math.round(Number(match[1]) * (MILLISECONDS[match[2] ?? ''] ?? 0));
+  if (value >= 1) return value;
+  throw invalid(
+    `${flag}: ${text} is not a time`,
+    'Give a number of seconds above 0, or one with a unit: 30s, 2m, 500ms.',
+  );
+}
+
+const BYTES: Readonly<Record<string, number>> = { '': 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3 };
+
+/** `512m`, `2g`, `1.5GiB`. A bare number is bytes. */
+export function sizeBytes(flag: string, text: string): number {
+  const match = text
+    .trim()
+    .toLowerCase()
+    .match(/^(\d+(?:\.\d+)?)([kmg]?)(?:i?b)?$/);
+  const value = match === null ? 0 : Math.round(Number(match[1]) * (BYTES[match[2] ?? ''] ?? 0));
+  if (value >= 1) return value;
+  throw invalid(`${flag}: ${text} is not a size`, 'Give one like 512m or 2g.');
+}
+
+/** `SOURCE:TARGET`, `SOURCE:TARGET:rw`. A source may hold colons; a target begins with a slash and holds none. */
+export function mountRequest(text: string): MountRequest {
+  const match = text.match(/^(.+?):(\/[^:]*)(?::(rw|ro))?$/);
+  if (match?.[1] === undefined || match[2] === undefined) {
+    throw invalid(`--mount: ${text} is not SOURCE:TARGET or SOURCE:TARGET:rw`, 'For example: --mount ./data:/data');
+  }
+  return { source: resolve(match[1]), target: match[2], readOnly: match[3] !== 'rw' };
+}
+
+/** Refused here, so that the answer names the flag and says it in the units that were typed. */
+function memoryLimit(text: string): number {
+  const value = sizeBytes('--memory', text);
+  if (value >= LEAST_LIMITS.memoryBytes) return value;
+  const least = `${LEAST_LIMITS.memoryBytes / 1024 ** 2}m`;
+  throw invalid(`--memory: ${text} is less than a kernel needs`, `Give at least ${least}.`);
+}
+
+export function isolationRequest(text: string): IsolationRequest {
+  return text === 'auto' ? text : driverName('--isolation', text, ['auto', ...DRIVER_NAMES]);
+}
+
+function driverName(flag: string, text: string, allowed: readonly string[] = DRIVER_NAMES): DriverName {
+  const found = DRIVER_NAMES.find((name) => name === text);
+  if (found !== undefined) return found;
+  throw invalid(`${flag}: ${text} is not one of ${allowed.join(', ')}`, 'Run `hotcell doctor` to see what works here.');
+}
+
+/** An image needs containers: `auto` must not end in a jail that has none and run the program in something else. */
+function leastIsolation(flags: RunFlags, isolation: IsolationRequest | undefined): DriverName | undefined {
+  const asked = flags.minIsolation === undefined ? undefined : driverName('--min-isolation', flags.minIsolation);
+  if (flags.image === undefined || (asked !== undefined && asked !== 'process')) return asked;
+  if (isolation === 'process') {
+    throw invalid('--image: the process driver has no images', 'Leave one of the two out, or use --isolation docker.');
+  }
+  return 'docker';
+}
+
+function positiveNumber(flag: string, text: string): number {
+  const value = Number(text);
+  if (text.trim() !== '' && Number.isFinite(value) && value > 0) return value;
+  throw invalid(`${flag}: ${text} is not a number above 0`, 'For example: 0.5 or 2.');
+}
+
+function invalid(message: string, remedy: string): HotcellError {
+  return new HotcellError('invalid_argument', message, { remedy });
+}

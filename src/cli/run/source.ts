@@ -1,0 +1,79 @@
+import { type FileHandle, open } from 'node:fs/promises';
+import { HotcellError } from '../../errors/hotcell-error.ts';
+
+export interface Source {
+  readonly code: string;
+  /** As tracebacks name it. */
+  readonly filename: string;
+}
+
+/** The most that any configuration lets an execution have: more is never worth reading. */
+const LARGEST_BYTES = 1_048_576;
+
+/** Reads the program from a file, or from stdin where `file` is `-`. Rejects with what is wrong with it. */
+export async function readSource(file: string): Promise<Source> {
+  const filename = file === '-' ? '<stdin>' : file;
+  const bytes = file === '-' ? await readStdin() : await readProgram(file);
+  try {
+    return { filename, code: new TextDecoder('utf-8', { fatal: true }).decode(bytes) };
+  } catch {
+    throw unusable(`${filename}: not UTF-8 text`, 'Is it a program? If so, save it as UTF-8.');
+  }
+}
+
+async function readStdin(): Promise<Buffer> {
+  if (process.stdin.isTTY) process.stderr.write('Type a program; end it with Ctrl-D.\n');
+  return bounded('<stdin>', process.stdin);
+}
+
+async function readProgram(file: string): Promise<Buffer> {
+  let handle: FileHandle | undefined;
+  try {
+    handle = await open(file);
+    // A pipe (`hotcell run <(…)`) is as good as a file, so only a folder is refused by its kind.
+    if ((await handle.stat()).isDirectory()) throw Object.assign(new Error(), { code: 'EISDIR' });
+    return await bounded(file, handle.createReadStream({ autoClose: false }));
+  } catch (error) {
+    throw error instanceof HotcellError ? error : unreadable(file, error as NodeJS.ErrnoException);
+  } finally {
+    await handle?.close();
+  }
+}
+
+async function bounded(name: string, stream: AsyncIterable<Buffer>): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  let size = 0;
+  for await (const piece of stream) {
+    size += piece.length;
+    if (size > LARGEST_BYTES) {
+      throw new HotcellError('code_too_large', `${name}: larger than ${LARGEST_BYTES} bytes, which is the limit`, {
+        remedy: 'Keep data in files and mount their folder: --mount ./data:/data',
+        data: { limitBytes: LARGEST_BYTES },
+      });
+    }
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces);
+}
+
+function unreadable(file: string, error: NodeJS.ErrnoException): HotcellError {
+  switch (error.code) {
+    case 'ENOENT':
+    case 'ENOTDIR':
+      return unusable(`${file}: there is no such file`, 'Check the path; - reads the program from stdin.');
+    case 'EISDIR':
+      return unusable(
+        `${file}: a folder, not a program`,
+        `Name a file in it, such as ${file.replace(/\/+$/, '')}/main.py.`,
+      );
+    case 'EACCES':
+    case 'EPERM':
+      return unusable(`${file}: you may not read it`, `Allow it: chmod u+r ${file}`);
+    default:
+      return unusable(`${file}: cannot be read (${error.code ?? error.message})`, 'Check the path and the disk.');
+  }
+}
+
+function unusable(message: string, remedy: string): HotcellError {
+  return new HotcellError('invalid_argument', message, { remedy });
+}

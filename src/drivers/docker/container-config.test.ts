@@ -1,0 +1,109 @@
+import { describe, expect, it } from 'vitest';
+import { DEFAULT_LIMITS, type SandboxSpec } from '../../sandbox/spec.ts';
+import { gvisorRuntime } from '../gvisor/index.ts';
+import { type ContainerRuntime, containerConfig } from './container-config.ts';
+
+const spec: SandboxSpec = {
+  id: 's-1',
+  owner: 'ann',
+  limits: { ...DEFAULT_LIMITS, processes: 64, openFiles: 512, cpus: 0.5, diskBytes: 8_388_608 },
+  mounts: [],
+  preloads: [],
+  environment: {},
+};
+
+function config(change: Partial<SandboxSpec> = {}, runtime: ContainerRuntime = {}, imageVolumes: string[] = []) {
+  const context = { image: 'an/image:1', command: ['python3'], runtime, installationId: 'i', serverId: 'v' };
+  const made = containerConfig({ ...spec, ...change }, { ...context, imageVolumes });
+  return { ...made, host: made.HostConfig ?? {} };
+}
+
+describe('a sealed container', () => {
+  it('has no network, no capability, no way to new privileges and no writable root', () => {
+    expect(config().host).toMatchObject({
+      NetworkMode: 'none',
+      CapDrop: ['ALL'],
+      SecurityOpt: ['no-new-privileges'],
+      ReadonlyRootfs: true,
+      IpcMode: 'private',
+      CgroupnsMode: 'private',
+    });
+    expect(config().host).not.toHaveProperty('Privileged');
+    expect(config().host).not.toHaveProperty('CapAdd');
+  });
+
+  it('leaves nothing for the image to decide', () => {
+    expect(config()).toMatchObject({
+      Entrypoint: [],
+      Cmd: ['python3'],
+      User: '1000:1000',
+      WorkingDir: '/',
+      Healthcheck: { Test: ['NONE'] },
+    });
+  });
+
+  it('writes nothing of the channel to a log', () => {
+    expect(config().host.LogConfig).toMatchObject({ Type: 'none' });
+  });
+
+  it('may use no swap beyond its memory', () => {
+    expect(config().host.MemorySwap).toBe(config().host.Memory);
+  });
+
+  it('keeps its files in memory, limited in bytes and in number', () => {
+    const { '/workspace': workspace, ...others } = config().host.Tmpfs ?? {};
+    expect(workspace).toBe('rw,exec,nosuid,nodev,size=8388608,nr_inodes=4096,mode=0755,uid=1000,gid=1000');
+    expect(Object.keys(others).sort()).toEqual(['/tmp', '/var/tmp']);
+  });
+
+  it('covers volumes that its image declares, but never the workspace with one', () => {
+    const tmpfs = config({}, {}, ['/data', '/workspace']).host.Tmpfs ?? {};
+    expect(tmpfs['/data']).toContain('size=');
+    expect(tmpfs['/workspace']).toContain('size=8388608');
+  });
+
+  it('carries the labels by which what outlived its server is found', () => {
+    expect(config().Labels).toEqual({
+      'dev.hotcell.installation': 'i',
+      'dev.hotcell.server': 'v',
+      'dev.hotcell.owner': 'ann',
+      'dev.hotcell.sandbox': 's-1',
+    });
+  });
+
+  it('limits processes by its cgroup alone, because containers share a uid', () => {
+    expect(config().host.PidsLimit).toBe(64);
+    expect(config().host.Ulimits?.map((limit) => limit.Name)).toEqual(['nofile', 'fsize', 'core']);
+  });
+});
+
+describe('a folder of the host', () => {
+  const mount = { source: '/srv/data', target: '/data', readOnly: true };
+
+  it('is bound without being made, and seen by nobody else', () => {
+    expect(config({ mounts: [mount] }).host.Mounts).toEqual([
+      {
+        Type: 'bind',
+        Source: '/srv/data',
+        Target: '/data',
+        ReadOnly: true,
+        BindOptions: { Propagation: 'rprivate' },
+      },
+    ]);
+  });
+
+  it('takes the place of the workspace when it is mounted there', () => {
+    const { host } = config({ mounts: [{ ...mount, target: '/workspace' }] });
+    expect(host.Tmpfs).not.toHaveProperty('/workspace');
+  });
+});
+
+describe('a runtime with its own kernel', () => {
+  it('gets memory and threads for that kernel, and counts the processes of the sandbox inside', () => {
+    const { host } = config({}, gvisorRuntime);
+    expect(host.Runtime).toBe('runsc');
+    expect(host.Memory).toBeGreaterThan(spec.limits.memoryBytes);
+    expect(host.PidsLimit).toBeGreaterThan(512);
+    expect(host.Ulimits).toContainEqual({ Name: 'nproc', Soft: 64, Hard: 64 });
+  });
+});

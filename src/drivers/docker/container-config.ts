@@ -1,0 +1,148 @@
+import type { ContainerCreateOptions } from 'dockerode';
+import type { Limits, Mount, SandboxSpec } from '../../sandbox/spec.ts';
+
+/** What differs between the runtimes that containers are given. */
+export interface ContainerRuntime {
+  /** As the engine knows it; the engine's own default when absent. */
+  readonly name?: string;
+  /**
+   * Present for a runtime that brings a kernel of its own, as gVisor does. That kernel's memory and threads count towards the container's limits
+   * on the host, so those get room for it, and the sandbox's own limits are held inside.
+   */
+  readonly ownKernel?: {
+    memoryRoomBytes(limits: Limits): number;
+    threadRoom(limits: Limits): number;
+  };
+}
+
+export interface ContainerContext {
+  readonly image: string;
+  readonly command: readonly string[];
+  readonly runtime: ContainerRuntime;
+  readonly installationId: string;
+  readonly serverId: string;
+  /** Where the image declares volumes. */
+  readonly imageVolumes?: readonly string[];
+}
+
+export const LABELS = {
+  installation: 'dev.hotcell.installation',
+  server: 'dev.hotcell.server',
+  owner: 'dev.hotcell.owner',
+  sandbox: 'dev.hotcell.sandbox',
+} as const;
+
+export const WORKSPACE = '/workspace';
+const MiB = 1_048_576;
+const INODES_PER_MIB = 256;
+/** The guest's own: it gives kernels their limit itself. */
+const LEAST_OPEN_FILES = 256;
+/** Known to the engine since version 1.41, not yet to the types. */
+const PRIVATE_CGROUPS = { CgroupnsMode: 'private' };
+const SANDBOX_USER = '1000:1000';
+
+export function containerName(sandboxId: string): string {
+  return `hotcell-${sandboxId}`;
+}
+
+/** A container of the shape *sealed*. Everything an image could decide for itself is decided here. */
+export function containerConfig(spec: SandboxSpec, context: ContainerContext): ContainerCreateOptions {
+  const { limits } = spec;
+  const { runtime } = context;
+  return {
+    Image: context.image,
+    Entrypoint: [],
+    Cmd: [...context.command],
+    User: SANDBOX_USER,
+    WorkingDir: '/',
+    Hostname: 'sandbox',
+    Env: ['HOME=/tmp', 'LANG=C.UTF-8'],
+    Healthcheck: { Test: ['NONE'] },
+    StopSignal: 'SIGKILL',
+    Labels: {
+      [LABELS.installation]: context.installationId,
+      [LABELS.server]: context.serverId,
+      [LABELS.owner]: spec.owner,
+      [LABELS.sandbox]: spec.id,
+    },
+    // The channel. Once: when the server that holds it is gone, the guest reads the end of it and exits.
+    OpenStdin: true,
+    StdinOnce: true,
+    AttachStdin: true,
+    AttachStdout: true,
+    AttachStderr: true,
+    Tty: false,
+    HostConfig: {
+      ...PRIVATE_CGROUPS,
+      ...(runtime.name === undefined ? {} : { Runtime: runtime.name }),
+      NetworkMode: 'none',
+      CapDrop: ['ALL'],
+      // The engine's own seccomp and AppArmor profiles hold as long as nothing here says otherwise.
+      SecurityOpt: ['no-new-privileges'],
+      ReadonlyRootfs: true,
+      IpcMode: 'private',
+      Init: false,
+      AutoRemove: false,
+      RestartPolicy: { Name: 'no' },
+      // SECURITY: or everything on the channel, code and data of users, is written to the engine's log on disk.
+      LogConfig: { Type: 'none', Config: {} },
+      Tmpfs: fileSystems(spec, context.imageVolumes ?? []),
+      ShmSize: scratchBytes(limits),
+      Mounts: spec.mounts.map(bind),
+      Memory: memoryBytes(limits, runtime),
+      MemorySwap: memoryBytes(limits, runtime),
+      NanoCpus: Math.round(limits.cpus * 1e9),
+      PidsLimit: limits.processes + (runtime.ownKernel?.threadRoom(limits) ?? 0),
+      Ulimits: ulimits(limits, runtime),
+      // A host that runs out of memory takes a sandbox before anything else of its own; inside, kernels stand before the guest.
+      OomScoreAdj: 500,
+    },
+  };
+}
+
+/** Files live in memory: a hard limit at their size, and nothing left on the host. They count towards the memory limit. */
+function fileSystems(spec: SandboxSpec, imageVolumes: readonly string[]): Record<string, string> {
+  const { limits, mounts } = spec;
+  const inodes = Math.max(4096, Math.floor(limits.diskBytes / MiB) * INODES_PER_MIB);
+  const tmpfs = (sizeBytes: number, more: string) =>
+    `rw,exec,nosuid,nodev,size=${Math.floor(sizeBytes)},nr_inodes=${inodes},${more}`;
+  const places: Record<string, string> = {};
+  // SECURITY: a volume that an image declares would be a folder on the host's disk without a limit.
+  for (const path of imageVolumes) places[path] = tmpfs(scratchBytes(limits), 'mode=1777');
+  places['/tmp'] = tmpfs(scratchBytes(limits), 'mode=1777');
+  places['/var/tmp'] = tmpfs(scratchBytes(limits), 'mode=1777');
+  places[WORKSPACE] = tmpfs(limits.diskBytes, 'mode=0755,uid=1000,gid=1000');
+  for (const { target } of mounts) delete places[target];
+  return places;
+}
+
+function scratchBytes({ memoryBytes }: Limits): number {
+  return Math.max(MiB, Math.floor(memoryBytes / 4));
+}
+
+/** A mount and not a bind of the old kind: the engine refuses a source that is not there instead of making it. */
+function bind({ source, target, readOnly }: Mount) {
+  return {
+    Type: 'bind' as const,
+    Source: source,
+    Target: target,
+    ReadOnly: readOnly,
+    BindOptions: { Propagation: 'rprivate' as const },
+  };
+}
+
+function memoryBytes(limits: Limits, runtime: ContainerRuntime): number {
+  return Math.floor(limits.memoryBytes) + (runtime.ownKernel?.memoryRoomBytes(limits) ?? 0);
+}
+
+function ulimits(limits: Limits, runtime: ContainerRuntime) {
+  const files = Math.max(limits.openFiles, LEAST_OPEN_FILES);
+  const both = (Name: string, value: number) => ({ Name, Soft: Math.floor(value), Hard: Math.floor(value) });
+  return [
+    both('nofile', files),
+    both('fsize', limits.fileBytes),
+    both('core', 0),
+    // Where containers share the host's kernel they share this uid too, and a limit on its processes would be one for all of them.
+    ...(runtime.ownKernel === undefined ? [] : [both('nproc', limits.processes)]),
+  ];
+}

@@ -1,0 +1,211 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { HotcellError } from '../../errors/hotcell-error.ts';
+import type { Driver, Probe, Sandbox, SandboxEnd, Survivor } from '../../sandbox/driver.ts';
+import { type GuestConfig, standardEnvironment } from '../../sandbox/guest-config.ts';
+import type { Host } from '../../sandbox/host.ts';
+import { type DriverName, ISOLATION_LEVELS } from '../../sandbox/isolation.ts';
+import { seccompFilter } from '../../sandbox/seccomp.ts';
+import type { SandboxSpec } from '../../sandbox/spec.ts';
+import { type ContainerRuntime, containerConfig, containerName, LABELS } from './container-config.ts';
+import { type StartedContainer, startContainer } from './container-sandbox.ts';
+import { containerEnforcement } from './enforcement.ts';
+import { createEngineConnector, type EngineConnector } from './engine.ts';
+import { imageMissing, statusOf } from './engine-errors.ts';
+import { guestBundle } from './guest-bundle.ts';
+import { standardImageTag } from './image.ts';
+import { probeContainers } from './probe.ts';
+import type { ReadyLine } from './ready-line.ts';
+import { createRemoval } from './removal.ts';
+
+export interface ContainerDriverOptions {
+  readonly name: Extract<DriverName, 'docker' | 'gvisor'>;
+  readonly runtime: ContainerRuntime;
+  /** Where the engine is; found by itself when absent. */
+  readonly engine?: EngineConnector;
+  /** The image of a sandbox that names none. */
+  readonly standardImage?: string;
+}
+
+const START_MS = 30_000;
+const CLEANING_MS = 5_000;
+const IMAGE_NAME = /^[A-Za-z0-9][A-Za-z0-9._/:@-]{0,254}$/;
+
+/** Sandboxes as containers of an engine: `docker`, and `gvisor` with a runtime that brings its own kernel. */
+export function createContainerDriver(host: Host, options: ContainerDriverOptions): Driver {
+  const { name, runtime } = options;
+  const engine = options.engine ?? createEngineConnector(name);
+  const standardImage = () => options.standardImage ?? standardImageTag();
+  const removal = createRemoval(engine);
+  const sandboxes = new Set<Sandbox>();
+  const cleaning = new Set<Promise<void>>();
+  let probed: Promise<Probe> | undefined;
+
+  async function create(spec: SandboxSpec, { signal }: { signal?: AbortSignal } = {}): Promise<Sandbox> {
+    const limit = AbortSignal.timeout(START_MS);
+    const combined = signal === undefined ? limit : AbortSignal.any([limit, signal]);
+    const image = checkedImage(spec.image ?? standardImage());
+    const isStandardImage = image === standardImage();
+    const container = containerName(spec.id);
+    const starting = begin(spec, image, isStandardImage, combined);
+    try {
+      const started = await starting;
+      requireOwnKernel(started.ready, (await engine.connect()).kernel);
+      return track(spec, container, started);
+    } catch (error) {
+      await cleanUp(container, error);
+      throw error;
+    }
+  }
+
+  async function begin(
+    spec: SandboxSpec,
+    image: string,
+    isStandardImage: boolean,
+    signal: AbortSignal,
+  ): Promise<StartedContainer> {
+    const bundle = guestBundle();
+    const config = containerConfig(spec, {
+      image,
+      command: bundle.command,
+      runtime,
+      installationId: host.installationId,
+      serverId: host.serverId,
+      // Our own image declares none, and is started too often to be asked.
+      imageVolumes: isStandardImage ? [] : await imageVolumes(image, signal),
+    });
+    return startContainer(engine, {
+      driver: name,
+      name: containerName(spec.id),
+      config,
+      bundle,
+      isStandardImage,
+      signal,
+    });
+  }
+
+  async function imageVolumes(image: string, signal: AbortSignal): Promise<string[]> {
+    return engine.ask('look at an image', async ({ docker }) => {
+      try {
+        const { Config: config } = await docker.getImage(image).inspect({ abortSignal: signal } as object);
+        return Object.keys(config?.Volumes ?? {});
+      } catch (error) {
+        if (statusOf(error) === 404) throw imageMissing(name, image, false);
+        throw error;
+      }
+    });
+  }
+
+  /** All or nothing. An engine that does not answer is waited for a little; what it then still has goes with the next container. */
+  async function cleanUp(container: string, cause: unknown): Promise<void> {
+    if (cause instanceof HotcellError && ['image_missing', 'driver_unavailable'].includes(cause.code)) return;
+    const done = removal.remove(container).finally(() => cleaning.delete(done));
+    cleaning.add(done);
+    await Promise.race([done, sleep(CLEANING_MS, undefined, { ref: false })]);
+  }
+
+  /** SECURITY: an engine may know a runtime by that name which is another; only what the inside sees proves it. */
+  function requireOwnKernel(ready: ReadyLine, hostKernel: string): void {
+    if (runtime.ownKernel === undefined || ready.kernel !== hostKernel) return;
+    throw new HotcellError(
+      'driver_unavailable',
+      `${name}: containers of the runtime ${runtime.name} see the host's own kernel`,
+      {
+        remedy: `Run \`hotcell setup ${name}\`.`,
+      },
+    );
+  }
+
+  function track(spec: SandboxSpec, container: string, { channel, ready, howItEnded }: StartedContainer): Sandbox {
+    let settle!: (end: SandboxEnd) => void;
+    const ended = new Promise<SandboxEnd>((resolve) => {
+      settle = resolve;
+    });
+    let disposal: Promise<void> | undefined;
+    const dispose = () => {
+      disposal ??= (async () => {
+        const end = await howItEnded();
+        channel.destroy();
+        await removal.remove(container);
+        sandboxes.delete(sandbox);
+        settle(end ?? { kind: 'disposed' });
+      })();
+      return disposal;
+    };
+    channel.once('close', () => void dispose());
+    const sandbox: Sandbox = {
+      id: spec.id,
+      isolation: isolation(spec),
+      channel,
+      guestConfig: guestConfig(spec, ready),
+      ended,
+      // The engine's own numbers cost a call each, and this is asked around every execution: the guest counts kills itself.
+      usage: async () => ({}),
+      dispose,
+    };
+    sandboxes.add(sandbox);
+    return sandbox;
+  }
+
+  function isolation(spec: Pick<SandboxSpec, 'mounts'>): Sandbox['isolation'] {
+    return {
+      driver: name,
+      level: ISOLATION_LEVELS[name],
+      shape: 'sealed',
+      limits: containerEnforcement(runtime, spec.mounts),
+    };
+  }
+
+  function guestConfig(spec: SandboxSpec, { path, architecture }: ReadyLine): GuestConfig {
+    const { memoryBytes, openFiles, fileBytes, cpus, processes } = spec.limits;
+    return {
+      limits: {
+        ...{ memoryBytes, openFiles, fileBytes, cpus },
+        ...(runtime.ownKernel === undefined ? {} : { processes, memoryWatchdogBytes: Math.floor(memoryBytes * 0.9) }),
+      },
+      preloads: spec.preloads,
+      environment: standardEnvironment({ path, cpus, extra: spec.environment }),
+      // The engine's own filter allows ptrace and, in many versions, io_uring.
+      ...(architecture === undefined ? {} : { seccomp: seccompFilter(architecture).toString('base64') }),
+    };
+  }
+
+  async function survivors(): Promise<Survivor[]> {
+    const listed = await engine.ask('list containers', ({ docker }) =>
+      docker.listContainers({ all: true, filters: { label: [`${LABELS.installation}=${host.installationId}`] } }),
+    );
+    const found: Survivor[] = [];
+    for (const { Id: id, Labels: labels } of listed) {
+      const serverId = labels[LABELS.server] ?? '';
+      if (serverId === host.serverId || (await host.isServerAlive(serverId))) continue;
+      found.push({ id: labels[LABELS.sandbox] ?? id, serverId, dispose: () => removal.remove(id) });
+    }
+    return found;
+  }
+
+  return {
+    name,
+    create,
+    survivors,
+    probe: (probeOptions = {}) => {
+      const probing = probed ?? probeContainers({ name, runtime, engine, standardImage, create }, probeOptions);
+      probed = probing;
+      // What was missing may be there next time; what worked is not tried twice.
+      void probing.then((probe) => {
+        if (!probe.available && probed === probing) probed = undefined;
+      });
+      return probing;
+    },
+    close: async () => {
+      await Promise.all([...sandboxes].map((sandbox) => sandbox.dispose()));
+      await Promise.all(cleaning);
+      await removal.retry();
+      engine.close();
+    },
+  };
+}
+
+/** SECURITY: the name goes into the engine's API, where it can be nothing but the name of an image. */
+function checkedImage(image: string): string {
+  if (IMAGE_NAME.test(image)) return image;
+  throw new HotcellError('invalid_argument', `${JSON.stringify(image.slice(0, 100))} is not the name of an image`);
+}

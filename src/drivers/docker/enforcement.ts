@@ -1,0 +1,24 @@
+import type { LimitEnforcement } from '../../sandbox/isolation.ts';
+import type { Mount } from '../../sandbox/spec.ts';
+import { type ContainerRuntime, WORKSPACE } from './container-config.ts';
+
+/** What holds each limit of a container, and how hard. */
+export function containerEnforcement(runtime: ContainerRuntime, mounts: readonly Mount[]): LimitEnforcement {
+  const ownWorkspace = !mounts.some(({ target }) => target === WORKSPACE);
+  return {
+    memory:
+      runtime.ownKernel === undefined
+        ? { strength: 'hard', by: "the container's cgroup" }
+        : { strength: 'hard', by: "a watchdog inside, and the container's cgroup behind it" },
+    cpu: { strength: 'hard', by: "the container's cgroup" },
+    processes:
+      runtime.ownKernel === undefined
+        ? { strength: 'hard', by: "the container's cgroup" }
+        : { strength: 'hard', by: "RLIMIT_NPROC of the sandbox's own kernel" },
+    openFiles: { strength: 'hard', by: 'RLIMIT_NOFILE, each process' },
+    fileSize: { strength: 'hard', by: 'RLIMIT_FSIZE' },
+    disk: ownWorkspace
+      ? { strength: 'hard', by: 'size of the workspace tmpfs' }
+      : { strength: 'none', by: 'the workspace is a folder of the host' },
+  };
+}

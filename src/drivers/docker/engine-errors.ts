@@ -1,0 +1,73 @@
+import { HotcellError } from '../../errors/hotcell-error.ts';
+import type { DriverName } from '../../sandbox/isolation.ts';
+
+/** What went wrong between us and the engine, as the caller gets it. `doing` completes "the engine refused to …". */
+export function engineError(driver: DriverName, address: string, doing: string, thrown: unknown): HotcellError {
+  if (thrown instanceof HotcellError) return thrown;
+  const error = thrown as { statusCode?: number; code?: string; name?: string; message?: string };
+  if (error.statusCode !== undefined) return refusal(driver, doing, error.statusCode, reasonOf(thrown), thrown);
+  if (error.name === 'AbortError' || error.name === 'TimeoutError') {
+    return new HotcellError('engine_failed', `${driver}: the engine did not answer in time when asked to ${doing}`, {
+      remedy: 'Try again; `docker info` tells whether the engine is well.',
+      cause: thrown,
+    });
+  }
+  return unreachable(driver, address, thrown);
+}
+
+export function unreachable(driver: DriverName, address: string, cause?: unknown): HotcellError {
+  const refused = ['EACCES', 'EPERM'].includes((cause as NodeJS.ErrnoException | undefined)?.code ?? '');
+  return new HotcellError('driver_unavailable', `${driver}: cannot reach the engine at ${address}`, {
+    remedy: refused
+      ? 'Let your user talk to it: sudo usermod -aG docker $USER, and log in again.'
+      : 'Start Docker (sudo systemctl start docker), or use --isolation process.',
+    cause,
+  });
+}
+
+export function imageMissing(driver: DriverName, image: string, isStandard: boolean): HotcellError {
+  return new HotcellError('image_missing', `${driver}: the image ${image} is not there`, {
+    remedy: isStandard ? `Run \`hotcell setup ${driver}\`.` : `Get it first: docker pull ${image}`,
+    data: { image },
+  });
+}
+
+/** The image cannot hold a guest: no Python, one that is too old, or another program in its place. */
+export function imageBroken(driver: DriverName, image: string, said: string, cause?: unknown): HotcellError {
+  const detail = said.trim().split('\n').slice(-5).join('\n');
+  return new HotcellError(
+    'start_failed',
+    `${driver}: no guest starts in the image ${image}${detail === '' ? '' : `: ${detail}`}`,
+    { remedy: 'Use an image that has python3, 3.9 or newer, on its PATH.', data: { image }, cause },
+  );
+}
+
+export function isUnreachable(thrown: unknown): boolean {
+  return thrown instanceof HotcellError
+    ? thrown.code === 'driver_unavailable'
+    : (thrown as { statusCode?: number }).statusCode === undefined;
+}
+
+export function statusOf(thrown: unknown): number | undefined {
+  return (thrown as { statusCode?: number } | undefined)?.statusCode;
+}
+
+/** The engine's own words, without what dockerode puts around them. */
+export function reasonOf(thrown: unknown): string {
+  const { json, message } = thrown as { json?: { message?: unknown }; message?: string };
+  const text = typeof json?.message === 'string' ? json.message : (message ?? String(thrown));
+  return text.trim().slice(0, 1_000);
+}
+
+function refusal(driver: DriverName, doing: string, status: number, reason: string, cause: unknown): HotcellError {
+  if (/(unknown|invalid) .*runtime/i.test(reason)) {
+    return new HotcellError('driver_unavailable', `${driver}: the engine does not know the runtime: ${reason}`, {
+      remedy: `Run \`hotcell setup ${driver}\`.`,
+      cause,
+    });
+  }
+  return new HotcellError('engine_failed', `${driver}: the engine refused to ${doing}: ${reason}`, {
+    data: { status },
+    cause,
+  });
+}

@@ -1,0 +1,98 @@
+import { existsSync } from 'node:fs';
+import { Agent } from 'node:http';
+import type Docker from 'dockerode';
+import type { DriverName } from '../../sandbox/isolation.ts';
+import { type EngineAddress, engineAddress } from './engine-address.ts';
+import { engineError, isUnreachable, unreachable } from './engine-errors.ts';
+
+/** An engine that answered: a client that speaks its version, and what it said of itself. */
+export interface Engine {
+  readonly docker: Docker;
+  /** The kernel that its containers share, unless their runtime has another. */
+  readonly kernel: string;
+}
+
+/**
+ * The way to the engine. Nothing is imported or connected before `connect`; what was found out is kept until the engine cannot be
+ * reached, because another may answer then.
+ */
+export interface EngineConnector {
+  readonly address: EngineAddress;
+  connect(options?: { signal?: AbortSignal }): Promise<Engine>;
+  /** Asks the engine for one thing. A failure is a HotcellError that names what was asked. */
+  ask<T>(doing: string, request: (engine: Engine) => Promise<T>, options?: { signal?: AbortSignal }): Promise<T>;
+  close(): void;
+}
+
+/** The newest version whose meaning we know. A newer engine still speaks it; an older one is spoken to in its own. */
+const NEWEST_API = '1.47';
+const CONNECT_MS = 5_000;
+
+export function createEngineConnector(driver: DriverName, address: EngineAddress = engineAddress()): EngineConnector {
+  const agent = address.socketPath === undefined ? undefined : new Agent({ keepAlive: true, maxFreeSockets: 8 });
+  let connecting: Promise<Engine> | undefined;
+
+  async function connect({ signal }: { signal?: AbortSignal } = {}): Promise<Engine> {
+    // Cheaper than the client's library, and the usual case where there is no Docker at all.
+    if (address.socketPath?.startsWith('/') && !existsSync(address.socketPath)) {
+      throw unreachable(driver, address.shown, { code: 'ENOENT' });
+    }
+    const attempt = connecting ?? negotiate(address, agent, signal);
+    connecting = attempt;
+    try {
+      return await attempt;
+    } catch (error) {
+      if (connecting === attempt) connecting = undefined;
+      throw engineError(driver, address.shown, 'say which version it speaks', error);
+    }
+  }
+
+  return {
+    address,
+    connect,
+    ask: async (doing, request, options) => {
+      const engine = await connect(options);
+      try {
+        return await request(engine);
+      } catch (thrown) {
+        const error = engineError(driver, address.shown, doing, thrown);
+        if (isUnreachable(error)) connecting = undefined;
+        throw error;
+      }
+    },
+    close: () => {
+      connecting = undefined;
+      agent?.destroy();
+    },
+  };
+}
+
+async function negotiate(address: EngineAddress, agent?: Agent, signal?: AbortSignal): Promise<Engine> {
+  const { default: Client } = await import('dockerode');
+  const options = address.socketPath === undefined ? {} : { socketPath: address.socketPath, agent };
+  const limit = AbortSignal.timeout(CONNECT_MS);
+  const abortSignal = signal === undefined ? limit : AbortSignal.any([limit, signal]);
+  const asked = (await new Client(options).version({ abortSignal } as never)) as unknown as VersionReply;
+  return {
+    docker: new Client({ ...options, version: `v${apiVersion(asked.ApiVersion, asked.MinAPIVersion)}` }),
+    kernel: asked.KernelVersion ?? '',
+  };
+}
+
+interface VersionReply {
+  ApiVersion: string;
+  MinAPIVersion?: string;
+  KernelVersion?: string;
+}
+
+/** The newest version that both sides know; the engine's oldest where it has left ours behind. */
+export function apiVersion(newestOfEngine: string, oldestOfEngine = '1.12'): string {
+  if (isOlder(newestOfEngine, NEWEST_API)) return newestOfEngine;
+  return isOlder(NEWEST_API, oldestOfEngine) ? oldestOfEngine : NEWEST_API;
+}
+
+function isOlder(version: string, than: string): boolean {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  const [otherMajor = 0, otherMinor = 0] = than.split('.').map(Number);
+  return major < otherMajor || (major === otherMajor && minor < otherMinor);
+}

@@ -1,0 +1,57 @@
+import { HotcellError, toHotcellError } from '../../errors/hotcell-error.ts';
+import { newId } from '../../lib/ids.ts';
+import type { Driver, Probe } from '../../sandbox/driver.ts';
+import type { DriverName } from '../../sandbox/isolation.ts';
+import { DEFAULT_LIMITS } from '../../sandbox/spec.ts';
+import type { ContainerRuntime } from './container-config.ts';
+import type { EngineConnector } from './engine.ts';
+import { imageMissing, statusOf } from './engine-errors.ts';
+
+export interface ProbeSubject extends Pick<Driver, 'create'> {
+  readonly name: DriverName;
+  readonly runtime: ContainerRuntime;
+  readonly engine: EngineConnector;
+  standardImage(): string;
+}
+
+/** Asks for what is needed, cheapest first, and then starts a sandbox and takes it down. Pulls and builds nothing. */
+export async function probeContainers(subject: ProbeSubject, options: { signal?: AbortSignal }): Promise<Probe> {
+  const { name } = subject;
+  try {
+    await requireRuntime(subject);
+    await requireImage(subject);
+    const sandbox = await subject.create(
+      { id: newId('probe'), owner: 'probe', limits: DEFAULT_LIMITS, mounts: [], preloads: [], environment: {} },
+      options,
+    );
+    await sandbox.dispose();
+    return { driver: name, available: true, isolation: sandbox.isolation, notes: [] };
+  } catch (thrown) {
+    const error = toHotcellError(thrown);
+    // The caller puts the driver's name in front of the reason itself.
+    const reason = error.message.replace(new RegExp(`^${name}: `), '');
+    return { driver: name, available: false, reason, remedy: error.remedy ?? `Run \`hotcell setup ${name}\`.` };
+  }
+}
+
+async function requireRuntime({ name, runtime, engine }: ProbeSubject): Promise<void> {
+  const wanted = runtime.name;
+  if (wanted === undefined) return;
+  const info = (await engine.ask('describe itself', ({ docker }) => docker.info())) as { Runtimes?: object };
+  if (wanted in (info.Runtimes ?? {})) return;
+  throw new HotcellError('driver_unavailable', `${name}: the runtime ${wanted} is not registered with the engine`, {
+    remedy: `Run \`hotcell setup ${name}\`.`,
+  });
+}
+
+async function requireImage({ name, engine, standardImage }: ProbeSubject): Promise<void> {
+  const image = standardImage();
+  await engine.ask('look at an image', async ({ docker }) => {
+    try {
+      await docker.getImage(image).inspect();
+    } catch (error) {
+      if (statusOf(error) === 404) throw imageMissing(name, image, true);
+      throw error;
+    }
+  });
+}

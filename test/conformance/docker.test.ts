@@ -1,0 +1,4 @@
+import { TARGETS } from '../support/targets.ts';
+import { describeConformance } from './suite.ts';
+
+await describeConformance(TARGETS.docker);

@@ -1,0 +1,100 @@
+import { expect } from 'vitest';
+import type { Requirement } from '../context.ts';
+
+export const fileRequirements: readonly Requirement[] = [
+  {
+    id: 'files:round-trip',
+    title: 'bytes go in and out unchanged, in folders that did not exist, and are no artifacts',
+    prove: async ({ session }) => {
+      const bytes = Buffer.from(Array.from({ length: 70_000 }, (_, index) => index % 256));
+      expect(await session.files.write('new/deep/data.bin', bytes)).toEqual({ sizeBytes: 70_000 });
+      expect(await session.files.read('new/deep/data.bin')).toEqual(bytes);
+      const result = await session.run('print(len(open("new/deep/data.bin", "rb").read()))');
+      expect([result.stdout, result.artifacts]).toEqual(['70000\n', []]);
+      const { entries } = await session.files.list('new', { recursive: true });
+      expect(entries.map(({ path, kind }) => [path, kind])).toEqual([
+        ['new/deep', 'folder'],
+        ['new/deep/data.bin', 'file'],
+      ]);
+      await session.files.remove('new', { recursive: true });
+      await expect(session.files.read('new/deep/data.bin')).rejects.toMatchObject({ code: 'file_not_found' });
+    },
+  },
+  {
+    id: 'files:modes',
+    title: 'create refuses an existing file, append appends, replace replaces whole',
+    prove: async ({ session }) => {
+      await session.files.write('m.txt', 'one');
+      await expect(session.files.write('m.txt', 'x', { mode: 'create' })).rejects.toMatchObject({
+        code: 'file_exists',
+      });
+      await session.files.write('m.txt', ' two', { mode: 'append' });
+      expect(String(await session.files.read('m.txt'))).toBe('one two');
+      await session.files.write('m.txt', 'three');
+      expect(String(await session.files.read('m.txt'))).toBe('three');
+    },
+  },
+  {
+    id: 'files:large',
+    title: 'a large file streams in and out in pieces',
+    prove: async ({ session }) => {
+      async function* pieces() {
+        for (let index = 0; index < 40; index += 1) yield Buffer.alloc(524_288, index);
+      }
+      expect(await session.files.write('large.bin', pieces())).toEqual({ sizeBytes: 20_971_520 });
+      let size = 0;
+      for await (const piece of session.files.stream('large.bin')) size += piece.length;
+      expect(size).toBe(20_971_520);
+      let range = 0;
+      for await (const piece of session.files.stream('large.bin', { offset: 524_287, length: 2 })) range += piece[0]!;
+      expect(range).toBe(0);
+      await expect(session.files.read('large.bin', { limitBytes: 1000 })).rejects.toMatchObject({
+        code: 'file_too_large',
+      });
+      await session.files.remove('large.bin');
+    },
+  },
+  {
+    id: 'files:paths',
+    title: 'no path leads out of the workspace',
+    prove: async ({ session }) => {
+      const outside = [
+        '../x',
+        'a/../../x',
+        '/etc/passwd',
+        '/workspace-evil/x',
+        '/workspace/../etc/passwd',
+        'a\0b',
+        'x/'.repeat(3000),
+        '',
+      ];
+      for (const path of outside) {
+        await expect(session.files.read(path), path).rejects.toMatchObject({ code: 'bad_path' });
+        await expect(session.files.write(path, 'x'), path).rejects.toMatchObject({ code: 'bad_path' });
+      }
+    },
+  },
+  {
+    id: 'files:links',
+    title: 'links, FIFOs, sockets and devices are refused on read, write and list, without a hang',
+    prove: async ({ session }) => {
+      const made = await session.run(
+        `import os, socket
+os.makedirs("links", exist_ok=True)
+for name, target in (("leaf", "/etc/passwd"), ("folder", "/etc"), ("self", "links")):
+    if not os.path.lexists(f"links/{name}"): os.symlink(target, f"links/{name}")
+os.mkfifo("links/fifo")
+s = socket.socket(socket.AF_UNIX); s.bind("links/sock")
+os.symlink("/dev/zero", "links/zero")`,
+      );
+      expect(made.outcome).toEqual({ kind: 'ok' });
+      expect(made.artifacts).toEqual([]);
+      for (const path of ['links/leaf', 'links/folder/passwd', 'links/fifo', 'links/sock', 'links/zero']) {
+        await expect(session.files.read(path), path).rejects.toMatchObject({ code: 'bad_path' });
+        await expect(session.files.write(path, 'x'), path).rejects.toMatchObject({ code: 'bad_path' });
+      }
+      await expect(session.files.list('links/folder')).rejects.toMatchObject({ code: 'bad_path' });
+      await session.files.remove('links', { recursive: true });
+    },
+  },
+];

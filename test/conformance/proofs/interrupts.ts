@@ -1,0 +1,100 @@
+import { expect } from 'vitest';
+import { type Requirement, stdoutOf } from '../context.ts';
+
+export const interruptRequirements: readonly Requirement[] = [
+  {
+    id: 'interrupt:timeout',
+    title: 'an endless loop ends at its time limit and keeps the variables',
+    prove: async ({ session }) => {
+      await session.run('kept = 11');
+      const result = await session.run('open("half.txt", "w").write("x")\nwhile True: pass', { timeoutMs: 400 });
+      expect(result.outcome).toEqual({ kind: 'timed-out', limitMs: 400 });
+      expect(result.state).toBe('kept');
+      expect(result.artifacts.map(({ path }) => path)).toContain('half.txt');
+      expect((await session.run('kept')).value?.text).toBe('11');
+    },
+  },
+  {
+    id: 'interrupt:stubborn',
+    title: 'a loop that ignores SIGINT, or catches everything, is dead within five seconds of its limit',
+    prove: async ({ fresh }) => {
+      const session = await fresh();
+      for (const code of [
+        'import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True: pass',
+        'while True:\n    try:\n        while True: pass\n    except BaseException:\n        pass',
+        '"x" * 1\nimport re\nre.match(r"(a+)+$", "a" * 40 + "b")', // holds the interpreter in C
+      ]) {
+        const startedAt = performance.now();
+        const result = await session.run(code, { timeoutMs: 300 });
+        expect(performance.now() - startedAt).toBeLessThan(5_300);
+        expect(result.outcome).toMatchObject({ kind: 'timed-out' });
+        expect((await session.run('1 + 1')).value?.text).toBe('2');
+      }
+    },
+  },
+  {
+    id: 'interrupt:cancel',
+    title: 'a cancelled execution is interrupted, and the session goes on',
+    prove: async ({ session }) => {
+      const controller = new AbortController();
+      const running = session.run('print("begun")\nimport time; time.sleep(60)', { signal: controller.signal });
+      for await (const event of running) if (event.kind === 'stdout') controller.abort();
+      expect((await running).outcome).toEqual({ kind: 'interrupted' });
+      expect((await session.run('2')).value?.text).toBe('2');
+    },
+  },
+  {
+    id: 'interrupt:descendants',
+    title: 'daemons that left the process group are dead at the time limit, and so is a blocking child',
+    prove: async ({ session, target }) => {
+      const code = `import subprocess, os, time
+subprocess.Popen(["setsid", "sleep", "4711"])
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        os.execvp("sleep", ["sleep", "4712"])
+    os._exit(0)
+os.system("sleep 4713")`;
+      const result = await session.run(code, { timeoutMs: 500 });
+      expect(result.outcome.kind).toBe('timed-out');
+      if (target.bare === true) return;
+      const left = await stdoutOf(session, LIVE_SLEEPS);
+      expect(left).toBe('[]');
+    },
+  },
+  {
+    id: 'interrupt:background',
+    title: 'background processes live on, and what they print later is in no other execution',
+    prove: async ({ session }) => {
+      const begun = await session.run(
+        'import subprocess\np = subprocess.Popen("sleep 0.3; echo late; sleep 0.2", shell=True)\nprint("now")',
+      );
+      expect(begun.stdout).toBe('now\n');
+      const next = await session.run('import time; time.sleep(0.6); print(p.wait())');
+      expect(next.stdout).toBe('0\n');
+    },
+  },
+  {
+    id: 'interrupt:reset',
+    title: 'a reset forgets variables, ends processes and keeps files',
+    prove: async ({ fresh }) => {
+      const session = await fresh();
+      await session.run('x = 1\nopen("f", "w").write("1")\nimport subprocess\nsubprocess.Popen(["sleep", "4714"])');
+      await session.reset();
+      expect((await session.run('x')).outcome).toMatchObject({ kind: 'raised', name: 'NameError' });
+      expect(await stdoutOf(session, 'print(open("f").read())')).toBe('1');
+    },
+  },
+];
+
+const LIVE_SLEEPS = `import os
+left = []
+for pid in filter(str.isdigit, os.listdir("/proc")):
+    try:
+        command = open(f"/proc/{pid}/cmdline").read().split("\\0")
+        state = open(f"/proc/{pid}/stat").read().rpartition(")")[2].split()[0]
+    except OSError:
+        continue
+    if "471" in "".join(command) and state != "Z" and command[0].endswith(("sleep", "sh", "setsid")):
+        left.append(command)
+print(left)`;

@@ -1,0 +1,152 @@
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { HotcellError } from '../../../src/index.ts';
+import { openTarget } from '../../support/targets.ts';
+import { type Requirement, stdoutOf } from '../context.ts';
+
+export const lifecycleRequirements: readonly Requirement[] = [
+  {
+    id: 'session:order',
+    title: 'executions run one at a time and in order; a caller may ask to be refused instead',
+    prove: async ({ fresh }) => {
+      const session = await fresh();
+      await session.run('log = []');
+      const runs = [0, 1, 2].map((n) => session.run(`import time; time.sleep(0.05); log.append(${n})`));
+      await expect(session.run('1', { busy: 'refuse' }).then(() => {})).rejects.toMatchObject({ code: 'session_busy' });
+      await Promise.all(runs.map((run) => run.then((result) => result)));
+      expect((await session.run('log')).value?.text).toBe('[0, 1, 2]');
+    },
+  },
+  {
+    id: 'session:close',
+    title: 'a busy session can be closed, everything in it dies, and a closed one says so',
+    prove: async ({ fresh }) => {
+      const session = await fresh();
+      const running = session.run('import time; time.sleep(60)', { timeoutMs: 60_000 }).then(
+        (result) => result,
+        (error: unknown) => error,
+      );
+      await session.run('1', { busy: 'refuse' }).then(
+        () => {},
+        () => {},
+      );
+      await session.close();
+      expect(await running).toMatchObject({ code: 'session_closed' });
+      await expect(session.run('1').then(() => {})).rejects.toMatchObject({ code: 'session_closed' });
+      await expect(session.files.read('x')).rejects.toMatchObject({ code: 'session_closed' });
+      await session.close();
+    },
+  },
+  {
+    id: 'session:bad-input',
+    title: 'bad input is an error of the table with what to do, at once',
+    prove: async ({ session, hotcell }) => {
+      const refused = async (promise: PromiseLike<unknown>, code: string) => {
+        const error = await promise.then(
+          () => undefined,
+          (reason: unknown) => reason,
+        );
+        expect(error).toBeInstanceOf(HotcellError);
+        expect(error).toMatchObject({ code });
+      };
+      await refused(session.run('1', { timeoutMs: -1 }), 'invalid_argument');
+      await refused(session.run('1', { timeoutMs: Number.NaN }), 'invalid_argument');
+      await refused(session.run(`# ${'x'.repeat(1_100_000)}`), 'code_too_large');
+      await refused(hotcell.open({ limits: { memoryBytes: 1000 } }), 'invalid_argument');
+      await refused(hotcell.open({ limits: { cpus: -1 } }), 'invalid_argument');
+      await refused(hotcell.open({ mounts: [{ source: '/etc', target: '/data' }] }), 'mount_denied');
+    },
+  },
+  {
+    id: 'session:mounts',
+    title: 'a folder of the host is seen where it was asked for: read-only unless it was asked to be writable',
+    exempt: { bare: 'mounts are the work of a driver' },
+    prove: async ({ target }) => {
+      const root = await mkdtemp(join(tmpdir(), 'hotcell-mount-'));
+      try {
+        await chmod(root, 0o777);
+        await writeFile(join(root, 'in.txt'), 'from the host');
+        await using hotcell = await openTarget(target, { mountRoots: [root] });
+        await using session = await hotcell.open({
+          mounts: [
+            { source: root, target: '/data' },
+            { source: root, target: '/workspace/inside' },
+            { source: root, target: '/out', readOnly: false },
+          ],
+        });
+        const code = `print(open("/data/in.txt").read(), open("/workspace/inside/in.txt").read() == open("/data/in.txt").read())
+try: open("/data/x", "w")
+except OSError as error: print(error.errno)
+open("/out/made.txt", "w").write("from inside")`;
+        expect(await stdoutOf(session, code)).toBe('from the host True\n30');
+        expect(await readFile(join(root, 'made.txt'), 'utf8')).toBe('from inside');
+      } finally {
+        await rm(root, { recursive: true, force: true });
+      }
+    },
+  },
+  {
+    id: 'session:pool',
+    title: 'a pool gives out each sandbox once, never one that has run anything, and none is left at the end',
+    timeoutMs: 120_000,
+    prove: async ({ target }) => {
+      if (target.bare === true) return;
+      await using hotcell = await openTarget(target, { poolSize: 2, preloads: ['json'] });
+      await hotcell.open();
+      await hotcell.settled();
+      const sessions = [await hotcell.open(), await hotcell.open()];
+      const seen = await Promise.all(
+        sessions.map((session, index) =>
+          stdoutOf(session, `seen = globals().get("mine")\nmine = ${index}\nprint(seen, mine)`),
+        ),
+      );
+      expect(seen).toEqual(['None 0', 'None 1']);
+      await hotcell.settled();
+    },
+  },
+  {
+    id: 'session:supervisor-killed',
+    title: 'a program that tries to kill the supervisor fails, or ends its own sandbox; the next call works either way',
+    exempt: { bare: 'process 1 is the host’s own' },
+    prove: async ({ fresh }) => {
+      const session = await fresh();
+      const startedAt = performance.now();
+      const result = await session.run(
+        'import os, signal, time\nfor n in (signal.SIGSTOP, signal.SIGTERM, signal.SIGKILL):\n    os.kill(1, n)\ntime.sleep(0.2)',
+        {
+          timeoutMs: 20_000,
+        },
+      );
+      expect(performance.now() - startedAt).toBeLessThan(5_000);
+      expect(result.outcome.kind).toMatch(/ok|kernel-died/);
+      const next = await session.run('1 + 1');
+      expect(next.value?.text).toBe('2');
+      expect(result.outcome.kind === 'ok' || next.restarted !== undefined).toBe(true);
+    },
+  },
+  {
+    id: 'session:crash',
+    title: 'a kernel killed at any moment gives a typed outcome, and the next call works',
+    prove: async ({ fresh }) => {
+      const session = await fresh();
+      await session.files.write('kept.txt', '1');
+      const moments = [
+        'import os, signal; os.kill(os.getpid(), signal.SIGKILL)',
+        'import os, signal; print("x" * 1_000_000, flush=True); os.kill(os.getpid(), signal.SIGKILL)',
+        'import ctypes; ctypes.string_at(0)',
+        'import os; os.close(3)',
+        'import os, signal, threading\nthreading.Timer(0.05, lambda: os.kill(os.getpid(), signal.SIGKILL)).start()\nwhile True: pass',
+        'import atexit, os; [os.fork() for _ in range(2)]; os.abort()',
+      ];
+      for (const code of moments) {
+        const startedAt = performance.now();
+        const result = await session.run(code, { timeoutMs: 20_000 });
+        expect(performance.now() - startedAt, code).toBeLessThan(5_000);
+        expect(result.outcome.kind, code).toMatch(/kernel-died|ok/);
+        expect((await session.run('open("kept.txt").read()')).value?.text, code).toBe("'1'");
+      }
+    },
+  },
+];

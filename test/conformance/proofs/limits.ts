@@ -1,0 +1,135 @@
+import { expect } from 'vitest';
+import { type Requirement, stdoutOf } from '../context.ts';
+
+const MiB = 1_048_576;
+const BARE = { bare: 'nothing is limited there, and to show it would harm the host' };
+
+export const limitRequirements: readonly Requirement[] = [
+  {
+    id: 'limit:memory',
+    title: 'memory that runs out is an outcome that says so; files are kept and a new kernel answers',
+    exempt: BARE,
+    prove: async ({ fresh }) => {
+      const session = await fresh({ limits: { memoryBytes: 256 * MiB, diskBytes: 16 * MiB } });
+      await session.files.write('kept.txt', 'kept');
+      for (const code of [
+        'blocks = []\nwhile True: blocks.append(b"x" * (1 << 20))',
+        'x = bytearray(2 << 30)',
+        'import os\nfor _ in range(8):\n    if os.fork() == 0:\n        b = bytearray(100 << 20)\n        import time; time.sleep(20)\nb = []\nwhile True: b.append(b"x" * (1 << 20))',
+      ]) {
+        const result = await session.run(code, { timeoutMs: 30_000 });
+        expect(result.outcome, code).toEqual({ kind: 'out-of-memory', limitBytes: 256 * MiB });
+        expect(result.files, code).toBe('kept');
+        expect(String(await session.files.read('kept.txt'))).toBe('kept');
+        await session.reset();
+        expect((await session.run('1 + 1')).value?.text).toBe('2');
+      }
+    },
+  },
+  {
+    id: 'limit:processes',
+    title: 'a fork bomb and a thread bomb are bounded, and the session goes on',
+    exempt: BARE,
+    prove: async ({ fresh }) => {
+      const session = await fresh({ limits: { processes: 40 } });
+      const forks = `import os, time
+made = 0
+try:
+    for _ in range(300):
+        if os.fork() == 0:
+            time.sleep(30); os._exit(0)
+        made += 1
+except OSError as error:
+    print(made, type(error).__name__)`;
+      const [made, name] = (await stdoutOf(session, forks)).split(' ');
+      expect(Number(made)).toBeLessThan(45);
+      expect(name).toBe('BlockingIOError');
+      await session.reset();
+      const threads = `import threading, time
+made = 0
+try:
+    for _ in range(300):
+        threading.Thread(target=time.sleep, args=(2,), daemon=True).start(); made += 1
+except RuntimeError:
+    print(made)`;
+      expect(Number(await stdoutOf(session, threads))).toBeLessThan(45);
+      const bomb = await session.run('import os\nwhile True:\n    try: os.fork()\n    except OSError: pass', {
+        timeoutMs: 1500,
+      });
+      expect(bomb.outcome.kind).toMatch(/timed-out/);
+      expect((await session.run('1 + 1', { timeoutMs: 20_000 })).value?.text).toBe('2');
+    },
+  },
+  {
+    id: 'limit:open-files',
+    title: 'a million descriptors are refused at the limit',
+    prove: async ({ session }) => {
+      const code =
+        'files = []\ntry:\n    while True: files.append(open("/dev/null"))\nexcept OSError as error:\n    print(len(files) < 1100, error.errno)\nfinally:\n    files.clear()';
+      expect(await stdoutOf(session, code)).toBe('True 24');
+    },
+  },
+  {
+    id: 'limit:file-size',
+    title: 'a file cannot grow past its limit',
+    prove: async ({ fresh }) => {
+      const session = await fresh({ limits: { fileBytes: 2 * MiB } });
+      const code =
+        'try:\n    with open("big", "wb") as f:\n        for _ in range(10): f.write(b"x" * (1 << 20)); f.flush()\nexcept OSError as error:\n    print(error.errno)';
+      expect(await stdoutOf(session, code)).toBe('27');
+    },
+  },
+  {
+    id: 'limit:disk',
+    title: 'a full workspace, /tmp and /dev/shm raise ENOSPC at the limit, and can be emptied again',
+    exempt: BARE,
+    prove: async ({ fresh }) => {
+      const session = await fresh({ limits: { memoryBytes: 256 * MiB, diskBytes: 8 * MiB } });
+      const fill = (folder: string) => `import os, errno
+written = 0
+try:
+    with open("${folder}/fill", "wb") as f:
+        while True: written += f.write(b"x" * 65536); f.flush()
+except OSError as error:
+    print(errno.errorcode[error.errno], written <= ${folder === '/workspace' ? 8 : 72} * 1048576)
+os.unlink("${folder}/fill")`;
+      for (const folder of ['/workspace', '/tmp', '/dev/shm']) {
+        expect(await stdoutOf(session, fill(folder)), folder).toBe('ENOSPC True');
+      }
+      await expect(session.files.write('big', Buffer.alloc(9 * MiB))).rejects.toMatchObject({ code: 'disk_full' });
+      expect((await session.run('1')).outcome.kind).toBe('ok');
+    },
+  },
+  {
+    id: 'limit:inodes',
+    title: 'a flood of empty files ends at a limit of its own or at that of memory, and the session goes on',
+    exempt: BARE,
+    timeoutMs: 90_000,
+    prove: async ({ fresh }) => {
+      const session = await fresh({ limits: { memoryBytes: 256 * MiB, diskBytes: 8 * MiB } });
+      const code =
+        'import os\ntry:\n    for i in range(1_000_000): open(f"i{i}", "w").close()\nexcept OSError as error:\n    print(error.errno)\nfor name in os.listdir("."): os.unlink(name)';
+      const result = await session.run(code, { timeoutMs: 60_000 });
+      if (result.outcome.kind === 'ok') expect(result.stdout).toBe('28\n');
+      else expect(result.outcome.kind).toMatch(/out-of-memory|kernel-died/);
+      await session.run('1', { timeoutMs: 20_000 }).then(
+        () => {},
+        () => {},
+      );
+      expect((await session.run('1 + 1', { timeoutMs: 20_000 })).outcome.kind).toBe('ok');
+    },
+  },
+  {
+    id: 'limit:cpu',
+    title: 'half a processor is half a processor',
+    exempt: { ...BARE, 'process, without cgroups': 'affinity gives whole processors only, and the result says so' },
+    prove: async ({ fresh }) => {
+      const session = await fresh({ limits: { cpus: 0.5 } });
+      const code = `import time
+wall, used = time.monotonic(), time.process_time()
+while time.monotonic() - wall < 2: pass
+print((time.process_time() - used) / (time.monotonic() - wall))`;
+      expect(Number(await stdoutOf(session, code))).toBeLessThan(0.7);
+    },
+  },
+];

@@ -1,0 +1,57 @@
+import { afterAll, beforeAll, describe, test } from 'vitest';
+import type { Hotcell, Session } from '../../src/index.ts';
+import { openTarget, reasonToSkip, type Target } from '../support/targets.ts';
+import type { Context, Requirement } from './context.ts';
+import { executionRequirements } from './proofs/execution.ts';
+import { fileRequirements } from './proofs/files.ts';
+import { interruptRequirements } from './proofs/interrupts.ts';
+import { isolationRequirements } from './proofs/isolation.ts';
+import { lifecycleRequirements } from './proofs/lifecycle.ts';
+import { limitRequirements } from './proofs/limits.ts';
+
+/** Every requirement there is. A driver conforms when each holds for it. */
+export const REQUIREMENTS: readonly Requirement[] = [
+  ...executionRequirements,
+  ...interruptRequirements,
+  ...fileRequirements,
+  ...limitRequirements,
+  ...isolationRequirements,
+  ...lifecycleRequirements,
+];
+
+/** Runs the whole suite against one target. The file of a driver is this one call. */
+export async function describeConformance(target: Target): Promise<void> {
+  const reason = await reasonToSkip(target);
+  describe.skipIf(reason !== undefined)(`${target.name} conforms${reason === undefined ? '' : ` (${reason})`}`, () => {
+    let hotcell: Hotcell;
+    let session: Session;
+    beforeAll(async () => {
+      hotcell = await openTarget(target);
+      session = await hotcell.open();
+    }, 60_000);
+    afterAll(async () => hotcell?.close(), 60_000);
+
+    for (const requirement of REQUIREMENTS) {
+      const exemption = requirement.exempt?.[target.name];
+      if (exemption !== undefined) continue;
+      test(`${requirement.id}: ${requirement.title}`, { timeout: requirement.timeoutMs ?? 60_000 }, async () => {
+        const opened: Session[] = [];
+        const context: Context = {
+          target,
+          hotcell,
+          session,
+          fresh: async (options) => {
+            const made = await hotcell.open(options);
+            opened.push(made);
+            return made;
+          },
+        };
+        try {
+          await requirement.prove(context);
+        } finally {
+          await Promise.all(opened.map((made) => made.close()));
+        }
+      });
+    }
+  });
+}

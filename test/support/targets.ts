@@ -1,0 +1,49 @@
+import { createProcessDriver } from '../../src/drivers/process/index.ts';
+import { type Hotcell, type HotcellOptions, openHotcell } from '../../src/main.ts';
+import { createBareDriver } from './bare-driver.ts';
+
+/** A way to isolate that the suites run against: a driver, in one of its shapes. */
+export interface Target {
+  readonly name: string;
+  readonly options: HotcellOptions;
+  /** Nothing is isolated: only shows that an attack would succeed. */
+  readonly bare?: boolean;
+  /** A second kernel or a container: what is slow there is tried less often. */
+  readonly slow?: boolean;
+}
+
+const process = (shape: 'shared' | 'single', cgroups: boolean): HotcellOptions => ({
+  isolation: 'process',
+  drivers: { process: async (host) => createProcessDriver(host, { shape, cgroups }) },
+});
+
+export const TARGETS = {
+  bare: {
+    name: 'bare',
+    bare: true,
+    options: { isolation: 'process', drivers: { process: async (host) => createBareDriver(host) } },
+  },
+  shared: { name: 'process, shared', options: process('shared', true) },
+  single: { name: 'process, single', options: process('single', true) },
+  soft: { name: 'process, without cgroups', options: process('shared', false) },
+  docker: { name: 'docker', options: { isolation: 'docker' }, slow: true },
+  gvisor: { name: 'gvisor', options: { isolation: 'gvisor' }, slow: true },
+} as const satisfies Record<string, Target>;
+
+export const requireAll = (): boolean => globalThis.process.env.HOTCELL_TEST_REQUIRE === 'all';
+
+/** Why a target cannot be tried here, or nothing. Where every driver is required, that is a failure. */
+export async function reasonToSkip(target: Target): Promise<string | undefined> {
+  if (target.bare === true) return undefined;
+  await using hotcell = await openHotcell({ ...target.options, poolSize: 0 });
+  const probes = await hotcell.probe(target.options.isolation as 'process');
+  const probe = probes[0];
+  if (probe === undefined || probe.available) return undefined;
+  const reason = `${target.name} cannot be tried here: ${probe.reason} → ${probe.remedy}`;
+  if (requireAll()) throw new Error(reason);
+  return reason;
+}
+
+export async function openTarget(target: Target, options: HotcellOptions = {}): Promise<Hotcell> {
+  return openHotcell({ ...target.options, poolSize: 0, preloads: [], ...options });
+}
