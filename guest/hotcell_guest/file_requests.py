@@ -52,7 +52,7 @@ class FileRequests:
             head = {"type": "reply", "id": number, "ok": False, "error": {"code": error.code, "message": str(error)}}
             self._channel.send(head)
             return
-        taken[0] += len(frame.body)
+        taken[0] += frame.size
         if taken[0] >= WINDOW_BYTES // 4:
             self._channel.send({"type": "credit", "stream": frame.stream, "bytes": taken[0]})
             taken[0] = 0
@@ -71,7 +71,7 @@ class FileRequests:
         def pump() -> None:
             nonlocal position
             while position < end:
-                room = self._channel.credit(stream)
+                room = self._channel.lossless_credit(stream)
                 if room <= 0:
                     return
                 data = os.pread(fd, min(_PIECE_BYTES, room, end - position), position)

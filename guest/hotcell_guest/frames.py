@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Iterator
 
 MAGIC = b"HC"
 VERSION = 1
 HEADER = struct.Struct(">2sBBIIIII")
+_NUMBERS = struct.Struct(">II")
+_NUMBERS_OFFSET = 16
 MAX_HEAD_BYTES = 65_536
 MAX_BODY_BYTES = 1_048_576
 
@@ -29,17 +31,24 @@ class Frame:
     stream: int = 0
     sequence: int = 0
     ack: int = 0
+    size: int = field(default=0, compare=False)
+    """Of the whole frame as it travelled, set by the decoder: what it costs in credit."""
 
 
 def encode(frame: Frame) -> bytes:
     """The bytes of one frame."""
     head = json.dumps(frame.head, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "replace")
     if len(head) > MAX_HEAD_BYTES:
-        raise ProtocolViolation(f"head of {len(head)} bytes is over the limit of {MAX_HEAD_BYTES}")
+        raise ProtocolViolation(f"head length: {len(head)} is over {MAX_HEAD_BYTES}")
     if len(frame.body) > MAX_BODY_BYTES:
-        raise ProtocolViolation(f"body of {len(frame.body)} bytes is over the limit of {MAX_BODY_BYTES}")
+        raise ProtocolViolation(f"body length: {len(frame.body)} is over {MAX_BODY_BYTES}")
     header = HEADER.pack(MAGIC, VERSION, 0, len(head), len(frame.body), frame.stream, frame.sequence, frame.ack)
     return header + head + frame.body
+
+
+def set_numbers(encoded: bytearray, sequence: int, ack: int) -> None:
+    """Sets what may change between two sendings of the same frame."""
+    _NUMBERS.pack_into(encoded, _NUMBERS_OFFSET, sequence, ack)
 
 
 class FrameDecoder:
@@ -65,7 +74,7 @@ class FrameDecoder:
             head = _parse_head(bytes(self._buffer[HEADER.size : HEADER.size + head_bytes]))
             body = bytes(self._buffer[HEADER.size + head_bytes : end])
             del self._buffer[:end]
-            yield Frame(head, body, stream, sequence, ack)
+            yield Frame(head, body, stream, sequence, ack, end)
         if self._buffer and not MAGIC.startswith(bytes(self._buffer[:2])):
             raise ProtocolViolation("magic: this is not a frame")
 
@@ -85,9 +94,14 @@ def _check_header(magic: bytes, version: int, flags: int, head_bytes: int, body_
 
 def _parse_head(raw: bytes) -> Head:
     try:
-        head = json.loads(raw.decode("utf-8"))
+        head = json.loads(raw.decode("utf-8"), parse_constant=_no_constant)
     except (ValueError, RecursionError):
         raise ProtocolViolation("head: not JSON in UTF-8") from None
     if not isinstance(head, dict) or not isinstance(head.get("type"), str):
         raise ProtocolViolation("head: not an object with a type")
     return head
+
+
+def _no_constant(name: str) -> None:
+    """Python reads NaN and Infinity; JSON has no such thing, and the host would refuse to."""
+    raise ValueError(name)

@@ -78,7 +78,7 @@ class KernelProcess:
                 if self._gone:
                     return
                 self._on_frame(frame)
-        except (ProtocolViolation, KeyError, TypeError, ValueError):
+        except (ProtocolViolation, KeyError, TypeError, ValueError, OverflowError):
             self._end()
 
     def _end(self) -> None:

@@ -95,7 +95,17 @@ def transport_of(name: str) -> Transport:
 
 def _accept_on(path: str, loop: Loop, supervisor: Supervisor) -> None:
     server = socket.socket(socket.AF_UNIX)
-    server.bind(path)
+    # Listening before it has its name: whoever sees the name can connect.
+    server.bind(f"{path}.new")
     server.listen(4)
+    os.rename(f"{path}.new", path)
     server.setblocking(False)
-    loop.on_readable(server.fileno(), lambda: supervisor.attach(SocketTransport(server.accept()[0])))
+
+    def accept() -> None:
+        try:
+            connection = server.accept()[0]
+        except OSError:
+            return  # it has gone again
+        supervisor.attach(SocketTransport(connection))
+
+    loop.on_readable(server.fileno(), accept)

@@ -51,7 +51,7 @@ class Supervisor:
         self._workspace = Workspace(workspace)
         self._configure = configure
         self._can_reconnect = can_reconnect
-        self._channel = Channel(loop, self._on_frame, self._on_lost)
+        self._channel = Channel(loop, self._on_hello, self._on_frame, self._on_lost)
         self._files = FileRequests(self._channel, workspace, self._reply, self._workspace.accept)
         self._limits: Optional[Limits] = None
         self._starter: Optional[KernelStarter] = None
@@ -92,7 +92,7 @@ class Supervisor:
     def _on_frame(self, frame: Frame) -> None:
         kind = frame.head["type"]
         if kind == "hello":
-            self._hello(frame)
+            self._begin_with(frame.head.get("config") or {})
         elif kind == "shutdown":
             self.loop.stop()
         elif kind == "chunk":
@@ -106,29 +106,23 @@ class Supervisor:
         if not self._can_reconnect:
             self.loop.stop()
 
-    def _hello(self, frame: Frame) -> None:
+    def _on_hello(self, frame: Frame) -> Head:
         protocols, epoch = frame.head.get("protocols"), frame.head.get("epoch")
         if not isinstance(protocols, list) or PROTOCOL not in protocols:
-            self._refuse(f"this guest speaks protocol {PROTOCOL} only")
-            return
+            return _refused(f"this guest speaks protocol {PROTOCOL} only")
         if not isinstance(epoch, int) or epoch <= self._channel.epoch:
-            self._refuse(f"epoch {epoch} is not higher than {self._channel.epoch}")
-            return
-        welcome: Head = {
+            return _refused(f"epoch {epoch} is not higher than {self._channel.epoch}")
+        return {
             "type": "welcome",
             "protocol": PROTOCOL,
             "epoch": epoch,
             "guest": {"version": GUEST_VERSION, "python": sys.version.split()[0]},
             "offers": ["files"],
         }
-        self._channel.welcome(welcome, epoch, frame.ack)
-        if self._starter is None:
-            self.configure(frame.head.get("config") or {})
 
-    def _refuse(self, reason: str) -> None:
-        self._channel.send({"type": "refused", "reason": reason, "protocols": [PROTOCOL]})
-        self._channel.detach()
-        self._on_lost(reason)
+    def _begin_with(self, config: Head) -> None:
+        if self._starter is None:
+            self.configure(config)
 
     def _request(self, frame: Frame) -> None:
         number = frame.head.get("id")
@@ -441,6 +435,10 @@ class Supervisor:
     def _exit(self) -> NoReturn:
         processes.kill_where(lambda process: True)
         os._exit(0)
+
+
+def _refused(reason: str) -> Head:
+    return {"type": "refused", "reason": reason, "protocols": [PROTOCOL]}
 
 
 def _kill(pid: int) -> None:

@@ -57,6 +57,7 @@ export function createCollector(
   });
   const displays: Display[] = [];
   let pieces: Buffer[] = [];
+  let displayIndex = -1;
   let displayBytes = 0;
   let displaysDropped = 0;
   let gapBytes = 0;
@@ -70,7 +71,10 @@ export function createCollector(
   }
 
   function display(frame: Frame): void | Promise<void> {
-    const { mediaType, end: last } = displayMessage.parse(frame.head);
+    const { mediaType, index, end: last } = displayMessage.parse(frame.head);
+    // The rest of an earlier one was lost while nobody was connected.
+    if (index !== displayIndex) pieces = [];
+    displayIndex = index;
     displayBytes += frame.body.length;
     if (displayBytes <= limits.displayBytes) pieces.push(Buffer.from(frame.body));
     if (!last) return;

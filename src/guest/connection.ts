@@ -1,9 +1,21 @@
 import type { Duplex } from 'node:stream';
 import { HotcellError } from '../errors/hotcell-error.ts';
 import { type Deferred, deferred } from '../lib/deferred.ts';
-import { createFrameDecoder, encodeFrame, type Frame, type Head, ProtocolViolation } from '../lib/frames.ts';
-import type { GuestConfig } from '../sandbox/guest-config.ts';
 import {
+  createFrameDecoder,
+  encodeFrame,
+  type Frame,
+  type Head,
+  MAX_FRAME_BYTES,
+  MAX_SEQUENCE,
+  ProtocolViolation,
+  setAck,
+} from '../lib/frames.ts';
+import type { GuestConfig } from '../sandbox/guest-config.ts';
+import { describeViolation } from './describe-violation.ts';
+import {
+  callMessage,
+  creditMessage,
   gapMessage,
   refusedMessage,
   replyMessage,
@@ -19,6 +31,8 @@ const REPLAY_BYTES = 4 * 1_048_576;
 const ACK_EVERY_FRAMES = 64;
 const PING_AFTER_MS = 5_000;
 const LOST_AFTER_MS = 30_000;
+/** What may wait to be written to a guest that does not read. */
+const BACKLOG_BYTES = 4 * REPLAY_BYTES;
 const BACKGROUND_STREAM = 1;
 const UNSEQUENCED = new Set(['hello', 'welcome', 'refused', 'ping', 'pong']);
 
@@ -36,8 +50,11 @@ export interface GuestConnection {
   readonly ended: Promise<HotcellError>;
   request(head: Head, options?: { body?: Buffer }): Promise<{ result: Record<string, unknown>; body: Buffer }>;
   openStream(receive: StreamReceiver): GuestStream;
-  /** Takes over with a new channel after the old one was lost: what either side lacks is sent again. */
-  reconnect(channel: Duplex): Promise<void>;
+  /**
+   * Takes over with a new channel after the old one was lost: what either side lacks is sent again. When it rejects because the new
+   * channel was lost too, or the signal was given, it may be tried again.
+   */
+  reconnect(channel: Duplex, options?: { signal?: AbortSignal }): Promise<void>;
   /** Ends the connection at once; what is waiting rejects with `error`. */
   close(error?: HotcellError): void;
 }
@@ -61,36 +78,34 @@ export interface ConnectOptions {
   readonly canReconnect?: boolean;
   /** Bytes of output that the guest had to drop while nobody was connected. */
   readonly onGap?: (bytes: number) => void;
+  /** Called when a channel was lost that `reconnect` may replace. */
+  readonly onLost?: (reason: string) => void;
+  /** A channel that is silent for so long is asked whether it lives. */
+  readonly pingAfterMs?: number;
+  /** One that is silent for so long, asked or not, is lost. */
+  readonly lostAfterMs?: number;
 }
 
 /** Shakes hands with the guest behind `channel`. Rejects, with the channel destroyed, when it does not answer as it must. */
 export async function connectGuest(channel: Duplex, options: ConnectOptions): Promise<GuestConnection> {
   const connection = new Connection(options);
-  const abort = () => connection.close(new HotcellError('start_timeout', 'the guest did not answer in time'));
-  options.signal?.addEventListener('abort', abort, { once: true });
-  try {
-    if (options.signal?.aborted) abort();
-    await connection.attach(channel);
-  } finally {
-    options.signal?.removeEventListener('abort', abort);
-  }
+  await connection.attach(channel, options.signal);
   return connection;
 }
 
 interface HostStream {
   readonly receive: StreamReceiver;
   consumedBytes: number;
-  /** Body bytes the guest has sent and we have not credited: more than a window is a violation. */
+  /** Bytes of frames that the guest has sent and we have not consumed. */
   outstandingBytes: number;
   creditBytes: number;
   waitingForCredit: Deferred<void> | undefined;
 }
 
+/** A frame that the guest has not acknowledged yet, ready to be sent again. */
 interface SentFrame {
   readonly sequence: number;
-  readonly head: Head;
-  readonly body: Buffer;
-  readonly stream: number;
+  readonly encoded: Buffer;
 }
 
 class Connection implements GuestConnection {
@@ -113,7 +128,9 @@ class Connection implements GuestConnection {
   #sentBytes = 0;
   #received = 0;
   #ackedToGuest = 0;
-  #heardAt = Date.now();
+  #mayGap = false;
+  #heard = false;
+  #silentBeats = 0;
   #heartbeat: NodeJS.Timeout | undefined;
 
   constructor(options: ConnectOptions) {
@@ -121,7 +138,9 @@ class Connection implements GuestConnection {
     for (const promise of [this.#ready.promise, this.#warm.promise]) promise.catch(() => {});
     this.#streams.set(
       BACKGROUND_STREAM,
-      hostStream((frame) => options.onBackground?.(frame)),
+      hostStream((frame) => {
+        options.onBackground?.(frame);
+      }),
     );
   }
 
@@ -142,13 +161,18 @@ class Connection implements GuestConnection {
     return this.#ended.promise;
   }
 
-  async attach(channel: Duplex): Promise<void> {
+  async attach(channel: Duplex, signal?: AbortSignal): Promise<void> {
+    if (this.#error !== undefined) {
+      channel.destroy();
+      throw this.#error;
+    }
     this.#detach();
     this.#channel = channel;
     this.#decoder = createFrameDecoder();
     this.#epoch += 1;
-    this.#heardAt = Date.now();
+    this.#heard = true;
     const welcomed = deferred<Welcome>();
+    this.#welcomed?.reject(new HotcellError('cancelled', 'another channel took over'));
     this.#welcomed = welcomed;
     welcomed.promise.catch(() => {});
     channel.on('data', (chunk: Buffer) => this.#read(channel, chunk));
@@ -162,13 +186,19 @@ class Connection implements GuestConnection {
       epoch: this.#epoch,
       ...(this.#epoch === 1 ? { config: this.#options.config } : {}),
     });
-    if (this.#error !== undefined) throw this.#error;
-    this.#welcome = await welcomed.promise;
-    this.#heartbeat ??= setInterval(() => this.#beat(), PING_AFTER_MS).unref();
+    const giveUp = () => this.#giveUp(new HotcellError('start_timeout', 'the guest did not answer in time'));
+    signal?.addEventListener('abort', giveUp, { once: true });
+    try {
+      if (signal?.aborted === true) giveUp();
+      this.#welcome = await welcomed.promise;
+    } finally {
+      signal?.removeEventListener('abort', giveUp);
+    }
+    this.#heartbeat ??= setInterval(() => this.#beat(), this.#pingAfterMs).unref();
   }
 
-  async reconnect(channel: Duplex): Promise<void> {
-    await this.attach(channel);
+  async reconnect(channel: Duplex, options: { signal?: AbortSignal } = {}): Promise<void> {
+    await this.attach(channel, options.signal);
   }
 
   async request(
@@ -178,8 +208,9 @@ class Connection implements GuestConnection {
     if (this.#error !== undefined) throw this.#error;
     const id = this.#nextRequest++;
     const reply = deferred<{ result: Record<string, unknown>; body: Buffer }>();
-    this.#requests.set(id, reply);
     this.#send({ ...head, id }, options.body);
+    if (this.#error !== undefined) throw this.#error;
+    this.#requests.set(id, reply);
     return reply.promise;
   }
 
@@ -191,15 +222,14 @@ class Connection implements GuestConnection {
     return {
       id,
       send: async (head, body) => {
-        while (stream.creditBytes < body.length) {
+        while (stream.creditBytes <= 0) {
           if (this.#error !== undefined) throw this.#error;
           if (!this.#streams.has(id)) throw new HotcellError('internal', 'the stream was released');
           stream.waitingForCredit ??= deferred<void>();
           await stream.waitingForCredit.promise;
         }
         if (this.#error !== undefined) throw this.#error;
-        stream.creditBytes -= body.length;
-        this.#send(head, body, id);
+        stream.creditBytes -= this.#send(head, body, id);
       },
       release: () => {
         this.#streams.delete(id);
@@ -227,7 +257,7 @@ class Connection implements GuestConnection {
 
   #read(channel: Duplex, chunk: Buffer): void {
     if (channel !== this.#channel) return;
-    this.#heardAt = Date.now();
+    this.#heard = true;
     try {
       for (const frame of this.#decoder.feed(chunk)) {
         this.#receive(frame);
@@ -250,12 +280,10 @@ class Connection implements GuestConnection {
       return;
     }
     if (frame.head.type === 'gap') {
-      const gap = gapMessage.parse(frame.head);
-      if (gap.next <= this.#received) throw new ProtocolViolation(`gap: ${gap.next} is behind ${this.#received}`);
-      this.#received = gap.next - 1;
-      this.#options.onGap?.(gap.bytes);
+      this.#skip(frame.head);
       return;
     }
+    this.#mayGap = false;
     if (frame.sequence !== 0) {
       if (frame.sequence <= this.#received) return;
       if (frame.sequence !== this.#received + 1) {
@@ -270,6 +298,17 @@ class Connection implements GuestConnection {
     if (this.#received - this.#ackedToGuest >= ACK_EVERY_FRAMES) this.#write({ type: 'ping', nonce: 0 });
   }
 
+  #skip(head: Head): void {
+    if (!this.#mayGap) throw new ProtocolViolation('gap: only right after a welcome that was not the first');
+    this.#mayGap = false;
+    const gap = gapMessage.parse(head);
+    if (gap.next <= this.#received + 1) {
+      throw new ProtocolViolation(`gap: next ${gap.next} leaves nothing out after ${this.#received}`);
+    }
+    this.#received = gap.next - 1;
+    this.#options.onGap?.(gap.bytes);
+  }
+
   #handshake(frame: Frame): void {
     const waiting = this.#welcomed;
     if (frame.head.type === 'refused') {
@@ -277,11 +316,14 @@ class Connection implements GuestConnection {
       this.close(new HotcellError('guest_misbehaved', `the guest refused the connection: ${reason}`));
       return;
     }
-    if (frame.head.type !== 'welcome') throw new ProtocolViolation(`${frame.head.type} before welcome`);
+    if (frame.head.type !== 'welcome') {
+      throw new ProtocolViolation(`type: ${frame.head.type.slice(0, 40)} before welcome`);
+    }
     const welcome = welcomeMessage.parse(frame.head);
     if (welcome.epoch !== this.#epoch) throw new ProtocolViolation(`epoch: ${welcome.epoch} is not ${this.#epoch}`);
     this.#welcomed = undefined;
-    for (const sent of this.#sent) this.#writeFrame(sent);
+    this.#mayGap = this.#epoch > 1;
+    for (const sent of this.#sent) this.#writeEncoded(sent.encoded);
     waiting?.resolve(welcome);
   }
 
@@ -294,16 +336,16 @@ class Connection implements GuestConnection {
       }
       return;
     }
-    const size = frame.body.length;
+    const size = frame.sizeBytes;
     stream.outstandingBytes += size;
     // A guest that nobody was connected to does not wait for credit, so its replay may exceed a window.
-    if (stream.outstandingBytes > WINDOW_BYTES * 2 + (this.#epoch > 1 ? REPLAY_BYTES * 2 : 0)) {
+    if (stream.outstandingBytes > WINDOW_BYTES + MAX_FRAME_BYTES + (this.#epoch > 1 ? REPLAY_BYTES : 0)) {
       throw new ProtocolViolation(`credit: stream ${frame.stream} overran its window`);
     }
     const consumed = () => this.#credit(frame.stream, stream, size);
     const received = stream.receive(frame);
-    if (received === undefined) consumed();
-    else received.then(consumed, consumed);
+    if (received instanceof Promise) received.then(consumed, consumed);
+    else consumed();
   }
 
   #credit(id: number, stream: HostStream, size: number): void {
@@ -324,7 +366,10 @@ class Connection implements GuestConnection {
         return this.#warm.resolve(warmMessage.parse(frame.head));
       case 'kernel-failed':
         return this.#ready.reject(
-          new HotcellError('kernel_unavailable', `no kernel could be started: ${String(frame.head.message)}`),
+          new HotcellError(
+            'kernel_unavailable',
+            `no kernel could be started: ${String(frame.head.message).slice(0, 1000)}`,
+          ),
         );
       case 'ping':
         return this.#write({ type: 'pong', nonce: frame.head.nonce });
@@ -334,12 +379,15 @@ class Connection implements GuestConnection {
         return this.#takeCredit(frame.head);
       case 'call':
         // There is no broker yet: section 10 says what a host without one answers.
-        return this.#send({
+        this.#send({
           type: 'reply',
-          id: frame.head.id,
+          id: callMessage.parse(frame.head).id,
           ok: false,
           error: { code: 'not-offered', message: 'this host serves no calls from the sandbox' },
         });
+        return;
+      case 'call.cancel':
+        return; // answered already
       case 'welcome':
         throw new ProtocolViolation('welcome: twice');
       default:
@@ -357,33 +405,44 @@ class Connection implements GuestConnection {
   }
 
   #takeCredit(head: Head): void {
-    const stream = this.#streams.get(Number(head.stream));
+    const credit = creditMessage.parse(head);
+    const stream = this.#streams.get(credit.stream);
     if (stream === undefined) return;
-    stream.creditBytes = Math.min(WINDOW_BYTES, stream.creditBytes + Math.max(0, Number(head.bytes) || 0));
+    stream.creditBytes = Math.min(WINDOW_BYTES, stream.creditBytes + credit.bytes);
     stream.waitingForCredit?.resolve();
     stream.waitingForCredit = undefined;
   }
 
-  #send(head: Head, body: Buffer = Buffer.alloc(0), stream = 0): void {
-    const frame: SentFrame = { sequence: this.#nextSequence++, head, body, stream };
-    this.#sent.push(frame);
-    this.#sentBytes += body.length;
+  /** Sends a frame, or keeps it until there is a channel. Returns what it costs in credit. */
+  #send(head: Head, body: Buffer = Buffer.alloc(0), stream = 0): number {
+    // Encoded before anything is counted: one that is too large must not leave a hole in the sequence.
+    const sequence = this.#nextSequence;
+    const encoded = encodeOrRefuse(head, body, stream, sequence);
+    this.#nextSequence += 1;
+    this.#sent.push({ sequence, encoded });
+    this.#sentBytes += encoded.length;
     // The guest acknowledges with every frame it sends: one that never does is not a guest of ours.
     if (this.#sentBytes > REPLAY_BYTES * 2) {
       this.close(new HotcellError('guest_misbehaved', 'the guest acknowledges nothing'));
-      return;
-    }
-    if (this.#welcomed === undefined) this.#writeFrame(frame);
+    } else if (sequence === MAX_SEQUENCE) {
+      this.close(new HotcellError('sandbox_lost', 'the channel has carried as many frames as it can count'));
+    } else if (this.#welcomed === undefined) this.#writeEncoded(encoded);
+    return encoded.length;
   }
 
   #write(head: Head): void {
-    this.#writeFrame({ sequence: 0, head, body: Buffer.alloc(0), stream: 0 });
+    this.#writeEncoded(encodeFrame({ head }));
   }
 
-  #writeFrame(frame: SentFrame): void {
-    if (this.#channel === undefined || this.#channel.destroyed) return;
+  #writeEncoded(encoded: Buffer): void {
+    const channel = this.#channel;
+    if (channel === undefined || channel.destroyed) return;
     this.#ackedToGuest = this.#received;
-    this.#channel.write(encodeFrame({ ...frame, ack: this.#received }));
+    channel.write(setAck(encoded, this.#received));
+    // SECURITY: a guest that asks and asks (`ping`, `call`) and never reads the answers would fill the host's memory with them.
+    if (channel.writableLength > BACKLOG_BYTES) {
+      this.close(new HotcellError('guest_misbehaved', 'the guest does not read what it is sent'));
+    }
   }
 
   #acknowledge(ack: number): void {
@@ -391,29 +450,47 @@ class Connection implements GuestConnection {
     let done = 0;
     for (const frame of this.#sent) {
       if (frame.sequence > ack) break;
-      this.#sentBytes -= frame.body.length;
+      this.#sentBytes -= frame.encoded.length;
       done += 1;
     }
     if (done > 0) this.#sent.splice(0, done);
   }
 
+  get #pingAfterMs(): number {
+    return this.#options.pingAfterMs ?? PING_AFTER_MS;
+  }
+
+  /** Counts beats and not the clock: a host that was itself asleep or busy must not take the guest for dead. */
   #beat(): void {
-    const silentMs = Date.now() - this.#heardAt;
-    if (this.#channel === undefined) return;
-    if (silentMs > LOST_AFTER_MS)
+    this.#silentBeats = this.#heard ? 0 : this.#silentBeats + 1;
+    this.#heard = false;
+    if (this.#channel === undefined || this.#silentBeats === 0) return;
+    const silentMs = this.#silentBeats * this.#pingAfterMs;
+    if (silentMs >= (this.#options.lostAfterMs ?? LOST_AFTER_MS)) {
       this.#lose(this.#channel, `the guest has been silent for ${Math.round(silentMs / 1000)} s`);
-    else if (silentMs >= PING_AFTER_MS) this.#write({ type: 'ping', nonce: this.#epoch });
+    } else if (this.#welcomed === undefined) this.#write({ type: 'ping', nonce: this.#epoch });
   }
 
   #lose(channel: Duplex, reason: string): void {
     if (channel !== this.#channel || this.#error !== undefined) return;
-    this.#detach();
-    if (this.#options.canReconnect === true && this.#welcomed === undefined) return;
-    this.close(
-      new HotcellError('sandbox_lost', `the sandbox ended: ${reason}`, {
-        remedy: 'Open a new session; variables and files of this one are gone.',
-      }),
-    );
+    const error = new HotcellError('sandbox_lost', `the sandbox ended: ${reason}`, {
+      remedy: 'Open a new session; variables and files of this one are gone.',
+    });
+    if (this.#options.canReconnect !== true) this.close(error);
+    else if (this.#welcomed !== undefined) this.#giveUp(error);
+    else {
+      this.#detach();
+      this.#options.onLost?.(reason);
+    }
+  }
+
+  /** The handshake failed for a reason that lies in the channel. The first time that is the end; later another may be tried. */
+  #giveUp(error: HotcellError): void {
+    if (this.#epoch === 1 || this.#options.canReconnect !== true) this.close(error);
+    else {
+      this.#detach();
+      this.#welcomed?.reject(error);
+    }
   }
 
   #detach(): void {
@@ -437,9 +514,10 @@ function hostStream(receive: StreamReceiver): HostStream {
   return { receive, consumedBytes: 0, outstandingBytes: 0, creditBytes: WINDOW_BYTES, waitingForCredit: undefined };
 }
 
-function describeViolation(error: unknown): string {
-  if (error instanceof ProtocolViolation) return error.message;
-  return error instanceof Error && error.name === 'ZodError'
-    ? 'a message has members of the wrong kind'
-    : String(error);
+function encodeOrRefuse(head: Head, body: Buffer, stream: number, sequence: number): Buffer {
+  try {
+    return encodeFrame({ head, body, stream, sequence });
+  } catch (error) {
+    throw new HotcellError('invalid_argument', `${head.type}: the request is too large (${describeViolation(error)})`);
+  }
 }

@@ -18,7 +18,7 @@ export type Welcome = z.infer<typeof welcomeMessage>;
 
 export const refusedMessage = z.object({ reason: text(1000) });
 
-export const replyMessage = z.union([
+export const replyMessage = z.discriminatedUnion('ok', [
   z.object({ id: count, ok: z.literal(true), result: z.record(z.string(), z.unknown()).default({}) }),
   z.object({ id: count, ok: z.literal(false), error: z.object({ code: text(40), message: text(5000) }) }),
 ]);
@@ -71,4 +71,11 @@ export type FileEntry = z.infer<typeof fileList>[number];
 export const warmMessage = z.object({ missing: z.array(text(200)).max(200), dropped: z.array(text(200)).max(200) });
 export type WarmReport = z.infer<typeof warmMessage>;
 
-export const gapMessage = z.object({ frames: count, bytes: count, next: count });
+/** A number in a frame's header. */
+const word = z.number().int().min(0).max(0xffff_ffff);
+
+export const gapMessage = z.object({ frames: count, bytes: count, next: word });
+
+export const creditMessage = z.object({ stream: word, bytes: count });
+
+export const callMessage = z.object({ id: count, execution: text(100), method: text(200), stream: word.optional() });

@@ -2,6 +2,9 @@
 
 export const MAX_HEAD_BYTES = 65_536;
 export const MAX_BODY_BYTES = 1_048_576;
+export const MAX_FRAME_BYTES = 24 + MAX_HEAD_BYTES + MAX_BODY_BYTES;
+/** Neither sequence numbers nor acknowledgements wrap: a channel ends before. */
+export const MAX_SEQUENCE = 0xffff_ffff;
 const HEADER_BYTES = 24;
 const MAGIC = 0x4843;
 const VERSION = 1;
@@ -17,6 +20,8 @@ export interface Frame {
   /** 0: unsequenced. */
   readonly sequence: number;
   readonly ack: number;
+  /** Of the whole frame, as it travelled: what it costs in credit. */
+  readonly sizeBytes: number;
 }
 
 /** The peer sent something that the protocol does not allow. Reading cannot go on. */
@@ -35,8 +40,10 @@ export function encodeFrame(frame: {
 }): Buffer {
   const body = frame.body ?? EMPTY;
   const head = Buffer.from(JSON.stringify(frame.head));
-  if (head.length > MAX_HEAD_BYTES) throw new ProtocolViolation(`head of ${head.length} bytes is over the limit`);
-  if (body.length > MAX_BODY_BYTES) throw new ProtocolViolation(`body of ${body.length} bytes is over the limit`);
+  if (head.length > MAX_HEAD_BYTES)
+    throw new ProtocolViolation(`head length: ${head.length} is over ${MAX_HEAD_BYTES}`);
+  if (body.length > MAX_BODY_BYTES)
+    throw new ProtocolViolation(`body length: ${body.length} is over ${MAX_BODY_BYTES}`);
   const header = Buffer.allocUnsafe(HEADER_BYTES);
   header.writeUInt16BE(MAGIC, 0);
   header[2] = VERSION;
@@ -49,34 +56,61 @@ export function encodeFrame(frame: {
   return Buffer.concat([header, head, body]);
 }
 
-/** Turns chunks of any size into frames. Holds at most one frame plus the chunk it was fed. */
+/** Sets what changes between two sendings of the same frame. */
+export function setAck(encoded: Buffer, ack: number): Buffer {
+  encoded.writeUInt32BE(ack, 20);
+  return encoded;
+}
+
+/** Turns chunks of any size into frames. Holds at most one frame, and copies each byte once however small the chunks are. */
 export function createFrameDecoder(): { feed(chunk: Buffer): Generator<Frame>; pendingBytes(): number } {
-  let pending: Buffer = EMPTY;
+  const header = Buffer.alloc(HEADER_BYTES);
+  let frame = header;
+  let filled = 0;
 
   function* feed(chunk: Buffer): Generator<Frame> {
-    pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk]);
-    while (pending.length >= HEADER_BYTES) {
-      const { headBytes, end } = checkHeader(pending);
-      if (pending.length < end) return;
-      const frame: Frame = {
-        head: parseHead(pending.subarray(HEADER_BYTES, HEADER_BYTES + headBytes)),
-        body: pending.subarray(HEADER_BYTES + headBytes, end),
-        stream: pending.readUInt32BE(12),
-        sequence: pending.readUInt32BE(16),
-        ack: pending.readUInt32BE(20),
-      };
-      pending = pending.subarray(end);
-      yield frame;
+    for (let offset = 0; offset < chunk.length; ) {
+      const taken = chunk.copy(frame, filled, offset);
+      filled += taken;
+      offset += taken;
+      if (filled < frame.length) break;
+      if (frame === header) {
+        frame = Buffer.allocUnsafe(checkHeader(header));
+        header.copy(frame);
+        continue;
+      }
+      const whole = parseFrame(frame);
+      frame = header;
+      filled = 0;
+      yield whole;
     }
-    if (pending.length >= 2 ? pending.readUInt16BE(0) !== MAGIC : pending.length === 1 && pending[0] !== MAGIC >> 8) {
+    checkMagic(filled);
+  }
+
+  /** A reader may not wait for a whole header to find that what it reads is no frame. */
+  function checkMagic(known: number): void {
+    if ((known > 0 && frame[0] !== MAGIC >> 8) || (known > 1 && frame[1] !== (MAGIC & 0xff))) {
       throw new ProtocolViolation('magic: this is not a frame');
     }
   }
 
-  return { feed, pendingBytes: () => pending.length };
+  return { feed, pendingBytes: () => filled };
 }
 
-function checkHeader(bytes: Buffer): { headBytes: number; end: number } {
+function parseFrame(bytes: Buffer): Frame {
+  const bodyAt = HEADER_BYTES + bytes.readUInt32BE(4);
+  return {
+    head: parseHead(bytes.subarray(HEADER_BYTES, bodyAt)),
+    body: bytes.subarray(bodyAt),
+    stream: bytes.readUInt32BE(12),
+    sequence: bytes.readUInt32BE(16),
+    ack: bytes.readUInt32BE(20),
+    sizeBytes: bytes.length,
+  };
+}
+
+/** The length of the whole frame, once its header has been found to be in order. */
+function checkHeader(bytes: Buffer): number {
   if (bytes.readUInt16BE(0) !== MAGIC) throw new ProtocolViolation('magic: this is not a frame');
   if (bytes[2] !== VERSION) {
     throw new ProtocolViolation(`version: ${bytes[2]} is not spoken here, only ${VERSION}`);
@@ -88,7 +122,7 @@ function checkHeader(bytes: Buffer): { headBytes: number; end: number } {
     throw new ProtocolViolation(`head length: ${headBytes} is outside 2 to ${MAX_HEAD_BYTES}`);
   }
   if (bodyBytes > MAX_BODY_BYTES) throw new ProtocolViolation(`body length: ${bodyBytes} is over ${MAX_BODY_BYTES}`);
-  return { headBytes, end: HEADER_BYTES + headBytes + bodyBytes };
+  return HEADER_BYTES + headBytes + bodyBytes;
 }
 
 function parseHead(bytes: Buffer): Head {

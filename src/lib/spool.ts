@@ -1,6 +1,7 @@
 import { createWriteStream, type WriteStream } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { type Deferred, deferred } from './deferred.ts';
 
 /** A log on disk that begins only when there is more than fits in memory, and ends growing at a limit. */
 export interface Spool {
@@ -16,50 +17,59 @@ export function createSpool(path: string, options: { beginAtBytes: number; limit
   let early: Buffer[] = [];
   let seenBytes = 0;
   let writtenBytes = 0;
-  let droppedBytes = 0;
+  let failed = false;
   let stream: WriteStream | undefined;
   let opening: Promise<void> | undefined;
+  let behind: Deferred<void> | undefined;
 
   async function begin(): Promise<void> {
-    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-    const file = createWriteStream(path, { mode: 0o600 });
-    // A full disk of the host ends the log, not the execution.
-    file.on('error', () => {
-      droppedBytes += seenBytes - writtenBytes;
-      writtenBytes = options.limitBytes;
-    });
-    stream = file;
-    for (const chunk of early) append(chunk);
+    try {
+      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+      stream = createWriteStream(path, { mode: 0o600 }).on('drain', catchUp).on('error', fail);
+      for (const chunk of early) append(chunk);
+    } catch {
+      fail();
+    }
     early = [];
+  }
+
+  /** A full disk of the host ends the log, not the execution. */
+  function fail(): void {
+    failed = true;
+    writtenBytes = stream?.bytesWritten ?? 0;
+    catchUp();
+  }
+
+  function catchUp(): void {
+    behind?.resolve();
+    behind = undefined;
   }
 
   function append(chunk: Buffer): void | Promise<void> {
     const part = chunk.subarray(0, Math.max(0, options.limitBytes - writtenBytes));
-    droppedBytes += chunk.length - part.length;
-    if (part.length === 0 || stream === undefined) return;
+    if (part.length === 0 || failed || stream === undefined) return;
     writtenBytes += part.length;
-    if (stream.write(part) || stream.destroyed) return;
-    const file = stream;
-    return new Promise((resolve) => {
-      file.once('drain', resolve).once('error', () => resolve());
-    });
+    if (stream.write(part)) return;
+    behind ??= deferred<void>();
+    return behind.promise;
   }
 
   return {
     push(chunk) {
+      if (chunk.length === 0) return;
       seenBytes += chunk.length;
-      if (stream !== undefined) return append(chunk);
+      if (stream !== undefined || failed) return append(chunk);
       early.push(Buffer.from(chunk));
       if (seenBytes <= options.beginAtBytes) return;
       opening ??= begin();
       return opening;
     },
-    path: () => (opening === undefined ? undefined : path),
-    droppedBytes: () => droppedBytes,
+    path: () => (stream === undefined ? undefined : path),
+    droppedBytes: () => (opening === undefined ? 0 : seenBytes - writtenBytes),
     async close() {
       await opening;
       const file = stream;
-      if (file !== undefined && !file.destroyed) await new Promise<void>((resolve) => file.end(() => resolve()));
+      if (file !== undefined && !failed) await new Promise<void>((resolve) => file.once('close', resolve).end());
       early = [];
     },
   };

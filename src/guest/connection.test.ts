@@ -1,0 +1,531 @@
+import { once } from 'node:events';
+import { createServer, connect as dial, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { HotcellError } from '../errors/hotcell-error.ts';
+import { createFrameDecoder, encodeFrame, type Frame, type Head, MAX_BODY_BYTES } from '../lib/frames.ts';
+import { newId } from '../lib/ids.ts';
+import { type ConnectOptions, connectGuest, type GuestConnection } from './connection.ts';
+
+const CONFIG: ConnectOptions['config'] = {
+  limits: { memoryBytes: 1, openFiles: 1, fileBytes: 1, cpus: 1 },
+  preloads: [],
+  environment: {},
+};
+const WELCOME = {
+  type: 'welcome',
+  protocol: 1,
+  epoch: 1,
+  guest: { version: '0.1.0', python: '3.11.2' },
+  offers: ['files'],
+};
+
+let server: Server;
+let accepted: Socket[];
+const toClose: { close(): void }[] = [];
+
+beforeEach(async () => {
+  accepted = [];
+  server = createServer((socket) => accepted.push(socket));
+  await new Promise<void>((resolve) => server.listen(join(tmpdir(), `${newId('hc')}.sock`), resolve));
+});
+
+afterEach(async () => {
+  for (const each of toClose.splice(0)) each.close();
+  for (const socket of accepted) socket.destroy();
+  await new Promise((resolve) => server.close(resolve));
+});
+
+describe('the handshake', () => {
+  test('says hello with the configuration and takes the welcome', async () => {
+    const { peer, connecting } = await start();
+    expect((await peer.next()).head).toEqual({ type: 'hello', protocols: [1], epoch: 1, config: CONFIG });
+    peer.send(WELCOME);
+    expect((await connecting).welcome).toMatchObject({ guest: { python: '3.11.2' }, offers: ['files'] });
+  });
+
+  test.each([
+    ['garbage', Buffer.from('bash: python3: command not found\n'), /magic: this is not a frame/],
+    ['a frame of a later version', Buffer.from('48430200', 'hex'), /version: 2 is not spoken here/],
+    ['a head that is too long', Buffer.from('4843010000020000', 'hex'), /head length: 131072/],
+  ])('that is answered with %s fails, naming the field', async (_what, bytes, message) => {
+    const { peer, connecting } = await start();
+    peer.socket.write(Buffer.concat([bytes, Buffer.alloc(Math.max(0, 24 - bytes.length))]));
+    await expect(connecting).rejects.toMatchObject({
+      code: 'guest_misbehaved',
+      message: expect.stringMatching(message),
+    });
+    await peer.closed;
+  });
+
+  test.each([
+    [{ ...WELCOME, protocol: 2 }, /protocol: /],
+    [{ ...WELCOME, epoch: 5 }, /epoch: 5 is not 1/],
+    [{ ...WELCOME, guest: 'x' }, /guest: /],
+    [{ type: 'stdout' }, /type: stdout before welcome/],
+  ])('that is answered with %j fails, naming the field', async (head, message) => {
+    const { peer, connecting } = await start();
+    peer.send(head);
+    await expect(connecting).rejects.toMatchObject({
+      code: 'guest_misbehaved',
+      message: expect.stringMatching(message),
+    });
+  });
+
+  test('that the guest refuses fails with its reason', async () => {
+    const { peer, connecting } = await start();
+    peer.send({ type: 'refused', reason: 'this guest speaks protocol 9 only', protocols: [9] });
+    await expect(connecting).rejects.toMatchObject({
+      code: 'guest_misbehaved',
+      message: 'the guest refused the connection: this guest speaks protocol 9 only',
+    });
+  });
+
+  test('that the guest does not answer ends with the signal, and the channel with it', async () => {
+    const limit = new AbortController();
+    const { peer, connecting } = await start({ signal: limit.signal });
+    await peer.next();
+    limit.abort();
+    await expect(connecting).rejects.toMatchObject({ code: 'start_timeout' });
+    await peer.closed;
+  });
+
+  test('does not begin when the signal was given before', async () => {
+    const { connecting } = await start({ signal: AbortSignal.abort() });
+    await expect(connecting).rejects.toMatchObject({ code: 'start_timeout' });
+  });
+
+  test('with a guest that closes fails as a lost sandbox', async () => {
+    const { peer, connecting } = await start();
+    peer.socket.end();
+    await expect(connecting).rejects.toMatchObject({ code: 'sandbox_lost' });
+  });
+});
+
+describe('a guest that breaks the protocol loses its connection', () => {
+  test.each<[string, (peer: Peer) => void, RegExp]>([
+    ['skips a number', (peer) => peer.send({ type: 'ready' }, { sequence: 2 }), /sequence: 2 after 0/],
+    ['leaves a number out', (peer) => peer.send({ type: 'ready' }), /sequence: ready has none/],
+    ['answers what nobody asked', (peer) => peer.send(reply(9), { sequence: 1 }), /reply: nobody asked 9/],
+    ['says something unknown', (peer) => peer.send({ type: 'sing' }, { sequence: 1 }), /type: sing is not known/],
+    ['welcomes twice', (peer) => peer.send(WELCOME), /welcome: twice/],
+    ['acknowledges what was never sent', (peer) => peer.send({ type: 'pong' }, { ack: 2 }), /ack: 2 was never sent/],
+    [
+      'uses a stream that nobody opened',
+      (peer) => peer.send(OUTPUT, { sequence: 1, stream: 2 }),
+      /stream: 2 was never/,
+    ],
+    ['credits nonsense', (peer) => peer.send({ type: 'credit', stream: 2, bytes: -5 }, { sequence: 1 }), /bytes: /],
+    ['calls with nonsense', (peer) => peer.send({ type: 'call', id: {} }, { sequence: 1 }), /id: /],
+    [
+      'claims a gap on its first connection',
+      (peer) => peer.send({ type: 'gap', frames: 1, bytes: 1, next: 9 }),
+      /gap: only right after/,
+    ],
+  ])('when it %s', async (_what, act, message) => {
+    const { connection, peer } = await welcomed();
+    const waiting = connection.request({ type: 'restart' });
+    act(peer);
+    const error = await connection.ended;
+    expect(error).toBeInstanceOf(HotcellError);
+    expect(error).toMatchObject({ code: 'guest_misbehaved', message: expect.stringMatching(message) });
+    await expect(waiting).rejects.toBe(error);
+    await expect(connection.ready).rejects.toBe(error);
+    await expect(connection.request({ type: 'restart' })).rejects.toBe(error);
+    await peer.closed;
+  });
+
+  test('when it overruns its window', async () => {
+    const { connection, peer } = await welcomed();
+    const stream = connection.openStream(() => new Promise(() => {})); // nothing is ever consumed
+    const frames = 3;
+    for (let sequence = 1; sequence <= frames; sequence++) {
+      peer.send(OUTPUT, { sequence, stream: stream.id, body: Buffer.alloc(MAX_BODY_BYTES / 2) });
+    }
+    expect(await connection.ended).toMatchObject({
+      code: 'guest_misbehaved',
+      message: expect.stringMatching(/credit: stream 2 overran its window/),
+    });
+  });
+
+  test('when it overruns its window with nothing but heads', async () => {
+    const { connection, peer } = await welcomed();
+    const stream = connection.openStream(() => new Promise(() => {}));
+    const padding = 'x'.repeat(60_000);
+    for (let sequence = 1; sequence <= 30; sequence++) {
+      peer.send({ ...OUTPUT, padding }, { sequence, stream: stream.id });
+    }
+    expect(await connection.ended).toMatchObject({ code: 'guest_misbehaved' });
+  });
+
+  test('when it asks without end and never reads the answers', async () => {
+    const { connection, peer } = await welcomed();
+    peer.socket.pause();
+    const nonce = 'n'.repeat(60_000);
+    const ping = encodeFrame({ head: { type: 'ping', nonce } });
+    const pump = () => {
+      while (!peer.socket.destroyed && peer.socket.write(ping));
+    };
+    peer.socket.on('drain', pump);
+    pump();
+    expect(await connection.ended).toMatchObject({
+      code: 'guest_misbehaved',
+      message: 'the guest does not read what it is sent',
+    });
+  });
+
+  test('when it acknowledges nothing', async () => {
+    const { connection, peer } = await welcomed();
+    const call = { type: 'call', id: 1, execution: 'x', method: 'm', params: {} };
+    peer.socket.resume();
+    for (let sequence = 1; sequence <= 80_000 && !peer.socket.destroyed; sequence++) {
+      if (!peer.send(call, { sequence })) await peer.drained();
+    }
+    expect(await connection.ended).toMatchObject({
+      code: 'guest_misbehaved',
+      message: 'the guest acknowledges nothing',
+    });
+  });
+});
+
+describe('requests', () => {
+  test('are numbered, and answered by their number', async () => {
+    const { connection, peer } = await welcomed();
+    const first = connection.request({ type: 'file.list', path: 'a' });
+    const second = connection.request({ type: 'file.list', path: 'b' }, { body: Buffer.from('x') });
+    const sent = [await peer.next(), await peer.next()];
+    expect(sent.map(({ head, sequence }) => [head.id, head.path, sequence])).toEqual([
+      [1, 'a', 1],
+      [2, 'b', 2],
+    ]);
+    expect(sent[1]?.body.toString()).toBe('x');
+    peer.send(reply(2, { n: 2 }), { sequence: 1, body: Buffer.from('bytes') });
+    peer.send({ type: 'reply', id: 1, ok: false, error: { code: 'not-found', message: 'a' } }, { sequence: 2 });
+    expect(await second).toEqual({ result: { n: 2 }, body: Buffer.from('bytes') });
+    await expect(first).rejects.toMatchObject({ name: 'GuestRefusal', code: 'not-found' });
+  });
+
+  test('that are too large for a frame are refused, and the next one still works', async () => {
+    const { connection, peer } = await welcomed();
+    await expect(connection.request({ type: 'file.read', path: 'p'.repeat(70_000) })).rejects.toMatchObject({
+      code: 'invalid_argument',
+    });
+    const next = connection.request({ type: 'restart' });
+    const { head, sequence } = await peer.next();
+    expect(sequence).toBe(1);
+    peer.send(reply(head.id as number), { sequence: 1 });
+    await next;
+  });
+
+  test('of the guest to a broker are answered as not offered', async () => {
+    const { peer } = await welcomed();
+    peer.send({ type: 'call', id: 4, execution: 'x', method: 'llm_query', params: {}, stream: 3 }, { sequence: 1 });
+    expect((await peer.next()).head).toMatchObject({
+      type: 'reply',
+      id: 4,
+      ok: false,
+      error: { code: 'not-offered' },
+    });
+  });
+});
+
+describe('streams', () => {
+  test('give credit back as frames are consumed, counted whole', async () => {
+    const { connection, peer } = await welcomed();
+    const taken: (() => void)[] = [];
+    const stream = connection.openStream(() => new Promise((resolve) => taken.push(resolve)));
+    const body = Buffer.alloc(40_000);
+    const size = encodeFrame({ head: OUTPUT, body }).length;
+    for (const sequence of [1, 2]) peer.send(OUTPUT, { sequence, stream: stream.id, body });
+    await expect.poll(() => taken.length).toBe(2);
+    taken[0]!();
+    taken[1]!();
+    expect((await peer.next()).head).toEqual({ type: 'credit', stream: stream.id, bytes: 2 * size });
+  });
+
+  test('wait for credit before they send more than a window', async () => {
+    const { connection, peer } = await welcomed();
+    const stream = connection.openStream(() => {});
+    let done = false;
+    const sending = (async () => {
+      for (let index = 0; index < 6; index++) {
+        await stream.send({ type: 'chunk', end: false }, Buffer.alloc(65_536));
+      }
+      done = true;
+    })();
+    for (let index = 0; index < 4; index++) await peer.next();
+    expect(done).toBe(false);
+    peer.send({ type: 'credit', stream: stream.id, bytes: 262_144 }, { sequence: 1, ack: 4 });
+    await sending;
+    expect((await peer.next()).sequence).toBe(5);
+  });
+
+  test('that are released while they wait stop waiting', async () => {
+    const { connection } = await welcomed();
+    const stream = connection.openStream(() => {});
+    await stream.send({ type: 'chunk', end: false }, Buffer.alloc(262_144));
+    const waiting = stream.send({ type: 'chunk', end: false }, Buffer.alloc(1));
+    stream.release();
+    await expect(waiting).rejects.toMatchObject({ message: 'the stream was released' });
+  });
+
+  test('drop what still comes after they were released', async () => {
+    const { connection, peer } = await welcomed();
+    const stream = connection.openStream(() => {
+      throw new Error('must not be called');
+    });
+    stream.release();
+    peer.send(OUTPUT, { sequence: 1, stream: stream.id, body: Buffer.alloc(10) });
+    peer.send({ type: 'ready' }, { sequence: 2 });
+    await connection.ready;
+  });
+
+  test('what the guest prints in the background has a stream of its own', async () => {
+    const heard: string[] = [];
+    const { connection, peer } = await welcomed({ onBackground: (frame) => heard.push(frame.body.toString()) });
+    peer.send(
+      { type: 'background', execution: 'x', source: 'stdout' },
+      { sequence: 1, stream: 1, body: Buffer.from('hi') },
+    );
+    peer.send({ type: 'ready' }, { sequence: 2 });
+    await connection.ready;
+    expect(heard).toEqual(['hi']);
+  });
+});
+
+describe('the host', () => {
+  test('acknowledges after 64 frames even when it has nothing to say', async () => {
+    const { peer } = await welcomed();
+    for (let sequence = 1; sequence <= 64; sequence++) {
+      peer.send({ type: 'warm', missing: [], dropped: [] }, { sequence });
+    }
+    expect(await peer.next()).toMatchObject({ head: { type: 'ping' }, ack: 64, sequence: 0 });
+  });
+
+  test('answers a ping at once', async () => {
+    const { peer } = await welcomed();
+    peer.send({ type: 'ping', nonce: 42 });
+    expect((await peer.next()).head).toEqual({ type: 'pong', nonce: 42 });
+  });
+
+  test('asks a silent guest whether it lives, and takes it for lost when it does not answer', async () => {
+    const { connection, peer } = await welcomed({ pingAfterMs: 20, lostAfterMs: 100 });
+    expect((await peer.next()).head).toMatchObject({ type: 'ping' });
+    expect(await connection.ended).toMatchObject({
+      code: 'sandbox_lost',
+      message: expect.stringMatching(/silent/),
+    });
+  });
+
+  test('keeps a guest that answers its pings', async () => {
+    const { connection, peer } = await welcomed({ pingAfterMs: 10, lostAfterMs: 30 });
+    for (let beat = 0; beat < 10; beat++) {
+      const { head } = await peer.next();
+      peer.send({ type: 'pong', nonce: head.nonce });
+    }
+    await expect(Promise.race([connection.ended, 'alive'])).resolves.toBe('alive');
+  });
+
+  test('is told why no kernel could be started', async () => {
+    const { connection, peer } = await welcomed();
+    peer.send({ type: 'kernel-failed', message: 'cannot fork' }, { sequence: 1 });
+    await expect(connection.ready).rejects.toMatchObject({ code: 'kernel_unavailable' });
+  });
+
+  test('tells whoever waits when it closes, with the reason', async () => {
+    const { connection } = await welcomed();
+    const waiting = connection.request({ type: 'restart' });
+    connection.close();
+    await expect(waiting).rejects.toMatchObject({ code: 'session_closed' });
+    await expect(connection.ended).resolves.toMatchObject({ code: 'session_closed' });
+  });
+});
+
+describe('a channel that is lost', () => {
+  test('is the end where it cannot be opened again', async () => {
+    const { connection, peer } = await welcomed();
+    peer.socket.destroy();
+    expect(await connection.ended).toMatchObject({ code: 'sandbox_lost' });
+  });
+
+  test('is not the end where it can: what the guest lacks is sent again', async () => {
+    const { connection, peer } = await welcomed({ canReconnect: true });
+    const first = connection.request({ type: 'restart' });
+    await peer.next();
+    await lose(peer);
+    const second = connection.request({ type: 'restart' });
+    const { peer: next, reconnecting } = await reconnect(connection);
+    const hello = await next.next();
+    expect(hello.head).toEqual({ type: 'hello', protocols: [1], epoch: 2 });
+    next.send({ ...WELCOME, epoch: 2 }, { ack: 1 });
+    await reconnecting;
+    expect(await next.next()).toMatchObject({ head: { id: 2 }, sequence: 2 });
+    next.send(reply(1), { sequence: 1, ack: 2 });
+    next.send(reply(2), { sequence: 2, ack: 2 });
+    await Promise.all([first, second]);
+  });
+
+  test('drops what it has seen before, and tells of a gap once', async () => {
+    const gaps: number[] = [];
+    const { connection, peer } = await welcomed({ canReconnect: true, onGap: (bytes) => gaps.push(bytes) });
+    peer.send({ type: 'ready' }, { sequence: 1 });
+    await connection.ready;
+    await lose(peer);
+    const { peer: next, reconnecting } = await reconnect(connection);
+    expect((await next.next()).ack).toBe(1);
+    next.send({ ...WELCOME, epoch: 2 });
+    await reconnecting;
+    next.send({ type: 'gap', frames: 3, bytes: 5000, next: 5 });
+    next.send({ type: 'ready' }, { sequence: 1 });
+    next.send({ type: 'warm', missing: [], dropped: [] }, { sequence: 5 });
+    await connection.warm;
+    expect(gaps).toEqual([5000]);
+    next.send({ type: 'gap', frames: 3, bytes: 5000, next: 9 });
+    expect(await connection.ended).toMatchObject({ code: 'guest_misbehaved' });
+  });
+
+  test.each([
+    [{ type: 'gap', frames: 1, bytes: 1, next: 1 }, /gap: next 1 leaves nothing out/],
+    [{ type: 'gap', frames: 1, bytes: 1, next: 2 ** 32 }, /next: /],
+  ])('cannot be used to move the count where it must not be: %j', async (gap, message) => {
+    const { connection, peer } = await welcomed({ canReconnect: true });
+    await lose(peer);
+    const { peer: next, reconnecting } = await reconnect(connection);
+    next.send({ ...WELCOME, epoch: 2 });
+    await reconnecting;
+    next.send(gap);
+    expect((await connection.ended).message).toMatch(message);
+  });
+
+  test('may be lost again during the handshake, and the next attempt has a higher epoch', async () => {
+    const { connection, peer } = await welcomed({ canReconnect: true });
+    await lose(peer);
+    const second = await reconnect(connection);
+    await second.peer.next();
+    second.peer.socket.destroy();
+    await expect(second.reconnecting).rejects.toMatchObject({ code: 'sandbox_lost' });
+    const third = await reconnect(connection);
+    expect((await third.peer.next()).head.epoch).toBe(3);
+    third.peer.send({ ...WELCOME, epoch: 3 });
+    await third.reconnecting;
+    third.peer.send({ type: 'ready' }, { sequence: 1 });
+    await connection.ready;
+  });
+
+  test('may be given up on by signal, and tried again', async () => {
+    const { connection, peer } = await welcomed({ canReconnect: true });
+    await lose(peer);
+    const limit = new AbortController();
+    const second = await reconnect(connection, limit.signal);
+    await second.peer.next();
+    limit.abort();
+    await expect(second.reconnecting).rejects.toMatchObject({ code: 'start_timeout' });
+    const third = await reconnect(connection);
+    third.peer.send({ ...WELCOME, epoch: 3 });
+    await third.reconnecting;
+  });
+
+  test('says so to whoever can open another', async () => {
+    const reasons: string[] = [];
+    const { peer } = await welcomed({ canReconnect: true, onLost: (reason) => reasons.push(reason) });
+    await lose(peer);
+    await expect.poll(() => reasons).toHaveLength(1);
+  });
+
+  test('is not attached to a connection that has ended', async () => {
+    const { connection } = await welcomed({ canReconnect: true });
+    connection.close();
+    const { peer, reconnecting } = await reconnect(connection);
+    await expect(reconnecting).rejects.toMatchObject({ code: 'session_closed' });
+    await peer.closed;
+  });
+});
+
+const OUTPUT = { type: 'stdout', execution: 'x' };
+
+function reply(id: number, result: Record<string, unknown> = {}): Head {
+  return { type: 'reply', id, ok: true, result };
+}
+
+/** The guest's end of a channel: it says what a test wants, right or wrong. */
+interface Peer {
+  readonly socket: Socket;
+  readonly closed: Promise<unknown>;
+  /** What was sent has left, or will never. */
+  drained(): Promise<void>;
+  next(): Promise<Frame>;
+  send(head: Head, frame?: { body?: Buffer; stream?: number; sequence?: number; ack?: number }): boolean;
+}
+
+function peerOf(socket: Socket): Peer {
+  const decoder = createFrameDecoder();
+  const frames: Frame[] = [];
+  let wake: (() => void) | undefined;
+  socket.on('error', () => {});
+  socket.on('data', (chunk: Buffer) => {
+    frames.push(...decoder.feed(chunk));
+    wake?.();
+  });
+  const closed = new Promise((resolve) => socket.once('close', resolve));
+  return {
+    socket,
+    closed,
+    drained: () =>
+      new Promise((resolve) => {
+        socket.once('drain', resolve);
+        void closed.then(() => resolve());
+      }),
+    next: async () => {
+      while (frames.length === 0) {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+      return frames.shift()!;
+    },
+    send: (head, frame = {}) => socket.write(encodeFrame({ head, ...frame })),
+  };
+}
+
+async function open(): Promise<{ channel: Socket; peer: Peer }> {
+  const arrival = once(server, 'connection');
+  const channel = dial(server.address() as string);
+  const [socket] = (await arrival) as [Socket];
+  return { channel, peer: peerOf(socket) };
+}
+
+async function start(
+  options: Partial<ConnectOptions> = {},
+): Promise<{ peer: Peer; connecting: Promise<GuestConnection> }> {
+  const { channel, peer } = await open();
+  const connecting = connectGuest(channel, { config: CONFIG, ...options });
+  connecting.then(
+    (connection) => toClose.push(connection),
+    () => {},
+  );
+  return { peer, connecting };
+}
+
+/** Connected and past the handshake. */
+async function welcomed(options: Partial<ConnectOptions> = {}): Promise<{ peer: Peer; connection: GuestConnection }> {
+  const { peer, connecting } = await start(options);
+  await peer.next();
+  peer.send(WELCOME);
+  return { peer, connection: await connecting };
+}
+
+async function lose(peer: Peer): Promise<void> {
+  peer.socket.destroy();
+  await peer.closed;
+}
+
+async function reconnect(
+  connection: GuestConnection,
+  signal?: AbortSignal,
+): Promise<{ peer: Peer; reconnecting: Promise<void> }> {
+  const { channel, peer } = await open();
+  const reconnecting = connection.reconnect(channel, signal === undefined ? {} : { signal });
+  reconnecting.catch(() => {});
+  return { peer, reconnecting };
+}

@@ -1,0 +1,13 @@
+import { z } from 'zod';
+import { ProtocolViolation } from '../lib/frames.ts';
+
+/** What a guest did wrong, beginning with the field that was wrong. Never its content: that is the sandbox's. */
+export function describeViolation(error: unknown): string {
+  if (error instanceof ProtocolViolation) return error.message;
+  if (error instanceof z.ZodError) {
+    const issue = error.issues[0];
+    const field = issue?.path.map(String).join('.').slice(0, 100) ?? '';
+    return `${field === '' ? 'message' : field}: ${issue?.message.slice(0, 200) ?? 'of the wrong kind'}`;
+  }
+  return error instanceof Error ? error.message : 'it cannot be read';
+}

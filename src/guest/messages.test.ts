@@ -1,0 +1,89 @@
+import { describe, expect, test } from 'vitest';
+import type { z } from 'zod';
+import { protocolExamples } from '../../test/support/protocol-examples.ts';
+import { describeViolation } from './describe-violation.ts';
+import {
+  artifactList,
+  callMessage,
+  creditMessage,
+  displayMessage,
+  fileList,
+  finishedMessage,
+  gapMessage,
+  refusedMessage,
+  replyMessage,
+  warmMessage,
+  welcomeMessage,
+} from './messages.ts';
+
+const examples = protocolExamples();
+
+const SCHEMAS: Readonly<Record<string, z.ZodType>> = {
+  welcome: welcomeMessage,
+  refused: refusedMessage,
+  reply: replyMessage,
+  finished: finishedMessage,
+  display: displayMessage,
+  warm: warmMessage,
+  gap: gapMessage,
+  credit: creditMessage,
+  call: callMessage,
+};
+
+/** Messages of the guest whose heads hold nothing that the host looks at. */
+const WITHOUT_MEMBERS = [
+  ...['ready', 'kernel-failed', 'ping', 'pong', 'stdout', 'stderr', 'value', 'background', 'chunk', 'call.cancel'],
+  ...['bare', 'attach', 'entered', 'failed'],
+];
+
+const fromGuest = examples.frames.filter(({ from }) => from === 'guest');
+
+test('every message of the guest has a schema or nothing that needs one', () => {
+  const types = new Set(fromGuest.map(({ head }) => head.type));
+  expect([...types].filter((type) => SCHEMAS[type] === undefined && !WITHOUT_MEMBERS.includes(type))).toEqual([]);
+  expect(Object.keys(SCHEMAS).filter((type) => !types.has(type))).toEqual([]);
+});
+
+describe('an example of the guest fits the host', () => {
+  test.each(fromGuest.filter(({ head }) => SCHEMAS[head.type]))('$name', ({ head }) => {
+    const parsed = SCHEMAS[head.type]!.parse(head) as Record<string, unknown>;
+    expect(head).toMatchObject(parsed);
+  });
+
+  test('finished carries its artifacts as JSON', () => {
+    const bodies = fromGuest.filter(({ head }) => head.type === 'finished').map(({ body }) => json(body));
+    expect(bodies.map((body) => artifactList.parse(body))).toEqual(bodies);
+    expect(bodies.flat()).toHaveLength(2);
+  });
+
+  test('a listing carries its entries as JSON', () => {
+    const listing = json(fromGuest.find(({ name }) => name === 'reply to file.list')!.body);
+    expect(fileList.parse(listing)).toEqual(listing);
+  });
+});
+
+test.each(examples.malformedMessages)('$name is refused, naming $complaint', ({ head, complaint }) => {
+  const parsed = SCHEMAS[head.type]!.safeParse(head);
+  expect(parsed.success).toBe(false);
+  expect(describeViolation(parsed.error)).toMatch(new RegExp(`^${complaint.replaceAll('.', '\\.')}: `));
+});
+
+test('members that the host does not know are dropped', () => {
+  expect(gapMessage.parse({ type: 'gap', frames: 1, bytes: 2, next: 3, more: 'x' })).toEqual({
+    frames: 1,
+    bytes: 2,
+    next: 3,
+  });
+});
+
+test.each([
+  ['artifacts', artifactList, { path: 'a', sizeBytes: 1, change: 'created' }, 1000],
+  ['entries of a listing', fileList, { path: 'a', kind: 'file', sizeBytes: 1, modifiedMs: 1 }, 5000],
+])('a list of %s is bounded', (_what, schema, item, most) => {
+  expect(schema.safeParse(Array(most).fill(item)).success).toBe(true);
+  expect(schema.safeParse(Array(most + 1).fill(item)).success).toBe(false);
+});
+
+function json(base64: string): unknown[] {
+  return JSON.parse(Buffer.from(base64, 'base64').toString('utf8')) as unknown[];
+}
