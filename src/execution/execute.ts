@@ -38,7 +38,7 @@ export function execute(session: Session, code: string, options: ExecutionOption
   let events: EventQueue | undefined;
   const result = (async () => {
     await undefined; // whoever iterates does so before the first event
-    const run = checkedRun(id, code, options, policy);
+    const run = checkedRun(id, code, `<execution ${session.nextNumber()}>`, options, policy);
     return session.inOrder(
       (live, restarted) => runOne(session, live, restarted, run, policy, (event) => events?.push(event)),
       {
@@ -166,7 +166,7 @@ function checkedRun(executionId: string, code: string, options: ExecutionOptions
   return {
     executionId,
     code: bytes,
-    filename: options.filename ?? `<${executionId.slice(0, 8)}>`,
+    filename: options.filename ?? name,
     timeoutMs,
     signal: options.signal ?? new AbortController().signal,
   };
