@@ -65,9 +65,9 @@ async function attempt({ connect }: EngineConnector, name: string): Promise<'gon
 }
 
 async function isReachable({ ask }: EngineConnector): Promise<boolean> {
-  const answered = ask('answer', ({ docker }) => docker.ping({ abortSignal: AbortSignal.timeout(1_000) } as object));
-  return answered.then(
+  const answered = ask('answer', async ({ docker }) => docker.ping()).then(
     () => true,
     () => false,
   );
+  return Promise.race([answered, sleep(1_000, false, { ref: false })]);
 }
