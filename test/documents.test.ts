@@ -26,14 +26,14 @@ describe('the documents', () => {
   });
 
   it.each(pages())('%s names only files of the sources that exist', (page) => {
-    const paths = [...read(page).matchAll(/`((?:src|guest|test|scripts|examples|docs|images)\/[\w./-]+)`/g)];
+    const paths = [...read(page).matchAll(/`((?:src|guest|test|scripts|examples|docs|images)\/[\w./-]+\.\w+)`/g)];
     expect(paths.map(([, path]) => path!).filter((path) => !existsSync(join(root, path)))).toEqual([]);
   });
 });
 
 /** What stands between `<!-- name -->` and `<!-- /name -->`. */
 function section(text: string, name: string): string {
-  const found = text.match(new RegExp(`<!-- ${name} -->\\n([^]+?)\\n<!-- /${name} -->`))?.[1];
+  const found = text.match(new RegExp(`<!-- ${name} -->\\n([\\s\\S]+?)\\n<!-- /${name} -->`))?.[1];
   if (found === undefined) throw new Error(`there is no section ${name}`);
   return found;
 }
