@@ -3,6 +3,8 @@ import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { resolveDataDir } from '../../src/config/load.ts';
+import { findProgram } from '../../src/lib/find-program.ts';
+import { quote } from '../../src/lib/superuser.ts';
 
 export const root = new URL('../..', import.meta.url).pathname;
 
@@ -14,6 +16,8 @@ export interface BuiltHotcell {
   run(args: readonly string[], options?: { stdin?: string }): Promise<Finished>;
   /** Starts a program of Node's and leaves it to the caller. */
   start(args: readonly string[]): ChildProcess;
+  /** The same with a terminal of its own, where there is a program to make one with. */
+  startOnTerminal(args: readonly string[]): ChildProcess | undefined;
   /** Every trace of it on this machine: processes, run folders, cgroups. */
   leftovers(): string[];
   remove(): void;
@@ -57,6 +61,12 @@ export async function buildHotcell(): Promise<BuiltHotcell> {
     unavailable: reasonIn(stdout),
     run,
     start: (args) => spawn(process.execPath, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] }),
+    startOnTerminal: (args) => {
+      const script = findProgram('script');
+      if (script === undefined || process.platform !== 'linux') return undefined;
+      const command = [process.execPath, ...args].map(quote).join(' ');
+      return spawn(script, ['-qec', command, '/dev/null'], { cwd: root, env, stdio: ['pipe', 'pipe', 'inherit'] });
+    },
     leftovers: () => leftovers(home),
     remove: () => rmSync(home, { recursive: true, force: true }),
   };

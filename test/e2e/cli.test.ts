@@ -168,6 +168,28 @@ while True:
     expect(stderr()).toBe('hotcell: interrupted.\n');
   });
 
+  it('by Ctrl-C at a terminal, which signals every process of ours there, is the same', async (context) => {
+    const path = program(`
+import time
+try:
+    print("ready")
+    time.sleep(60)
+except KeyboardInterrupt:
+    time.sleep(0.5)  # long enough for a jail that the signal hit as well to be gone
+    print("last words")
+    raise
+`);
+    const terminal = hotcell.startOnTerminal(['dist/cli.js', 'run', path]);
+    if (terminal === undefined) return context.skip('there is no script(1) here to make a terminal with');
+    let shown = '';
+    terminal.stdout!.setEncoding('utf8').on('data', (text: string) => {
+      if (!shown.includes('ready') && (shown + text).includes('ready')) terminal.stdin!.write('\x03');
+      shown += text;
+    });
+    expect(await once(terminal, 'close')).toEqual([130, null]);
+    expect(shown).toMatch(/ready[\s\S]*last words[\s\S]*hotcell: interrupted\.[\s\S]*process \(level 1\)/);
+  });
+
   it('ends a program that will not hear of it', async () => {
     const { child, closed } = await started(stubborn);
     child.kill('SIGINT');
