@@ -367,6 +367,10 @@ class Supervisor:
         execution = self._execution
         if execution is not None and execution.reason is None:
             execution.reason = "cancelled"
+        if execution is None and self._kernel is not None:
+            # Not waited for: a kernel that dies now may have said that it is up a moment before.
+            self._kernel.close()
+            self._kernel = None
         processes.kill_where(lambda process: process.pid not in self.stage_pids())
         if self._kernel is None and self._failed_starts == 0:
             self._start_kernel()

@@ -145,7 +145,13 @@ async function lostParts(
   };
 }
 
-function checkedRun(executionId: string, code: string, options: ExecutionOptions, policy: ExecutionPolicy): KernelRun {
+function checkedRun(
+  executionId: string,
+  code: string,
+  name: string,
+  options: ExecutionOptions,
+  policy: ExecutionPolicy,
+): KernelRun {
   const bytes = Buffer.from(code, 'utf8');
   if (bytes.length > policy.maxCodeBytes) {
     throw new HotcellError(
