@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import socket
 from collections import deque
@@ -15,6 +16,7 @@ WINDOW_BYTES = 262_144
 REPLAY_BYTES = 4 * 1_048_576
 ACK_EVERY_FRAMES = 64
 READ_BYTES = 65_536
+_WRITE_FRAMES = 64
 UNSEQUENCED = frozenset({"hello", "welcome", "refused", "ping", "pong", "attach", "failed"})
 DROPPABLE = frozenset({"stdout", "stderr", "display", "background"})
 # What a frame that waits costs besides its bytes: many small ones must not fill the memory.
@@ -401,7 +403,7 @@ class Channel:
         waiting = bool(self._outgoing)
         self._outgoing.append(encoded)
         if not waiting:
-            self._writable()
+            self._loop.soon(self._writable)
 
     def _writable(self) -> None:
         transport = self._transport
@@ -410,11 +412,7 @@ class Channel:
         fd = transport.write_fd()
         try:
             while self._outgoing:
-                written = os.write(fd, self._outgoing[0])
-                if written < len(self._outgoing[0]):
-                    self._outgoing[0] = self._outgoing[0][written:]
-                else:
-                    self._outgoing.popleft()
+                self._drop_written(os.writev(fd, list(itertools.islice(self._outgoing, _WRITE_FRAMES))))
         except BlockingIOError:
             self._loop.on_writable(fd, self._writable)
             return
@@ -422,6 +420,15 @@ class Channel:
             self._lose(f"write: {error.strerror}")
             return
         self._loop.on_writable(fd, None)
+
+    def _drop_written(self, written: int) -> None:
+        while written:
+            first = self._outgoing[0]
+            if written < len(first):
+                self._outgoing[0] = first[written:]
+                return
+            written -= len(first)
+            self._outgoing.popleft()
 
     def _lose(self, reason: str) -> None:
         self.detach()

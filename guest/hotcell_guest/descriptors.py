@@ -11,3 +11,12 @@ def keep_only(fd: int, place: int) -> int:
         os.dup2(fd, place, inheritable=False)
     os.closerange(place + 1, 65_536)
     return place
+
+
+def write_file(path: str, data: bytes) -> None:
+    """A small file of /proc in three system calls: a text file object costs a fresh fork hundreds of page faults."""
+    fd = os.open(path, os.O_WRONLY)
+    try:
+        os.write(fd, data)
+    finally:
+        os.close(fd)

@@ -8,6 +8,9 @@ import time
 
 def apply_environment(variables: dict[str, str]) -> None:
     """Replaces os.environ, so that neither an image nor the host's own environment shows through."""
+    wanted = {str(name): str(value) for name, value in variables.items()}
+    if wanted == dict(os.environ):
+        return
     os.environ.clear()
-    os.environ.update({str(name): str(value) for name, value in variables.items()})
+    os.environ.update(wanted)
     time.tzset()

@@ -42,6 +42,8 @@ class Executions:
         self._execution: Optional[Execution] = None
         self._waiting: Optional[Frame] = None
         self._restarting: list[int] = []
+        self._exercising: list[int] = []
+        self._when_up: list[Callable[[], None]] = []
         self._said_ready = False
         self._background: list[OutputPipes] = []
         self._memory_kills = memory_kills()
@@ -50,6 +52,7 @@ class Executions:
             "execute": self._execute,
             "interrupt": self._interrupt,
             "restart": self._restart,
+            "exercise": self._exercise,
         }
 
     def limit(self, limits: Limits) -> None:
@@ -58,9 +61,11 @@ class Executions:
     def open_background(self) -> None:
         self._channel.open_stream(BACKGROUND_STREAM, self._resume_background)
 
-    def replace_unused_kernel(self) -> None:
-        if self._execution is None and self._waiting is None:
-            self.keeper.replace_unused()
+    def replace_unused_kernel(self, then: Callable[[], None]) -> None:
+        if self._execution is None and self._waiting is None and self.keeper.replace_unused():
+            self._when_up.append(then)
+        else:
+            then()
 
     # Requests
 
@@ -99,6 +104,14 @@ class Executions:
             execution.reason = "cancelled"
         self.keeper.kill_everything(execution_runs=execution is not None)
 
+    def _exercise(self, frame: Frame) -> None:
+        """For a pool, which has time: the idle kernel touches what it was forked with, so that the first user need not."""
+        kernel = self.keeper.kernel
+        if kernel is None or not kernel.is_up or self._execution is not None:
+            raise Refusal("busy", "exercise: no idle kernel")
+        self._exercising.append(int(frame.head["id"]))
+        kernel.send({"type": "exercise"})
+
     # From the first byte to the last
 
     def _begin(self, frame: Frame) -> None:
@@ -120,6 +133,11 @@ class Executions:
 
     def _on_kernel_frame(self, kernel: KernelProcess, frame: Frame) -> None:
         kind = frame.head["type"]
+        if kind == "exercised":
+            for number in self._exercising:
+                self._reply(number, {})
+            self._exercising = []
+            return
         execution = self._execution
         mine = execution is not None and execution.kernel is kernel and frame.head.get("execution") == execution.name
         if execution is None or not mine or execution.report is not None:
@@ -184,6 +202,9 @@ class Executions:
         for number in self._restarting:
             self._reply(number, {})
         self._restarting = []
+        for then in self._when_up:
+            then()
+        self._when_up = []
         if self._waiting is not None:
             frame, self._waiting = self._waiting, None
             self._begin(frame)

@@ -34,4 +34,9 @@ def _pyplot(pyplot: Any) -> None:
     pyplot.close(figure)
 
 
-_EXERCISES: dict[str, Callable[[Any], None]] = {"pandas": _pandas, "matplotlib.pyplot": _pyplot}
+def _ssl(ssl: Any) -> None:
+    """OpenSSL sets its generator up at the first use. Each kernel seeds it anew after its fork."""
+    ssl.RAND_bytes(1)
+
+
+_EXERCISES: dict[str, Callable[[Any], None]] = {"ssl": _ssl, "pandas": _pandas, "matplotlib.pyplot": _pyplot}

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Callable
 
 from . import linux
+from .descriptors import write_file
 
 CONTROL_FOLDER = "/run/hotcell"
 MOUNTS_FOLDER = "/mnt/hotcell"
@@ -51,8 +52,7 @@ class Jail:
 def map_identity(uid: int, gid: int) -> None:
     """Right after the clone: one uid and one gid exist in the new user namespace, and no way to take another group."""
     for name, text in (("setgroups", "deny"), ("uid_map", f"{_INSIDE_ID} {uid} 1"), ("gid_map", f"{_INSIDE_ID} {gid} 1")):
-        with open(f"/proc/self/{name}", "w", encoding="ascii") as file:
-            file.write(text)
+        write_file(f"/proc/self/{name}", text.encode("ascii"))
 
 
 def enter(jail: Jail) -> None:

@@ -14,7 +14,8 @@ from types import FrameType
 from typing import Any, NoReturn, Optional
 
 from . import linux, preload
-from .descriptors import keep_only
+from .descriptors import keep_only, write_file
+from .exercise import exercise_loaded
 from .frames import Frame, FrameDecoder, Head, encode
 from .limits import Limits, limit_cpus, limit_this_process
 from .shell import Shell
@@ -33,7 +34,8 @@ def run_kernel(sock: socket.socket, limits: Limits, workspace: str) -> NoReturn:
         linux.set_dumpable(True)  # the supervisor is not; a kernel must read its own /proc
         _prefer_as_oom_victim()
         _fresh_randomness()
-        limit_cpus(limits.cpus)
+        if limits.pin_cpus:
+            limit_cpus(limits.cpus)
         preload.use_processors(limits.cpus)
         limit_this_process(limits)
         os.chdir(workspace)
@@ -59,10 +61,16 @@ class _Link:
         self._decoder = FrameDecoder()
         self._frames: list[Frame] = []
         self._fds: list[int] = []
+        self._held = b""
         self.execution = ""
 
     def send(self, head: Head, body: bytes = b"") -> None:
-        self._sock.sendall(encode(Frame({**head, "execution": self.execution}, body)))
+        self._sock.sendall(self._held + encode(Frame({**head, "execution": self.execution}, body)))
+        self._held = b""
+
+    def hold(self, head: Head, body: bytes) -> None:
+        """Sends it together with the next: one wake-up of the supervisor less."""
+        self._held += encode(Frame({**head, "execution": self.execution}, body))
 
     def receive(self) -> tuple[Frame, list[int]]:
         """The next frame and the descriptors that came with it. The supervisor's end means our end."""
@@ -98,6 +106,9 @@ class _Kernel:
             frame, fds = self._link.receive()
             if frame.head["type"] == "execute":
                 self._execute(frame, fds)
+            elif frame.head["type"] == "exercise":
+                exercise_loaded()
+                self._link.send({"type": "exercised"})
 
     def _execute(self, frame: Frame, fds: list[int]) -> None:
         self._link.execution = str(frame.head["execution"])
@@ -141,7 +152,7 @@ class _Kernel:
             self._link.send({"type": "display", "mediaType": media_type, "index": index, "end": end}, piece)
 
     def _value(self, text: str, truncated: bool) -> None:
-        self._link.send({"type": "value", "truncated": truncated}, text.encode("utf-8", "replace"))
+        self._link.hold({"type": "value", "truncated": truncated}, text.encode("utf-8", "replace"))
 
 
 def _settle_descriptors(sock: socket.socket) -> socket.socket:
@@ -184,8 +195,7 @@ def _restore_signals() -> None:
 def _prefer_as_oom_victim() -> None:
     """Memory that runs out must hit the kernel and its children, not the supervisor that will start the next."""
     try:
-        with open("/proc/self/oom_score_adj", "w") as file:
-            file.write("1000")
+        write_file("/proc/self/oom_score_adj", b"1000")
     except OSError:
         pass
 
@@ -207,8 +217,7 @@ def _fresh_randomness() -> None:
 
 def _reset_peak_memory() -> None:
     try:
-        with open("/proc/self/clear_refs", "w") as file:
-            file.write("5")
+        write_file("/proc/self/clear_refs", b"5")
     except OSError:
         pass  # then the peak is that of the kernel's life
 

@@ -54,14 +54,15 @@ class KernelKeeper:
         """From now on its variables are somebody's."""
         self._has_worked = True
 
-    def replace_unused(self) -> None:
-        """A better stage is ready: a kernel that has run nothing yet is started again from it."""
+    def replace_unused(self) -> bool:
+        """A better stage is ready: a kernel that has run nothing yet is started again from it. Says whether there was one."""
         if self.kernel is None or self._has_worked:
-            return
+            return False
         unused = self._forget()
         if unused.pid is not None:
             _kill(unused.pid)
         self._start()
+        return True
 
     def kill_everything(self, execution_runs: bool) -> None:
         """Ends every process of the sandbox but ours, and starts a new kernel."""

@@ -22,6 +22,7 @@ class Limits:
     open_files: int
     file_bytes: int
     cpus: float
+    pin_cpus: bool = False
     processes: Optional[int] = None
     memory_watchdog_bytes: Optional[int] = None
 
@@ -32,6 +33,7 @@ class Limits:
             open_files=int(raw["openFiles"]),
             file_bytes=int(raw["fileBytes"]),
             cpus=float(raw["cpus"]),
+            pin_cpus=bool(raw.get("pinCpus")),
             processes=_optional_int(raw.get("processes")),
             memory_watchdog_bytes=_optional_int(raw.get("memoryWatchdogBytes")),
         )
@@ -55,7 +57,7 @@ def limit_cpus(cpus: float) -> None:
     available = sorted(os.sched_getaffinity(0))
     wanted = max(1, -(-int(cpus * 1000) // 1000))
     if wanted < len(available):
-        start = os.getpid() % len(available)
+        start = os.urandom(1)[0] % len(available)  # not by pid: kernels of sessions all have the same
         os.sched_setaffinity(0, {available[(start + index) % len(available)] for index in range(wanted)})
 
 

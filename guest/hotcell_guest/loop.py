@@ -32,6 +32,7 @@ class Loop:
         self._callbacks: dict[int, list[Optional[Callback]]] = {}
         self._timers: list[tuple[float, int, Timer]] = []
         self._order = itertools.count()
+        self._soon: list[Callback] = []
         self._running = True
 
     def on_readable(self, fd: int, callback: Optional[Callback]) -> None:
@@ -47,6 +48,10 @@ class Loop:
         heapq.heappush(self._timers, (time.monotonic() + seconds, next(self._order), timer))
         return timer
 
+    def soon(self, callback: Callback) -> None:
+        """Calls back once, at the end of this turn: what many events of a turn need is done together."""
+        self._soon.append(callback)
+
     def stop(self) -> None:
         self._running = False
 
@@ -55,6 +60,7 @@ class Loop:
         self._selector.close()
 
     def run(self) -> None:
+        self._run_soon()
         while self._running:
             for key, events in self._selector.select(self._wait_seconds()):
                 callbacks = self._callbacks.get(key.fd)
@@ -66,6 +72,13 @@ class Loop:
                 if events & selectors.EVENT_WRITE and writer is not None and key.fd in self._callbacks:
                     writer()
             self._run_due_timers()
+            self._run_soon()
+
+    def _run_soon(self) -> None:
+        while self._soon:
+            waiting, self._soon = self._soon, []
+            for callback in waiting:
+                callback()
 
     def _wait_seconds(self) -> Optional[float]:
         while self._timers and self._timers[0][2].cancelled:

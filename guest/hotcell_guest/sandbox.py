@@ -74,8 +74,7 @@ class _Guest:
         run_kernel(socket.socket(fileno=fds[0]), self._limits, self._workspace)
 
     def _on_warm(self, head: Head) -> None:
-        self.supervisor.use_better_stage()
-        self.supervisor.announce(head)
+        self.supervisor.use_better_stage(then=lambda: self.supervisor.announce(head))
 
     def _stage_pids(self) -> set[int]:
         return {self._warm.pid} if self._warm is not None and self._warm.pid is not None else set()

@@ -56,11 +56,15 @@ class Streams:
 
     def __init__(self, drain: Callable[[], None]) -> None:
         self._turn = _Turn(drain)
+        self.stdout = OrderedStream(1, "<stdout>", self._turn)
+        self.stderr = OrderedStream(2, "<stderr>", self._turn)
 
     def begin(self) -> None:
         self._turn.forget()
-        self.stdout = OrderedStream(1, "<stdout>", self._turn)
-        self.stderr = OrderedStream(2, "<stderr>", self._turn)
+        if self.stdout.closed:
+            self.stdout = OrderedStream(1, "<stdout>", self._turn)
+        if self.stderr.closed:
+            self.stderr = OrderedStream(2, "<stderr>", self._turn)
         sys.stdout = sys.__stdout__ = self.stdout  # type: ignore[misc]
         sys.stderr = sys.__stderr__ = self.stderr  # type: ignore[misc]
 

@@ -63,9 +63,9 @@ class Supervisor:
         """Tells the host something that belongs to no request."""
         self._channel.send(head)
 
-    def use_better_stage(self) -> None:
-        """Kernels from now on start from a stage with more in it; one that has run nothing yet is replaced."""
-        self._executions.replace_unused_kernel()
+    def use_better_stage(self, then: Callable[[], None]) -> None:
+        """Kernels from now on start from a stage with more in it. One that has run nothing yet is replaced; `then` follows when it is up."""
+        self._executions.replace_unused_kernel(then)
 
     def protect(self, stage_pids: Callable[[], set[int]]) -> None:
         """Names helper processes of ours that are never killed with the user's."""

@@ -71,7 +71,6 @@ async function runOne(
   emit: (event: ExecutionEvent) => void | Promise<void>,
 ): Promise<ExecutionResult> {
   const startedAt = performance.now();
-  const killsBefore = (await live.sandbox.usage()).memoryKills ?? 0;
   const collector = createCollector(join(session.logFolder, `${run.executionId}.log`), policy.output, emit);
   live.onGap = (bytes) => collector.addGap(bytes);
   try {
@@ -81,13 +80,14 @@ async function runOne(
       // The result does not wait for the wreck to be cleared; closing the session does.
       live.sandbox.dispose().catch(() => {});
     }
-    const memoryKilled = ((await live.sandbox.usage().catch(() => ({}))) as { memoryKills?: number }).memoryKills ?? 0;
+    const memoryKilled =
+      end.kind === 'finished' && end.end.outcome.kind === 'kernel-died' && (await live.sawMemoryKill());
     await collector.close();
     return {
       executionId: run.executionId,
       ...collector.parts(),
       ...(end.kind === 'finished'
-        ? finishedParts(session, end, run, memoryKilled > killsBefore)
+        ? finishedParts(session, end, run, memoryKilled)
         : await lostParts(session, live, end, run, performance.now() - startedAt)),
       ...(restarted === undefined ? {} : { restarted }),
       isolation: session.isolationOf(live),

@@ -13,6 +13,8 @@ export interface GuestLimits {
   readonly openFiles: number;
   readonly fileBytes: number;
   readonly cpus: number;
+  /** Where no quota holds: keep each kernel to as many processors as it may use. */
+  readonly pinCpus?: boolean;
   /** Absent where something harder counts processes, or where the uid is shared with other sandboxes. */
   readonly processes?: number;
   /** Present where no cgroup kills at the limit, or where it would kill the whole sandbox. */

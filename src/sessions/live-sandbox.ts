@@ -9,6 +9,8 @@ export interface LiveSandbox {
   readonly connection: GuestConnection;
   /** Bytes of output that were dropped while nobody was connected go to whoever runs an execution. */
   onGap: ((bytes: number) => void) | undefined;
+  /** Whether the memory limit has killed a process since this was last asked. */
+  sawMemoryKill(): Promise<boolean>;
   dispose(): Promise<void>;
 }
 
@@ -31,11 +33,18 @@ export async function openLiveSandbox(
       onGap: (bytes) => live.onGap?.(bytes),
     });
     const made = sandbox;
+    let memoryKillsSeen = 0;
     // A guest that broke the protocol, or fell silent, loses its sandbox; whoever waits hears it from the connection.
     void connection.ended.then(() => made.dispose());
     return Object.assign(live, {
       sandbox: made,
       connection,
+      sawMemoryKill: async () => {
+        const { memoryKills = 0 } = await made.usage();
+        const before = memoryKillsSeen;
+        memoryKillsSeen = memoryKills;
+        return memoryKills > before;
+      },
       dispose: async () => {
         connection.close();
         await made.dispose();

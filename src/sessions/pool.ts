@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { newId } from '../lib/ids.ts';
 import type { Driver } from '../sandbox/driver.ts';
 import type { SandboxSpec } from '../sandbox/spec.ts';
@@ -24,9 +25,12 @@ export interface Pool {
   close(): Promise<void>;
 }
 
+const REFILL_AFTER_MS = 100;
+
 export function createPool(limits: PoolLimits, startTimeoutMs: number): Pool {
   const ready = new Map<string, LiveSandbox[]>();
   const making = new Map<string, Promise<void>>();
+  const timers = new Set<NodeJS.Timeout>();
   const stop = new AbortController();
   const total = () => [...ready.values()].reduce((sum, kind) => sum + kind.length, 0) + making.size;
 
@@ -34,8 +38,12 @@ export function createPool(limits: PoolLimits, startTimeoutMs: number): Pool {
     if (limits.perKind <= 0 || spec.mounts.length > 0) return undefined;
     const kind = kindOf(driver, spec);
     const claimed = ready.get(kind)?.shift();
-    // After the claim's own work: refilling competes with it for the processor.
-    setImmediate(() => refill(kind, driver, spec));
+    // After the claimant's first work: refilling competes with it for the processor.
+    const timer = setTimeout(() => {
+      timers.delete(timer);
+      refill(kind, driver, spec);
+    }, REFILL_AFTER_MS).unref();
+    timers.add(timer);
     return claimed;
   }
 
@@ -57,6 +65,7 @@ export function createPool(limits: PoolLimits, startTimeoutMs: number): Pool {
         warm: true,
       });
       await Promise.all([live.connection.ready, live.connection.warm]);
+      await live.connection.request({ type: 'exercise' });
       if (stop.signal.aborted) return await live.dispose();
       const stock = ready.get(kind) ?? [];
       ready.set(kind, [...stock, live]);
@@ -74,10 +83,15 @@ export function createPool(limits: PoolLimits, startTimeoutMs: number): Pool {
   return {
     claim,
     settled: async () => {
-      while (making.size > 0) await Promise.all(making.values());
+      while (making.size > 0 || timers.size > 0) {
+        await Promise.all(making.values());
+        if (timers.size > 0) await sleep(REFILL_AFTER_MS / 4);
+      }
     },
     close: async () => {
       stop.abort();
+      for (const timer of timers) clearTimeout(timer);
+      timers.clear();
       await Promise.all(making.values());
       await Promise.all([...ready.values()].flat().map((live) => live.dispose()));
       ready.clear();

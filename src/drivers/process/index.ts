@@ -216,7 +216,7 @@ class ProcessDriver implements Driver {
     return {
       limits: {
         ...{ memoryBytes, openFiles, fileBytes, cpus },
-        ...(soft ? { processes, memoryWatchdogBytes: memoryBytes } : {}),
+        ...(soft ? { pinCpus: true, processes, memoryWatchdogBytes: memoryBytes } : {}),
       },
       preloads: shape === 'single' ? spec.preloads : [],
       environment: jailEnvironment(environment, spec),
