@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openHotcell } from '../dist/index.js';
 import { afterwards } from './cleanup.mjs';
+import { NotTried } from './not-tried.mjs';
 
 /** The smallest thing that needs pandas, and what it prints. */
 export const pandasCode = "import pandas as pd; print(pd.DataFrame({'a': [1, 2]}).a.sum())";
@@ -10,7 +11,7 @@ export const pandasOutput = '3\n';
 export async function benchHotcell(options) {
   const hotcell = await openHotcell(options);
   const close = afterwards(() => hotcell.close());
-  return { open: (wanted) => hotcell.open(wanted), settled: () => settled(hotcell), close };
+  return { open: (wanted) => hotcell.open(wanted).catch(orNotTried), settled: () => settled(hotcell), close };
 }
 
 /** Milliseconds from nothing to the first result, the session closed again. */
@@ -53,6 +54,10 @@ export async function timeCalls(session, count) {
     if (value?.text !== '2') throw new Error('1+1 is not 2');
   }
   return samples;
+}
+
+function orNotTried(error) {
+  throw error.code === 'driver_unavailable' ? new NotTried(error.message) : error;
 }
 
 /** The pool begins to refill in the turn after a claim: asked before that, it would say that there is nothing to do. */

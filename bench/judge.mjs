@@ -2,7 +2,7 @@ import { summarise } from './statistics.mjs';
 
 /**
  * A row as it is measured: `{ what, unit, ours: number[], baseline?: { name, samples }, target?, note? }`, or `{ what, notTried }`.
- * Targets: `{ timesBetter: 50 }` against the baseline's median, `{ below: 500 }` of the median, `{ worstBelow: 50 }` of the largest,
+ * Targets: `{ timesBetter: 50 }` against the baseline's median, `{ below: 500 }` and `{ atMost: 2 }` of the median, `{ worstBelow: 50 }` of the largest,
  * `{ text, met }` for what is not a number.
  */
 export function judge(row) {
@@ -17,6 +17,7 @@ function verdictOf(target, ours, ratio) {
   if (target === undefined) return 'no target';
   if (target.met !== undefined) return metOrMissed(target.met);
   if (target.below !== undefined) return metOrMissed(ours.median < target.below);
+  if (target.atMost !== undefined) return metOrMissed(ours.median <= target.atMost);
   if (target.worstBelow !== undefined) return metOrMissed(ours.max < target.worstBelow);
   return ratio === undefined ? 'not judged' : metOrMissed(ratio >= target.timesBetter);
 }

@@ -23,7 +23,7 @@ export async function describeMachine(versions) {
 
 export function machineLine({ cores, memoryGB, kernel, versions }, { date, repeats }) {
   const named = Object.entries(versions).map(([name, version]) => `${name} ${version}`);
-  return `${date.slice(0, 10)}, ${repeats} repeats, ${cores} cores, ${memoryGB} GB, ${kernel}; ${named.join(', ')}.`;
+  return `${date.slice(0, 10)}, ${repeats === 1 ? '1 repeat' : `${repeats} repeats`}, ${cores} cores, ${memoryGB} GB, ${kernel}; ${named.join(', ')}.`;
 }
 
 async function versionOf(name, program, args) {

@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { NotTried } from './not-tried.mjs';
 
 /** Every process below `root`, without those below (and including) the ones in `except`. */
 export function descendants(root, { except = [] } = {}) {
@@ -26,7 +27,7 @@ function proportionalBytesOf(pid) {
     return Number(line?.[1] ?? 0) * 1024;
   } catch (error) {
     if (error.code === 'ENOENT' || error.code === 'ESRCH') return 0;
-    throw error;
+    throw new NotTried(`only root can read how much memory sandboxes hold (${error.code})`);
   }
 }
 

@@ -1,4 +1,5 @@
 import { cleanUp, cleanUpOnSignals } from './cleanup.mjs';
+import { NotTried } from './not-tried.mjs';
 
 /** One measurement in a process of its own: told what to measure by its parent, it answers with rows or with why there are none. */
 cleanUpOnSignals();
@@ -8,7 +9,7 @@ process.once('message', async ({ name, context }) => {
     const { measure } = await import(`./rows/${name}.mjs`);
     answer = { rows: await measure(context) };
   } catch (error) {
-    answer = { error: error.message };
+    answer = { [error instanceof NotTried ? 'notTried' : 'error']: error.message };
   }
   await cleanUp();
   process.send(answer, () => process.disconnect());

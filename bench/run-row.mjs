@@ -22,6 +22,7 @@ export function runRow(name, context, { signal }) {
       clearTimeout(timer);
       signal.removeEventListener('abort', end);
       if (answer.rows !== undefined) resolve(answer.rows);
+      else if (answer.notTried !== undefined) resolve([{ what: name, notTried: answer.notTried }]);
       else reject(new Error(answer.error));
     });
     child.send({ name, context });

@@ -16,6 +16,7 @@ try {
   const began = performance.now();
   const execution = session.run(code);
   for await (const event of execution) {
+    if (event.kind !== 'stdout' && event.kind !== 'stderr') continue; // figures and the value come as events too
     const seconds = ((performance.now() - began) / 1000).toFixed(1);
     console.log(`${seconds} s  ${event.kind}: ${event.text.trim()}`);
   }

@@ -87,6 +87,7 @@ try {
   if (options.help) process.stdout.write(help);
   else process.exitCode = await bench(options);
 } catch (error) {
-  process.stderr.write(`${error.message}\n`);
-  process.exitCode = error.name === 'AbortError' ? 130 : 1;
+  const interrupted = error.name === 'AbortError';
+  process.stderr.write(`${interrupted ? 'Interrupted. What was started has been ended.' : error.message}\n`);
+  process.exitCode = interrupted ? 130 : 1;
 }

@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { root } from '../../scripts/dependencies.mjs';
 import { capture } from '../../scripts/run.mjs';
 
@@ -30,7 +30,7 @@ export async function ensureJupyter({ step, StepError }, { base, packages }) {
 async function make({ base, packages, python, StepError }) {
   const mustRun = async (program, args) => {
     const { exitCode, output } = await capture(program, args);
-    if (exitCode !== 0) throw new StepError(`${program} failed: ${output.trim()}`);
+    if (exitCode !== 0) throw new StepError(`${basename(program)} failed: ${output.trim()}`);
   };
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(join(root, '.hotcell'), { recursive: true });

@@ -10,7 +10,7 @@ export async function measureContainer({ repeats, image }, { isolation, runtime,
     claim: `${isolation}, pooled: open → first pandas result`,
     call: `${isolation}: 1+1 in a live session`,
   };
-  const targets = { claim: { timesBetter: 20 }, call: { below: callMs, unit: 'ms' } };
+  const targets = { claim: { timesBetter: 20 }, call: { atMost: callMs, unit: 'ms' } };
   const notTried = (reason) => [
     { what: names.claim, target: targets.claim, notTried: reason },
     { what: names.call, target: targets.call, notTried: reason },

@@ -10,6 +10,8 @@ from typing import Any, Optional
 from . import processes
 
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+# Only gVisor has it. /proc/meminfo then tells of the sandbox, elsewhere of the whole host.
+_OWN_KERNEL = "/proc/sentry-meminfo"
 
 
 @dataclass(frozen=True)
@@ -69,29 +71,43 @@ def resident_bytes(pid: int) -> int:
 
 def proportional_bytes(pid: int) -> int:
     """Resident memory with shared pages divided by their users: dear, so only asked when the cheap sum is too high."""
-    try:
-        with open(f"/proc/{pid}/smaps_rollup", "rb") as file:
-            for line in file:
-                if line.startswith(b"Pss:"):
-                    return int(line.split()[1]) * 1024
-    except OSError:
-        pass
-    return resident_bytes(pid)
+    proportional = _kilobytes(f"/proc/{pid}/smaps_rollup", b"Pss:")
+    return resident_bytes(pid) if proportional is None else proportional
 
 
 def sandbox_memory_bytes(limit: int) -> int:
     """What all processes of the sandbox but this one hold. Exact only near the limit: the exact number is dear."""
+    if os.path.exists(_OWN_KERNEL):
+        return _own_kernel_bytes()
     pids = [process.pid for process in processes.others_in_sandbox()]
     cheap = sum(resident_bytes(pid) for pid in pids)
     return cheap if cheap <= limit else sum(proportional_bytes(pid) for pid in pids)
 
 
+def _own_kernel_bytes() -> int:
+    """What all processes and files of the sandbox hold, where /proc tells of the sandbox alone.
+
+    gVisor's per-process numbers count a page once for each process that shares it, so a fork would seem to double what is used.
+    """
+    return _kilobytes("/proc/meminfo", b"AnonPages:") or 0
+
+
 def _mapped_data_bytes() -> int:
+    # Not statm, where gVisor leaves that field at 0: the limit would then be below what a preloaded kernel has mapped already.
+    mapped = _kilobytes("/proc/self/status", b"VmData:")
+    return 256 * 1_048_576 if mapped is None else mapped
+
+
+def _kilobytes(path: str, name: bytes) -> Optional[int]:
+    """A line `Name:  123 kB` of /proc, in bytes."""
     try:
-        with open("/proc/self/statm", "rb") as file:
-            return int(file.read().split()[5]) * _PAGE_BYTES
-    except (OSError, IndexError):
-        return 256 * 1_048_576
+        with open(path, "rb") as file:
+            for line in file:
+                if line.startswith(name):
+                    return int(line.split()[1]) * 1024
+    except (OSError, ValueError, IndexError):
+        pass
+    return None
 
 
 def _set(which: int, value: int) -> None:

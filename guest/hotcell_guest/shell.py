@@ -12,6 +12,7 @@ import builtins
 import inspect
 import linecache
 import os
+import re
 import sys
 import traceback
 from collections import deque
@@ -28,6 +29,8 @@ MAX_TRACEBACK_BYTES = 32_768
 MAX_NAME_CHARS = 500
 MAX_MESSAGE_BYTES = 4_096
 _MAX_REMEMBERED_SOURCE = 1_048_576
+# Where a line begins with a magic, a command or a question, ends with a question, or assigns the output of one of them.
+_LIKE_IPYTHON = re.compile(r"^\s*[%!?]|\?\s*$|=\s*[%!]", re.MULTILINE)
 _OUR_FOLDER = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -63,7 +66,7 @@ class Shell:
         try:
             tree = ast.parse(source, filename)
         except (SyntaxError, ValueError) as error:
-            transformed = self._as_ipython(source)
+            transformed = self._as_ipython(source, error)
             if transformed is None or transformed == source:
                 _remember_lines(filename, source)
                 raise error.with_traceback(None) from None
@@ -108,9 +111,13 @@ class Shell:
         asyncio.set_event_loop(self._loop)
         return self._loop
 
-    def _as_ipython(self, source: str) -> Optional[str]:
-        """The same code in Python, if it is IPython's. None where there is no IPython."""
+    def _as_ipython(self, source: str, error: Exception) -> Optional[str]:
+        """The same code in Python, if it is IPython's. None where it is not, or where there is no IPython; the error then says so."""
+        if not _LIKE_IPYTHON.search(source):
+            return None
         if self.ipython() is None:
+            if isinstance(error, SyntaxError):
+                error.msg += " (magics and ! commands need IPython, which is not installed in this sandbox)"
             return None
         text: str = self._ipython.transform_cell(source)
         return text

@@ -12,10 +12,14 @@ const EXIT_USAGE = 64;
 /** Parses the command line, does what it says and sets the exit code. Never rejects. */
 export async function runCli(argv: readonly string[]): Promise<void> {
   ignoreLostReaders();
+  // The library never keeps a process alive by itself. A command waits for its own end, or Node would leave it half way without a word.
+  const alive = setInterval(() => {}, 2 ** 30);
   try {
     await createProgram().parseAsync([...argv]);
   } catch (thrown) {
     process.exitCode = thrown instanceof CommanderError ? usageExitCode(thrown) : fail(thrown);
+  } finally {
+    clearInterval(alive);
   }
 }
 

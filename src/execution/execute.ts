@@ -38,7 +38,7 @@ export function execute(session: Session, code: string, options: ExecutionOption
   let events: EventQueue | undefined;
   const result = (async () => {
     await undefined; // whoever iterates does so before the first event
-    const run = checkedRun(id, code, options, policy);
+    const run = checkedRun(id, code, `<execution ${session.nextNumber()}>`, options, policy);
     return session.inOrder(
       (live, restarted) => runOne(session, live, restarted, run, policy, (event) => events?.push(event)),
       {
@@ -145,7 +145,13 @@ async function lostParts(
   };
 }
 
-function checkedRun(executionId: string, code: string, options: ExecutionOptions, policy: ExecutionPolicy): KernelRun {
+function checkedRun(
+  executionId: string,
+  code: string,
+  name: string,
+  options: ExecutionOptions,
+  policy: ExecutionPolicy,
+): KernelRun {
   const bytes = Buffer.from(code, 'utf8');
   if (bytes.length > policy.maxCodeBytes) {
     throw new HotcellError(
@@ -166,7 +172,7 @@ function checkedRun(executionId: string, code: string, options: ExecutionOptions
   return {
     executionId,
     code: bytes,
-    filename: options.filename ?? `<${executionId.slice(0, 8)}>`,
+    filename: options.filename ?? name,
     timeoutMs,
     signal: options.signal ?? new AbortController().signal,
   };

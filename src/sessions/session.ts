@@ -14,6 +14,8 @@ export interface Session {
   readonly spec: SandboxSpec;
   readonly logFolder: string;
   state(): SessionState;
+  /** Counts its executions, from 1: the name of each in tracebacks. */
+  nextNumber(): number;
   /** Runs `work` when every earlier one is done. `busy: 'refuse'` rejects instead of waiting. */
   inOrder<T>(
     work: (live: LiveSandbox, restarted: string | undefined) => Promise<T>,
@@ -44,6 +46,7 @@ export function createSession(options: SessionOptions): Session {
   let lossReason: string | undefined;
   let queue: Promise<unknown> = Promise.resolve();
   let waiting = 0;
+  let executions = 0;
   let closing: Promise<void> | undefined;
 
   adopt(options.first);
@@ -84,6 +87,10 @@ export function createSession(options: SessionOptions): Session {
     spec: options.spec,
     logFolder: options.logFolder,
     state: () => state,
+    nextNumber: () => {
+      executions += 1;
+      return executions;
+    },
     live,
     isolationOf: (sandbox) => ({ ...sandbox.sandbox.isolation, passedOver: options.passedOver }),
 

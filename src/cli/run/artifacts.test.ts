@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Artifact } from '../../execution/result.ts';
 import type { SessionFiles } from '../../main.ts';
-import { saveArtifacts, unsavedText } from './artifacts.ts';
+import { saveArtifacts, unsavedText, withoutMounted } from './artifacts.ts';
 
 let folder: string;
 beforeEach(async () => {
@@ -51,6 +51,16 @@ describe('saving what a program made', () => {
       ).rejects.toThrow();
     }
     expect(await readFile(target, 'utf8')).toBe('precious');
+  });
+});
+
+describe('what lies in the sandbox alone', () => {
+  it('does not count what a program wrote to a folder of the host', () => {
+    const made = { artifacts: [artifact('a.txt'), artifact('data/b.txt'), artifact('database.txt')], displays: [] };
+    const left = (target: string) => withoutMounted(made, [{ source: '/x', target }]).artifacts.map(({ path }) => path);
+    expect(left('/workspace/data/')).toEqual(['a.txt', 'database.txt']);
+    expect(left('/workspace')).toEqual([]);
+    expect(left('/data')).toEqual(['a.txt', 'data/b.txt', 'database.txt']);
   });
 });
 

@@ -1,12 +1,13 @@
 import { constants, mkdir, open, realpath } from 'node:fs/promises';
-import { basename, dirname, extname, join, sep } from 'node:path';
+import { basename, dirname, extname, join, posix, sep } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import type { Display, ExecutionResult } from '../../execution/result.ts';
 import type { SessionFiles } from '../../main.ts';
+import type { MountRequest } from '../../sessions/mounts.ts';
 import { shownName, sizeText } from '../print.ts';
 
-type Made = Pick<ExecutionResult, 'artifacts' | 'displays'>;
+export type Made = Pick<ExecutionResult, 'artifacts' | 'displays'>;
 
 /** Copies what a program made to a folder of the host and answers with the paths. Figures that it only showed become `figure-1.png` and so on. */
 export async function saveArtifacts(made: Made, files: SessionFiles, folder: string): Promise<string[]> {
@@ -22,6 +23,13 @@ export async function saveArtifacts(made: Made, files: SessionFiles, folder: str
     saved.push(join(folder, name));
   }
   return saved;
+}
+
+/** What lies in the sandbox alone: a file below a folder that was mounted is on the host already. */
+export function withoutMounted(made: Made, mounts: readonly MountRequest[]): Made {
+  const targets = mounts.map(({ target }) => target.replace(/\/+$/, ''));
+  const isMounted = (path: string) => targets.some((target) => isBelow(posix.join('/workspace', path), target));
+  return { displays: made.displays, artifacts: made.artifacts.filter(({ path }) => !isMounted(path)) };
 }
 
 /** What was made and went with the sandbox, and how to keep it the next time. */

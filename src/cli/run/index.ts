@@ -2,8 +2,9 @@ import { HotcellError } from '../../errors/hotcell-error.ts';
 import { errorText, exitCodeOf, presentError } from '../../errors/present.ts';
 import type { ExecutionResult } from '../../execution/result.ts';
 import { type Hotcell, openHotcell, type Session } from '../../main.ts';
+import type { KernelState } from '../../sandbox/outcome.ts';
 import { painterFor, shownName } from '../print.ts';
-import { saveArtifacts, unsavedText } from './artifacts.ts';
+import { type Made, saveArtifacts, unsavedText, withoutMounted } from './artifacts.ts';
 import { endingText, statusText } from './ending.ts';
 import { exitCodeOfOutcome } from './exit-code.ts';
 import { listenForInterrupts } from './interrupts.ts';
@@ -44,10 +45,11 @@ async function runChecked(file: string, flags: RunFlags): Promise<number> {
     if (!flags.json) await showLive(execution, process);
     const result = await execution;
     if (readerGone.aborted) return EXIT_NO_READER;
-    const saved = await savedOf(result, session, flags);
+    const made = withoutMounted(result, options.open.mounts ?? []);
+    const saved = await savedOf(made, result.files, session, flags);
     const exitCode = exitCodeOfOutcome(result.outcome);
     if (flags.json) printJson(jsonResult(result, exitCode, saved));
-    else tell(result, saved);
+    else tell(result, made, saved);
     return exitCode;
   } catch (error) {
     const exitCode = interrupts.exitCode();
@@ -58,10 +60,15 @@ async function runChecked(file: string, flags: RunFlags): Promise<number> {
   }
 }
 
-async function savedOf(result: ExecutionResult, session: Session, flags: RunFlags): Promise<string[] | undefined> {
+async function savedOf(
+  made: Made,
+  files: KernelState,
+  session: Session,
+  flags: RunFlags,
+): Promise<string[] | undefined> {
   if (flags.saveArtifacts === undefined) return undefined;
-  if (result.files === 'lost') return [];
-  return saveArtifacts(result, session.files, flags.saveArtifacts).catch((error: NodeJS.ErrnoException) => {
+  if (files === 'lost') return [];
+  return saveArtifacts(made, session.files, flags.saveArtifacts).catch((error: NodeJS.ErrnoException) => {
     if (error instanceof HotcellError) throw error;
     throw new HotcellError('invalid_argument', `--save-artifacts: ${error.message}`, {
       remedy: 'Name a folder that you may write to.',
@@ -70,11 +77,11 @@ async function savedOf(result: ExecutionResult, session: Session, flags: RunFlag
 }
 
 /** Everything that is ours to say goes to stderr: stdout is the program's. */
-function tell(result: ExecutionResult, saved: readonly string[] | undefined): void {
+function tell(result: ExecutionResult, made: Made, saved: readonly string[] | undefined): void {
   const paint = painterFor(process.stderr);
   const say = (text: string | undefined) => text === undefined || process.stderr.write(`${text}\n`);
   say(endingText(result.outcome));
-  if (saved === undefined) say(unsavedText(result));
+  if (saved === undefined) say(unsavedText(made));
   else if (saved.length > 0) say(`hotcell: saved ${saved.map(shownName).join(', ')}`);
   if (process.stderr.isTTY) say(paint('dim', statusText(result)));
 }

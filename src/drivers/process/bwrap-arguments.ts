@@ -1,7 +1,10 @@
 import type { Mount } from '../../sandbox/spec.ts';
+import { MARKER } from './orphans.ts';
 
 /** What bubblewrap is to build. Pure data: the file that starts it is `zygote.ts` or `single-jail.ts`. */
 export interface JailLayout {
+  /** `<installation>-<server>`: by it a jail is known as ours after its server died. */
+  readonly marker: string;
   /** Folders that hold the interpreter and its packages, outside /usr. */
   readonly pythonFolders: readonly string[];
   readonly python: string;
@@ -59,6 +62,7 @@ export function singleJailArguments(
 function common(layout: JailLayout): string[] {
   return [
     ...['--unshare-all', '--die-with-parent', '--new-session', '--as-pid-1', '--clearenv'],
+    ...['--setenv', MARKER, layout.marker],
     ...['--uid', '1000', '--gid', '1000', '--hostname', 'sandbox'],
     ...['--ro-bind', '/usr', '/usr'],
     ...Object.entries(layout.usrMerged).flatMap(([name, merged]) =>

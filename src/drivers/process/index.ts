@@ -18,6 +18,7 @@ import { enforcement } from './enforcement.ts';
 import { jailIdentity } from './jail-identity.ts';
 import { prepareJailLayout } from './jail-layout.ts';
 import { startJail } from './jail-process.ts';
+import { orphanedJails } from './orphans.ts';
 import { probeProcess } from './probe.ts';
 import { findPythonEnvironment, type PythonEnvironment } from './python-environment.ts';
 import { pidInJail } from './real-pid.ts';
@@ -77,10 +78,15 @@ class ProcessDriver implements Driver {
   async survivors() {
     const { installationId, isServerAlive } = this.#host;
     const prefix = cgroupName(installationId, '');
+    const orphans = await orphanedJails(installationId, isServerAlive);
     await removeCgroupsNamed(
       async (name) => name.startsWith(prefix) && !(await isServerAlive(name.slice(prefix.length))),
     );
-    return [];
+    return orphans.map(({ pid, serverId }) => ({
+      id: `jail-${pid}`,
+      serverId,
+      dispose: async () => killQuietly(pid),
+    }));
   }
 
   async close(): Promise<void> {
@@ -123,7 +129,7 @@ class ProcessDriver implements Driver {
 
   async #createSingle(spec: SandboxSpec, environment: PythonEnvironment, signal?: AbortSignal): Promise<Sandbox> {
     signal?.throwIfAborted();
-    const layout = await prepareJailLayout(this.#host.dataDir, environment, spec.mounts);
+    const layout = await prepareJailLayout(this.#host, environment, spec.mounts);
     const cgroup = this.#makeCgroup(spec);
     const filter = this.#filterFile();
     try {
@@ -234,7 +240,7 @@ class ProcessDriver implements Driver {
   async #startZygote(spec: SandboxSpec, environment: PythonEnvironment): Promise<Zygote> {
     return startZygote({
       bwrap: requireBwrap(),
-      layout: await prepareJailLayout(this.#host.dataDir, environment, spec.mounts),
+      layout: await prepareJailLayout(this.#host, environment, spec.mounts),
       identity: jailIdentity(),
       runDir: join(this.#host.runDir, 'jails'),
       environment: jailEnvironment(environment, spec),
@@ -299,7 +305,10 @@ function isRefusal(error: unknown): boolean {
 
 /** SECURITY: a pid may have been given to another process since; only one that is still in our jail under the same number is ours to kill. */
 function killIfSame(pid: number, jailPid: number): void {
-  if (pidInJail(pid) !== jailPid) return;
+  if (pidInJail(pid) === jailPid) killQuietly(pid);
+}
+
+function killQuietly(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch (error) {

@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { newId } from '../../lib/ids.ts';
 import { packageRoot } from '../../lib/package-root.ts';
 import { runCommand } from '../../lib/run-command.ts';
+import type { Host } from '../../sandbox/host.ts';
 import type { Mount } from '../../sandbox/spec.ts';
 import type { JailLayout } from './bwrap-arguments.ts';
 import type { PythonEnvironment } from './python-environment.ts';
@@ -26,12 +27,13 @@ const HOST_ETC = ['ssl/certs', 'ld.so.cache', 'alternatives', 'fonts', 'localtim
 
 /** Everything a jail shows, put where the jail's user can read it. Cheap when it is there already. */
 export async function prepareJailLayout(
-  dataDir: string,
+  { dataDir, installationId, serverId }: Host,
   environment: PythonEnvironment,
   mounts: readonly Mount[],
 ): Promise<JailLayout> {
   const [guestFolder, etcFolder] = await Promise.all([installGuest(dataDir, environment.python), installEtc(dataDir)]);
   return {
+    marker: `${installationId}-${serverId}`,
     pythonFolders: [...new Set([environment.prefix, environment.basePrefix])].filter(
       (folder) => !isBelow(folder, '/usr'),
     ),

@@ -63,8 +63,9 @@ const ATTACKS: readonly Attack[] = [
 bad = any(readable(f"/proc/1/{name}") for name in ("environ", "maps", "mem", "auxv"))
 try: os.listdir("/proc/1/root/"); bad = bad or os.getpid() != 1 and os.readlink("/proc/1/root") != "/"
 except OSError: pass
-try: os.listdir("/proc/1/fd"); bad = True
-except OSError: pass
+for fd in range(3, 20):
+    try: os.close(os.open(f"/proc/1/fd/{fd}", os.O_RDONLY)); bad = True
+    except OSError: pass
 verdict(bad)`,
     bare: { notTried: 'process 1 is the host’s own' },
   },

@@ -1,0 +1,43 @@
+import type { Driver } from '../sandbox/driver.ts';
+import type { Host } from '../sandbox/host.ts';
+import { DRIVER_NAMES, type DriverName } from '../sandbox/isolation.ts';
+import { DRIVERS } from './registry.ts';
+
+export type DriverFactories = Readonly<Partial<Record<DriverName, (host: Host) => Promise<Driver>>>>;
+
+/** The drivers of one Hotcell: each is made when it is first asked for, and once. */
+export interface LoadedDrivers {
+  readonly load: Readonly<Record<DriverName, () => Promise<Driver>>>;
+  close(): Promise<void>;
+}
+
+/** `given` stand in for registered ones. Each driver clears away its survivors in the background; `afterClearing` follows that. */
+export function loadDrivers(host: Host, given: DriverFactories, afterClearing: () => Promise<void>): LoadedDrivers {
+  const loaded = new Map<DriverName, Promise<Driver>>();
+  const clearing: Promise<void>[] = [];
+
+  async function clear(driver: Driver): Promise<void> {
+    for (const survivor of await driver.survivors()) await survivor.dispose();
+    await afterClearing();
+  }
+
+  function load(name: DriverName): Promise<Driver> {
+    const known = loaded.get(name);
+    if (known !== undefined) return known;
+    const loading = (given[name] ?? DRIVERS[name])(host).then((driver) => {
+      // What cannot be cleared now will be found again by the next server.
+      clearing.push(clear(driver).catch(() => {}));
+      return driver;
+    });
+    loaded.set(name, loading);
+    return loading;
+  }
+
+  return {
+    load: Object.fromEntries(DRIVER_NAMES.map((name) => [name, () => load(name)])) as LoadedDrivers['load'],
+    close: async () => {
+      await Promise.all(clearing);
+      for (const loading of loaded.values()) await (await loading.catch(() => undefined))?.close();
+    },
+  };
+}

@@ -1,0 +1,24 @@
+import { readdir, readFile } from 'node:fs/promises';
+
+/** The variable that bubblewrap is told to set: it is in the arguments of every process of a jail, also of one that never got further. */
+export const MARKER = 'HOTCELL_JAIL';
+
+/**
+ * Jails whose server is dead. Processes die with their server (`--die-with-parent`), but a bubblewrap that lost its parent while it was
+ * still being set up waits for ever.
+ */
+export async function orphanedJails(
+  installationId: string,
+  isServerAlive: (serverId: string) => Promise<boolean>,
+): Promise<{ pid: number; serverId: string }[]> {
+  const found: { pid: number; serverId: string }[] = [];
+  for (const name of await readdir('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    const argv = (await readFile(`/proc/${name}/cmdline`, 'utf8').catch(() => '')).split('\0');
+    const value = argv[argv.indexOf(MARKER) + 1] ?? '';
+    if (!argv.includes(MARKER) || !value.startsWith(`${installationId}-`)) continue;
+    const serverId = value.slice(installationId.length + 1);
+    if (!(await isServerAlive(serverId))) found.push({ pid: Number(name), serverId });
+  }
+  return found;
+}

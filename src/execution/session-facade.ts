@@ -1,0 +1,68 @@
+import { listFolder, readPieces, readWhole, removePath, type WriteMode, writePieces } from '../guest/files.ts';
+import type { FileEntry } from '../guest/messages.ts';
+import type { Isolation } from '../sandbox/isolation.ts';
+import type { Session as CoreSession } from '../sessions/session.ts';
+import { type Execution, type ExecutionOptions, type ExecutionPolicy, execute } from './execute.ts';
+
+/** One sandbox with live state. `await using session = await hotcell.open()` closes it at the end of the block. */
+export interface Session extends AsyncDisposable {
+  readonly id: string;
+  readonly isolation: Isolation;
+  /** Runs Python. Iterate over the execution for its output as it comes; await it for the result. */
+  run(code: string, options?: ExecutionOptions): Execution;
+  /** Forgets all variables and ends all processes; files stay. */
+  reset(): Promise<void>;
+  readonly files: SessionFiles;
+  close(): Promise<void>;
+}
+
+/** Files of the workspace. Paths are relative to it; none leads out of it. */
+export interface SessionFiles {
+  read(path: string, options?: { limitBytes?: number }): Promise<Buffer>;
+  /** The file in pieces, never whole in memory. */
+  stream(path: string, range?: { offset?: number; length?: number }): AsyncIterable<Buffer>;
+  write(
+    path: string,
+    content: string | Uint8Array | AsyncIterable<Uint8Array>,
+    options?: { mode?: WriteMode },
+  ): Promise<{ sizeBytes: number }>;
+  list(
+    path?: string,
+    options?: { recursive?: boolean; limit?: number },
+  ): Promise<{ entries: FileEntry[]; omitted: number }>;
+  remove(path: string, options?: { recursive?: boolean }): Promise<void>;
+}
+
+const DEFAULT_READ_BYTES = 64 * 1_048_576;
+
+/** A session as users of the library see it. */
+export function sessionFacade(session: CoreSession, isolation: Isolation, policy: ExecutionPolicy): Session {
+  const connection = async () => (await session.live()).connection;
+  return {
+    id: session.id,
+    isolation,
+    run: (code, options = {}) => execute(session, code, options, policy),
+    reset: async () => {
+      await (await connection()).request({ type: 'restart' });
+    },
+    files: {
+      read: async (path, { limitBytes = DEFAULT_READ_BYTES } = {}) => readWhole(await connection(), path, limitBytes),
+      stream: async function* (path, range) {
+        yield* readPieces(await connection(), path, range);
+      },
+      write: async (path, content, { mode = 'replace' } = {}) => ({
+        sizeBytes: await writePieces(await connection(), path, mode, asPieces(content)),
+      }),
+      list: async (path = '.', { recursive = false, limit = 1000 } = {}) =>
+        listFolder(await connection(), path, { recursive, limit }),
+      remove: async (path, { recursive = false } = {}) => removePath(await connection(), path, recursive),
+    },
+    close: () => session.close(),
+    [Symbol.asyncDispose]: () => session.close(),
+  };
+}
+
+function asPieces(content: string | Uint8Array | AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> | Uint8Array[] {
+  if (typeof content === 'string') return [Buffer.from(content)];
+  return content instanceof Uint8Array ? [content] : content;
+}

@@ -1,0 +1,49 @@
+import { chmod, mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { newId } from '../lib/ids.ts';
+import { installationId } from '../lib/installation.ts';
+import { deadServers, forgetServer, holdServerLock, isServerAlive } from '../lib/server-lock.ts';
+import type { Host } from '../sandbox/host.ts';
+
+/** This server among others of its installation: its lock, its folders, and what dead ones left behind. */
+export interface Server {
+  readonly host: Host;
+  logFolder(sessionId: string): string;
+  /** Removes folders of servers that no longer live. Never on the way to a first result. */
+  clearAfterDead(): Promise<void>;
+  release(): Promise<void>;
+}
+
+export async function becomeServer(dataDir: string, runRoot: string): Promise<Server> {
+  const serverId = newId('v').slice(2, 14);
+  await mkdir(runRoot, { recursive: true, mode: 0o755 });
+  const lock = await holdServerLock(runRoot, serverId);
+  const runDir = join(runRoot, serverId);
+  // Others may pass through, which the jail's user must, but not look around.
+  await mkdir(runDir, { mode: 0o711 });
+  await chmod(runDir, 0o711);
+  const logs = (id: string) => join(dataDir, 'logs', id);
+  const host: Host = {
+    dataDir,
+    runDir,
+    installationId: installationId(dataDir),
+    serverId,
+    isServerAlive: (id) => isServerAlive(runRoot, id),
+  };
+  return {
+    host,
+    logFolder: (sessionId) => join(logs(serverId), sessionId),
+    clearAfterDead: async () => {
+      for (const dead of await deadServers(runRoot)) {
+        await rm(join(runRoot, dead), { recursive: true, force: true });
+        await rm(logs(dead), { recursive: true, force: true });
+        await forgetServer(runRoot, dead);
+      }
+    },
+    release: async () => {
+      await rm(logs(serverId), { recursive: true, force: true });
+      await rm(runDir, { recursive: true, force: true });
+      await lock.release();
+    },
+  };
+}

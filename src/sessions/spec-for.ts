@@ -1,0 +1,41 @@
+import { parseOptions } from '../config/load.ts';
+import { type Config, limitsSchema } from '../config/schema.ts';
+import { newId } from '../lib/ids.ts';
+import type { Limits, SandboxSpec } from '../sandbox/spec.ts';
+import { deniedByDefault, type MountRequest, resolveMounts } from './mounts.ts';
+
+/** What a caller may say about the sandbox of a new session. */
+export interface SandboxWishes {
+  /** Sandboxes of different owners share nothing. */
+  readonly owner?: string;
+  readonly image?: string;
+  readonly limits?: Partial<Limits>;
+  readonly mounts?: readonly MountRequest[];
+  readonly preloads?: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+const MOST_DISK_BYTES = 1_073_741_824;
+
+/** The spec for a caller's wishes under this configuration. Rejects with what is not allowed. */
+export async function specFor(config: Config, dataDir: string, wishes: SandboxWishes): Promise<SandboxSpec> {
+  const image = wishes.image ?? config.image;
+  return {
+    id: newId('s'),
+    owner: wishes.owner ?? 'local',
+    limits: parseOptions(limitsSchema, withDisk(wishes.limits ?? {})),
+    mounts: await resolveMounts(wishes.mounts ?? [], {
+      roots: config.mountRoots,
+      denied: [...deniedByDefault(dataDir), ...config.mountDenied],
+    }),
+    preloads: wishes.preloads ?? config.preloads,
+    environment: wishes.environment ?? {},
+    ...(image === undefined ? {} : { image }),
+  };
+}
+
+/** Who asks for little memory and says nothing of the disk gets a disk that fits into it. */
+function withDisk(limits: Partial<Limits>): Partial<Limits> {
+  if (limits.memoryBytes === undefined || limits.diskBytes !== undefined) return limits;
+  return { ...limits, diskBytes: Math.min(MOST_DISK_BYTES, Math.floor(limits.memoryBytes / 2)) };
+}

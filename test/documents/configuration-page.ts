@@ -1,0 +1,72 @@
+import { z } from 'zod';
+import { environmentName } from '../../src/config/load.ts';
+import { configSchema, limitsSchema } from '../../src/config/schema.ts';
+
+/** docs/configuration.md, from the one schema of options. */
+export function configurationPage(): string {
+  const options = Object.entries(propertiesOf(configSchema)).map(
+    ([name, property]) =>
+      `| \`${name}\` | \`${environmentName(name)}\` | ${property.description} | ${byDefault(property)} | ${allowed(property)} |`,
+  );
+  const limits = Object.entries(propertiesOf(limitsSchema)).map(
+    ([name, property]) => `| \`${name}\` | ${property.description} | ${byDefault(property)} | ${allowed(property)} |`,
+  );
+  return `# Configuration
+
+<!-- Made from src/config/schema.ts: change that, then run \`npx vitest run test/documents.test.ts -u\`. -->
+
+Give options to \`openHotcell({ … })\`, or set them in the environment. What you give wins over the environment, which wins
+over the default. A list in the environment is separated by commas.
+
+| option | environment | it means | default | allowed |
+|---|---|---|---|---|
+${options.join('\n')}
+
+Two folders come from the environment alone. \`HOTCELL_HOME\` is where Hotcell keeps what it makes; without it that is
+\`/var/lib/hotcell\` for root, else \`hotcell\` in your data folder (\`XDG_DATA_HOME\`, \`~/.local/share\`). Sockets go to
+\`run\` in \`HOTCELL_HOME\`, else to \`/run/hotcell\` for root, else to \`XDG_RUNTIME_DIR\` or the temporary folder.
+
+## Limits of a session
+
+Give them to \`hotcell.open({ limits: { … } })\`. Files of a sandbox live in its memory, so \`diskBytes\` cannot exceed
+\`memoryBytes\`; if you set only \`memoryBytes\`, the disk gets half of it, at most 1 GiB.
+
+| limit | it means | default | allowed |
+|---|---|---|---|
+${limits.join('\n')}
+`;
+}
+
+interface Property {
+  readonly description?: string;
+  readonly default?: unknown;
+  readonly enum?: readonly string[];
+  readonly type?: string;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly pattern?: string;
+  readonly items?: Property;
+}
+
+function propertiesOf(schema: z.ZodType): Record<string, Property> {
+  // What people give: numbers may come as text from the environment, and everything has a default.
+  return z.toJSONSchema(schema, { io: 'output' }).properties as Record<string, Property>;
+}
+
+function byDefault({ default: value }: Property): string {
+  if (value === undefined || (Array.isArray(value) && value.length === 0)) return 'none';
+  if (Array.isArray(value)) return value.map((item) => `\`${item}\``).join(', ');
+  return typeof value === 'number' ? number(value) : `\`${String(value)}\``;
+}
+
+function allowed({ enum: values, type, minimum, maximum, items }: Property): string {
+  if (values !== undefined) return values.map((value) => `\`${value}\``).join(', ');
+  if (type === 'array') return `a list of ${items?.pattern === undefined ? 'paths' : 'module names'}`;
+  if (type === 'string') return 'a name';
+  if (maximum === undefined || maximum >= Number.MAX_SAFE_INTEGER) return `at least ${number(minimum ?? 0)}`;
+  return `${number(minimum ?? 0)} to ${number(maximum)}`;
+}
+
+function number(value: number): string {
+  return value.toLocaleString('en-US');
+}

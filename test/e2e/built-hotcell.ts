@@ -1,0 +1,115 @@
+import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { constants, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { resolveDataDir } from '../../src/config/load.ts';
+import { findProgram } from '../../src/lib/find-program.ts';
+import { quote } from '../../src/lib/superuser.ts';
+
+export const root = new URL('../..', import.meta.url).pathname;
+
+/** The built program in a data folder of its own, so that what it leaves behind can be told from what others do at the same time. */
+export interface BuiltHotcell {
+  readonly home: string;
+  /** Why programs cannot be run here, where they cannot. */
+  readonly unavailable: string | undefined;
+  run(args: readonly string[], options?: { stdin?: string }): Promise<Finished>;
+  /** Starts a program of Node's and leaves it to the caller. */
+  start(args: readonly string[]): ChildProcess;
+  /** The same with a terminal of its own, where there is a program to make one with. */
+  startOnTerminal(args: readonly string[]): ChildProcess | undefined;
+  /** Every trace of it on this machine: processes, run folders, cgroups. */
+  leftovers(): string[];
+  remove(): void;
+}
+
+export interface Finished {
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Builds what is stale and makes the data folder. The Python environment is shared: making one takes a minute. */
+export async function buildHotcell(): Promise<BuiltHotcell> {
+  const { status, stderr } = spawnSync(process.execPath, ['scripts/build.mjs', '--no-types'], {
+    cwd: root,
+    encoding: 'utf8',
+  });
+  if (status !== 0) throw new Error(stderr);
+  const home = mkdtempSync(join(tmpdir(), 'hc-'));
+  chmodSync(home, 0o711); // the jail's user must be able to pass
+  symlinkSync(join(resolveDataDir(), 'python'), join(home, 'python'));
+  const env = { ...process.env, HOTCELL_HOME: home, HOTCELL_ISOLATION: 'process', NO_COLOR: '1' };
+
+  function run(args: readonly string[], options: { stdin?: string } = {}): Promise<Finished> {
+    return new Promise((resolve) => {
+      const child = execFile(process.execPath, args, { cwd: root, env }, (error, stdout, stderr) => {
+        const signal = constants.signals[error?.signal as NodeJS.Signals] ?? 0;
+        resolve({
+          exitCode: error === null ? 0 : typeof error.code === 'number' ? error.code : 128 + signal,
+          stdout,
+          stderr,
+        });
+      });
+      child.stdin?.on('error', () => {}).end(options.stdin ?? '');
+    });
+  }
+
+  const { stdout } = await run(['dist/cli.js', 'doctor', '--json']);
+  return {
+    home,
+    unavailable: reasonIn(stdout),
+    run,
+    start: (args) => spawn(process.execPath, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] }),
+    startOnTerminal: (args) => {
+      const script = findProgram('script');
+      if (script === undefined || process.platform !== 'linux') return undefined;
+      const command = [process.execPath, ...args].map(quote).join(' ');
+      return spawn(script, ['-qec', command, '/dev/null'], { cwd: root, env, stdio: ['pipe', 'pipe', 'inherit'] });
+    },
+    leftovers: () => leftovers(home),
+    remove: () => rmSync(home, { recursive: true, force: true }),
+  };
+}
+
+/** A driver that cannot be tested is a skip with its reason, and a failure where all are required. */
+function reasonIn(findings: string): string | undefined {
+  const { probes } = JSON.parse(findings) as { probes: { driver: string; available: boolean; reason?: string }[] };
+  const probe = probes.find(({ driver }) => driver === 'process');
+  if (probe?.available === true) return undefined;
+  const reason = `the process driver does not work here: ${probe?.reason}`;
+  if (process.env.HOTCELL_TEST_REQUIRE === 'all') throw new Error(reason);
+  return reason;
+}
+
+function leftovers(home: string): string[] {
+  const installation = readFileSync(join(home, 'installation'), 'utf8').trim();
+  return [
+    ...(existsSync(join(home, 'run')) ? readdirSync(join(home, 'run')) : []),
+    ...cgroupsNamed(`hotcell-${installation}`),
+    ...processesNaming(home),
+  ];
+}
+
+function cgroupsNamed(prefix: string): string[] {
+  const mount = '/sys/fs/cgroup';
+  if (!existsSync(mount)) return [];
+  const names = readdirSync(mount, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  const folders = [mount, ...names.map(({ name }) => join(mount, name))];
+  return folders.flatMap((folder) => readdirSync(folder).filter((name) => name.startsWith(prefix)));
+}
+
+/** A jail names the guest's folder, which lies in the home, on its command line. */
+function processesNaming(home: string): string[] {
+  if (!existsSync('/proc')) return [];
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((pid) => {
+      try {
+        const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
+        return command.includes(home) ? [`${pid}: ${command.slice(0, 80)}`] : [];
+      } catch {
+        return []; // it ended meanwhile
+      }
+    });
+}

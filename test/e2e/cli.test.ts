@@ -1,0 +1,310 @@
+import { once } from 'node:events';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { buildHotcell } from './built-hotcell.ts';
+
+const hotcell = await buildHotcell();
+afterAll(() => hotcell.remove());
+
+let folder: string;
+beforeEach((context) => {
+  if (hotcell.unavailable !== undefined) context.skip(hotcell.unavailable);
+  folder = mkdtempSync(join(tmpdir(), 'hc-cli-'));
+  chmodSync(folder, 0o755); // as root, a jail's user must be able to pass to what is mounted
+});
+afterEach(() => {
+  if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+  if (hotcell.unavailable === undefined) expect(hotcell.leftovers()).toEqual([]);
+});
+
+const command = (...args: string[]) => hotcell.run(['dist/cli.js', ...args]);
+const runStdin = (stdin: string, ...flags: string[]) => hotcell.run(['dist/cli.js', 'run', '-', ...flags], { stdin });
+
+function program(text: string | Uint8Array, name = 'program.py'): string {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+describe('hotcell run', () => {
+  it('prints what the program prints, each stream on its own, and nothing else', async () => {
+    const code = 'import sys\nprint("out")\nprint("err", file=sys.stderr)\n42';
+    expect(await command('run', program(code))).toEqual({ exitCode: 0, stdout: 'out\n', stderr: 'err\n' });
+  });
+
+  it('reads the program from stdin', async () => {
+    expect(await runStdin('print(6 * 7)')).toEqual({ exitCode: 0, stdout: '42\n', stderr: '' });
+  });
+
+  it('shows a line while the program still runs', async () => {
+    const path = program('import time\nprint("first")\ntime.sleep(60)\nprint("last")');
+    const child = hotcell.start(['dist/cli.js', 'run', path]);
+    const [line] = await once(createInterface({ input: child.stdout! }), 'line');
+    expect(line).toBe('first');
+    expect(child.exitCode).toBeNull();
+    child.kill('SIGTERM');
+    expect(await once(child, 'close')).toEqual([143, null]);
+  });
+
+  it.each([
+    ['raises', '1 / 0', 1],
+    ['has a syntax error', 'x = (', 1],
+    ['exits', 'import sys; sys.exit(7)', 7],
+    ['ends its interpreter', 'import os; os._exit(9)', 9],
+    ['runs too long', 'while True: pass', 124],
+    ['needs too much memory', 'x = b"x" * 10**9', 137],
+    ['is killed by a signal', 'import os, signal; os.kill(os.getpid(), signal.SIGSEGV)', 139],
+  ])('has the exit code of a program that %s', async (_, code, exitCode) => {
+    expect(await runStdin(code, '--timeout', '2', '--memory', '256m')).toMatchObject({ exitCode });
+  });
+
+  it('shows the traceback with the name of the file and its lines, and none of ours', async () => {
+    const path = program('def half(x):\n    return x / 0\n\nhalf(1)\n');
+    const { stderr } = await command('run', path);
+    expect(stderr.split('\n').filter((line) => !/^[\s~^]*$/.test(line))).toEqual([
+      'Traceback (most recent call last):',
+      `  File "${path}", line 4, in <module>`,
+      '    half(1)',
+      `  File "${path}", line 2, in half`,
+      '    return x / 0',
+      'ZeroDivisionError: division by zero',
+    ]);
+  });
+
+  it('says that a program was stopped, why, and what would let it go on', async () => {
+    const { stderr } = await runStdin('while True: pass', '--timeout', '300ms');
+    expect(stderr).toBe('hotcell: timed out after 300 ms. Give it longer with --timeout.\n');
+  });
+
+  it('shows a folder of the host that is named on the command line, and only to read', async () => {
+    mkdirSync(join(folder, 'data'));
+    writeFileSync(join(folder, 'data', 'a.txt'), 'from the host');
+    const code = 'print(open("/data/a.txt").read())\nopen("/data/b.txt", "w")';
+    const { stdout, stderr, exitCode } = await runStdin(code, '--mount', `${join(folder, 'data')}:/data`);
+    expect({ stdout, exitCode }).toEqual({ stdout: 'from the host\n', exitCode: 1 });
+    expect(stderr).toMatch(/Read-only file system/);
+  });
+
+  it('names what the program made, and keeps it where it is asked to', async () => {
+    const code = 'import os\nos.makedirs("a")\nopen("a/b.txt", "w").write("kept")';
+    expect((await runStdin(code)).stderr).toBe(
+      'hotcell: made and not kept: a/b.txt (4 bytes). Keep them with --save-artifacts <folder>.\n',
+    );
+    const out = join(folder, 'out');
+    expect((await runStdin(code, '--save-artifacts', out)).stderr).toBe(`hotcell: saved ${join(out, 'a/b.txt')}\n`);
+    expect(readFileSync(join(out, 'a/b.txt'), 'utf8')).toBe('kept');
+  });
+
+  it('ends a program that nobody listens to any more', async () => {
+    const child = hotcell.start(['dist/cli.js', 'run', program('while True: print("line")')]);
+    await once(child.stdout!, 'data');
+    child.stdout!.destroy();
+    child.stderr!.resume();
+    expect(await once(child, 'close')).toEqual([141, null]);
+  });
+});
+
+describe('hotcell run --json', () => {
+  it('prints one document with the whole result', async () => {
+    const { stdout, stderr, exitCode } = await runStdin('print("out")\nopen("a.txt", "w").close()\n6 * 7', '--json');
+    expect({ stderr, exitCode }).toEqual({ stderr: '', exitCode: 0 });
+    expect(JSON.parse(stdout)).toMatchObject({
+      exitCode: 0,
+      outcome: { kind: 'ok' },
+      stdout: 'out\n',
+      value: { text: '42', truncated: false },
+      displays: [],
+      artifacts: [{ path: 'a.txt', sizeBytes: 0, mediaType: 'text/plain', change: 'created' }],
+      state: 'kept',
+      isolation: { driver: 'process', level: 1, passedOver: [] },
+    });
+  });
+
+  it('gives a program that fails as an outcome, and its exit code', async () => {
+    const { stdout, exitCode } = await runStdin('1 / 0', '--json');
+    expect(exitCode).toBe(1);
+    expect(JSON.parse(stdout)).toMatchObject({ exitCode: 1, outcome: { kind: 'raised', name: 'ZeroDivisionError' } });
+  });
+
+  it('gives what Hotcell could not do as an error', async () => {
+    const { stdout, exitCode } = await command('run', join(folder, 'nothing.py'), '--json');
+    expect(exitCode).toBe(64);
+    expect(JSON.parse(stdout)).toMatchObject({ exitCode: 64, error: { code: 'invalid_argument', retry: 'never' } });
+  });
+});
+
+describe('an interrupt', () => {
+  const stubborn = `
+import time
+print("ready", flush=True)
+while True:
+    try:
+        time.sleep(60)
+    except BaseException:
+        print("not yet", flush=True)
+`;
+
+  async function started(code: string) {
+    const child = hotcell.start(['dist/cli.js', 'run', program(code)]);
+    const lines: string[] = [];
+    const reader = createInterface({ input: child.stdout! }).on('line', (line) => lines.push(line));
+    let stderr = '';
+    child.stderr!.setEncoding('utf8').on('data', (text: string) => {
+      stderr += text;
+    });
+    await once(reader, 'line');
+    return { child, lines, reader, closed: once(child, 'close'), stderr: () => stderr };
+  }
+
+  it('reaches the program, which may still say its last words', async () => {
+    const code = 'import time\ntry:\n  print("ready", flush=True)\n  time.sleep(60)\nfinally:\n  print("last words")';
+    const { child, lines, closed, stderr } = await started(code);
+    child.kill('SIGINT');
+    expect(await closed).toEqual([130, null]);
+    expect(lines).toEqual(['ready', 'last words']);
+    expect(stderr()).toBe('hotcell: interrupted.\n');
+  });
+
+  it('by Ctrl-C at a terminal, which signals every process of ours there, is the same', async (context) => {
+    const path = program(`
+import time
+try:
+    print("ready")
+    time.sleep(60)
+except KeyboardInterrupt:
+    time.sleep(0.5)  # long enough for a jail that the signal hit as well to be gone
+    print("last words")
+    raise
+`);
+    const terminal = hotcell.startOnTerminal(['dist/cli.js', 'run', path]);
+    if (terminal === undefined) return context.skip('there is no script(1) here to make a terminal with');
+    let shown = '';
+    terminal.stdout!.setEncoding('utf8').on('data', (text: string) => {
+      if (!shown.includes('ready') && (shown + text).includes('ready')) terminal.stdin!.write('\x03');
+      shown += text;
+    });
+    expect(await once(terminal, 'close')).toEqual([130, null]);
+    expect(shown).toMatch(/ready[\s\S]*last words[\s\S]*hotcell: interrupted\.[\s\S]*process \(level 1\)/);
+  });
+
+  it('ends a program that will not hear of it', async () => {
+    const { child, closed } = await started(stubborn);
+    child.kill('SIGINT');
+    expect(await closed).toEqual([130, null]);
+  });
+
+  it('ends everything at once when it comes twice', async () => {
+    const { child, reader, closed, stderr } = await started(stubborn);
+    child.kill('SIGINT');
+    await once(reader, 'line');
+    child.kill('SIGINT');
+    expect(await closed).toEqual([130, null]);
+    expect(stderr()).toBe('');
+  });
+
+  it.each([
+    ['SIGTERM', 143],
+    ['SIGHUP', 129],
+  ] as const)('by %s takes everything down at once', async (signal, exitCode) => {
+    const { child, closed, stderr } = await started(stubborn);
+    child.kill(signal);
+    expect(await closed).toEqual([exitCode, null]);
+    expect(stderr()).toBe('');
+  });
+});
+
+describe('bad input', () => {
+  const cases: [string, () => string[], number, RegExp][] = [
+    ['a file that is not there', () => ['nothing.py'], 64, /nothing\.py: there is no such file\n {2}→ Check the path/],
+    ['a folder', () => [folder], 64, /a folder, not a program\n {2}→ Name a file in it/],
+    ['a file that is not text', () => [program(Buffer.from([0xff, 0xfe, 0]))], 64, /not UTF-8 text\n {2}→ /],
+    ['a program that is too large', () => [program('#'.repeat(1_100_000))], 65, /larger than 1048576 bytes.*\n {2}→ /],
+    ['a negative timeout', () => [program(''), '--timeout', '-1'], 64, /--timeout: -1 is not a time\n {2}→ /],
+    ['a timeout of weeks', () => [program(''), '--timeout', '1000h'], 64, /timeoutMs.*\n {2}→ /],
+    ['too little memory', () => [program(''), '--memory', '1m'], 64, /--memory: 1m is less.*\n {2}→ .*64m/],
+    ['no processors', () => [program(''), '--cpus', '0'], 64, /--cpus: 0 is not a number above 0\n {2}→ /],
+    [
+      'a driver that does not exist',
+      () => [program(''), '--isolation', 'magic'],
+      64,
+      /magic is not one of auto, .*\n {2}→ /,
+    ],
+    ['less isolation than the least', () => [program(''), '--min-isolation', 'gvisor'], 69, /weaker than.*\n {2}→ /],
+    ['half a mount', () => [program(''), '--mount', '/data'], 64, /\/data is not SOURCE:TARGET.*\n {2}→ /],
+    ['the mount of a folder with secrets', () => [program(''), '--mount', `${homedir()}:/data`], 77, /never mounted/],
+    [
+      'an image for a driver without images',
+      () => [program(''), '--image', 'x', '--isolation', 'process'],
+      64,
+      /--image: /,
+    ],
+    ['an option that does not exist', () => [program(''), '--isolaton', 'x'], 64, /Did you mean --isolation\?/],
+    ['no file at all', () => [], 64, /missing required argument 'file'/],
+  ];
+
+  it.each(cases)('is refused with what to do next: %s', async (_, args, exitCode, message) => {
+    const finished = await command('run', ...args());
+    expect(finished).toEqual({ exitCode, stdout: '', stderr: expect.stringMatching(message) });
+    expect(finished.stderr).not.toMatch(/\n\s+at /);
+  });
+
+  it('that is nearly a command is answered with the command', async () => {
+    const { exitCode, stderr } = await command('rum');
+    expect({ exitCode, stderr }).toEqual({ exitCode: 64, stderr: expect.stringMatching(/Did you mean run\?/) });
+  });
+});
+
+describe('hotcell doctor', () => {
+  it('says of every driver whether it works, or why not and what mends it', async () => {
+    const { stdout, exitCode } = await command('doctor', '--json');
+    const { probes, auto, python, versions } = JSON.parse(stdout);
+    expect(exitCode).toBe(0);
+    expect(probes.map(({ driver }: { driver: string }) => driver)).toEqual(['gvisor', 'docker', 'process']);
+    for (const probe of probes) {
+      if (probe.available) expect(probe.isolation.limits.memory.strength).toMatch(/hard|soft/);
+      else expect(probe).toEqual({ ...probe, reason: expect.stringMatching(/./), remedy: expect.stringMatching(/./) });
+    }
+    expect(auto.driver).toBe(probes.find(({ available }: { available: boolean }) => available).driver);
+    expect(python.version).toMatch(/^3\.\d+/);
+    expect(versions).toMatchObject({ hotcell: expect.stringMatching(/^\d/), node: process.versions.node });
+  });
+
+  it('says the same to a person, without colours where there is no terminal', async () => {
+    const { stdout } = await command('doctor');
+    expect(stdout).toMatch(/✓ process \(level 1\): works/);
+    expect(stdout).toMatch(/(hard|soft) limits:\n {4}memory/);
+    expect(stdout).toMatch(/✓ isolation auto takes /);
+    expect(stdout).not.toContain('\x1b');
+  });
+});
+
+describe('hotcell demo', () => {
+  it('brings a summary and a chart out of a sandbox', async () => {
+    const { stdout, exitCode } = await command('demo', '--out', join(folder, 'demo'));
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(/isolation: process \(level 1\)/);
+    expect(stdout).toMatch(/144 rows, 2025-01 to 2025-12/);
+    if (stdout.includes('No chart')) return expect(stdout).toMatch(/lacks .*\n.*hotcell setup process/);
+    const chart = readFileSync(join(folder, 'demo', 'chart.png'));
+    expect(chart.subarray(1, 4).toString()).toBe('PNG');
+    expect(stdout).toContain(join(folder, 'demo', 'chart.png'));
+  });
+});
+
+describe('hotcell', () => {
+  it('says its version', async () => {
+    const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+    expect(await command('--version')).toEqual({ exitCode: 0, stdout: `${version}\n`, stderr: '' });
+  });
+
+  it.each([[['--help']], [['run', '--help']], [['doctor', '--help']], [['setup', '--help']], [['demo', '--help']]])(
+    'shows examples with %j',
+    async (args) => {
+      const { exitCode, stdout } = await command(...args);
+      expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: expect.stringMatching(/Examples:\n {2}\$ /) });
+    },
+  );
+});
