@@ -30,7 +30,10 @@ Fail = Callable[[int, str, str], None]
 
 
 class Executions:
-    """Serves `execute`, `interrupt` and `restart`. What a kernel says here may have been written by user code: it can lie about itself only."""
+    """Serves `execute`, `interrupt` and `restart`.
+
+    What a kernel says here may have been written by user code: it can lie about itself only.
+    """
 
     def __init__(self, loop: Loop, channel: Channel, workspace: Workspace, reply: Reply, fail: Fail) -> None:
         self._loop = loop

@@ -26,7 +26,10 @@ class KernelEvents:
 
 
 class KernelKeeper:
-    """`kernel` is the one there is, up or starting; None while none can be started. `stage_pids` names helpers of ours that are never killed."""
+    """`kernel` is the one there is, up or starting; None while none can be started.
+
+    `stage_pids` names helpers of ours that are never killed.
+    """
 
     def __init__(self, loop: Loop, events: KernelEvents) -> None:
         self.kernel: Optional[KernelProcess] = None
@@ -98,9 +101,7 @@ class KernelKeeper:
         except OSError as error:
             self._fail(f"cannot fork: {error.strerror}")
             return
-        kernel = KernelProcess(
-            self._loop, sock, pid, lambda frame: self._on_frame(kernel, frame), lambda: self._on_gone(kernel)
-        )
+        kernel = KernelProcess(self._loop, sock, pid, lambda frame: self._on_frame(kernel, frame), lambda: self._on_gone(kernel))
         self.kernel = kernel
         self._has_worked = False
 

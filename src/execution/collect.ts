@@ -16,6 +16,10 @@ export interface OutputLimits {
   readonly displayBytes: number;
 }
 
+/** Empty pictures cost memory too. */
+const MAX_DISPLAYS = 1000;
+const MAX_VALUE_BYTES = 65_536;
+
 export const DEFAULT_OUTPUT_LIMITS: OutputLimits = {
   headBytes: 65_536,
   tailBytes: 65_536,
@@ -80,7 +84,7 @@ export function createCollector(
     if (!last) return;
     const data = Buffer.concat(pieces);
     pieces = [];
-    if (displayBytes > limits.displayBytes) {
+    if (displayBytes > limits.displayBytes || displays.length >= MAX_DISPLAYS) {
       displaysDropped += 1;
       return;
     }
@@ -97,6 +101,7 @@ export function createCollector(
       case 'display':
         return display(frame);
       case 'value':
+        if (frame.body.length > MAX_VALUE_BYTES) throw new ProtocolViolation(`value: ${frame.body.length} bytes`);
         value = { text: frame.body.toString('utf8'), truncated: frame.head.truncated === true };
         return emit({ kind: 'value', ...value });
       case 'finished':

@@ -52,6 +52,13 @@ test('many pushes that nobody waits for are all written', async () => {
   expect((await stat(path)).size).toBe(2_000_000);
 });
 
+test('closing twice is closing once', async () => {
+  const spool = createSpool(join(folder, 'a.log'), { beginAtBytes: 0, limitBytes: 10 });
+  await spool.push(Buffer.from('x'));
+  await Promise.all([spool.close(), spool.close()]);
+  await spool.close();
+});
+
 test('only its owner can read the log', async () => {
   const path = join(folder, 'logs', 'a.log');
   const spool = createSpool(path, { beginAtBytes: 0, limitBytes: 10 });

@@ -20,6 +20,7 @@ export function createSpool(path: string, options: { beginAtBytes: number; limit
   let failed = false;
   let stream: WriteStream | undefined;
   let opening: Promise<void> | undefined;
+  let closing: Promise<void> | undefined;
   let behind: Deferred<void> | undefined;
 
   async function begin(): Promise<void> {
@@ -45,6 +46,13 @@ export function createSpool(path: string, options: { beginAtBytes: number; limit
     behind = undefined;
   }
 
+  async function end(): Promise<void> {
+    await opening;
+    const file = stream;
+    if (file !== undefined && !file.closed) await new Promise<void>((resolve) => file.once('close', resolve).end());
+    early = [];
+  }
+
   function append(chunk: Buffer): void | Promise<void> {
     const part = chunk.subarray(0, Math.max(0, options.limitBytes - writtenBytes));
     if (part.length === 0 || failed || stream === undefined) return;
@@ -66,11 +74,9 @@ export function createSpool(path: string, options: { beginAtBytes: number; limit
     },
     path: () => (stream === undefined ? undefined : path),
     droppedBytes: () => (opening === undefined ? 0 : seenBytes - writtenBytes),
-    async close() {
-      await opening;
-      const file = stream;
-      if (file !== undefined && !failed) await new Promise<void>((resolve) => file.once('close', resolve).end());
-      early = [];
+    close() {
+      closing ??= end();
+      return closing;
     },
   };
 }

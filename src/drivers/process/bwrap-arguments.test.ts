@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { GUEST_FOLDER, type JailLayout, sharedJailArguments, singleJailArguments } from './bwrap-arguments.ts';
 
 const LAYOUT: JailLayout = {
+  marker: 'i-1/v-1',
   pythonFolders: ['/var/lib/hotcell/python/1', '/opt/python'],
   python: '/var/lib/hotcell/python/1/bin/python3',
   guestFolder: '/var/lib/hotcell/guest/1',
