@@ -100,6 +100,7 @@ class _Kernel:
         self._shell = Shell(self._display, self._value)
         self._executing = False
         self._displays = 0
+        self._pid = os.getpid()
 
     def serve(self) -> None:
         while True:
@@ -127,6 +128,10 @@ class _Kernel:
         finally:
             self._executing = False
         self._streams.flush()
+        if os.getpid() != self._pid:
+            # A child that the code forked and did not end: as at the end of a script, and not a second kernel on the same socket, which
+            # would answer for this one and take its next execution.
+            os._exit(0 if outcome["kind"] == "ok" else 1)
         _mend_descriptors()
         self._link.send(
             {
