@@ -21,7 +21,7 @@ function rounded(_key, value) {
 }
 
 export function terminalText(result) {
-  return reportText(result, alignedTable(markdownTable(result.rows)));
+  return reportText(result, alignedTable(result.rows));
 }
 
 /** Puts the table into README.md, and the result it came from beside it as latest.json. */

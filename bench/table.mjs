@@ -1,34 +1,32 @@
-/** The judged rows as a Markdown table that also reads well on a terminal. */
+const header = ['what', 'Hotcell: median (min–max)', 'baseline: median', 'ratio', 'target', ''];
+
+/** The judged rows as Markdown. */
 export function markdownTable(rows) {
-  const header = ['what', 'Hotcell: median (min–max)', 'baseline: median', 'ratio', 'target', ''];
-  return [header, header.map(() => '---'), ...rows.map(cells)].map((row) => `| ${row.join(' | ')} |`).join('\n');
+  return [header, header.map(() => '---'), ...rows.map(cells)].map(line).join('\n');
 }
 
-/** The same, with columns lined up. */
-export function alignedTable(markdown) {
-  const rows = markdown.split('\n').map((line) => line.slice(2, -2).split(' | '));
-  const widths = rows[0].map((_, column) => Math.max(...rows.map((row) => row[column].length)));
-  return rows.map((row) => align(row, widths)).join('\n');
+/** The same with columns lined up, for a terminal. */
+export function alignedTable(rows) {
+  const table = [header, ...rows.map(cells)];
+  const widths = header.map((_, column) => Math.max(...table.map((row) => row[column].length)));
+  const padded = table.map((row) => row.map((cell, column) => cell.padEnd(widths[column])));
+  return [padded[0], widths.map((width) => '-'.repeat(width)), ...padded.slice(1)].map(line).join('\n');
 }
 
 export function notesOf(rows) {
   return rows.filter((row) => row.note !== undefined).map((row) => `- ${row.what}: ${row.note}`);
 }
 
-function align(row, widths) {
-  const filler = row.every((cell) => cell === '---') ? '-' : ' ';
-  return `| ${row.map((cell, column) => cell.padEnd(widths[column], filler)).join(' | ')} |`;
-}
+const line = (row) => `| ${row.join(' | ')} |`;
 
 function cells(row) {
-  if (row.notTried !== undefined)
-    return [row.what, `not tried: ${row.notTried.replaceAll('|', '\\|')}`, '', '', targetText(row.target), ''];
+  if (row.notTried !== undefined) return [row.what, notTried(row), '', '', targetText(row.target), ''];
   const { ours, baseline, ratio } = row.summary;
   return [
     row.what,
     `${amount(ours.median, row.unit)}${spread(ours, row.unit)}`,
     baselineText(row, baseline),
-    ratio === undefined ? '' : `${times(ratio)}×`,
+    ratio === undefined ? '' : `${plain(ratio)}×`,
     targetText(row.target),
     row.verdict === 'no target' ? '' : row.verdict,
   ];
@@ -40,8 +38,8 @@ function spread({ count, min, max }, unit) {
 
 function baselineText(row, baseline) {
   if (row.baseline === undefined) return '';
-  if (baseline === undefined) return `${row.baseline.name}: not tried: ${row.baseline.notTried}`;
-  return `${row.baseline.name}: ${amount(baseline.median, row.unit)}`;
+  const said = baseline === undefined ? notTried(row.baseline) : amount(baseline.median, row.unit);
+  return `${row.baseline.name}: ${said}`;
 }
 
 function targetText(target) {
@@ -52,12 +50,15 @@ function targetText(target) {
   return `< ${target.below ?? target.worstBelow} ${target.unit}`;
 }
 
+/** The reason as some program gave it, on one line and in one cell. */
+function notTried({ notTried: reason }) {
+  return `not tried: ${reason.replaceAll(/\s+/g, ' ').replaceAll('|', '\\|')}`;
+}
+
 const amount = (value, unit) => `${plain(value)} ${unit}`;
 
-const times = (ratio) => (ratio >= 10 ? String(Math.round(ratio)) : ratio.toFixed(1));
-
-/** Three significant digits, and never an exponent. */
+/** Two or three digits that mean something, and never an exponent. */
 function plain(value) {
   if (Math.abs(value) >= 100) return String(Math.round(value));
-  return String(Number(value.toPrecision(3)));
+  return String(Number(value.toPrecision(value < 10 ? 2 : 3)));
 }

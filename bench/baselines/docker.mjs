@@ -1,5 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { basename } from 'node:path';
 import { promisify } from 'node:util';
 import { afterwards } from '../cleanup.mjs';
 
@@ -19,8 +20,7 @@ export async function timeProgram(program, args, { input, expected }) {
   child.stdin?.end(input);
   const [exitCode] = await once(child, 'close');
   const durationMs = performance.now() - begin;
-  if (stdout !== expected)
-    throw new Error(`${program} ${args[0]}: exit code ${exitCode}: ${stderr.trim().slice(-300)}`);
+  if (stdout !== expected) throw new Error(`${basename(program)}: exit code ${exitCode}: ${stderr.trim().slice(-300)}`);
   return durationMs;
 }
 

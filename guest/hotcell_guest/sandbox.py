@@ -40,7 +40,7 @@ class _Guest:
         self._warm: Optional[WarmStage] = None
         self._limits: Optional[Limits] = None
         self.supervisor = Supervisor(loop, workspace, self._configure, can_reconnect)
-        self.supervisor.stage_pids = self._stage_pids
+        self.supervisor.protect(self._stage_pids)
 
     def _configure(self, config: Head) -> tuple[Limits, KernelStarter]:
         limits = self._limits = Limits.from_message(config["limits"])
@@ -74,7 +74,7 @@ class _Guest:
         run_kernel(socket.socket(fileno=fds[0]), self._limits, self._workspace)
 
     def _on_warm(self, head: Head) -> None:
-        self.supervisor.replace_fresh_kernel()
+        self.supervisor.use_better_stage()
         self.supervisor.announce(head)
 
     def _stage_pids(self) -> set[int]:

@@ -26,6 +26,7 @@ Outcome = dict[str, Any]
 
 MAX_VALUE_BYTES = 65_536
 MAX_TRACEBACK_BYTES = 32_768
+MAX_NAME_CHARS = 500
 MAX_MESSAGE_BYTES = 4_096
 _MAX_REMEMBERED_SOURCE = 1_048_576
 # Where a line begins with a magic, a command or a question, ends with a question, or assigns the output of one of them.
@@ -193,7 +194,7 @@ def _outcome_of(error: BaseException) -> Outcome:
         return {"kind": "out-of-memory"}
     return {
         "kind": "raised",
-        "name": type(error).__name__,
+        "name": type(error).__name__[:MAX_NAME_CHARS],
         "message": _cut(_text_of(error), MAX_MESSAGE_BYTES),
         "traceback": lines,
     }

@@ -1,3 +1,4 @@
+import { type Deferred, deferred } from '../lib/deferred.ts';
 import type { Display, Value } from './result.ts';
 
 /** What happens during an execution, as it happens. The end is the result. */
@@ -15,26 +16,39 @@ export class EventQueue implements AsyncIterator<ExecutionEvent, undefined> {
   #queuedChars = 0;
   #open = true;
   #wakeReader: (() => void) | undefined;
-  #wakeWriter: (() => void) | undefined;
+  #caughtUp: Deferred<void> | undefined;
   #failure: unknown;
 
   /** A promise means: wait, the reader is behind. */
   push(event: ExecutionEvent): void | Promise<void> {
     if (!this.#open) return;
-    this.#events.push(event);
-    this.#queuedChars += 'text' in event ? event.text.length : 0;
+    this.#append(event);
+    this.#queuedChars += sizeOf(event);
     this.#wakeReader?.();
     if (this.#queuedChars <= QUEUE_CHARS) return;
-    return new Promise((resolve) => {
-      this.#wakeWriter = resolve;
-    });
+    this.#caughtUp ??= deferred<void>();
+    return this.#caughtUp.promise;
+  }
+
+  /** Every writer that waits goes on: one that was forgotten would keep its credit from the guest for ever. */
+  #letWritersGo(): void {
+    this.#caughtUp?.resolve();
+    this.#caughtUp = undefined;
+  }
+
+  /** What one stream printed in many small pieces is one event for a reader that is behind. */
+  #append(event: ExecutionEvent): void {
+    const last = this.#events.at(-1);
+    if (last !== undefined && last.kind === event.kind && (last.kind === 'stdout' || last.kind === 'stderr')) {
+      this.#events[this.#events.length - 1] = { ...last, text: last.text + (event as typeof last).text };
+    } else this.#events.push(event);
   }
 
   end(failure?: unknown): void {
     this.#open = false;
     this.#failure = failure;
     this.#wakeReader?.();
-    this.#wakeWriter?.();
+    this.#letWritersGo();
   }
 
   async next(): Promise<IteratorResult<ExecutionEvent, undefined>> {
@@ -48,8 +62,8 @@ export class EventQueue implements AsyncIterator<ExecutionEvent, undefined> {
       if (this.#failure !== undefined) throw this.#failure;
       return { done: true, value: undefined };
     }
-    this.#queuedChars -= 'text' in event ? event.text.length : 0;
-    if (this.#queuedChars <= QUEUE_CHARS / 2) this.#wakeWriter?.();
+    this.#queuedChars -= sizeOf(event);
+    if (this.#queuedChars <= QUEUE_CHARS / 2) this.#letWritersGo();
     return { done: false, value: event };
   }
 
@@ -59,4 +73,8 @@ export class EventQueue implements AsyncIterator<ExecutionEvent, undefined> {
     this.end();
     return { done: true, value: undefined };
   }
+}
+
+function sizeOf(event: ExecutionEvent): number {
+  return 'text' in event ? event.text.length : event.data.length;
 }

@@ -1,6 +1,6 @@
 /**
  * Keeps the head and the tail of a flow of bytes while it streams, and counts what fell out between them. However much comes, it holds at most
- * `headBytes + tailBytes` (and the chunk in hand).
+ * `headBytes + tailBytes` and one chunk.
  */
 export interface BoundedOutput {
   push(chunk: Buffer): void;
@@ -8,6 +8,8 @@ export interface BoundedOutput {
   text(): string;
   droppedBytes(): number;
   totalBytes(): number;
+  /** What it holds now. */
+  heldBytes(): number;
 }
 
 export function createBoundedOutput(options: { headBytes: number; tailBytes: number }): BoundedOutput {
@@ -18,6 +20,7 @@ export function createBoundedOutput(options: { headBytes: number; tailBytes: num
   let totalBytes = 0;
 
   function push(chunk: Buffer): void {
+    if (chunk.length === 0) return;
     totalBytes += chunk.length;
     const room = options.headBytes - headBytes;
     if (room > 0) {
@@ -49,5 +52,6 @@ export function createBoundedOutput(options: { headBytes: number; tailBytes: num
     },
     droppedBytes: () => Math.max(0, totalBytes - kept()),
     totalBytes: () => totalBytes,
+    heldBytes: () => headBytes + tailBytes,
   };
 }

@@ -80,10 +80,6 @@ export function attachedChannel(socket: Duplex): AttachedChannel {
   function end(): void {
     if (endedRemotely || channel.destroyed) return;
     endedRemotely = true;
-    if (channel.readableLength === 0) {
-      channel.destroy();
-      return;
-    }
     // What is still to be read is read first, but nobody waits for a reader that has stopped.
     const timer = setTimeout(() => channel.destroy(), LAST_READ_MS).unref();
     channel.once('close', () => clearTimeout(timer));

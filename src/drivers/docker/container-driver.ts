@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HotcellError } from '../../errors/hotcell-error.ts';
-import type { Driver, Probe, Sandbox, SandboxEnd, Survivor } from '../../sandbox/driver.ts';
+import { aborted } from '../../lib/abort.ts';
+import type { CreateOptions, Driver, Probe, Sandbox, SandboxEnd, Survivor } from '../../sandbox/driver.ts';
 import { type GuestConfig, standardEnvironment } from '../../sandbox/guest-config.ts';
 import type { Host } from '../../sandbox/host.ts';
 import { type DriverName, ISOLATION_LEVELS } from '../../sandbox/isolation.ts';
@@ -10,7 +11,7 @@ import { type ContainerRuntime, containerConfig, containerName, LABELS } from '.
 import { type StartedContainer, startContainer } from './container-sandbox.ts';
 import { containerEnforcement } from './enforcement.ts';
 import { createEngineConnector, type EngineConnector } from './engine.ts';
-import { imageMissing, statusOf } from './engine-errors.ts';
+import { engineError, imageMissing, statusOf } from './engine-errors.ts';
 import { guestBundle } from './guest-bundle.ts';
 import { standardImageTag } from './image.ts';
 import { probeContainers } from './probe.ts';
@@ -27,7 +28,7 @@ export interface ContainerDriverOptions {
 }
 
 const START_MS = 30_000;
-const CLEANING_MS = 5_000;
+const CLEANING_MS = 3_000;
 const IMAGE_NAME = /^[A-Za-z0-9][A-Za-z0-9._/:@-]{0,254}$/;
 
 /** Sandboxes as containers of an engine: `docker`, and `gvisor` with a runtime that brings its own kernel. */
@@ -40,30 +41,27 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
   const cleaning = new Set<Promise<void>>();
   let probed: Promise<Probe> | undefined;
 
-  async function create(spec: SandboxSpec, { signal }: { signal?: AbortSignal } = {}): Promise<Sandbox> {
+  async function create(spec: SandboxSpec, { signal }: CreateOptions = {}): Promise<Sandbox> {
     const limit = AbortSignal.timeout(START_MS);
     const combined = signal === undefined ? limit : AbortSignal.any([limit, signal]);
     const image = checkedImage(spec.image ?? standardImage());
-    const isStandardImage = image === standardImage();
+    const { kernel } = await engine.connect({ signal: combined });
     const container = containerName(spec.id);
-    const starting = begin(spec, image, isStandardImage, combined);
+    const starting = begin(spec, image, combined);
     try {
-      const started = await starting;
-      requireOwnKernel(started.ready, (await engine.connect()).kernel);
+      const started = await Promise.race([starting, aborted(combined)]);
+      requireOwnKernel(started.ready, kernel);
+      void inBackground(removal.retry());
       return track(spec, container, started);
     } catch (error) {
-      await cleanUp(container, error);
-      throw error;
+      await inBackground(cleanUp(container, starting));
+      throw engineError(name, engine.address.shown, 'start a container', error);
     }
   }
 
-  async function begin(
-    spec: SandboxSpec,
-    image: string,
-    isStandardImage: boolean,
-    signal: AbortSignal,
-  ): Promise<StartedContainer> {
+  async function begin(spec: SandboxSpec, image: string, signal: AbortSignal): Promise<StartedContainer> {
     const bundle = guestBundle();
+    const isStandardImage = image === standardImage();
     const config = containerConfig(spec, {
       image,
       command: bundle.command,
@@ -95,10 +93,18 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
     });
   }
 
-  /** All or nothing. An engine that does not answer is waited for a little; what it then still has goes with the next container. */
-  async function cleanUp(container: string, cause: unknown): Promise<void> {
-    if (cause instanceof HotcellError && ['image_missing', 'driver_unavailable'].includes(cause.code)) return;
-    const done = removal.remove(container).finally(() => cleaning.delete(done));
+  /** All or nothing. What the engine was asked for it may still be making, so its answer comes first. */
+  async function cleanUp(container: string, starting: Promise<StartedContainer>): Promise<void> {
+    await starting.then(
+      ({ channel }) => channel.destroy(),
+      () => {},
+    );
+    await removal.remove(container);
+  }
+
+  /** Waited for, but not for long: an engine that hangs must not hold its caller. `close` waits for all of it. */
+  async function inBackground(work: Promise<void>): Promise<void> {
+    const done = work.finally(() => cleaning.delete(done));
     cleaning.add(done);
     await Promise.race([done, sleep(CLEANING_MS, undefined, { ref: false })]);
   }
@@ -198,7 +204,7 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
     close: async () => {
       await Promise.all([...sandboxes].map((sandbox) => sandbox.dispose()));
       await Promise.all(cleaning);
-      await removal.retry();
+      await removal.settled();
       engine.close();
     },
   };

@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 import type { Container, ContainerCreateOptions } from 'dockerode';
-import { HotcellError } from '../../errors/hotcell-error.ts';
+import { aborted } from '../../lib/abort.ts';
 import type { SandboxEnd } from '../../sandbox/driver.ts';
 import type { DriverName } from '../../sandbox/isolation.ts';
 import { type AttachedChannel, attachedChannel } from './attached-channel.ts';
@@ -27,6 +27,7 @@ export interface StartOptions {
 }
 
 const LAST_WORDS_MS = 2_000;
+const ENGINE_MS = 30_000;
 
 /** Creates, attaches, starts: no call more. What it leaves when it rejects is the caller's to remove, by the container's name. */
 export async function startContainer(connector: EngineConnector, options: StartOptions): Promise<StartedContainer> {
@@ -36,6 +37,7 @@ export async function startContainer(connector: EngineConnector, options: StartO
     'start a container',
     async (engine) => {
       const container = await create(engine, options);
+      signal.throwIfAborted();
       // Before the start, or the first bytes of either side could be lost.
       const socket = await container.attach({
         ...{ stream: true, hijack: true, stdin: true, stdout: true, stderr: true },
@@ -52,7 +54,7 @@ export async function startContainer(connector: EngineConnector, options: StartO
         await start(container, options);
         return {
           channel: attached.channel,
-          ready: await orAborted(ready, signal),
+          ready: await Promise.race([ready, aborted(signal)]),
           howItEnded: async () => (attached.endedRemotely() ? howItEnded(container, attached) : undefined),
         };
       } catch (error) {
@@ -66,8 +68,10 @@ export async function startContainer(connector: EngineConnector, options: StartO
 
 async function create({ docker }: Engine, options: StartOptions): Promise<Container> {
   try {
+    // Not withdrawn when the caller is: the engine would make the container all the same, after it was looked for to be removed.
+    const abortSignal = AbortSignal.timeout(ENGINE_MS);
     // dockerode would put the whole configuration into the address as well.
-    const request = { _query: { name: options.name }, _body: options.config, abortSignal: options.signal };
+    const request = { _query: { name: options.name }, _body: options.config, abortSignal };
     return await docker.createContainer(request as never);
   } catch (error) {
     if (statusOf(error) === 404 && /no such image/i.test(reasonOf(error))) {
@@ -79,7 +83,7 @@ async function create({ docker }: Engine, options: StartOptions): Promise<Contai
 
 async function start(container: Container, options: StartOptions): Promise<void> {
   try {
-    await container.start({ abortSignal: options.signal });
+    await container.start({ abortSignal: AbortSignal.timeout(ENGINE_MS) });
   } catch (error) {
     const reason = reasonOf(error);
     const cannotRun = /executable file not found|no such file or directory|permission denied|exec format error/i;
@@ -88,15 +92,6 @@ async function start(container: Container, options: StartOptions): Promise<void>
     }
     throw error;
   }
-}
-
-function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(new HotcellError('start_timeout', 'the guest did not start in time'));
-    signal.addEventListener('abort', abort, { once: true });
-    if (signal.aborted) abort();
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-  });
 }
 
 /** The connection ended: the engine says whether the container did, and why. */

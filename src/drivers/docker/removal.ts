@@ -2,51 +2,72 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { EngineConnector } from './engine.ts';
 import { statusOf } from './engine-errors.ts';
 
-const REMOVE_MS = 20_000;
-const PAUSES_MS = [100, 200, 400, 800, 1_500];
-
-/**
- * Removes containers, with their anonymous volumes, and remembers what it could not: an engine that is being restarted answers again, and then what was left is
- * removed with the next container.
- */
+/** Removes containers, with their anonymous volumes, and does not forget what it could not remove. */
 export interface Removal {
-  /** Resolves when nothing of it is left, or when the engine has not answered for some seconds. Never rejects. */
+  /**
+   * Resolves when nothing of the container is left. Where the engine cannot be reached it resolves at once and goes on trying: an engine that is restarted
+   * has the container still. Never rejects.
+   */
   remove(container: string): Promise<void>;
-  /** Tries again what could not be removed. Never rejects. */
+  /** Tries again what was given up. Never rejects. */
   retry(): Promise<void>;
+  /** Resolves when nothing is being tried any more. */
+  settled(): Promise<void>;
 }
+
+const ATTEMPT_MS = 10_000;
+const PAUSES_MS = [100, 200, 400, 800, 1_600, 3_200];
 
 export function createRemoval(engine: EngineConnector): Removal {
   const left = new Set<string>();
+  const going = new Set<Promise<void>>();
 
   async function remove(container: string): Promise<void> {
     left.add(container);
+    if ((await attempt(engine, container)) === 'gone') {
+      left.delete(container);
+      return;
+    }
+    const more = persist(container).finally(() => going.delete(more));
+    going.add(more);
+    if (await isReachable(engine)) await more;
+  }
+
+  async function persist(container: string): Promise<void> {
     for (const pauseMs of PAUSES_MS) {
-      if (await tryToRemove(engine, container)) {
-        left.delete(container);
-        return;
-      }
       await sleep(pauseMs);
+      if ((await attempt(engine, container)) !== 'gone') continue;
+      left.delete(container);
+      return;
     }
   }
 
   return {
     remove,
     retry: async () => {
-      const again = await Promise.all([...left].map(async (name) => ({ name, gone: await tryToRemove(engine, name) })));
-      for (const { name, gone } of again) if (gone) left.delete(name);
+      for (const container of left) if ((await attempt(engine, container)) === 'gone') left.delete(container);
+    },
+    settled: async () => {
+      await Promise.all(going);
     },
   };
 }
 
-/** True when the container is gone. One that another removal is at counts as gone only after that one is done. */
-async function tryToRemove({ connect }: EngineConnector, name: string): Promise<boolean> {
+/** One that another removal is at counts as gone only when that one is done. */
+async function attempt({ connect }: EngineConnector, name: string): Promise<'gone' | 'there'> {
   try {
     const { docker } = await connect();
-    const abortSignal = AbortSignal.timeout(REMOVE_MS);
-    await docker.getContainer(name).remove({ force: true, v: true, abortSignal });
-    return true;
+    await docker.getContainer(name).remove({ force: true, v: true, abortSignal: AbortSignal.timeout(ATTEMPT_MS) });
+    return 'gone';
   } catch (error) {
-    return statusOf(error) === 404;
+    return statusOf(error) === 404 ? 'gone' : 'there';
   }
+}
+
+async function isReachable({ ask }: EngineConnector): Promise<boolean> {
+  const answered = ask('answer', async ({ docker }) => docker.ping()).then(
+    () => true,
+    () => false,
+  );
+  return Promise.race([answered, sleep(1_000, false, { ref: false })]);
 }

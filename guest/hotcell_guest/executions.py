@@ -1,0 +1,276 @@
+"""Executions of a sandbox, one at a time: from `execute` to `finished`, and what its background processes print afterwards."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from typing import Any, Callable, Optional
+
+from . import limits as limits_module
+from .artifacts import Workspace
+from .channel import Channel
+from .execution import Execution
+from .frames import Frame, Head
+from .kernel_keeper import KernelEvents, KernelKeeper, signal_name
+from .kernel_process import KernelProcess
+from .limits import Limits
+from .loop import Loop
+from .memory_kills import memory_kills
+from .outputs import OutputPipes
+from .refusal import Refusal
+
+BACKGROUND_STREAM = 1
+_WATCHDOG_SECONDS = 0.02
+_MAX_ARTIFACTS_BYTES = 262_144
+
+Reply = Callable[[int, Head], None]
+Fail = Callable[[int, str, str], None]
+
+
+class Executions:
+    """Serves `execute`, `interrupt` and `restart`. What a kernel says here may have been written by user code: it can lie about itself only."""
+
+    def __init__(self, loop: Loop, channel: Channel, workspace: Workspace, reply: Reply, fail: Fail) -> None:
+        self._loop = loop
+        self._channel = channel
+        self._workspace = workspace
+        self._reply = reply
+        self._fail = fail
+        self._limits: Optional[Limits] = None
+        self._execution: Optional[Execution] = None
+        self._waiting: Optional[Frame] = None
+        self._restarting: list[int] = []
+        self._said_ready = False
+        self._background: list[OutputPipes] = []
+        self._memory_kills = memory_kills()
+        self.keeper = KernelKeeper(loop, KernelEvents(self._on_up, self._on_kernel_frame, self._on_death, self._on_no_kernel))
+        self.requests: dict[str, Callable[[Frame], Optional[Head]]] = {
+            "execute": self._execute,
+            "interrupt": self._interrupt,
+            "restart": self._restart,
+        }
+
+    def limit(self, limits: Limits) -> None:
+        self._limits = limits
+
+    def open_background(self) -> None:
+        self._channel.open_stream(BACKGROUND_STREAM, self._resume_background)
+
+    def replace_unused_kernel(self) -> None:
+        if self._execution is None and self._waiting is None:
+            self.keeper.replace_unused()
+
+    # Requests
+
+    def _execute(self, frame: Frame) -> None:
+        head = frame.head
+        for name, kind in (("execution", str), ("stream", int), ("filename", str)):
+            if not isinstance(head.get(name), kind):
+                raise Refusal("bad-request", f"execute: {name} is missing")
+        if head.get("language", "python") != "python":
+            raise Refusal("not-offered", f"execute: this guest does not run {head['language']}")
+        if self._execution is not None or self._waiting is not None:
+            raise Refusal("busy", "execute: an execution is running already")
+        if self.keeper.is_up:
+            self._begin(frame)
+        else:
+            self._waiting = frame
+            self.keeper.ensure_started()
+
+    def _interrupt(self, frame: Frame) -> Head:
+        name, reason = str(frame.head["execution"]), str(frame.head["reason"])
+        waiting = self._waiting
+        if waiting is not None and waiting.head["execution"] == name:
+            self._waiting = None
+            self._fail(int(waiting.head["id"]), "no-kernel", "the execution was withdrawn before a kernel was ready")
+            return {"ended": True}
+        execution = self._execution
+        if execution is None or execution.name != name:
+            return {"ended": True}
+        execution.interrupt(reason)
+        return {"ended": False}
+
+    def _restart(self, frame: Frame) -> None:
+        self._restarting.append(int(frame.head["id"]))
+        execution = self._execution
+        if execution is not None and execution.reason is None:
+            execution.reason = "cancelled"
+        self.keeper.kill_everything(execution_runs=execution is not None)
+
+    # From the first byte to the last
+
+    def _begin(self, frame: Frame) -> None:
+        kernel = self.keeper.kernel
+        assert kernel is not None
+        name, stream = str(frame.head["execution"]), int(frame.head["stream"])
+        pipes = OutputPipes(
+            self._loop,
+            lambda source, data: self._event(execution, {"type": source}, data),
+            lambda: self._channel.credit(stream),
+        )
+        execution = self._execution = Execution(self._loop, name, stream, kernel, pipes, self.keeper.is_ours)
+        self.keeper.has_begun_work()
+        self._channel.open_stream(stream, lambda: self._resume(execution))
+        kernel.send({"type": "execute", "execution": name, "filename": frame.head["filename"]}, frame.body, pipes.write_fds)
+        pipes.close_write_ends()
+        self._reply(int(frame.head["id"]), {})
+        self._watch_memory(execution)
+
+    def _on_kernel_frame(self, kernel: KernelProcess, frame: Frame) -> None:
+        kind = frame.head["type"]
+        execution = self._execution
+        mine = execution is not None and execution.kernel is kernel and frame.head.get("execution") == execution.name
+        if execution is None or not mine or execution.report is not None:
+            # Of an execution that is over, by a forged end or by an interrupt: nobody's output, but nobody may hang on it either.
+            if kind == "drain":
+                kernel.send({"type": "drained"})
+            return
+        if kind == "drain":
+            execution.pipes.set_barrier(lambda: kernel.send({"type": "drained"}))
+        elif kind == "display":
+            self._event(execution, _display_head(frame.head), frame.body)
+        elif kind == "value":
+            self._event(execution, {"type": "value", "truncated": bool(frame.head["truncated"])}, frame.body[:65_536])
+        elif kind == "finished":
+            execution.report = _checked_report(frame.head)
+            execution.pipes.set_barrier(lambda: self._finish(execution, state="kept"))
+        if self._execution is execution and self._channel.credit(execution.stream) <= 0:
+            kernel.pause(True)
+
+    def _resume(self, execution: Execution) -> None:
+        execution.pipes.resume()
+        if self._execution is execution and self._channel.credit(execution.stream) > 0:
+            execution.kernel.pause(False)
+
+    def _event(self, execution: Execution, head: Head, body: bytes) -> None:
+        self._channel.send({**head, "execution": execution.name}, body, execution.stream)
+
+    def _finish(self, execution: Execution, state: str) -> None:
+        if self._execution is not execution:
+            return
+        assert execution.report is not None
+        execution.end_ladder()
+        outcome = execution.report["outcome"]
+        if execution.reason is not None:
+            execution.kill_newborn_processes()
+            outcome = outcome if outcome["kind"] == "out-of-memory" else _interrupted(execution.reason)
+        changes = self._workspace.changes()
+        self._execution = None
+        execution.kernel.pause(False)
+        finished: Head = {
+            "type": "finished",
+            "outcome": outcome,
+            "state": state,
+            "durationMs": round((time.monotonic() - execution.started) * 1000, 3),
+            "cpuMs": execution.report["cpuMs"],
+            "peakMemoryBytes": execution.report["peakMemoryBytes"],
+            "artifactsOmitted": changes.omitted,
+        }
+        body = json.dumps(changes.files, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "replace")
+        if len(body) > _MAX_ARTIFACTS_BYTES:
+            body, finished["artifactsOmitted"] = b"[]", len(changes.files) + max(0, changes.omitted)
+        self._event(execution, finished, body)
+        self._channel.close_stream(execution.stream)
+        self._to_background(execution)
+
+    # Kernels
+
+    def _on_up(self, _kernel: KernelProcess) -> None:
+        if not self._said_ready:
+            self._said_ready = True
+            self._channel.send({"type": "ready"})
+        for number in self._restarting:
+            self._reply(number, {})
+        self._restarting = []
+        if self._waiting is not None:
+            frame, self._waiting = self._waiting, None
+            self._begin(frame)
+
+    def _on_death(self, kernel: KernelProcess, status: int) -> None:
+        execution = self._execution
+        if execution is None or execution.kernel is not kernel:
+            return
+        if execution.report is None:
+            execution.report = {"outcome": self._outcome_of_death(execution, status), "cpuMs": 0, "peakMemoryBytes": 0}
+        execution.kill_newborn_processes()
+        self.keeper.ensure_started()
+        execution.pipes.set_barrier(lambda: self._finish(execution, state="lost"))
+
+    def _on_no_kernel(self, reason: str) -> None:
+        waiting, self._waiting = self._waiting, None
+        if waiting is not None:
+            self._fail(waiting.head["id"], "no-kernel", reason)
+        for number in self._restarting:
+            self._fail(number, "no-kernel", reason)
+        self._restarting = []
+        self._channel.send({"type": "kernel-failed", "message": reason})
+
+    def _outcome_of_death(self, execution: Execution, status: int) -> Head:
+        if execution.out_of_memory:
+            return {"kind": "out-of-memory"}
+        if execution.reason is not None:
+            return _interrupted(execution.reason)
+        if os.WIFEXITED(status):
+            return {"kind": "exited", "exitCode": os.WEXITSTATUS(status)}
+        number = os.WTERMSIG(status)
+        before, self._memory_kills = self._memory_kills, memory_kills()
+        if number == signal.SIGKILL and self._memory_kills > before:
+            return {"kind": "out-of-memory"}
+        return {"kind": "kernel-died", "signal": signal_name(number)}
+
+    # Afterwards and meanwhile
+
+    def _to_background(self, execution: Execution) -> None:
+        def sink(source: str, data: bytes) -> None:
+            head = {"type": "background", "execution": execution.name, "source": source}
+            self._channel.send(head, data, BACKGROUND_STREAM)
+
+        self._background = [pipes for pipes in self._background if pipes.open]
+        execution.pipes.release_to(sink, lambda: self._channel.credit(BACKGROUND_STREAM))
+        self._background.append(execution.pipes)
+
+    def _resume_background(self) -> None:
+        for pipes in self._background:
+            pipes.resume()
+
+    def _watch_memory(self, execution: Execution) -> None:
+        limit = self._limits.memory_watchdog_bytes if self._limits is not None else None
+        if limit is None:
+            return
+
+        def look() -> None:
+            if self._execution is not execution or execution.report is not None:
+                return
+            if limits_module.sandbox_memory_bytes(limit) > limit:
+                execution.out_of_memory = True
+                execution.kill()
+                return
+            self._loop.call_later(_WATCHDOG_SECONDS, look)
+
+        self._loop.call_later(_WATCHDOG_SECONDS, look)
+
+
+def _interrupted(reason: str) -> Head:
+    return {"kind": "timed-out"} if reason == "timed-out" else {"kind": "interrupted"}
+
+
+def _display_head(head: Head) -> Head:
+    return {
+        "type": "display",
+        "mediaType": str(head["mediaType"])[:200],
+        "index": int(head["index"]),
+        "end": bool(head["end"]),
+    }
+
+
+def _checked_report(head: Head) -> dict[str, Any]:
+    outcome = head["outcome"]
+    if not isinstance(outcome, dict) or not isinstance(outcome.get("kind"), str):
+        raise ValueError("finished: no outcome")
+    return {
+        "outcome": outcome,
+        "cpuMs": max(0.0, float(head["cpuMs"])),
+        "peakMemoryBytes": max(0, int(head["peakMemoryBytes"])),
+    }

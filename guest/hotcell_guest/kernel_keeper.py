@@ -1,0 +1,155 @@
+"""Keeps one kernel alive in a sandbox: starts it, starts it again when it dies, gives up where it cannot live."""
+
+from __future__ import annotations
+
+import os
+import signal
+from dataclasses import dataclass
+from typing import Callable, Optional
+
+from . import processes
+from .frames import Frame
+from .kernel_process import KernelProcess, KernelStarter
+from .loop import Loop
+
+_MAX_FAILED_STARTS = 3
+
+
+@dataclass(frozen=True)
+class KernelEvents:
+    """What the keeper tells. `died` comes for a kernel that was up, before the next one is started."""
+
+    up: Callable[[KernelProcess], None]
+    frame: Callable[[KernelProcess, Frame], None]
+    died: Callable[[KernelProcess, int], None]
+    failed: Callable[[str], None]
+
+
+class KernelKeeper:
+    """`kernel` is the one there is, up or starting; None while none can be started. `stage_pids` names helpers of ours that are never killed."""
+
+    def __init__(self, loop: Loop, events: KernelEvents) -> None:
+        self.kernel: Optional[KernelProcess] = None
+        self.stage_pids: Callable[[], set[int]] = set
+        self._loop = loop
+        self._events = events
+        self._starter: Optional[KernelStarter] = None
+        self._failed_starts = 0
+        self._has_worked = False
+
+    @property
+    def is_up(self) -> bool:
+        return self.kernel is not None and self.kernel.is_up
+
+    def begin(self, starter: KernelStarter) -> None:
+        self._starter = starter
+        self._start()
+
+    def ensure_started(self) -> None:
+        """For a request that came after the keeper had given up."""
+        if self.kernel is None and self._failed_starts == 0:
+            self._start()
+
+    def has_begun_work(self) -> None:
+        """From now on its variables are somebody's."""
+        self._has_worked = True
+
+    def replace_unused(self) -> None:
+        """A better stage is ready: a kernel that has run nothing yet is started again from it."""
+        if self.kernel is None or self._has_worked:
+            return
+        unused = self._forget()
+        if unused.pid is not None:
+            _kill(unused.pid)
+        self._start()
+
+    def kill_everything(self, execution_runs: bool) -> None:
+        """Ends every process of the sandbox but ours, and starts a new kernel."""
+        if not execution_runs and self.kernel is not None:
+            # Not waited for: a kernel that dies now may have said that it is up a moment before.
+            self._forget()
+        processes.kill_where(lambda process: process.pid not in self.stage_pids())
+        self.ensure_started()
+
+    def is_ours(self, pid: int) -> bool:
+        return (self.kernel is not None and pid == self.kernel.pid) or pid in self.stage_pids()
+
+    def reaped(self, pid: int, status: int) -> None:
+        """A child of the supervisor ended."""
+        kernel = self.kernel
+        if kernel is None or pid != kernel.pid:
+            return
+        self._forget()
+        if not kernel.is_up:
+            self._fail(f"the kernel ended before it was ready ({describe_status(status)})")
+            return
+        self._events.died(kernel, status)
+        self.ensure_started()
+
+    def _start_if_none(self) -> None:
+        if self.kernel is None:
+            self._start()
+
+    def _start(self) -> None:
+        assert self._starter is not None
+        try:
+            pid, sock = self._starter()
+        except OSError as error:
+            self._fail(f"cannot fork: {error.strerror}")
+            return
+        kernel = KernelProcess(
+            self._loop, sock, pid, lambda frame: self._on_frame(kernel, frame), lambda: self._on_gone(kernel)
+        )
+        self.kernel = kernel
+        self._has_worked = False
+
+    def _on_frame(self, kernel: KernelProcess, frame: Frame) -> None:
+        if frame.head["type"] != "up" or kernel.is_up:
+            self._events.frame(kernel, frame)
+            return
+        kernel.is_up = True
+        kernel.pid = kernel.pid or int(frame.head["pid"])
+        self._failed_starts = 0
+        self._events.up(kernel)
+
+    def _on_gone(self, kernel: KernelProcess) -> None:
+        """Its socket ended: a kernel without one is of no use. Its real end is seen when it is reaped."""
+        if kernel.pid is not None:
+            _kill(kernel.pid)
+        elif kernel is self.kernel:
+            self.kernel = None
+            self._fail("the kernel ended before it was ready")
+
+    def _fail(self, reason: str) -> None:
+        self._failed_starts += 1
+        if self._failed_starts < _MAX_FAILED_STARTS:
+            self._loop.call_later(0.05 * self._failed_starts, self._start_if_none)
+            return
+        self._failed_starts = 0
+        self._events.failed(reason)
+
+    def _forget(self) -> KernelProcess:
+        assert self.kernel is not None
+        kernel, self.kernel = self.kernel, None
+        kernel.close()
+        return kernel
+
+
+def describe_status(status: int) -> str:
+    if os.WIFSIGNALED(status):
+        return signal_name(os.WTERMSIG(status))
+    return f"exit code {os.WEXITSTATUS(status)}"
+
+
+def signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"SIG{number}"
+
+
+def _kill(pid: int) -> None:
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        pass

@@ -1,0 +1,102 @@
+import { describe, expect, test } from 'vitest';
+import { GUEST_FOLDER, type JailLayout, sharedJailArguments, singleJailArguments } from './bwrap-arguments.ts';
+
+const LAYOUT: JailLayout = {
+  pythonFolders: ['/var/lib/hotcell/python/1', '/opt/python'],
+  python: '/var/lib/hotcell/python/1/bin/python3',
+  guestFolder: '/var/lib/hotcell/guest/1',
+  etcFiles: { passwd: '/var/lib/hotcell/etc/1/passwd' },
+  hostEtc: ['ssl/certs'],
+  mounts: [
+    { source: '/srv/data', target: '/data', readOnly: true },
+    { source: '/srv/out', target: '/workspace/out', readOnly: false },
+  ],
+  usrMerged: { bin: true, lib64: false },
+};
+const SIZES = { diskBytes: 3, tmpBytes: 2, shmBytes: 1 };
+const shapes: [string, string[]][] = [
+  ['shared', sharedJailArguments(LAYOUT, '/run/hotcell/v/jail/control')],
+  ['single', singleJailArguments(LAYOUT, SIZES, 9)],
+];
+
+describe.each(shapes)('the %s jail', (_shape, args) => {
+  test('takes every namespace, dies with its parent, and has no terminal of ours', () => {
+    for (const flag of ['--unshare-all', '--die-with-parent', '--new-session', '--clearenv', '--as-pid-1']) {
+      expect(optionsOf(args)).toContain(flag);
+    }
+    expect(args.some((arg) => arg.startsWith('--share'))).toBe(false);
+  });
+
+  test('is an unprivileged user of its own', () => {
+    expect(valuesOf(args, '--uid')).toEqual([['1000']]);
+    expect(valuesOf(args, '--gid')).toEqual([['1000']]);
+  });
+
+  test('shows nothing of the host writable but what was mounted so', () => {
+    const writable = valuesOf(args, '--bind', 2).map(([source]) => source);
+    expect(writable.filter((source) => source !== '/run/hotcell/v/jail/control')).toEqual(['/srv/out']);
+    expect(optionsOf(args).filter((arg) => arg.startsWith('--dev-bind') || arg.startsWith('--overlay'))).toEqual([]);
+  });
+
+  test("shows parts of the host's file system by name, and never the whole or its /etc", () => {
+    const shown = [...valuesOf(args, '--ro-bind', 2), ...valuesOf(args, '--ro-bind-try', 2)].map(([source]) => source);
+    expect(shown.sort()).toEqual(
+      [
+        ...['/usr', '/lib64', '/etc/ssl/certs', '/srv/data'],
+        ...['/var/lib/hotcell/etc/1/passwd', '/var/lib/hotcell/guest/1', '/var/lib/hotcell/python/1', '/opt/python'],
+      ].sort(),
+    );
+    expect(valuesOf(args, '--symlink', 2)).toEqual([['usr/bin', '/bin']]);
+  });
+
+  test('closes its root after everything that is made in it', () => {
+    const options = optionsOf(args);
+    const closed = args.lastIndexOf('--remount-ro');
+    expect(args.slice(closed, closed + 2)).toEqual(['--remount-ro', '/']);
+    for (const making of ['--bind', '--ro-bind', '--dir', '--tmpfs', '--symlink']) {
+      expect(args.lastIndexOf(making)).toBeLessThan(closed);
+    }
+    expect(options).toContain('--remount-ro');
+  });
+
+  test('starts our guest, isolated from what the environment would have Python load', () => {
+    const entry = args.slice(args.indexOf('--') + 1);
+    expect(entry.slice(0, 3)).toEqual([LAYOUT.python, '-I', '-c']);
+    expect(entry[3]).toContain(GUEST_FOLDER);
+  });
+});
+
+test('the shared jail holds mounts aside under numbers, and keeps a place for those outside of a session', () => {
+  const args = sharedJailArguments(LAYOUT, '/control');
+  expect(valuesOf(args, '--ro-bind', 2)).toContainEqual(['/srv/data', '/mnt/hotcell/0']);
+  expect(valuesOf(args, '--bind', 2)).toContainEqual(['/srv/out', '/mnt/hotcell/1']);
+  const made = valuesOf(args, '--dir').flat();
+  expect(made).toContain('/data');
+  expect(made).not.toContain('/workspace/out');
+  expect(args).not.toContain('--seccomp');
+});
+
+test('the single jail makes what a session has, with its sizes, and ends with no capability and our filter', () => {
+  const args = singleJailArguments(LAYOUT, SIZES, 9);
+  const sizes = args.flatMap((arg, index) =>
+    arg === '--size' ? [`${args[index + 1]} ${args[index + 2]} ${args[index + 3]}`] : [],
+  );
+  expect(sizes).toEqual(['2 --tmpfs /tmp', '2 --tmpfs /var/tmp', '1 --tmpfs /dev/shm', '3 --tmpfs /workspace']);
+  expect(valuesOf(args, '--cap-drop')).toEqual([['ALL']]);
+  expect(valuesOf(args, '--seccomp')).toEqual([['9']]);
+});
+
+test('a folder of the host as the workspace takes the place of the one in memory', () => {
+  const mounts = [{ source: '/srv/work', target: '/workspace', readOnly: false }];
+  const args = singleJailArguments({ ...LAYOUT, mounts }, SIZES, 9);
+  expect(valuesOf(args, '--bind', 2)).toEqual([['/srv/work', '/workspace']]);
+  expect(args.join(' ')).not.toContain('--tmpfs /workspace');
+});
+
+function optionsOf(args: string[]): string[] {
+  return args.slice(0, args.indexOf('--')).filter((arg) => arg.startsWith('--'));
+}
+
+function valuesOf(args: string[], option: string, count = 1): string[][] {
+  return args.flatMap((arg, index) => (arg === option ? [args.slice(index + 1, index + 1 + count)] : []));
+}

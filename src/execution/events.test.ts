@@ -1,0 +1,93 @@
+import { expect, test } from 'vitest';
+import { EventQueue, type ExecutionEvent } from './events.ts';
+
+const stdout = (text: string): ExecutionEvent => ({ kind: 'stdout', text });
+const stderr = (text: string): ExecutionEvent => ({ kind: 'stderr', text });
+
+test('events come out in the order in which they went in', async () => {
+  const queue = new EventQueue();
+  const display: ExecutionEvent = { kind: 'display', mediaType: 'image/png', data: Buffer.from('x') };
+  for (const event of [stdout('a'), stderr('b'), display, stdout('c')]) queue.push(event);
+  queue.end();
+  expect(await all(queue)).toEqual([stdout('a'), stderr('b'), display, stdout('c')]);
+});
+
+test('a reader that waits gets each event as it comes', async () => {
+  const queue = new EventQueue();
+  const first = queue.next();
+  queue.push(stdout('a'));
+  expect(await first).toEqual({ done: false, value: stdout('a') });
+  const second = queue.next();
+  queue.end();
+  expect(await second).toEqual({ done: true, value: undefined });
+});
+
+test('small pieces of one stream become one event for a reader that is behind', async () => {
+  const queue = new EventQueue();
+  for (const text of ['a', 'b', 'c']) queue.push(stdout(text));
+  queue.push(stderr('d'));
+  queue.push(stdout('e'));
+  queue.end();
+  expect(await all(queue)).toEqual([stdout('abc'), stderr('d'), stdout('e')]);
+});
+
+test('values are never joined', async () => {
+  const queue = new EventQueue();
+  const value: ExecutionEvent = { kind: 'value', text: '1', truncated: false };
+  queue.push(value);
+  queue.push(value);
+  queue.end();
+  expect(await all(queue)).toEqual([value, value]);
+});
+
+test('a writer waits when the reader is far behind, until it has caught up', async () => {
+  const queue = new EventQueue();
+  expect(queue.push(stdout('x'.repeat(200_000)))).toBeUndefined();
+  let free = false;
+  const wait = Promise.resolve(queue.push(stderr('x'.repeat(100_000)))).then(() => {
+    free = true;
+  });
+  await Promise.resolve();
+  expect(free).toBe(false);
+  await queue.next();
+  await wait;
+  expect(free).toBe(true);
+});
+
+test('several writers that wait are all let go', async () => {
+  const queue = new EventQueue();
+  const waits = Array.from({ length: 3 }, () => queue.push(stdout('x'.repeat(300_000))));
+  await queue.next();
+  await Promise.all(waits);
+});
+
+test('pictures count too', async () => {
+  const queue = new EventQueue();
+  const wait = queue.push({ kind: 'display', mediaType: 'image/png', data: Buffer.alloc(300_000) });
+  expect(wait).toBeInstanceOf(Promise);
+  await queue.next();
+  await wait;
+});
+
+test('a failure comes after the events that came before it', async () => {
+  const queue = new EventQueue();
+  queue.push(stdout('a'));
+  queue.end(new Error('lost'));
+  expect(await queue.next()).toEqual({ done: false, value: stdout('a') });
+  await expect(queue.next()).rejects.toThrow('lost');
+});
+
+test('a reader that has had enough holds nobody up', async () => {
+  const queue = new EventQueue();
+  const wait = queue.push(stdout('x'.repeat(300_000)));
+  await queue.return();
+  await wait;
+  expect(queue.push(stdout('x'.repeat(300_000)))).toBeUndefined();
+  expect(await queue.next()).toEqual({ done: true, value: undefined });
+});
+
+async function all(queue: EventQueue): Promise<ExecutionEvent[]> {
+  const events: ExecutionEvent[] = [];
+  for (let next = await queue.next(); next.done !== true; next = await queue.next()) events.push(next.value);
+  return events;
+}

@@ -1,0 +1,75 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { createBoundedOutput } from './bounded-output.ts';
+
+const chunks = fc.array(
+  fc.uint8Array({ maxLength: 60 }).map((bytes) => Buffer.from(bytes)),
+  { maxLength: 30 },
+);
+const limits = fc.record({ headBytes: fc.nat(100), tailBytes: fc.nat(100) });
+
+test('never holds more than head, tail and one chunk', () => {
+  fc.assert(
+    fc.property(chunks, limits, (pieces, limit) => {
+      const output = createBoundedOutput(limit);
+      const most = limit.headBytes + limit.tailBytes + Math.max(0, ...pieces.map(({ length }) => length));
+      for (const piece of pieces) {
+        output.push(piece);
+        expect(output.heldBytes()).toBeLessThanOrEqual(most);
+      }
+    }),
+  );
+});
+
+test('is exact when nothing was dropped', () => {
+  fc.assert(
+    fc.property(fc.array(fc.string({ unit: 'grapheme', maxLength: 10 })), (texts) => {
+      const output = createBoundedOutput({ headBytes: 60, tailBytes: 100_000 });
+      for (const text of texts) output.push(Buffer.from(text));
+      expect(output.text()).toBe(texts.join(''));
+      expect(output.droppedBytes()).toBe(0);
+    }),
+  );
+});
+
+test('keeps the beginning and the end, and counts exactly what is between', () => {
+  fc.assert(
+    fc.property(chunks, limits, (pieces, limit) => {
+      const output = createBoundedOutput(limit);
+      for (const piece of pieces) output.push(Buffer.from(piece.map((byte) => 97 + (byte % 26))));
+      const whole = Buffer.concat(pieces)
+        .map((byte) => 97 + (byte % 26))
+        .toString();
+      const dropped = Math.max(0, whole.length - limit.headBytes - limit.tailBytes);
+      expect(output.totalBytes()).toBe(whole.length);
+      expect(output.droppedBytes()).toBe(dropped);
+      const head = whole.slice(0, limit.headBytes);
+      const tail = limit.tailBytes === 0 ? '' : whole.slice(-limit.tailBytes);
+      expect(output.text()).toBe(dropped === 0 ? whole : `${head}\n… ${dropped} bytes left out …\n${tail}`);
+    }),
+  );
+});
+
+test('does not keep the memory that a chunk was cut from', () => {
+  const output = createBoundedOutput({ headBytes: 10, tailBytes: 10 });
+  const chunk = Buffer.from('0123456789abcdefghijklmnopqrst');
+  output.push(chunk);
+  chunk.fill('!');
+  expect(output.text()).toBe('0123456789\n… 10 bytes left out …\nklmnopqrst');
+});
+
+test('a character that is cut in two chunks is whole', () => {
+  const output = createBoundedOutput({ headBytes: 3, tailBytes: 10 });
+  const bytes = Buffer.from('a🐍b');
+  output.push(bytes.subarray(0, 2));
+  output.push(bytes.subarray(2));
+  expect(output.text()).toBe('a🐍b');
+});
+
+test('a million single bytes cost no more than their tail', () => {
+  const output = createBoundedOutput({ headBytes: 100, tailBytes: 1000 });
+  const byte = Buffer.from('x');
+  for (let index = 0; index < 200_000; index++) output.push(byte);
+  expect(output.heldBytes()).toBeLessThanOrEqual(1101);
+  expect(output.droppedBytes()).toBe(198_900);
+});

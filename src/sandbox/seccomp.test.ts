@@ -1,0 +1,163 @@
+import { describe, expect, test } from 'vitest';
+import { type Architecture, seccompFilter } from './seccomp.ts';
+
+const ARCHITECTURES: readonly Architecture[] = ['x64', 'arm64'];
+const AUDIT = { x64: 0xc000003e, arm64: 0xc00000b7, i386: 0x40000003, arm: 0x40000028 };
+const ALLOW = 'allow';
+const KILL = 'kill';
+const EPERM = 'errno 1';
+const ENOSYS = 'errno 38';
+const EAFNOSUPPORT = 'errno 97';
+
+/** From the kernel's own tables: name, number on x64, number on arm64 (-1: there is none). */
+const NUMBERS: Readonly<Record<string, readonly [x64: number, arm64: number]>> = {
+  ...{ read: [0, 63], write: [1, 64], mmap: [9, 222], ioctl: [16, 29], socket: [41, 198], socketpair: [53, 199] },
+  ...{ clone: [56, 220], clone3: [435, 435], execve: [59, 221], kill: [62, 129], openat: [257, 56], futex: [202, 98] },
+  ...{ ptrace: [101, 117], process_vm_readv: [310, 270], process_vm_writev: [311, 271], pidfd_getfd: [438, 438] },
+  ...{ unshare: [272, 97], setns: [308, 268], mount: [165, 40], umount2: [166, 39], pivot_root: [155, 41] },
+  ...{ chroot: [161, 51], open_tree: [428, 428], move_mount: [429, 429], fsopen: [430, 430], fsmount: [432, 432] },
+  ...{ mknodat: [259, 33], open_by_handle_at: [304, 265], bpf: [321, 280], keyctl: [250, 219] },
+  ...{ perf_event_open: [298, 241], userfaultfd: [323, 282], add_key: [248, 217], request_key: [249, 218] },
+  ...{ io_uring_setup: [425, 425], io_uring_enter: [426, 426], kexec_load: [246, 104], init_module: [175, 105] },
+  ...{ finit_module: [313, 273], reboot: [169, 142], iopl: [172, -1], personality: [135, 92], syslog: [103, 116] },
+};
+
+const DENIED = [
+  ...['ptrace', 'process_vm_readv', 'process_vm_writev', 'pidfd_getfd', 'unshare', 'setns', 'mount', 'umount2'],
+  ...['pivot_root', 'chroot', 'open_tree', 'move_mount', 'fsopen', 'fsmount', 'open_by_handle_at'],
+  ...['bpf', 'keyctl', 'perf_event_open', 'userfaultfd', 'add_key', 'request_key', 'io_uring_setup', 'io_uring_enter'],
+  ...['kexec_load', 'init_module', 'finit_module', 'reboot', 'iopl', 'personality', 'syslog'],
+];
+
+const SIGCHLD = 17;
+const THREAD_FLAGS = 0x3d0f00;
+
+const BY_ARGUMENT: readonly [call: string, args: number[], decision: string, why: string][] = [
+  ['clone', [SIGCHLD], ALLOW, 'a fork'],
+  ['clone', [THREAD_FLAGS], ALLOW, 'a thread'],
+  ['clone', [0x10000000 | SIGCHLD], EPERM, 'a user namespace'],
+  ['clone', [0x00020000 | SIGCHLD], EPERM, 'a mount namespace'],
+  ['clone', [0x02000000], EPERM, 'a cgroup namespace'],
+  ['clone', [0x04000000], EPERM, 'a host name of its own'],
+  ['clone', [0x08000000], EPERM, 'an ipc namespace'],
+  ['clone', [0x20000000], EPERM, 'a pid namespace'],
+  ['clone', [0x40000000], EPERM, 'a network namespace'],
+  ['clone3', [0], ENOSYS, 'flags behind a pointer'],
+  ['socket', [1, 1, 0], ALLOW, 'a Unix socket'],
+  ['socket', [2, 1, 6], ALLOW, 'TCP to localhost'],
+  ['socket', [10, 2, 17], ALLOW, 'UDP over IPv6'],
+  ['socket', [16, 3, 0], ALLOW, 'routes, which getifaddrs reads'],
+  ['socket', [16, 3, 12], EAFNOSUPPORT, 'netfilter'],
+  ['socket', [16, 3, 16], EAFNOSUPPORT, 'generic netlink'],
+  ['socket', [17, 3, 0], EAFNOSUPPORT, 'raw packets'],
+  ['socket', [38, 5, 0], EAFNOSUPPORT, "the kernel's cryptography"],
+  ['socket', [40, 1, 0], EAFNOSUPPORT, 'the host of a virtual machine'],
+  ['socketpair', [1, 1, 0], ALLOW, 'a pair of Unix sockets'],
+  ['ioctl', [0, 0x5401], ALLOW, 'is it a terminal'],
+  ['ioctl', [0, 0x5412], EPERM, 'typing into a terminal'],
+  ['ioctl', [0, 0x541c], EPERM, 'the console'],
+];
+
+describe.each(ARCHITECTURES)('the filter for %s', (architecture) => {
+  const program = seccompFilter(architecture);
+  const number = (call: string) => NUMBERS[call]![architecture === 'x64' ? 0 : 1];
+  const decide = (call: number, args: number[] = []) => run(program, { number: call, arch: AUDIT[architecture], args });
+
+  test.each(DENIED.filter((call) => number(call) >= 0))('refuses %s', (call) => {
+    expect(decide(number(call))).toBe(EPERM);
+  });
+
+  // mknodat is how a FIFO is made; devices need a capability that no sandbox has.
+  test.each(['read', 'write', 'mmap', 'execve', 'kill', 'openat', 'futex', 'mknodat'])('allows %s', (call) => {
+    expect(decide(number(call))).toBe(ALLOW);
+  });
+
+  test.each(BY_ARGUMENT)('%s(%j): %s (%s)', (call, args, decision) => {
+    expect(decide(number(call), args)).toBe(decision);
+  });
+
+  test('looks at the low half of an argument, as the kernel does', () => {
+    expect(decide(number('ioctl'), [0, 0x5412 + 2 ** 32])).toBe(EPERM);
+    expect(decide(number('socket'), [17 + 2 ** 32, 3, 0])).toBe(EAFNOSUPPORT);
+  });
+
+  test.each(Object.entries(AUDIT).filter(([name]) => name !== architecture))(
+    'kills what calls in the manner of %s',
+    (_name, arch) => {
+      for (const call of [0, 1, number('read'), number('ptrace')]) {
+        expect(run(program, { number: call, arch, args: [] })).toBe(KILL);
+      }
+    },
+  );
+
+  test('is short enough for the kernel', () => {
+    expect(program.length % 8).toBe(0);
+    expect(program.length / 8).toBeLessThanOrEqual(4096);
+  });
+
+  test('decides every number there is', () => {
+    for (let call = 0; call < 600; call++) expect(decide(call)).toMatch(/^(allow|kill|errno \d+)$/);
+  });
+});
+
+test('on x64, calls in the manner of x32 are killed, whatever they are', () => {
+  const program = seccompFilter('x64');
+  for (const call of [0, 101, 165, 512, 547]) {
+    expect(run(program, { number: 0x40000000 + call, arch: AUDIT.x64, args: [] })).toBe(KILL);
+  }
+});
+
+interface Call {
+  readonly number: number;
+  readonly arch: number;
+  readonly args: readonly number[];
+}
+
+/** Classic BPF as seccomp runs it: as much of it as a filter of ours uses, and nothing forgiven. */
+function run(program: Buffer, call: Call): string {
+  const data = seccompData(call);
+  let accumulator = 0;
+  for (let at = 0; at * 8 < program.length; at++) {
+    const code = program.readUInt16LE(at * 8);
+    const ifTrue = program[at * 8 + 2]!;
+    const ifFalse = program[at * 8 + 3]!;
+    const value = program.readUInt32LE(at * 8 + 4);
+    switch (code) {
+      case 0x20:
+        accumulator = data.readUInt32LE(value);
+        break;
+      case 0x15:
+        at += accumulator === value ? ifTrue : ifFalse;
+        break;
+      case 0x35:
+        at += accumulator >= value ? ifTrue : ifFalse;
+        break;
+      case 0x45:
+        at += (accumulator & value) !== 0 ? ifTrue : ifFalse;
+        break;
+      case 0x06:
+        return decisionOf(value);
+      default:
+        throw new Error(`instruction ${at}: code ${code} is not one that a filter of ours has`);
+    }
+  }
+  throw new Error('the program ran past its end');
+}
+
+/** struct seccomp_data: number, architecture, instruction pointer, six arguments. */
+function seccompData({ number, arch, args }: Call): Buffer {
+  const data = Buffer.alloc(64);
+  data.writeUInt32LE(number, 0);
+  data.writeUInt32LE(arch, 4);
+  args.forEach((value, index) => {
+    data.writeBigUInt64LE(BigInt(value), 16 + index * 8);
+  });
+  return data;
+}
+
+function decisionOf(value: number): string {
+  if (value === 0x7fff0000) return ALLOW;
+  if (value === 0x80000000) return KILL;
+  if (value >>> 16 === 0x0005) return `errno ${value & 0xffff}`;
+  throw new Error(`return value ${value.toString(16)}`);
+}

@@ -1,0 +1,113 @@
+import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { homedir, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { deniedByDefault, type MountPolicy, type MountRequest, resolveMounts } from './mounts.ts';
+
+let folder: string;
+let policy: MountPolicy;
+
+beforeEach(async () => {
+  folder = await realpath(await mkdtemp(join(tmpdir(), 'hotcell-mounts-')));
+  for (const name of ['allowed/data', 'allowed/secret/keys', 'elsewhere']) {
+    await mkdir(join(folder, name), { recursive: true });
+  }
+  policy = { roots: [join(folder, 'allowed')], denied: [join(folder, 'allowed/secret')] };
+});
+
+afterEach(async () => {
+  await rm(folder, { recursive: true, force: true });
+});
+
+test('a folder below an allowed root is mounted, read-only unless it was asked otherwise', async () => {
+  const source = join(folder, 'allowed/data');
+  expect(await resolve({ source, target: '/data' })).toEqual([{ source, target: '/data', readOnly: true }]);
+  expect(await resolve({ source, target: '/data/', readOnly: false })).toEqual([
+    { source, target: '/data', readOnly: false },
+  ]);
+});
+
+test('a link that stays inside is resolved to where it leads', async () => {
+  await symlink(join(folder, 'allowed/data'), join(folder, 'allowed/link'));
+  expect(await resolve({ source: join(folder, 'allowed/link'), target: '/data' })).toMatchObject([
+    { source: join(folder, 'allowed/data') },
+  ]);
+});
+
+test('a root that is itself a link allows what lies below where it leads', async () => {
+  await symlink(join(folder, 'allowed'), join(folder, 'root'));
+  policy = { ...policy, roots: [join(folder, 'root')] };
+  expect(await resolve({ source: join(folder, 'root/data'), target: '/data' })).toHaveLength(1);
+});
+
+describe('a mount is denied', () => {
+  test.each<[string, string, RegExp]>([
+    ['outside of every root', 'elsewhere', /not below an allowed folder/],
+    ['whose name only begins like a root', 'allowed-too', /not below an allowed folder/],
+    ['by way of ..', 'allowed/../elsewhere', /not below an allowed folder/],
+    ['through a link that leads out', 'allowed/out', /not below an allowed folder/],
+    ['through a link in the middle', 'allowed/up/elsewhere', /not below an allowed folder/],
+    ['of a denied folder', 'allowed/secret', /which is never mounted/],
+    ['of what lies in a denied folder', 'allowed/secret/keys', /which is never mounted/],
+    ['of what holds a denied folder', 'allowed', /which is never mounted/],
+    ['through a link to a denied folder', 'allowed/hidden', /which is never mounted/],
+    ['of a file', 'allowed/file', /not a folder/],
+    ['of nothing', 'allowed/nothing', /there is no such folder/],
+  ])('%s', async (_what, source, message) => {
+    await mkdir(join(folder, 'allowed-too'));
+    await writeFile(join(folder, 'allowed/file'), '');
+    await symlink(join(folder, 'elsewhere'), join(folder, 'allowed/out'));
+    await symlink(folder, join(folder, 'allowed/up'));
+    await symlink(join(folder, 'allowed/secret/keys'), join(folder, 'allowed/hidden'));
+    const mounting = resolve({ source: `${folder}/${source}`, target: '/data' });
+    await expect(mounting).rejects.toMatchObject({ code: 'mount_denied', message: expect.stringMatching(message) });
+  });
+
+  test('where no root is allowed', async () => {
+    policy = { ...policy, roots: [] };
+    await expect(resolve({ source: join(folder, 'allowed/data'), target: '/data' })).rejects.toMatchObject({
+      code: 'mount_denied',
+    });
+  });
+
+  test.each([
+    ...['/', '/proc', '/sys/x', '/dev', '/etc', '/usr/lib', '/bin', '/lib64', '/run/x', '/opt', '/tmp', '/var/lib'],
+    ...[
+      '/mnt/hotcell/0',
+      'data',
+      '',
+      '/data/../etc',
+      '/da ta',
+      '/data\n',
+      '/data//x',
+      '/./data',
+      `/${'x'.repeat(300)}`,
+    ],
+  ])('at %j', async (target) => {
+    await expect(resolve({ source: join(folder, 'allowed/data'), target })).rejects.toMatchObject({
+      code: 'mount_denied',
+    });
+  });
+
+  test('at a target that is taken by another', async () => {
+    const source = join(folder, 'allowed/data');
+    await expect(resolve({ source, target: '/data' }, { source, target: '/data/' })).rejects.toMatchObject({
+      message: 'two mounts have the same target',
+    });
+  });
+});
+
+test.each(['/workspace', '/workspace/in', '/tmp/in', '/data/a.b-c_d'])('%s is a good target', async (target) => {
+  expect(await resolve({ source: join(folder, 'allowed/data'), target })).toMatchObject([{ target }]);
+});
+
+test("secrets, the host's machinery and our own data are denied by default", () => {
+  const denied = deniedByDefault('/var/lib/hotcell');
+  expect(denied).toEqual(
+    expect.arrayContaining([join(homedir(), '.ssh'), join(homedir(), '.aws'), '/proc', '/etc', '/var/lib/hotcell']),
+  );
+});
+
+function resolve(...requests: MountRequest[]) {
+  return resolveMounts(requests, policy);
+}

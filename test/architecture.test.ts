@@ -1,0 +1,156 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { packageRoot } from '../src/lib/package-root.ts';
+
+/** A folder imports only from folders before it. (`sandbox` before `config`: docs/adr/0001-sandbox-before-config.md.) */
+const FOLDERS = [
+  ...['lib', 'errors', 'sandbox', 'config', 'telemetry', 'guest', 'broker', 'drivers', 'sessions', 'execution'],
+  ...['sub-agents', 'artifacts', 'environments', 'mcp', 'http'],
+  'main.ts',
+  ...['index.ts', 'cli'],
+];
+
+/** Who reads the environment besides config/load.ts, and why that is not an option of ours. */
+const READERS_OF_ENVIRONMENT: Readonly<Record<string, string>> = {
+  'config/load.ts': 'the one reader of options',
+  'lib/run-command.ts': 'hands it on whole to the programs it starts',
+  'lib/find-program.ts': 'PATH, which is where programs are looked for',
+  'drivers/docker/engine-address.ts': "DOCKER_HOST, by which the engine's own tools are pointed at an engine",
+};
+
+/** Packages that are loaded only when they are used: they cost every start that does without them. */
+const LOADED_LATE = ['dockerode'];
+
+const NAMES_THAT_REFUSE_NOTHING = /(^|-)(utils?|helpers?|managers?|services?|base|common|misc)$/;
+
+const source = join(packageRoot(), 'src');
+const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.ts'));
+const modules = files
+  .filter((path) => !path.endsWith('.test.ts'))
+  .map((path) => ({ path, text: readFileSync(join(source, path), 'utf8') }))
+  .map(({ path, text }) => ({ path, text: withoutComments(text), imports: importsOf(path, withoutComments(text)) }));
+
+describe('the folders of src', () => {
+  test('are all in the list', () => {
+    expect([...new Set(modules.map(({ path }) => folderOf(path)))].filter((name) => !FOLDERS.includes(name))).toEqual(
+      [],
+    );
+  });
+
+  test('import only from folders before them in the list', () => {
+    const wrong = modules.flatMap(({ path, imports }) =>
+      imports
+        .filter(({ file }) => file !== undefined && rank(file) > rank(path))
+        .map(({ file }) => `${path} imports ${file}`),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  test('of the drivers know nothing of each other, but gvisor, which is docker with another runtime', () => {
+    const wrong = modules.flatMap(({ path, imports }) =>
+      imports
+        .filter(
+          ({ file }) => file !== undefined && driverOf(path) && driverOf(file) && driverOf(path) !== driverOf(file),
+        )
+        .filter(({ file }) => !(driverOf(path) === 'gvisor' && driverOf(file!) === 'docker'))
+        .map(({ file }) => `${path} imports ${file}`),
+    );
+    expect(wrong).toEqual([]);
+  });
+});
+
+describe('the files of src', () => {
+  test('import each other without cycles', () => {
+    const graph = new Map(
+      modules.map(({ path, imports }) => [path, imports.flatMap(({ file }) => (file === undefined ? [] : [file]))]),
+    );
+    expect(cycleIn(graph)).toBeUndefined();
+  });
+
+  test('import only files that there are', () => {
+    const known = new Set(files);
+    const wrong = modules.flatMap(({ path, imports }) =>
+      imports.filter(({ file }) => file !== undefined && !known.has(file)).map(({ file }) => `${path} imports ${file}`),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  test('read the environment only where that is allowed', () => {
+    const readers = modules
+      .filter(({ text }) => /\bprocess\s*\.\s*env\b|\bprocess\s*\[|\benv\b[^'\n]*from 'node:process'/.test(text))
+      .map(({ path }) => path);
+    expect(readers.filter((path) => READERS_OF_ENVIRONMENT[path] === undefined)).toEqual([]);
+  });
+
+  test('have names that refuse something', () => {
+    const parts = files.flatMap((path) => path.replace(/(\.test)?\.ts$/, '').split('/'));
+    expect(parts.filter((part) => NAMES_THAT_REFUSE_NOTHING.test(part))).toEqual([]);
+  });
+
+  test('load what few need only when it is needed', () => {
+    const wrong = modules.flatMap(({ path, imports }) =>
+      imports
+        .filter(({ from, kind }) => LOADED_LATE.includes(from) && kind === 'value')
+        .map(({ from }) => `${path} imports ${from}`),
+    );
+    expect(wrong).toEqual([]);
+  });
+});
+
+interface Import {
+  readonly from: string;
+  /** Of ours: its path below src. */
+  readonly file?: string;
+  readonly kind: 'type' | 'value' | 'late';
+}
+
+function importsOf(path: string, text: string): Import[] {
+  const statements = [...text.matchAll(/^(?:import|export)\s+(type\s)?[^;'"]*?from\s+'([^']+)'/gm)].map(
+    ([, type, from]): Import => ({ from: from!, kind: type === undefined ? 'value' : 'type' }),
+  );
+  const bare = [...text.matchAll(/^import\s+'([^']+)'/gm)].map(([, from]): Import => ({ from: from!, kind: 'value' }));
+  const late = [...text.matchAll(/\bimport\(\s*'([^']+)'\s*\)/g)].map(
+    ([, from]): Import => ({ from: from!, kind: 'late' }),
+  );
+  return [...statements, ...bare, ...late].map((found) =>
+    found.from.startsWith('.') ? { ...found, file: normalize(join(dirname(path), found.from)) } : found,
+  );
+}
+
+function folderOf(path: string): string {
+  return path.split('/')[0]!;
+}
+
+function rank(path: string): number {
+  return FOLDERS.indexOf(folderOf(path));
+}
+
+function driverOf(path: string): string | undefined {
+  return path.match(/^drivers\/([^/]+)\//)?.[1];
+}
+
+/** The first cycle that is found, as a path from a file back to itself. */
+function cycleIn(graph: ReadonlyMap<string, readonly string[]>): string[] | undefined {
+  const done = new Set<string>();
+  const visit = (path: string, trail: readonly string[]): string[] | undefined => {
+    if (trail.includes(path)) return [...trail.slice(trail.indexOf(path)), path];
+    if (done.has(path)) return undefined;
+    for (const next of graph.get(path) ?? []) {
+      const cycle = visit(next, [...trail, path]);
+      if (cycle !== undefined) return cycle;
+    }
+    done.add(path);
+    return undefined;
+  };
+  for (const path of graph.keys()) {
+    const cycle = visit(path, []);
+    if (cycle !== undefined) return cycle;
+  }
+  return undefined;
+}
+
+// By lines: a path with a star in a string looks like the beginning of a comment.
+function withoutComments(text: string): string {
+  return text.replace(/^\s*(\/\/|\/\*|\*).*$/gm, '');
+}

@@ -1,0 +1,67 @@
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { createCollector, DEFAULT_OUTPUT_LIMITS } from '../../src/execution/collect.ts';
+import { type RunEnd, runInGuest } from '../../src/execution/run.ts';
+import { connectGuest } from '../../src/guest/connection.ts';
+import { startListeningGuest } from '../support/listening-guest.ts';
+
+/** Code can reach the socket on which its kernel talks to the supervisor. What it says there is a lie about itself at most. */
+describe('a frame that the code forges', () => {
+  const finished = { type: 'finished', execution: 'x-1', outcome: { kind: 'ok' }, cpuMs: 1, peakMemoryBytes: 1 };
+  const display = { type: 'display', execution: 'x-1', mediaType: 'image/png', index: 0, end: true };
+
+  test.each<[string, string]>([
+    ['with an outcome that is none', JSON.stringify({ ...finished, outcome: { kind: 'won' } })],
+    ['with a message beyond every limit', JSON.stringify({ ...finished, outcome: raised('m'.repeat(65_000)) })],
+    ['with an endless time', JSON.stringify(finished).replace('"cpuMs":1', '"cpuMs":1e999')],
+    ['with endless memory', JSON.stringify(finished).replace('"peakMemoryBytes":1', '"peakMemoryBytes":1e999')],
+    ['with members of the wrong kind', JSON.stringify({ ...display, index: 'first' })],
+    ['with a negative index', JSON.stringify({ ...display, index: -1 })],
+    ['that is no JSON', '{"type":"finished"'],
+  ])('%s ends its kernel or its sandbox, in time and by name', async (_what, head) => {
+    const end = await run(
+      `import os, struct, time\nhead = bytes.fromhex("${Buffer.from(head).toString('hex')}")\n` +
+        'os.write(3, struct.pack(">2sBBIIIII", b"HC", 1, 0, len(head), 0, 0, 0, 0) + head)\ntime.sleep(20)',
+    );
+    if (end.kind === 'lost') expect(end.error.code).toBe('guest_misbehaved');
+    else expect(end.end).toMatchObject({ outcome: { kind: 'kernel-died' }, state: 'lost' });
+  });
+
+  test('that is an end like any other ends the execution, and that is all', async () => {
+    const end = await run(
+      `import os, struct, time\nhead = b'${JSON.stringify(finished)}'\n` +
+        'os.write(3, struct.pack(">2sBBIIIII", b"HC", 1, 0, len(head), 0, 0, 0, 0) + head)\ntime.sleep(20)',
+    );
+    expect(end).toMatchObject({ kind: 'finished', end: { outcome: { kind: 'ok' } } });
+  });
+});
+
+test.each<[string, string]>([
+  ['a name of 70,000 letters', 'raise type("N" * 70_000, (Exception,), {})("m")'],
+  ['a message of a million letters', 'raise Exception("m" * 1_000_000)'],
+  ['a message that JSON makes six times as long', 'raise Exception("\\x01" * 100_000)'],
+  [
+    'three thousand causes',
+    'e = None\nfor i in range(3000):\n  try: raise ValueError("y" * 100) from e\n  except ValueError as x: e = x\nraise e',
+  ],
+  ['a message that is no UTF-8', 'raise Exception("\\udcff")'],
+])('an exception with %s is raised like any other', async (_what, code) => {
+  expect(await run(code)).toMatchObject({ kind: 'finished', end: { outcome: { kind: 'raised' }, state: 'kept' } });
+});
+
+function raised(message: string) {
+  return { kind: 'raised', name: 'E', message, traceback: [] };
+}
+
+async function run(code: string): Promise<RunEnd> {
+  await using guest = await startListeningGuest();
+  const connection = await connectGuest(await guest.connect(), { config: guest.config });
+  const collector = createCollector(join(guest.workspace, 'log'), DEFAULT_OUTPUT_LIMITS, () => {});
+  const signal = new AbortController().signal;
+  const kernelRun = { executionId: 'x-1', code: Buffer.from(code), filename: '<test>', timeoutMs: 15_000, signal };
+  try {
+    return await runInGuest(connection, kernelRun, collector);
+  } finally {
+    connection.close();
+  }
+}
