@@ -98,6 +98,18 @@ describe('hotcell run', () => {
     expect(readFileSync(join(out, 'a/b.txt'), 'utf8')).toBe('kept');
   });
 
+  it('loses nothing of a flood of output to a reader that takes its time', async () => {
+    const code = 'import sys\nfor _ in range(40): sys.stdout.write("x" * 1_000_000)';
+    const child = hotcell.start(['dist/cli.js', 'run', program(code)]);
+    const closed = once(child, 'close');
+    let sizeBytes = 0;
+    for await (const chunk of child.stdout!) {
+      sizeBytes += chunk.length;
+      await new Promise(setImmediate);
+    }
+    expect([sizeBytes, await closed]).toEqual([40_000_000, [0, null]]);
+  });
+
   it('ends a program that nobody listens to any more', async () => {
     const child = hotcell.start(['dist/cli.js', 'run', program('while True: print("line")')]);
     await once(child.stdout!, 'data');
