@@ -10,6 +10,8 @@ export interface Session extends AsyncDisposable {
   readonly isolation: Isolation;
   /** Runs Python. Iterate over the execution for its output as it comes; await it for the result. */
   run(code: string, options?: ExecutionOptions): Execution;
+  /** What background processes printed after their execution had ended: the last 64 KiB. It is in no execution's output. */
+  backgroundOutput(): Promise<string>;
   /** Forgets all variables and ends all processes; files stay. */
   reset(): Promise<void>;
   readonly files: SessionFiles;
@@ -42,6 +44,7 @@ export function sessionFacade(session: CoreSession, isolation: Isolation, policy
     id: session.id,
     isolation,
     run: (code, options = {}) => execute(session, code, options, policy),
+    backgroundOutput: async () => (await session.live()).background(),
     reset: async () => {
       await (await connection()).request({ type: 'restart' });
     },

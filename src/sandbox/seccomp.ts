@@ -65,11 +65,10 @@ const DENIED: Record<string, readonly [x64: number, arm64: number]> = {
   personality: [135, 92],
 };
 
-const SPECIAL: Record<'clone' | 'clone3' | 'socket' | 'socketpair' | 'ioctl', readonly [number, number]> = {
+const SPECIAL: Record<'clone' | 'clone3' | 'socket' | 'ioctl', readonly [number, number]> = {
   clone: [56, 220],
   clone3: [435, 435],
   socket: [41, 198],
-  socketpair: [53, 199],
   ioctl: [16, 29],
 };
 

@@ -1,5 +1,6 @@
 import { HotcellError, toHotcellError } from '../errors/hotcell-error.ts';
 import { connectGuest, type GuestConnection } from '../guest/connection.ts';
+import { createBoundedOutput } from '../lib/bounded-output.ts';
 import type { Driver, Sandbox } from '../sandbox/driver.ts';
 import type { SandboxSpec } from '../sandbox/spec.ts';
 
@@ -9,10 +10,14 @@ export interface LiveSandbox {
   readonly connection: GuestConnection;
   /** Bytes of output that were dropped while nobody was connected go to whoever runs an execution. */
   onGap: ((bytes: number) => void) | undefined;
+  /** The last of what background processes printed after their execution had ended. */
+  background(): string;
   /** Whether the memory limit has killed a process since this was last asked. */
   sawMemoryKill(): Promise<boolean>;
   dispose(): Promise<void>;
 }
+
+const BACKGROUND_BYTES = 65_536;
 
 /** Makes a sandbox and shakes hands with its guest; the first kernel may still be starting. All or nothing. */
 export async function openLiveSandbox(
@@ -26,11 +31,13 @@ export async function openLiveSandbox(
   let sandbox: Sandbox | undefined;
   try {
     sandbox = await driver.create(spec, { signal: combined, warm });
+    const background = createBoundedOutput({ headBytes: 0, tailBytes: BACKGROUND_BYTES });
     const live: { onGap: ((bytes: number) => void) | undefined } = { onGap: undefined };
     const connection = await connectGuest(sandbox.channel, {
       config: sandbox.guestConfig,
       signal: combined,
       onGap: (bytes) => live.onGap?.(bytes),
+      onBackground: ({ body }) => background.push(body),
     });
     const made = sandbox;
     let memoryKillsSeen = 0;
@@ -39,6 +46,7 @@ export async function openLiveSandbox(
     return Object.assign(live, {
       sandbox: made,
       connection,
+      background: () => background.text(),
       sawMemoryKill: async () => {
         const { memoryKills = 0 } = await made.usage();
         const before = memoryKillsSeen;

@@ -72,6 +72,7 @@ os.system("sleep 4713")`;
       expect(begun.stdout).toBe('now\n');
       const next = await session.run('import time; time.sleep(0.6); print(p.wait())');
       expect(next.stdout).toBe('0\n');
+      expect(await session.backgroundOutput()).toContain('late');
     },
   },
   {
