@@ -40,10 +40,10 @@ export async function isServerAlive(folder: string, serverId: string): Promise<b
   });
 }
 
-/** Ids of servers that held a lock here and no longer live. */
+/** Ids of servers that left a lock or a folder here and no longer live. A server holds its lock before it makes its folder. */
 export async function deadServers(folder: string): Promise<string[]> {
   const names = await readdir(folder).catch(() => []);
-  const ids = names.filter((name) => name.endsWith(SUFFIX)).map((name) => name.slice(0, -SUFFIX.length));
+  const ids = [...new Set(names.map((name) => (name.endsWith(SUFFIX) ? name.slice(0, -SUFFIX.length) : name)))];
   const alive = await Promise.all(ids.map((id) => isServerAlive(folder, id)));
   return ids.filter((_, index) => !alive[index]);
 }

@@ -7,13 +7,14 @@ import type { Limits } from '../../sandbox/spec.ts';
 /** Where this server can make cgroups: the only limits on memory, processor time and processes that hold against anything. */
 export interface CgroupTree {
   readonly version: 'v1' | 'v2';
-  /** A group with the limits set, empty. */
-  create(id: string, limits: Limits): Cgroup;
+  /** A group of its own, empty and not limited yet. */
+  create(id: string): Cgroup;
   /** Groups of this server that are still there. */
   remove(): Promise<void>;
 }
 
 export interface Cgroup {
+  limit(limits: Limits): void;
   add(pid: number): Promise<void>;
   memoryBytes(): number | undefined;
   memoryKills(): number;
@@ -86,16 +87,18 @@ function v2Tree(place: string, name: string): CgroupTree {
   writeFileSync(join(folder, 'cgroup.subtree_control'), wanted);
   return {
     version: 'v2',
-    create: (id, limits) => {
+    create: (id) => {
       const group = join(folder, id);
       mkdirSync(group);
-      writeFileSync(join(group, 'memory.max'), String(limits.memoryBytes));
-      writeIfThere(join(group, 'memory.swap.max'), '0');
-      // The kernel alone dies: its supervisor stays, and starts the next one.
-      writeFileSync(join(group, 'memory.oom.group'), '0');
-      writeFileSync(join(group, 'pids.max'), String(limits.processes));
-      writeFileSync(join(group, 'cpu.max'), `${Math.round(limits.cpus * CPU_PERIOD_US)} ${CPU_PERIOD_US}`);
       return {
+        limit: (limits) => {
+          writeFileSync(join(group, 'memory.max'), String(limits.memoryBytes));
+          writeIfThere(join(group, 'memory.swap.max'), '0');
+          // The kernel alone dies: its supervisor stays, and starts the next one.
+          writeFileSync(join(group, 'memory.oom.group'), '0');
+          writeFileSync(join(group, 'pids.max'), String(limits.processes));
+          writeFileSync(join(group, 'cpu.max'), `${Math.round(limits.cpus * CPU_PERIOD_US)} ${CPU_PERIOD_US}`);
+        },
         add: (pid) => writeFile(join(group, 'cgroup.procs'), String(pid)),
         memoryBytes: () => readNumber(join(group, 'memory.current')),
         memoryKills: () => readCounter(join(group, 'memory.events'), 'oom_kill'),
@@ -124,16 +127,18 @@ function v1Tree(name: string): CgroupTree {
   for (const folder of folders) mkdirSync(folder);
   return {
     version: 'v1',
-    create: (id, limits) => {
+    create: (id) => {
       const groups = folders.map((folder) => join(folder, id));
       for (const group of groups) mkdirSync(group);
       const [memory, pids, cpu] = groups as [string, string, string];
-      writeFileSync(join(memory, 'memory.limit_in_bytes'), String(limits.memoryBytes));
-      writeIfThere(join(memory, 'memory.memsw.limit_in_bytes'), String(limits.memoryBytes));
-      writeFileSync(join(pids, 'pids.max'), String(limits.processes));
-      writeFileSync(join(cpu, 'cpu.cfs_period_us'), String(CPU_PERIOD_US));
-      writeFileSync(join(cpu, 'cpu.cfs_quota_us'), String(Math.round(limits.cpus * CPU_PERIOD_US)));
       return {
+        limit: (limits) => {
+          writeFileSync(join(memory, 'memory.limit_in_bytes'), String(limits.memoryBytes));
+          writeIfThere(join(memory, 'memory.memsw.limit_in_bytes'), String(limits.memoryBytes));
+          writeFileSync(join(pids, 'pids.max'), String(limits.processes));
+          writeFileSync(join(cpu, 'cpu.cfs_period_us'), String(CPU_PERIOD_US));
+          writeFileSync(join(cpu, 'cpu.cfs_quota_us'), String(Math.round(limits.cpus * CPU_PERIOD_US)));
+        },
         add: async (pid) => {
           await Promise.all(groups.map((group) => writeFile(join(group, 'cgroup.procs'), String(pid))));
         },

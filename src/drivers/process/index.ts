@@ -6,6 +6,7 @@ import { HotcellError } from '../../errors/hotcell-error.ts';
 import { aborted } from '../../lib/abort.ts';
 import { deferred } from '../../lib/deferred.ts';
 import { findProgram } from '../../lib/find-program.ts';
+import { newId } from '../../lib/ids.ts';
 import type { CreateOptions, Driver, Sandbox, SandboxEnd } from '../../sandbox/driver.ts';
 import { type GuestConfig, standardEnvironment } from '../../sandbox/guest-config.ts';
 import type { Host } from '../../sandbox/host.ts';
@@ -15,6 +16,7 @@ import type { SandboxSpec } from '../../sandbox/spec.ts';
 import { singleJailArguments } from './bwrap-arguments.ts';
 import { type Cgroup, type CgroupFinding, findCgroupTree, removeCgroupsNamed } from './cgroup.ts';
 import { enforcement } from './enforcement.ts';
+import { createForkSource, type ForkSource } from './fork-source.ts';
 import { jailIdentity } from './jail-identity.ts';
 import { prepareJailLayout } from './jail-layout.ts';
 import { startJail } from './jail-process.ts';
@@ -23,7 +25,7 @@ import { probeProcess } from './probe.ts';
 import { findPythonEnvironment, type PythonEnvironment } from './python-environment.ts';
 import { pidInJail } from './real-pid.ts';
 import { sessionJail } from './session-jail.ts';
-import { startZygote, type Zygote } from './zygote.ts';
+import { enterSandbox, startZygote, type Zygote } from './zygote.ts';
 
 export type ProcessShape = 'shared' | 'single';
 
@@ -44,6 +46,7 @@ class ProcessDriver implements Driver {
   readonly #host: Host;
   readonly #options: ProcessDriverOptions;
   readonly #zygotes = new Map<string, Promise<Zygote>>();
+  readonly #forks = new Map<Zygote, ForkSource>();
   readonly #sandboxes = new Set<Sandbox>();
   #cgroups: CgroupFinding | undefined;
   #environment: Promise<PythonEnvironment> | undefined;
@@ -91,6 +94,7 @@ class ProcessDriver implements Driver {
 
   async close(): Promise<void> {
     await Promise.all([...this.#sandboxes].map((sandbox) => sandbox.dispose()));
+    await Promise.all([...this.#forks.values()].map((source) => source.close()));
     const zygotes = await Promise.allSettled(this.#zygotes.values());
     this.#zygotes.clear();
     await Promise.all(zygotes.map((result) => (result.status === 'fulfilled' ? result.value.close() : undefined)));
@@ -107,30 +111,42 @@ class ProcessDriver implements Driver {
   ): Promise<Sandbox> {
     const zygote = await this.#zygoteFor(spec, environment);
     if (warm) await Promise.race([zygote.warm, zygote.ended, aborted(signal)]);
-    let cgroup: Cgroup | undefined;
-    const opening = zygote.open(
-      { jail: sessionJail(spec), config: this.#guestConfig(spec, environment, 'shared') },
-      async (pid) => cgroup?.add(pid),
-      signal ? { signal } : {},
-    );
+    const placed = await this.#forksOf(zygote).take(signal);
+    const { fork, cgroup } = placed;
     try {
-      cgroup = this.#makeCgroup(spec); // while the zygote forks
-      const opened = await opening;
-      return this.#track(spec, environment, 'shared', cgroup, opened.channel, {
-        kill: () => killIfSame(opened.pid, opened.jailPid),
-        gone: () => gone(opened.pid, opened.jailPid),
+      cgroup?.limit(spec.limits);
+      const config = this.#guestConfig(spec, environment, 'shared');
+      // Moving a process between cgroups can take the kernel ten milliseconds, so the sandbox builds itself meanwhile.
+      await Promise.all([placed.place(), enterSandbox(fork, { jail: sessionJail(spec), config }, signal)]);
+      return this.#track(spec, environment, 'shared', cgroup, fork.channel, {
+        kill: () => killIfSame(fork.pid, fork.jailPid),
+        gone: () => gone(fork.pid, fork.jailPid),
       });
     } catch (error) {
-      await opening.then((opened) => opened.channel.destroy()).catch(() => {});
-      await cgroup?.remove();
+      await placed.discard();
       throw error;
     }
+  }
+
+  #forksOf(zygote: Zygote): ForkSource {
+    let source = this.#forks.get(zygote);
+    if (source === undefined) {
+      source = createForkSource(zygote, () => this.#makeCgroup());
+      this.#forks.set(zygote, source);
+      const { close } = source;
+      void zygote.ended.then(() => {
+        this.#forks.delete(zygote);
+        return close();
+      });
+    }
+    return source;
   }
 
   async #createSingle(spec: SandboxSpec, environment: PythonEnvironment, signal?: AbortSignal): Promise<Sandbox> {
     signal?.throwIfAborted();
     const layout = await prepareJailLayout(this.#host, environment, spec.mounts);
-    const cgroup = this.#makeCgroup(spec);
+    const cgroup = this.#makeCgroup();
+    cgroup?.limit(spec.limits);
     const filter = this.#filterFile();
     try {
       const jail = await startJail(requireBwrap(), singleJailArguments(layout, sessionJail(spec), 5), jailIdentity(), [
@@ -272,9 +288,9 @@ class ProcessDriver implements Driver {
     return 'tree' in finding ? finding.tree.version : undefined;
   }
 
-  #makeCgroup(spec: SandboxSpec): Cgroup | undefined {
+  #makeCgroup(): Cgroup | undefined {
     const finding = this.#cgroupFinding();
-    return 'tree' in finding ? finding.tree.create(spec.id, spec.limits) : undefined;
+    return 'tree' in finding ? finding.tree.create(newId('g')) : undefined;
   }
 }
 

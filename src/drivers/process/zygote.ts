@@ -11,20 +11,13 @@ import type { GuestConfig } from '../../sandbox/guest-config.ts';
 import { type JailLayout, sharedJailArguments } from './bwrap-arguments.ts';
 import type { JailIdentity } from './jail-identity.ts';
 import { startJail } from './jail-process.ts';
-import { childrenOf, findRealPid } from './real-pid.ts';
+import { findRealPid } from './real-pid.ts';
 
 /** The host's side of one zygote: a jail in which sandboxes of one owner are forked. */
 export interface Zygote {
   readonly pid: number;
-  /**
-   * Forks a sandbox and lets it close itself in. `place` is called with each of its processes, and has done its work when this resolves;
-   * until then they have run nothing but our code.
-   */
-  open(
-    session: { jail: SessionJail; config: GuestConfig },
-    place: (pid: number) => Promise<void>,
-    options?: { signal?: AbortSignal },
-  ): Promise<OpenedSandbox>;
+  /** Forks the pid 1 of a new sandbox. It has its namespaces, and waits in `enterSandbox` for what it is to become. */
+  fork(options?: { signal?: AbortSignal }): Promise<ForkedSandbox>;
   /** The preloads are in. Never rejects; stays pending if the zygote ends before. */
   readonly warm: Promise<void>;
   /** Never rejects. */
@@ -32,7 +25,8 @@ export interface Zygote {
   close(): Promise<void>;
 }
 
-export interface OpenedSandbox {
+/** A process of ours that has run nothing but our code. */
+export interface ForkedSandbox {
   readonly pid: number;
   /** The pid in the jail: what tells this process from another that got its number later. */
   readonly jailPid: number;
@@ -62,7 +56,7 @@ export async function startZygote(options: ZygoteOptions): Promise<Zygote> {
   const folder = join(options.runDir, newId('jail').slice(0, 16));
   const controlFolder = join(folder, 'control');
   makeControlFolder(controlFolder, options.identity);
-  const arrivals = new Map<string, Deferred<OpenedSandbox & { attached: true }>>();
+  const arrivals = new Map<string, Deferred<ForkedSandbox>>();
   const server = createServer((socket) => receiveArrival(socket, arrivals));
   try {
     await listen(server, join(controlFolder, 'control'));
@@ -80,7 +74,7 @@ function superviseZygote(
   jail: Awaited<ReturnType<typeof startJail>>,
   server: Server,
   folder: string,
-  arrivals: Map<string, Deferred<OpenedSandbox & { attached: true }>>,
+  arrivals: Map<string, Deferred<ForkedSandbox>>,
   options: ZygoteOptions,
 ): Zygote {
   const warm = deferred<void>();
@@ -108,7 +102,7 @@ function superviseZygote(
     pid: jail.pid,
     warm: warm.promise,
     ended: cleaned,
-    open: (session, place, { signal } = {}) => openSandbox({ jail, arrivals, session, place, signal }),
+    fork: ({ signal } = {}) => forkSandbox(jail, arrivals, signal),
     close: async () => {
       jail.kill();
       await cleaned;
@@ -116,51 +110,40 @@ function superviseZygote(
   };
 }
 
-async function openSandbox(options: {
-  jail: { pid: number; socket: NodeJS.WritableStream };
-  arrivals: Map<string, Deferred<OpenedSandbox & { attached: true }>>;
-  session: { jail: SessionJail; config: GuestConfig };
-  place: (pid: number) => Promise<void>;
-  signal: AbortSignal | undefined;
-}): Promise<OpenedSandbox> {
-  const { jail, arrivals, session, place, signal } = options;
+async function forkSandbox(
+  jail: { pid: number; socket: NodeJS.WritableStream },
+  arrivals: Map<string, Deferred<ForkedSandbox>>,
+  signal: AbortSignal | undefined,
+): Promise<ForkedSandbox> {
   signal?.throwIfAborted();
   const token = randomBytes(16).toString('hex');
-  const arrival = deferred<OpenedSandbox & { attached: true }>();
+  const arrival = deferred<ForkedSandbox>();
   arrivals.set(token, arrival);
   const abort = () => arrival.reject(signal?.reason);
   signal?.addEventListener('abort', abort, { once: true });
-  let opened: OpenedSandbox | undefined;
   try {
     jail.socket.write(encodeFrame({ head: { type: 'open', token } }));
-    const attached = await arrival.promise;
-    const pid = findRealPid(jail.pid, attached.jailPid);
-    if (pid === undefined) throw new HotcellError('start_failed', 'the sandbox ended before it began');
-    opened = { pid, jailPid: attached.jailPid, channel: attached.channel };
-    // Moving a process between cgroups can take the kernel ten milliseconds, so the sandbox builds itself meanwhile.
-    await Promise.all([place(pid), go(attached.channel, session, signal)]);
-    for (const child of childrenOf(pid)) await place(child);
-    return opened;
-  } catch (error) {
-    opened?.channel.destroy();
-    throw error;
+    const { jailPid, channel } = await arrival.promise;
+    const pid = findRealPid(jail.pid, jailPid);
+    if (pid !== undefined) return { pid, jailPid, channel };
+    channel.destroy();
+    throw new HotcellError('start_failed', 'the sandbox ended before it began');
   } finally {
     arrivals.delete(token);
     signal?.removeEventListener('abort', abort);
   }
 }
 
-/** Lets the process become a sandbox, and waits until it says that it has. */
-async function go(
-  channel: Socket,
+/** Lets a fork become a sandbox, and waits until it says that it has: its first kernel is then forked, too. */
+export async function enterSandbox(
+  { channel }: ForkedSandbox,
   session: { jail: SessionJail; config: GuestConfig },
   signal?: AbortSignal,
 ): Promise<void> {
   const answer = readOneFrame(channel, signal);
   channel.write(encodeFrame({ head: { type: 'go', ...session } }));
   const frame = await answer;
-  if (frame.head.type === 'entered') return;
-  throw refusedStep(frame);
+  if (frame.head.type !== 'entered') throw refusedStep(frame);
 }
 
 function refusedStep({ head }: Frame): HotcellError {
@@ -199,14 +182,14 @@ function readOneFrame(channel: Socket, signal?: AbortSignal): Promise<Frame> {
   });
 }
 
-function receiveArrival(socket: Socket, arrivals: Map<string, Deferred<OpenedSandbox & { attached: true }>>): void {
+function receiveArrival(socket: Socket, arrivals: Map<string, Deferred<ForkedSandbox>>): void {
   readOneFrame(socket).then(
     (frame) => {
       const arrival = arrivals.get(String(frame.head.token));
       const jailPid = Number(frame.head.pid);
       if (frame.head.type === 'failed') arrival?.reject(refusedStep(frame));
       if (arrival === undefined || frame.head.type !== 'attach' || !Number.isSafeInteger(jailPid)) socket.destroy();
-      else arrival.resolve({ attached: true, pid: 0, jailPid, channel: socket });
+      else arrival.resolve({ pid: 0, jailPid, channel: socket });
     },
     () => socket.destroy(),
   );

@@ -1,0 +1,115 @@
+import type { Cgroup } from './cgroup.ts';
+import { childrenOf } from './real-pid.ts';
+import type { ForkedSandbox, Zygote } from './zygote.ts';
+
+/** A fork of a zygote with a cgroup of its own, waiting to be told what to become. */
+export interface PlacedFork {
+  readonly fork: ForkedSandbox;
+  readonly cgroup: Cgroup | undefined;
+  /** Puts it, and what it has forked by then, into the cgroup; what it forks later is there from birth. */
+  place(): Promise<void>;
+  discard(): Promise<void>;
+}
+
+/**
+ * Gives out forks of one zygote. From the second on it keeps one ahead: forking an interpreter and moving it into a cgroup take longer than all
+ * the rest of an opening. What is kept ahead has run nothing, and knows nothing of whom it will serve.
+ */
+export interface ForkSource {
+  take(signal?: AbortSignal): Promise<PlacedFork>;
+  close(): Promise<void>;
+}
+
+const FORK_AHEAD_AFTER_MS = 30;
+
+export function createForkSource(zygote: Zygote, makeCgroup: () => Cgroup | undefined): ForkSource {
+  let ahead: PlacedFork | undefined;
+  let making: Promise<void> | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let isWarm = false;
+  let isClosed = false;
+  let taken = 0;
+  void zygote.warm.then(() => {
+    isWarm = true;
+  });
+
+  async function take(signal?: AbortSignal): Promise<PlacedFork> {
+    taken += 1;
+    const ready = ahead;
+    ahead = undefined;
+    if (taken > 1) makeNextLater();
+    if (ready !== undefined && !ready.fork.channel.destroyed) return ready;
+    await ready?.discard();
+    return forkNow(zygote, makeCgroup, signal);
+  }
+
+  /** Not at once: whoever has just opened a session is about to use the processor. */
+  function makeNextLater(): void {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      if (isClosed || !isWarm || ahead !== undefined || making !== undefined) return;
+      making = makeNext().finally(() => {
+        making = undefined;
+      });
+    }, FORK_AHEAD_AFTER_MS).unref();
+  }
+
+  async function makeNext(): Promise<void> {
+    try {
+      const next = await forkNow(zygote, makeCgroup);
+      await next.place();
+      next.fork.channel.unref();
+      if (isClosed) await next.discard();
+      else ahead = next;
+    } catch {
+      // Whoever needs one will fork for itself, and be told what is wrong.
+    }
+  }
+
+  return {
+    take: async (signal) => {
+      const placed = await take(signal);
+      placed.fork.channel.ref();
+      return placed;
+    },
+    close: async () => {
+      isClosed = true;
+      clearTimeout(timer);
+      await making;
+      await ahead?.discard();
+      ahead = undefined;
+    },
+  };
+}
+
+async function forkNow(
+  zygote: Zygote,
+  makeCgroup: () => Cgroup | undefined,
+  signal?: AbortSignal,
+): Promise<PlacedFork> {
+  const forking = zygote.fork(signal === undefined ? {} : { signal });
+  forking.catch(() => {});
+  const cgroup = makeCgroup(); // while the zygote forks
+  let fork: ForkedSandbox;
+  try {
+    fork = await forking;
+  } catch (error) {
+    await cgroup?.remove();
+    throw error;
+  }
+  let wasPlaced = false;
+  return {
+    fork,
+    cgroup,
+    place: async () => {
+      if (wasPlaced || cgroup === undefined) return;
+      await cgroup.add(fork.pid);
+      for (const child of childrenOf(fork.pid)) await cgroup.add(child);
+      wasPlaced = true;
+    },
+    discard: async () => {
+      fork.channel.destroy();
+      await cgroup?.remove();
+    },
+  };
+}
