@@ -3,10 +3,13 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync 
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { buildHotcell } from './built-hotcell.ts';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type BuiltHotcell, buildHotcell } from './built-hotcell.ts';
 
-const hotcell = await buildHotcell();
+let hotcell: BuiltHotcell;
+beforeAll(async () => {
+  hotcell = await buildHotcell();
+});
 afterAll(() => hotcell.remove());
 
 let folder: string;

@@ -1,12 +1,16 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeEach, describe, expect, it } from 'vitest';
-import { buildHotcell, root } from './built-hotcell.ts';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type BuiltHotcell, buildHotcell, root } from './built-hotcell.ts';
 
-const hotcell = await buildHotcell();
-const folder = mkdtempSync(join(tmpdir(), 'hc-examples-'));
+let hotcell: BuiltHotcell;
+const folder = join(tmpdir(), `hc-examples-${process.pid}`);
 const chart = join(folder, 'chart.png');
+beforeAll(async () => {
+  hotcell = await buildHotcell();
+  mkdirSync(folder);
+});
 afterAll(() => {
   hotcell.remove();
   rmSync(folder, { recursive: true, force: true });
