@@ -7,7 +7,7 @@ import { type Session, sessionFacade } from './execution/session-facade.ts';
 import { newId } from './lib/ids.ts';
 import type { Probe } from './sandbox/driver.ts';
 import { DRIVER_NAMES, type DriverName, type IsolationRequest } from './sandbox/isolation.ts';
-import { chooseIsolation, type IsolationChoice } from './sessions/choose-isolation.ts';
+import { chooseIsolation, type IsolationChoice, probeDriver } from './sessions/choose-isolation.ts';
 import { openLiveSandbox } from './sessions/live-sandbox.ts';
 import { createPool } from './sessions/pool.ts';
 import { becomeServer } from './sessions/server.ts';
@@ -110,7 +110,7 @@ export async function openHotcell(options: HotcellOptions = {}): Promise<Hotcell
     return closing;
   }
 
-  const probeOne = async (name: DriverName) => (await drivers.load[name]()).probe();
+  const probeOne = (name: DriverName) => probeDriver(name, drivers.load[name]);
 
   return {
     open,

@@ -27,6 +27,7 @@ class Execution:
         self.reason: Optional[str] = None
         self.out_of_memory = False
         self.report: Optional[dict[str, Any]] = None
+        self.value: Optional[tuple[dict[str, Any], bytes]] = None
         self.started = time.monotonic()
         self._born_since = processes.ticks_now()
         self._is_ours = ours

@@ -153,7 +153,7 @@ class Executions:
         elif kind == "display":
             self._event(execution, _display_head(frame.head), frame.body)
         elif kind == "value":
-            self._event(execution, {"type": "value", "truncated": bool(frame.head["truncated"])}, frame.body[:65_536])
+            execution.value = ({"type": "value", "truncated": bool(frame.head["truncated"])}, frame.body[:65_536])
         elif kind == "finished":
             execution.report = _checked_report(frame.head)
             execution.pipes.set_barrier(lambda: self._finish(execution, state="kept"))
@@ -177,6 +177,8 @@ class Executions:
         if execution.reason is not None:
             execution.kill_newborn_processes()
             outcome = outcome if outcome["kind"] == "out-of-memory" else _interrupted(execution.reason)
+        if execution.value is not None:
+            self._event(execution, *execution.value)  # after all that was printed
         changes = self._workspace.changes()
         self._execution = None
         execution.kernel.pause(False)

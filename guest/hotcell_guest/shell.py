@@ -66,16 +66,17 @@ class Shell:
         try:
             tree = ast.parse(source, filename)
         except (SyntaxError, ValueError) as error:
-            transformed = self._as_ipython(source, error)
-            if transformed is None or transformed == source:
-                _remember_lines(filename, source)
-                raise error.with_traceback(None) from None
-            source = transformed
-            _remember_lines(filename, source)
-            tree = ast.parse(source, filename)
+            failure, transformed = error.with_traceback(None), self._as_ipython(source, error)
         else:
             _remember_lines(filename, source)
-        self._remember_source(source)
+            self._remember_source(source)
+            return tree
+        # Outside the handler: the second error, if there is one, has nothing to do with the first.
+        _remember_lines(filename, transformed or source)
+        if transformed is None or transformed == source:
+            raise failure
+        tree = ast.parse(transformed, filename)
+        self._remember_source(transformed)
         return tree
 
     def _execute(self, tree: ast.Module, source: str, filename: str) -> None:

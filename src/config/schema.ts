@@ -8,7 +8,7 @@ const DAY_MS = 86_400_000;
 const atLeast = (name: keyof Limits) =>
   z.coerce
     .number()
-    .min(LEAST_LIMITS[name], { error: `${name} must be at least ${LEAST_LIMITS[name]}: a kernel needs that much` })
+    .min(LEAST_LIMITS[name], { error: `must be at least ${LEAST_LIMITS[name]}: a kernel needs that much` })
     .default(DEFAULT_LIMITS[name]);
 
 export const limitsSchema = z

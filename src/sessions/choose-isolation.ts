@@ -1,4 +1,4 @@
-import { HotcellError } from '../errors/hotcell-error.ts';
+import { HotcellError, toHotcellError } from '../errors/hotcell-error.ts';
 import type { Driver, Probe } from '../sandbox/driver.ts';
 import {
   DRIVER_NAMES,
@@ -31,9 +31,8 @@ export async function chooseIsolation(
   const passedOver: PassedOver[] = [];
   for (const name of strongestFirst()) {
     if (ISOLATION_LEVELS[name] < least) break;
-    const driver = await drivers[name]();
-    const probe: Probe = await driver.probe(options);
-    if (probe.available) return { driver, passedOver };
+    const probe = await probeDriver(name, drivers[name], options);
+    if (probe.available) return { driver: await drivers[name](), passedOver };
     passedOver.push({ driver: name, reason: probe.reason, remedy: probe.remedy });
   }
   if (least > ISOLATION_LEVELS.process) throw tooWeak('auto', minIsolation, passedOver);
@@ -41,6 +40,20 @@ export async function chooseIsolation(
     remedy: passedOver.at(-1)?.remedy ?? 'Run `hotcell doctor`.',
     data: { passedOver },
   });
+}
+
+/** One that cannot even be loaded is unavailable, and stands in nobody's way. */
+export async function probeDriver(
+  name: DriverName,
+  load: () => Promise<Driver>,
+  options: { signal?: AbortSignal } = {},
+): Promise<Probe> {
+  try {
+    return await (await load()).probe(options);
+  } catch (thrown) {
+    const error = toHotcellError(thrown);
+    return { driver: name, available: false, reason: error.message, remedy: error.remedy ?? 'Run `hotcell doctor`.' };
+  }
 }
 
 export function strongestFirst(): DriverName[] {

@@ -26,7 +26,10 @@ export async function openLiveSandbox(
   startTimeoutMs: number,
   { signal, warm = false }: { signal?: AbortSignal | undefined; warm?: boolean } = {},
 ): Promise<LiveSandbox> {
-  const limit = AbortSignal.timeout(startTimeoutMs);
+  // Not AbortSignal.timeout, which would let the process end while somebody waits for this.
+  const limitReached = new AbortController();
+  const limit = limitReached.signal;
+  const timer = setTimeout(() => limitReached.abort(), startTimeoutMs);
   const combined = signal === undefined ? limit : AbortSignal.any([limit, signal]);
   let sandbox: Sandbox | undefined;
   try {
@@ -68,5 +71,7 @@ export async function openLiveSandbox(
       });
     }
     throw toHotcellError(error);
+  } finally {
+    clearTimeout(timer);
   }
 }

@@ -72,7 +72,11 @@ async function resolveMount(request: MountRequest, roots: string[], denied: stri
     throw refuse(`${request.source}: not below an allowed folder`, 'Add its folder to the allowed mount roots.');
   }
   const secret = denied.find((path) => isWithin(source, path) || isWithin(path, source));
-  if (secret !== undefined) throw refuse(`${request.source}: holds or lies in ${secret}, which is never mounted`);
+  if (secret !== undefined)
+    throw refuse(
+      `${request.source}: holds or lies in ${secret}, which is never mounted`,
+      'Copy what is needed to another folder.',
+    );
   return { source, target, readOnly: request.readOnly !== false };
 }
 

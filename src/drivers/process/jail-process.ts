@@ -28,6 +28,8 @@ export async function startJail(
   const child = spawn(bwrap, ['--info-fd', String(INFO_FD), ...jailArguments], {
     stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe', ...extraFds],
     env: {},
+    // In a group of its own: Ctrl-C at a terminal is for us to act on, not for the jail to die of.
+    detached: true,
     ...(asRoot ? identity : {}),
   });
   const ended = watchEnd(child);
@@ -68,7 +70,16 @@ function readChildPid(info: Readable): Promise<number> {
 }
 
 function failToStart(said: string): never {
-  throw new HotcellError('start_failed', `the jail did not start: ${said}`, {
-    remedy: 'Run `hotcell doctor` to see what this host refuses.',
+  throw jailFailure(`the jail did not start: ${said}`);
+}
+
+/** Why a jail ended, with what to do about it where bubblewrap's words tell. */
+export function jailFailure(message: string): HotcellError {
+  const hidden = message.match(/Can't find source path (\S+): Permission denied/)?.[1];
+  if (hidden === undefined) {
+    return new HotcellError('start_failed', message, { remedy: 'Run `hotcell doctor` to see what this host refuses.' });
+  }
+  return new HotcellError('mount_denied', `${hidden} cannot be entered by the user that sandboxes run as`, {
+    remedy: 'Let others pass through every folder on the way to it: chmod o+x FOLDER.',
   });
 }

@@ -10,7 +10,7 @@ import { newId } from '../../lib/ids.ts';
 import type { GuestConfig } from '../../sandbox/guest-config.ts';
 import { type JailLayout, sharedJailArguments } from './bwrap-arguments.ts';
 import type { JailIdentity } from './jail-identity.ts';
-import { startJail } from './jail-process.ts';
+import { jailFailure, startJail } from './jail-process.ts';
 import { findRealPid } from './real-pid.ts';
 
 /** The host's side of one zygote: a jail in which sandboxes of one owner are forked. */
@@ -91,8 +91,7 @@ function superviseZygote(
   );
   const cleaned = jail.ended.then(async (said) => {
     server.close();
-    for (const arrival of arrivals.values())
-      arrival.reject(new HotcellError('start_failed', `the zygote ended: ${said}`));
+    for (const arrival of arrivals.values()) arrival.reject(jailFailure(`the zygote ended: ${said}`));
     arrivals.clear();
     await rm(folder, { recursive: true, force: true });
     return said;
