@@ -7,7 +7,6 @@ IPython is loaded only for code that does not parse, or that asks for it by name
 from __future__ import annotations
 
 import ast
-import asyncio
 import builtins
 import inspect
 import linecache
@@ -17,10 +16,13 @@ import sys
 import traceback
 from collections import deque
 from types import CodeType, ModuleType, TracebackType
-from typing import Any, Callable, Optional
+from typing import TYPE_CHECKING, Any, Callable, Optional
 
 from . import figures, spawning
 from .import_hooks import AfterImport
+
+if TYPE_CHECKING:
+    import asyncio
 
 Outcome = dict[str, Any]
 
@@ -97,6 +99,8 @@ class Shell:
         result = eval(code, self.main.__dict__)
         if not code.co_flags & inspect.CO_COROUTINE:
             return result
+        import asyncio  # only who awaits pays for it
+
         loop = self._event_loop()
         task = loop.create_task(result)
         try:
@@ -107,6 +111,8 @@ class Shell:
             raise
 
     def _event_loop(self) -> asyncio.AbstractEventLoop:
+        import asyncio
+
         if self._loop is None or self._loop.is_closed():
             self._loop = asyncio.new_event_loop()
         asyncio.set_event_loop(self._loop)

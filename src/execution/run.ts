@@ -1,5 +1,6 @@
 import { HotcellError } from '../errors/hotcell-error.ts';
-import { type GuestConnection, GuestRefusal } from '../guest/connection.ts';
+import type { GuestConnection } from '../guest/connection.ts';
+import { GuestRefusal } from '../guest/pending-requests.ts';
 import type { GuestOutcome } from '../guest/messages.ts';
 import type { Outcome } from '../sandbox/outcome.ts';
 import type { Limits } from '../sandbox/spec.ts';

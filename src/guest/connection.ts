@@ -1,39 +1,27 @@
 import type { Duplex } from 'node:stream';
 import { HotcellError } from '../errors/hotcell-error.ts';
 import { type Deferred, deferred } from '../lib/deferred.ts';
-import {
-  createFrameDecoder,
-  encodeFrame,
-  type Frame,
-  type Head,
-  MAX_FRAME_BYTES,
-  MAX_SEQUENCE,
-  ProtocolViolation,
-  setAck,
-} from '../lib/frames.ts';
+import { createFrameDecoder, encodeFrame, type Frame, type Head, ProtocolViolation, setAck } from '../lib/frames.ts';
 import type { GuestConfig } from '../sandbox/guest-config.ts';
 import { describeViolation } from './describe-violation.ts';
 import {
   callMessage,
-  creditMessage,
   gapMessage,
   refusedMessage,
-  replyMessage,
   type WarmReport,
   type Welcome,
   warmMessage,
   welcomeMessage,
 } from './messages.ts';
+import { createPendingRequests, type Reply } from './pending-requests.ts';
+import { createSentFrames, REPLAY_BYTES } from './sent-frames.ts';
+import { createStreamTable, type GuestStream, type StreamReceiver, type StreamTable } from './stream-table.ts';
 
-const WINDOW_BYTES = 262_144;
-const CREDIT_STEP_BYTES = 65_536;
-const REPLAY_BYTES = 4 * 1_048_576;
 const ACK_EVERY_FRAMES = 64;
 const PING_AFTER_MS = 5_000;
 const LOST_AFTER_MS = 30_000;
 /** What may wait to be written to a guest that does not read. */
 const BACKLOG_BYTES = 4 * REPLAY_BYTES;
-const BACKGROUND_STREAM = 1;
 const UNSEQUENCED = new Set(['hello', 'welcome', 'refused', 'ping', 'pong']);
 
 /**
@@ -48,7 +36,7 @@ export interface GuestConnection {
   readonly warm: Promise<WarmReport>;
   /** Why the connection ended. Never rejects. */
   readonly ended: Promise<HotcellError>;
-  request(head: Head, options?: { body?: Buffer }): Promise<{ result: Record<string, unknown>; body: Buffer }>;
+  request(head: Head, options?: { body?: Buffer }): Promise<Reply>;
   openStream(receive: StreamReceiver): GuestStream;
   /**
    * Takes over with a new channel after the old one was lost: what either side lacks is sent again. When it rejects because the new
@@ -57,16 +45,6 @@ export interface GuestConnection {
   reconnect(channel: Duplex, options?: { signal?: AbortSignal }): Promise<void>;
   /** Ends the connection at once; what is waiting rejects with `error`. */
   close(error?: HotcellError): void;
-}
-
-/** Frames of one stream, in order. Credit goes back when it returns, or when the promise it returned resolves. */
-export type StreamReceiver = (frame: Frame) => void | Promise<void>;
-
-export interface GuestStream {
-  readonly id: number;
-  /** Sends a body on the stream, waiting for credit. Rejects when the connection ends or the stream is released. */
-  send(head: Head, body: Buffer): Promise<void>;
-  release(): void;
 }
 
 export interface ConnectOptions {
@@ -93,39 +71,20 @@ export async function connectGuest(channel: Duplex, options: ConnectOptions): Pr
   return connection;
 }
 
-interface HostStream {
-  readonly receive: StreamReceiver;
-  consumedBytes: number;
-  /** Bytes of frames that the guest has sent and we have not consumed. */
-  outstandingBytes: number;
-  creditBytes: number;
-  waitingForCredit: Deferred<void> | undefined;
-}
-
-/** A frame that the guest has not acknowledged yet, ready to be sent again. */
-interface SentFrame {
-  readonly sequence: number;
-  readonly encoded: Buffer;
-}
-
 class Connection implements GuestConnection {
   readonly #options: ConnectOptions;
   readonly #ready = deferred<void>();
   readonly #warm = deferred<WarmReport>();
   readonly #ended = deferred<HotcellError>();
-  readonly #requests = new Map<number, Deferred<{ result: Record<string, unknown>; body: Buffer }>>();
-  readonly #streams = new Map<number, HostStream>();
+  readonly #requests = createPendingRequests();
+  readonly #sent = createSentFrames();
+  readonly #streams: StreamTable;
   #channel: Duplex | undefined;
   #decoder = createFrameDecoder();
   #welcomed: Deferred<Welcome> | undefined;
   #welcome: Welcome | undefined;
   #error: HotcellError | undefined;
   #epoch = 0;
-  #nextRequest = 1;
-  #nextStream = 2;
-  #nextSequence = 1;
-  #sent: SentFrame[] = [];
-  #sentBytes = 0;
   #received = 0;
   #ackedToGuest = 0;
   #mayGap = false;
@@ -136,11 +95,9 @@ class Connection implements GuestConnection {
   constructor(options: ConnectOptions) {
     this.#options = options;
     for (const promise of [this.#ready.promise, this.#warm.promise]) promise.catch(() => {});
-    this.#streams.set(
-      BACKGROUND_STREAM,
-      hostStream((frame) => {
-        options.onBackground?.(frame);
-      }),
+    this.#streams = createStreamTable(
+      (head, body, stream) => this.#send(head, body, stream),
+      (frame) => options.onBackground?.(frame),
     );
   }
 
@@ -201,41 +158,14 @@ class Connection implements GuestConnection {
     await this.attach(channel, options.signal);
   }
 
-  async request(
-    head: Head,
-    options: { body?: Buffer } = {},
-  ): Promise<{ result: Record<string, unknown>; body: Buffer }> {
-    if (this.#error !== undefined) throw this.#error;
-    const id = this.#nextRequest++;
-    const reply = deferred<{ result: Record<string, unknown>; body: Buffer }>();
-    this.#send({ ...head, id }, options.body);
-    if (this.#error !== undefined) throw this.#error;
-    this.#requests.set(id, reply);
-    return reply.promise;
+  async request(head: Head, options: { body?: Buffer } = {}): Promise<Reply> {
+    return this.#requests.ask((id) => {
+      this.#send({ ...head, id }, options.body);
+    });
   }
 
   openStream(receive: StreamReceiver): GuestStream {
-    const id = this.#nextStream;
-    this.#nextStream += 2;
-    const stream = hostStream(receive);
-    this.#streams.set(id, stream);
-    return {
-      id,
-      send: async (head, body) => {
-        while (stream.creditBytes <= 0) {
-          if (this.#error !== undefined) throw this.#error;
-          if (!this.#streams.has(id)) throw new HotcellError('internal', 'the stream was released');
-          stream.waitingForCredit ??= deferred<void>();
-          await stream.waitingForCredit.promise;
-        }
-        if (this.#error !== undefined) throw this.#error;
-        stream.creditBytes -= this.#send(head, body, id);
-      },
-      release: () => {
-        this.#streams.delete(id);
-        stream.waitingForCredit?.resolve();
-      },
-    };
+    return this.#streams.open(receive);
   }
 
   close(error = new HotcellError('session_closed', 'the session is closed')): void {
@@ -246,12 +176,8 @@ class Connection implements GuestConnection {
     this.#ready.reject(error);
     this.#warm.reject(error);
     this.#welcomed?.reject(error);
-    for (const reply of this.#requests.values()) {
-      reply.promise.catch(() => {});
-      reply.reject(error);
-    }
-    this.#requests.clear();
-    for (const stream of this.#streams.values()) stream.waitingForCredit?.resolve();
+    this.#requests.rejectAll(error);
+    this.#streams.end();
     this.#ended.resolve(error);
   }
 
@@ -274,7 +200,7 @@ class Connection implements GuestConnection {
   }
 
   #receive(frame: Frame): void {
-    this.#acknowledge(frame.ack);
+    this.#sent.acknowledge(frame.ack);
     if (this.#welcomed !== undefined) {
       this.#handshake(frame);
       return;
@@ -293,7 +219,7 @@ class Connection implements GuestConnection {
     } else if (!UNSEQUENCED.has(frame.head.type)) {
       throw new ProtocolViolation(`sequence: ${frame.head.type} has none`);
     }
-    if (frame.stream !== 0) this.#receiveOnStream(frame);
+    if (frame.stream !== 0) this.#streams.receive(frame, this.#epoch > 1);
     else this.#receiveControl(frame);
     if (this.#received - this.#ackedToGuest >= ACK_EVERY_FRAMES) this.#write({ type: 'ping', nonce: 0 });
   }
@@ -323,43 +249,14 @@ class Connection implements GuestConnection {
     if (welcome.epoch !== this.#epoch) throw new ProtocolViolation(`epoch: ${welcome.epoch} is not ${this.#epoch}`);
     this.#welcomed = undefined;
     this.#mayGap = this.#epoch > 1;
-    for (const sent of this.#sent) this.#writeEncoded(sent.encoded);
+    for (const encoded of this.#sent.unacknowledged()) this.#writeEncoded(encoded);
     waiting?.resolve(welcome);
-  }
-
-  #receiveOnStream(frame: Frame): void {
-    const stream = this.#streams.get(frame.stream);
-    if (stream === undefined) {
-      // Ours, released while the guest was still sending; or never opened by anybody.
-      if (frame.stream >= this.#nextStream && frame.stream % 2 === 0) {
-        throw new ProtocolViolation(`stream: ${frame.stream} was never opened`);
-      }
-      return;
-    }
-    const size = frame.sizeBytes;
-    stream.outstandingBytes += size;
-    // A guest that nobody was connected to does not wait for credit, so its replay may exceed a window.
-    if (stream.outstandingBytes > WINDOW_BYTES + MAX_FRAME_BYTES + (this.#epoch > 1 ? REPLAY_BYTES : 0)) {
-      throw new ProtocolViolation(`credit: stream ${frame.stream} overran its window`);
-    }
-    const consumed = () => this.#credit(frame.stream, stream, size);
-    const received = stream.receive(frame);
-    if (received instanceof Promise) received.then(consumed, consumed);
-    else consumed();
-  }
-
-  #credit(id: number, stream: HostStream, size: number): void {
-    stream.outstandingBytes -= size;
-    stream.consumedBytes += size;
-    if (stream.consumedBytes < CREDIT_STEP_BYTES || !this.#streams.has(id) || this.#error !== undefined) return;
-    this.#send({ type: 'credit', stream: id, bytes: stream.consumedBytes });
-    stream.consumedBytes = 0;
   }
 
   #receiveControl(frame: Frame): void {
     switch (frame.head.type) {
       case 'reply':
-        return this.#reply(frame);
+        return this.#requests.answer(frame);
       case 'ready':
         return this.#ready.resolve();
       case 'warm':
@@ -376,7 +273,7 @@ class Connection implements GuestConnection {
       case 'pong':
         return;
       case 'credit':
-        return this.#takeCredit(frame.head);
+        return this.#streams.takeCredit(frame.head);
       case 'call':
         // There is no broker yet: section 10 says what a host without one answers.
         this.#send({
@@ -395,38 +292,17 @@ class Connection implements GuestConnection {
     }
   }
 
-  #reply(frame: Frame): void {
-    const reply = replyMessage.parse(frame.head);
-    const waiting = this.#requests.get(reply.id);
-    if (waiting === undefined) throw new ProtocolViolation(`reply: nobody asked ${reply.id}`);
-    this.#requests.delete(reply.id);
-    if (reply.ok) waiting.resolve({ result: reply.result, body: Buffer.from(frame.body) });
-    else waiting.reject(new GuestRefusal(reply.error.code, reply.error.message));
-  }
-
-  #takeCredit(head: Head): void {
-    const credit = creditMessage.parse(head);
-    const stream = this.#streams.get(credit.stream);
-    if (stream === undefined) return;
-    stream.creditBytes = Math.min(WINDOW_BYTES, stream.creditBytes + credit.bytes);
-    stream.waitingForCredit?.resolve();
-    stream.waitingForCredit = undefined;
-  }
-
-  /** Sends a frame, or keeps it until there is a channel. Returns what it costs in credit. */
+  /** Sends a frame, or keeps it until there is a channel. Returns what it costs in credit; throws when the connection has ended. */
   #send(head: Head, body: Buffer = Buffer.alloc(0), stream = 0): number {
-    // Encoded before anything is counted: one that is too large must not leave a hole in the sequence.
-    const sequence = this.#nextSequence;
-    const encoded = encodeOrRefuse(head, body, stream, sequence);
-    this.#nextSequence += 1;
-    this.#sent.push({ sequence, encoded });
-    this.#sentBytes += encoded.length;
-    // The guest acknowledges with every frame it sends: one that never does is not a guest of ours.
-    if (this.#sentBytes > REPLAY_BYTES * 2) {
-      this.close(new HotcellError('guest_misbehaved', 'the guest acknowledges nothing'));
-    } else if (sequence === MAX_SEQUENCE) {
-      this.close(new HotcellError('sandbox_lost', 'the channel has carried as many frames as it can count'));
-    } else if (this.#welcomed === undefined) this.#writeEncoded(encoded);
+    if (this.#error !== undefined) throw this.#error;
+    let encoded: Buffer;
+    try {
+      encoded = this.#sent.add(head, body, stream);
+    } catch (error) {
+      if (error instanceof HotcellError && error.code !== 'invalid_argument') this.close(error);
+      throw error;
+    }
+    if (this.#welcomed === undefined) this.#writeEncoded(encoded);
     return encoded.length;
   }
 
@@ -443,17 +319,6 @@ class Connection implements GuestConnection {
     if (channel.writableLength > BACKLOG_BYTES) {
       this.close(new HotcellError('guest_misbehaved', 'the guest does not read what it is sent'));
     }
-  }
-
-  #acknowledge(ack: number): void {
-    if (ack >= this.#nextSequence) throw new ProtocolViolation(`ack: ${ack} was never sent`);
-    let done = 0;
-    for (const frame of this.#sent) {
-      if (frame.sequence > ack) break;
-      this.#sentBytes -= frame.encoded.length;
-      done += 1;
-    }
-    if (done > 0) this.#sent.splice(0, done);
   }
 
   get #pingAfterMs(): number {
@@ -497,27 +362,5 @@ class Connection implements GuestConnection {
     const channel = this.#channel;
     this.#channel = undefined;
     channel?.destroy();
-  }
-}
-
-/** The guest answered a request with an error of the protocol's table. */
-export class GuestRefusal extends Error {
-  override name = 'GuestRefusal';
-  readonly code: string;
-  constructor(code: string, message: string) {
-    super(message);
-    this.code = code;
-  }
-}
-
-function hostStream(receive: StreamReceiver): HostStream {
-  return { receive, consumedBytes: 0, outstandingBytes: 0, creditBytes: WINDOW_BYTES, waitingForCredit: undefined };
-}
-
-function encodeOrRefuse(head: Head, body: Buffer, stream: number, sequence: number): Buffer {
-  try {
-    return encodeFrame({ head, body, stream, sequence });
-  } catch (error) {
-    throw new HotcellError('invalid_argument', `${head.type}: the request is too large (${describeViolation(error)})`);
   }
 }

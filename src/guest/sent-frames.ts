@@ -1,0 +1,53 @@
+import { HotcellError } from '../errors/hotcell-error.ts';
+import { encodeFrame, type Head, MAX_SEQUENCE, ProtocolViolation } from '../lib/frames.ts';
+import { describeViolation } from './describe-violation.ts';
+
+export const REPLAY_BYTES = 4 * 1_048_576;
+
+/** Frames that the guest has not acknowledged: numbered, and kept to be sent again after a lost channel. */
+export interface SentFrames {
+  /** Numbers and keeps a frame. Throws a HotcellError where it is too large, or where nothing was acknowledged for too long. */
+  add(head: Head, body: Buffer, stream: number): Buffer;
+  acknowledge(ack: number): void;
+  /** In order. */
+  unacknowledged(): readonly Buffer[];
+}
+
+export function createSentFrames(): SentFrames {
+  let frames: { readonly sequence: number; readonly encoded: Buffer }[] = [];
+  let keptBytes = 0;
+  let nextSequence = 1;
+
+  return {
+    add(head, body, stream) {
+      if (nextSequence > MAX_SEQUENCE) {
+        throw new HotcellError('sandbox_lost', 'the channel has carried as many frames as it can count');
+      }
+      // Encoded before anything is counted: one that is too large must not leave a hole in the sequence.
+      const encoded = encodeOrRefuse(head, body, stream, nextSequence);
+      frames.push({ sequence: nextSequence, encoded });
+      nextSequence += 1;
+      keptBytes += encoded.length;
+      // The guest acknowledges with every frame it sends: one that never does is not a guest of ours.
+      if (keptBytes > REPLAY_BYTES * 2) throw new HotcellError('guest_misbehaved', 'the guest acknowledges nothing');
+      return encoded;
+    },
+    acknowledge(ack) {
+      if (ack >= nextSequence) throw new ProtocolViolation(`ack: ${ack} was never sent`);
+      const done = frames.findIndex(({ sequence }) => sequence > ack);
+      const acknowledged = done === -1 ? frames : frames.slice(0, done);
+      if (acknowledged.length === 0) return;
+      for (const { encoded } of acknowledged) keptBytes -= encoded.length;
+      frames = done === -1 ? [] : frames.slice(done);
+    },
+    unacknowledged: () => frames.map(({ encoded }) => encoded),
+  };
+}
+
+function encodeOrRefuse(head: Head, body: Buffer, stream: number, sequence: number): Buffer {
+  try {
+    return encodeFrame({ head, body, stream, sequence });
+  } catch (error) {
+    throw new HotcellError('invalid_argument', `${head.type}: the request is too large (${describeViolation(error)})`);
+  }
+}

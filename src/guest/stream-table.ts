@@ -1,0 +1,116 @@
+import { HotcellError } from '../errors/hotcell-error.ts';
+import { type Deferred, deferred } from '../lib/deferred.ts';
+import { type Frame, type Head, MAX_FRAME_BYTES, ProtocolViolation } from '../lib/frames.ts';
+import { creditMessage } from './messages.ts';
+import { REPLAY_BYTES } from './sent-frames.ts';
+
+const WINDOW_BYTES = 262_144;
+const CREDIT_STEP_BYTES = 65_536;
+const BACKGROUND_STREAM = 1;
+
+/** Frames of one stream, in order. Credit goes back when it returns, or when the promise it returned resolves. */
+export type StreamReceiver = (frame: Frame) => void | Promise<void>;
+
+export interface GuestStream {
+  readonly id: number;
+  /** Sends a body on the stream, waiting for credit. Rejects when the connection ends or the stream is released. */
+  send(head: Head, body: Buffer): Promise<void>;
+  release(): void;
+}
+
+/** The streams of one connection and their credit in both directions (docs/guest-protocol.md, section 4). */
+export interface StreamTable {
+  open(receive: StreamReceiver): GuestStream;
+  /** `replayed`: the guest sent some of it while nobody was connected, and then it waits for no credit. */
+  receive(frame: Frame, replayed: boolean): void;
+  takeCredit(head: Head): void;
+  /** Wakes whoever waits for credit; `send` then says why there will be none. */
+  end(): void;
+}
+
+interface Stream {
+  readonly receive: StreamReceiver;
+  consumedBytes: number;
+  /** Bytes of frames that the guest has sent and we have not consumed. */
+  outstandingBytes: number;
+  creditBytes: number;
+  waitingForCredit: Deferred<void> | undefined;
+}
+
+/** `send` gives what a frame costs in credit, and throws when the connection has ended. */
+export function createStreamTable(
+  send: (head: Head, body: Buffer, stream: number) => number,
+  onBackground: StreamReceiver,
+): StreamTable {
+  const streams = new Map<number, Stream>([[BACKGROUND_STREAM, newStream(onBackground)]]);
+  let nextStream = 2;
+  let ended = false;
+
+  async function sendOn(id: number, stream: Stream, head: Head, body: Buffer): Promise<void> {
+    while (stream.creditBytes <= 0 && !ended) {
+      if (!streams.has(id)) throw new HotcellError('internal', 'the stream was released');
+      stream.waitingForCredit ??= deferred<void>();
+      await stream.waitingForCredit.promise;
+    }
+    stream.creditBytes -= send(head, body, id);
+  }
+
+  function consumed(id: number, stream: Stream, sizeBytes: number): void {
+    stream.outstandingBytes -= sizeBytes;
+    stream.consumedBytes += sizeBytes;
+    if (stream.consumedBytes < CREDIT_STEP_BYTES || !streams.has(id) || ended) return;
+    const bytes = stream.consumedBytes;
+    stream.consumedBytes = 0;
+    send({ type: 'credit', stream: id, bytes }, Buffer.alloc(0), 0);
+  }
+
+  return {
+    open(receive) {
+      const id = nextStream;
+      nextStream += 2;
+      const stream = newStream(receive);
+      streams.set(id, stream);
+      return {
+        id,
+        send: (head, body) => sendOn(id, stream, head, body),
+        release: () => {
+          streams.delete(id);
+          stream.waitingForCredit?.resolve();
+        },
+      };
+    },
+    receive(frame, replayed) {
+      const { stream: id, sizeBytes } = frame;
+      const stream = streams.get(id);
+      if (stream === undefined) {
+        // Ours, released while the guest was still sending; or never opened by anybody.
+        if (id >= nextStream && id % 2 === 0) throw new ProtocolViolation(`stream: ${id} was never opened`);
+        return;
+      }
+      stream.outstandingBytes += sizeBytes;
+      if (stream.outstandingBytes > WINDOW_BYTES + MAX_FRAME_BYTES + (replayed ? REPLAY_BYTES : 0)) {
+        throw new ProtocolViolation(`credit: stream ${id} overran its window`);
+      }
+      const done = () => consumed(id, stream, sizeBytes);
+      const received = stream.receive(frame);
+      if (received instanceof Promise) received.then(done, done);
+      else done();
+    },
+    takeCredit(head) {
+      const credit = creditMessage.parse(head);
+      const stream = streams.get(credit.stream);
+      if (stream === undefined) return;
+      stream.creditBytes = Math.min(WINDOW_BYTES, stream.creditBytes + credit.bytes);
+      stream.waitingForCredit?.resolve();
+      stream.waitingForCredit = undefined;
+    },
+    end() {
+      ended = true;
+      for (const stream of streams.values()) stream.waitingForCredit?.resolve();
+    },
+  };
+}
+
+function newStream(receive: StreamReceiver): Stream {
+  return { receive, consumedBytes: 0, outstandingBytes: 0, creditBytes: WINDOW_BYTES, waitingForCredit: undefined };
+}
