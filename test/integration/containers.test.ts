@@ -147,7 +147,7 @@ describe.each(['docker', 'gvisor'] as const)('a sandbox of the %s driver', (isol
       const running = session.run('import time; time.sleep(60)');
       await new Promise((resolve) => setTimeout(resolve, 500));
       const killedAt = performance.now();
-      docker('kill', `hotcell-${session.id}`);
+      docker('kill', ours());
       const result = await running;
       expect(performance.now() - killedAt).toBeLessThan(5_000);
       expect(result).toMatchObject({ outcome: { kind: 'kernel-died' }, state: 'lost' });
