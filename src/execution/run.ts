@@ -1,7 +1,7 @@
 import { HotcellError } from '../errors/hotcell-error.ts';
 import type { GuestConnection } from '../guest/connection.ts';
-import { GuestRefusal } from '../guest/pending-requests.ts';
 import type { GuestOutcome } from '../guest/messages.ts';
+import { GuestRefusal } from '../guest/pending-requests.ts';
 import type { Outcome } from '../sandbox/outcome.ts';
 import type { Limits } from '../sandbox/spec.ts';
 import type { CollectedEnd, Collector } from './collect.ts';

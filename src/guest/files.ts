@@ -1,8 +1,8 @@
 import type { ErrorCode } from '../errors/codes.ts';
 import { HotcellError } from '../errors/hotcell-error.ts';
 import type { GuestConnection } from './connection.ts';
-import { GuestRefusal } from './pending-requests.ts';
 import { type FileEntry, fileList } from './messages.ts';
+import { GuestRefusal } from './pending-requests.ts';
 
 /** Files of the workspace, read and written inside the sandbox by the guest: a link that was planted there leads nowhere. */
 

@@ -72,6 +72,19 @@ const SPECIAL: Record<'clone' | 'clone3' | 'socket' | 'ioctl', readonly [number,
   ioctl: [16, 29],
 };
 
+/**
+ * Calls that send a signal to the process of their first argument. Linux protects the pid 1 of a namespace from its own processes by itself;
+ * gVisor does not, and pid 1 is the supervisor.
+ */
+const SIGNALLING: readonly (readonly [x64: number, arm64: number])[] = [
+  [62, 129], // kill
+  [200, 130], // tkill
+  [234, 131], // tgkill
+  [129, 138], // rt_sigqueueinfo
+  [297, 240], // rt_tgsigqueueinfo
+  [434, 434], // pidfd_open
+];
+
 /** CLONE_NEW* but CLONE_NEWTIME, which shares its bit with the exit signal. */
 const NAMESPACE_FLAGS = 0x7e020000;
 const AF_UNIX = 1;
@@ -80,6 +93,7 @@ const AF_INET6 = 10;
 const AF_NETLINK = 16;
 const TIOCSTI = 0x5412;
 const TIOCLINUX = 0x541c;
+const SUPERVISOR_PID = 1;
 const EPERM = 1;
 const ENOSYS = 38;
 const EAFNOSUPPORT = 97;
@@ -103,6 +117,9 @@ export function seccompFilter(architecture: Architecture): Buffer {
     jumpIfEqual(number(SPECIAL.clone3), 0, 1),
     refuse(ENOSYS),
     ...guarded(number(SPECIAL.clone), [loadArgument(0), jumpIfAnyBit(NAMESPACE_FLAGS, 0, 1), refuse(EPERM), ALLOW]),
+    ...SIGNALLING.flatMap((pair) =>
+      guarded(number(pair), [loadArgument(0), jumpIfEqual(SUPERVISOR_PID, 0, 1), refuse(EPERM), ALLOW]),
+    ),
     // Terminal injection: a sandbox has no terminal of ours, and keeps it so.
     ...guarded(number(SPECIAL.ioctl), [
       loadArgument(1),
