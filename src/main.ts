@@ -71,15 +71,16 @@ export async function openHotcell(options: HotcellOptions = {}): Promise<Hotcell
   async function openSession(wanted: OpenOptions): Promise<CoreSession> {
     const spec = await specFor(config, dataDir, wanted);
     const { driver, passedOver } = await choose(wanted.isolation ?? config.isolation);
-    const make = (signal?: AbortSignal) =>
-      openLiveSandbox(driver, { ...spec, id: newId('s') }, startTimeoutMs, { signal });
+    // The first sandbox has the session's own id, so that a person finds it; one that replaces it must not meet its remains.
+    const make = (id: string, signal?: AbortSignal) =>
+      openLiveSandbox(driver, { ...spec, id }, startTimeoutMs, { signal });
     const session: CoreSession = createSession({
       id: spec.id,
       spec,
       passedOver,
       logFolder: server.logFolder(spec.id),
-      first: pool.claim(driver, spec) ?? (await make(wanted.signal)),
-      reopen: make,
+      first: pool.claim(driver, spec) ?? (await make(spec.id, wanted.signal)),
+      reopen: (signal) => make(newId('s'), signal),
       onClosed: () => sessions.delete(session),
     });
     sessions.add(session);

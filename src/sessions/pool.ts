@@ -60,10 +60,15 @@ export function createPool(limits: PoolLimits, startTimeoutMs: number): Pool {
 
   async function makeOne(kind: string, driver: Driver, spec: SandboxSpec): Promise<void> {
     try {
-      const live = await openLiveSandbox(driver, { ...spec, id: newId('s') }, startTimeoutMs, {
-        signal: stop.signal,
-        warm: true,
-      });
+      const live = await openLiveSandbox(
+        driver,
+        { ...spec, id: newId('s'), owner: ownerOf(driver, spec) },
+        startTimeoutMs,
+        {
+          signal: stop.signal,
+          warm: true,
+        },
+      );
       await Promise.all([live.connection.ready, live.connection.warm]);
       await live.connection.request({ type: 'exercise' });
       if (stop.signal.aborted) return await live.dispose();
@@ -100,9 +105,12 @@ export function createPool(limits: PoolLimits, startTimeoutMs: number): Pool {
 }
 
 function kindOf(driver: Driver, spec: SandboxSpec): string {
-  // A container belongs to nobody until it is claimed; a jail shares its zygote, so it belongs to its owner from the beginning.
-  const owner = driver.name === 'process' ? spec.owner : '';
-  return JSON.stringify([driver.name, owner, spec.image, spec.limits, spec.preloads, spec.environment]);
+  return JSON.stringify([driver.name, ownerOf(driver, spec), spec.image, spec.limits, spec.preloads, spec.environment]);
+}
+
+/** A container belongs to nobody until it is claimed; a jail shares its zygote, so it belongs to its owner from the beginning. */
+function ownerOf(driver: Driver, spec: SandboxSpec): string {
+  return driver.name === 'process' ? spec.owner : 'pool';
 }
 
 function availableBytes(): number {
