@@ -15,6 +15,13 @@ describe('where a server makes its cgroups', () => {
     expect(cgroupPlaces('/', true)).toEqual([{ path: '/sys/fs/cgroup/', own: true }]);
   });
 
+  it('is for a user the group it was started in, and else the one above', () => {
+    expect(cgroupPlaces('/user.slice/run.scope/main', false)).toEqual([
+      { path: '/sys/fs/cgroup/user.slice/run.scope/main', own: true },
+      { path: '/sys/fs/cgroup/user.slice/run.scope', own: false },
+    ]);
+  });
+
   it('is never the root of the tree for a user', () => {
     expect(paths('/run.scope', false)).toEqual(['/sys/fs/cgroup/run.scope']);
     expect(paths('/', false)).toEqual(['/sys/fs/cgroup/']);

@@ -15,7 +15,8 @@ const CONTROLLERS = ['memory', 'pids', 'cpu'] as const;
 const SERVER_LEAF = 'hotcell-server';
 
 /**
- * Where to try, best first. Root takes the root of the tree, where nothing has to be moved. Anybody else takes the group it was started in.
+ * Where to try, best first. Root takes the root of the tree, where nothing has to be moved. Anybody else takes the group it was started in, or the
+ * one above, which is the delegated one where the starter made a subgroup for the server (systemd's `DelegateSubgroup=`).
  */
 export function cgroupPlaces(ownPath = ownGroup(), asRoot = process.getuid?.() === 0): CgroupPlace[] {
   if (ownPath === undefined) return [];
@@ -23,6 +24,7 @@ export function cgroupPlaces(ownPath = ownGroup(), asRoot = process.getuid?.() =
   const started = basename(ownPath) === SERVER_LEAF ? dirname(ownPath) : ownPath;
   const places = [{ path: join(CGROUP_ROOT, started), own: true }];
   if (asRoot && started !== '/') places.unshift({ path: CGROUP_ROOT, own: false });
+  if (!asRoot && dirname(started) !== '/') places.push({ path: join(CGROUP_ROOT, dirname(started)), own: false });
   return places;
 }
 
