@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { chownSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { chownSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 export const CGROUP_ROOT = '/sys/fs/cgroup';
@@ -82,6 +82,7 @@ export function readCounters(cgroup, file) {
   return Object.fromEntries(lines.map((line) => line.split(' ')).map(([key, value]) => [key, Number(value)]));
 }
 
+/** With the groups that a program made below it. */
 async function removeCgroup(path) {
   writeFileSync(join(path, 'cgroup.kill'), '1');
   // The kernel has no blocking wait for an empty cgroup; a killed process leaves it within a few ticks.
@@ -89,6 +90,13 @@ async function removeCgroup(path) {
   while (readCounters(path, 'cgroup.events').populated === 1) {
     if (performance.now() > deadline) throw new Error(`${path} still holds processes 5 s after they were killed`);
     await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  removeEmpty(path);
+}
+
+function removeEmpty(path) {
+  for (const entry of readdirSync(path, { withFileTypes: true })) {
+    if (entry.isDirectory()) removeEmpty(join(path, entry.name));
   }
   rmdirSync(path);
 }

@@ -5,10 +5,11 @@ export function createChecks(print = console.log) {
   return {
     /** @param {string} title a sentence about behaviour; @param {() => unknown} prove throws when it does not hold */
     async check(title, prove) {
+      const startedAt = performance.now();
       try {
         await prove();
         passed += 1;
-        print(`ok - ${title}`);
+        print(`ok - ${title}${duration(performance.now() - startedAt)}`);
       } catch (error) {
         failed += 1;
         print(`not ok - ${title}`);
@@ -21,4 +22,9 @@ export function createChecks(print = console.log) {
       return failed === 0 && passed > 0 ? 0 : 1;
     },
   };
+}
+
+/** Only where it is worth a look. */
+function duration(ms) {
+  return ms < 500 ? '' : ` (${(ms / 1000).toFixed(1)} s)`;
 }

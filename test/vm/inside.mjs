@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { createChecks } from './checks.mjs';
 import { hotcellChecks } from './hotcell-checks.mjs';
 import { machineChecks } from './machine-checks.mjs';
@@ -12,14 +11,13 @@ if (!process.env.HOTCELL_VM) {
 const { check, close } = createChecks();
 await machineChecks(check);
 
-const built = new URL('../../dist/index.js', import.meta.url);
-if (existsSync(built)) {
+if (process.env.HOTCELL_VM_MACHINE_ONLY) {
+  console.log('# only the machine itself is checked, as HOTCELL_VM_MACHINE_ONLY asks');
+} else {
   let hotcell;
-  await check('dist/index.js can be imported', async () => {
-    hotcell = await import(built.href);
+  await check('dist/index.js is built and can be imported', async () => {
+    hotcell = await import(new URL('../../dist/index.js', import.meta.url).href);
   });
   if (hotcell) await hotcellChecks(check, hotcell);
-} else {
-  console.log('# dist/index.js is not built, so only the machine itself is checked');
 }
 process.exitCode = close();

@@ -3,6 +3,7 @@ import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Limits } from '../../sandbox/spec.ts';
+import { CGROUP_ROOT, type CgroupPlace, cgroupPlaces, enableControllers, openPlace } from './cgroup-place.ts';
 
 /** Where this server can make cgroups: the only limits on memory, processor time and processes that hold against anything. */
 export interface CgroupTree {
@@ -24,16 +25,14 @@ export interface Cgroup {
 
 export type CgroupFinding = { tree: CgroupTree } | { reason: string; remedy: string };
 
-const ROOT = '/sys/fs/cgroup';
 const V1_CONTROLLERS = ['memory', 'pids', 'cpu'] as const;
 const CPU_PERIOD_US = 100_000;
-const V2_CONTROLLERS = ['memory', 'pids', 'cpu'] as const;
 
 /** Finds a place for `name` (unique to this server) in the cgroup tree, v2 before v1, by making it. */
 export function findCgroupTree(name: string): CgroupFinding {
   const asRoot = process.getuid?.() === 0;
-  if (existsSync(join(ROOT, 'cgroup.controllers'))) return findV2(name, asRoot);
-  if (V1_CONTROLLERS.every((controller) => existsSync(join(ROOT, controller, 'cgroup.procs')))) {
+  if (existsSync(join(CGROUP_ROOT, 'cgroup.controllers'))) return findV2(name);
+  if (V1_CONTROLLERS.every((controller) => existsSync(join(CGROUP_ROOT, controller, 'cgroup.procs')))) {
     if (asRoot) return tryTree(() => v1Tree(name));
     return { reason: 'cgroup v1 is open to root only', remedy: 'Run Hotcell as root, or boot with cgroup v2.' };
   }
@@ -43,18 +42,15 @@ export function findCgroupTree(name: string): CgroupFinding {
   };
 }
 
-function findV2(name: string, asRoot: boolean): CgroupFinding {
-  const own = ownV2Group();
-  const places = asRoot ? [ROOT, own] : [own];
-  let reason = 'no cgroup of this user has the controllers memory, pids and cpu';
-  for (const place of places) {
-    if (place === undefined) continue;
+function findV2(name: string): CgroupFinding {
+  const reasons: string[] = [];
+  for (const place of cgroupPlaces()) {
     const found = tryTree(() => v2Tree(place, name));
     if ('tree' in found) return found;
-    reason = found.reason;
+    reasons.push(found.reason);
   }
   return {
-    reason,
+    reason: reasons.at(0) ?? 'this process is in no group of cgroup v2',
     remedy: 'Start Hotcell in a delegated cgroup: systemd-run --user --scope -p Delegate=yes hotcell …',
   };
 }
@@ -68,23 +64,16 @@ function tryTree(make: () => CgroupTree): CgroupFinding {
   }
 }
 
-function ownV2Group(): string | undefined {
-  const line = readFileSync('/proc/self/cgroup', 'utf8')
-    .split('\n')
-    .find((entry) => entry.startsWith('0::'));
-  return line === undefined ? undefined : join(ROOT, line.slice(3));
-}
-
-function v2Tree(place: string, name: string): CgroupTree {
-  const wanted = V2_CONTROLLERS.map((controller) => `+${controller}`).join(' ');
-  const available = readFileSync(join(place, 'cgroup.controllers'), 'utf8').split(/\s+/);
-  const missing = V2_CONTROLLERS.filter((controller) => !available.includes(controller));
-  if (missing.length > 0) throw new Error(`${missing.join(', ')} not available in ${place}`);
-  if (place !== ROOT) leaveInnerGroup(place);
-  writeFileSync(join(place, 'cgroup.subtree_control'), wanted);
-  const folder = join(place, name);
+function v2Tree(place: CgroupPlace, name: string): CgroupTree {
+  openPlace(place);
+  const folder = join(place.path, name);
   mkdirSync(folder);
-  writeFileSync(join(folder, 'cgroup.subtree_control'), wanted);
+  try {
+    enableControllers(folder);
+  } catch (error) {
+    rmdirSync(folder);
+    throw error;
+  }
   return {
     version: 'v2',
     create: (id) => {
@@ -109,21 +98,8 @@ function v2Tree(place: string, name: string): CgroupTree {
   };
 }
 
-/** cgroup v2 allows processes in leaves only: a delegated group with us in it could have no limited children. */
-function leaveInnerGroup(place: string): void {
-  const leaf = join(place, 'hotcell-server');
-  mkdirSync(leaf, { recursive: true });
-  for (const pid of readFileSync(join(place, 'cgroup.procs'), 'utf8').split('\n').filter(Boolean)) {
-    try {
-      writeFileSync(join(leaf, 'cgroup.procs'), pid);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
-    }
-  }
-}
-
 function v1Tree(name: string): CgroupTree {
-  const folders = V1_CONTROLLERS.map((controller) => join(ROOT, controller, name));
+  const folders = V1_CONTROLLERS.map((controller) => join(CGROUP_ROOT, controller, name));
   for (const folder of folders) mkdirSync(folder);
   return {
     version: 'v1',
@@ -153,12 +129,9 @@ function v1Tree(name: string): CgroupTree {
 
 /** Removes groups that a crashed server left: their processes died with it. */
 export async function removeCgroupsNamed(isLeft: (name: string) => Promise<boolean>): Promise<void> {
-  const own = existsSync(join(ROOT, 'cgroup.controllers')) ? ownV2Group() : undefined;
-  const places = [
-    ...V1_CONTROLLERS.map((controller) => join(ROOT, controller)),
-    ROOT,
-    ...(own === undefined ? [] : [own]),
-  ];
+  const places = existsSync(join(CGROUP_ROOT, 'cgroup.controllers'))
+    ? cgroupPlaces().map(({ path }) => path)
+    : V1_CONTROLLERS.map((controller) => join(CGROUP_ROOT, controller));
   for (const place of places) {
     for (const name of await readdir(place).catch(() => [])) {
       if (name.startsWith('hotcell-') && (await isLeft(name))) await removeTree([join(place, name)]);

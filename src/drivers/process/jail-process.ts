@@ -41,6 +41,8 @@ export async function startJail(
     socket: child.stdio[3] as Duplex,
     ended,
     kill: () => {
+      // Whoever kills it waits for its end, and that alone must keep Node from exiting meanwhile.
+      child.ref();
       child.kill('SIGKILL');
     },
   };
