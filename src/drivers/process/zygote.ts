@@ -95,19 +95,15 @@ function superviseZygote(
   jail.socket.write(
     encodeFrame({ head: { type: 'configure', environment: options.environment, preloads: options.preloads } }),
   );
-  const cleaned = jail.ended.then(async (said) => {
+  const cleaned = jail.ended.then(async () => {
     server.close();
-    for (const arrival of arrivals.values())
-      arrival.reject(new HotcellError('start_failed', `the zygote ended: ${said}`));
-    arrivals.clear();
     await rm(folder, { recursive: true, force: true });
-    return said;
   });
 
   return {
     pid: jail.pid,
     warm: warm.promise,
-    ended: cleaned,
+    ended: jail.ended,
     open: (session, place, { signal } = {}) => openSandbox({ jail, arrivals, session, place, signal }),
     close: async () => {
       jail.kill();
@@ -117,7 +113,7 @@ function superviseZygote(
 }
 
 async function openSandbox(options: {
-  jail: { pid: number; socket: NodeJS.WritableStream };
+  jail: { pid: number; socket: NodeJS.WritableStream; ended: Promise<string> };
   arrivals: Map<string, Deferred<OpenedSandbox & { attached: true }>>;
   session: { jail: SessionJail; config: GuestConfig };
   place: (pid: number) => Promise<void>;
@@ -130,6 +126,7 @@ async function openSandbox(options: {
   arrivals.set(token, arrival);
   const abort = () => arrival.reject(signal?.reason);
   signal?.addEventListener('abort', abort, { once: true });
+  jail.ended.then((said) => arrival.reject(new HotcellError('start_failed', `the zygote ended: ${said}`)));
   let opened: OpenedSandbox | undefined;
   try {
     jail.socket.write(encodeFrame({ head: { type: 'open', token } }));
