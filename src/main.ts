@@ -91,7 +91,8 @@ export async function openHotcell(options: HotcellOptions = {}): Promise<Hotcell
   const drivers = loadedOnce(host, givenDrivers ?? {});
   const pool = createPool({ perKind: config.poolSize, total: 32, leastFreeBytes: GiB }, config.startTimeoutMs);
   const sessions = new Set<CoreSession>();
-  let opening = 0;
+  const openings = new Set<Promise<Session>>();
+  const stop = new AbortController();
   let closing: Promise<void> | undefined;
   const choices = new Map<IsolationRequest, Promise<IsolationChoice>>();
 
@@ -105,39 +106,56 @@ export async function openHotcell(options: HotcellOptions = {}): Promise<Hotcell
   }
 
   async function open(wanted: OpenOptions = {}): Promise<Session> {
-    if (closing !== undefined) throw new HotcellError('session_closed', 'this Hotcell is closed');
-    if (sessions.size + opening >= config.maxSessions) {
+    requireOpen();
+    if (sessions.size + openings.size >= config.maxSessions) {
       throw new HotcellError('too_many_sessions', `${config.maxSessions} sessions are open, which is the limit`, {
         remedy: 'Close one, or raise maxSessions.',
       });
     }
-    opening += 1;
+    const opening = openOne(
+      wanted,
+      wanted.signal === undefined ? stop.signal : AbortSignal.any([stop.signal, wanted.signal]),
+    );
+    openings.add(opening);
+    return opening.finally(() => openings.delete(opening));
+  }
+
+  async function openOne(wanted: OpenOptions, signal: AbortSignal): Promise<Session> {
     try {
       const spec = await specFor(config, dataDir, wanted);
       const { driver, passedOver } = await choose(wanted.isolation ?? config.isolation);
-      const first = await claimOrOpen(driver, spec, wanted.signal);
+      requireOpen();
+      const first = await claimOrOpen(driver, spec, signal);
       const session: CoreSession = createSession({
         id: spec.id,
         spec,
         passedOver,
         logFolder: join(dataDir, 'logs', host.serverId, spec.id),
         first,
-        reopen: (signal) => openLiveSandbox(driver, { ...spec, id: newId('s') }, config.startTimeoutMs, { signal }),
+        reopen: (reopenSignal) =>
+          openLiveSandbox(driver, { ...spec, id: newId('s') }, config.startTimeoutMs, { signal: reopenSignal }),
         onClosed: () => sessions.delete(session),
       });
       sessions.add(session);
       return sessionFacade(session, session.isolationOf(first), policyOf(config));
-    } finally {
-      opening -= 1;
+    } catch (error) {
+      requireOpen(); // whatever the closing did to it, this is why
+      throw error;
     }
   }
 
-  async function claimOrOpen(driver: Driver, spec: SandboxSpec, signal?: AbortSignal): Promise<LiveSandbox> {
+  function requireOpen(): void {
+    if (closing !== undefined) throw new HotcellError('session_closed', 'this Hotcell is closed');
+  }
+
+  async function claimOrOpen(driver: Driver, spec: SandboxSpec, signal: AbortSignal): Promise<LiveSandbox> {
     return pool.claim(driver, spec) ?? (await openLiveSandbox(driver, spec, config.startTimeoutMs, { signal }));
   }
 
   function close(): Promise<void> {
     closing ??= (async () => {
+      stop.abort();
+      await Promise.allSettled(openings);
       await Promise.all([...sessions].map((session) => session.close()));
       await pool.close();
       await drivers.close();
