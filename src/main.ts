@@ -266,13 +266,13 @@ async function takeHost(dataDir: string): Promise<{ host: Host; lock: ServerLock
 }
 
 /** Clears away what servers of this installation left that no longer live. Called once a server serves, never on the way to a first result. */
-async function clearAfterDead(host: Host, runRoot: string, dataDir: string): Promise<void> {
-  for (const dead of await deadServers(runRoot)) {
+async function clearAfterDead(runRoot: string, dataDir: string): Promise<void> {
+  const logs = join(dataDir, 'logs');
+  for (const dead of await deadServers(runRoot, [logs])) {
     rmSync(join(runRoot, dead), { recursive: true, force: true });
-    rmSync(join(dataDir, 'logs', dead), { recursive: true, force: true });
+    rmSync(join(logs, dead), { recursive: true, force: true });
     await forgetServer(runRoot, dead);
   }
-  void host;
 }
 
 function loadedOnce(host: Host, given: Partial<Record<DriverName, (host: Host) => Promise<Driver>>>) {
@@ -300,7 +300,7 @@ function loadedOnce(host: Host, given: Partial<Record<DriverName, (host: Host) =
     clearing.push(
       (async () => {
         for (const survivor of await driver.survivors()) await survivor.dispose();
-        await clearAfterDead(host, runRoot, host.dataDir);
+        await clearAfterDead(runRoot, host.dataDir);
       })().catch(() => {}),
     );
   }
