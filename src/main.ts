@@ -56,6 +56,7 @@ export async function openHotcell(options: HotcellOptions = {}): Promise<Hotcell
   );
   const sessions = new Set<CoreSession>();
   const openings = new Set<Promise<CoreSession>>();
+  const stop = new AbortController();
   const choices = new Map<IsolationRequest, Promise<IsolationChoice>>();
   let closing: Promise<void> | undefined;
 
@@ -71,6 +72,8 @@ export async function openHotcell(options: HotcellOptions = {}): Promise<Hotcell
   async function openSession(wanted: OpenOptions): Promise<CoreSession> {
     const spec = await specFor(config, dataDir, wanted);
     const { driver, passedOver } = await choose(wanted.isolation ?? config.isolation);
+    requireOpen();
+    const firstSignal = wanted.signal === undefined ? stop.signal : AbortSignal.any([stop.signal, wanted.signal]);
     // The first sandbox has the session's own id, so that a person finds it; one that replaces it must not meet its remains.
     const make = (id: string, signal?: AbortSignal) =>
       openLiveSandbox(driver, { ...spec, id }, startTimeoutMs, { signal });
@@ -79,7 +82,7 @@ export async function openHotcell(options: HotcellOptions = {}): Promise<Hotcell
       spec,
       passedOver,
       logFolder: server.logFolder(spec.id),
-      first: pool.claim(driver, spec) ?? (await make(spec.id, wanted.signal)),
+      first: pool.claim(driver, spec) ?? (await make(spec.id, firstSignal)),
       reopen: (signal) => make(newId('s'), signal),
       onClosed: () => sessions.delete(session),
     });
@@ -88,20 +91,28 @@ export async function openHotcell(options: HotcellOptions = {}): Promise<Hotcell
   }
 
   async function open(wanted: OpenOptions = {}): Promise<Session> {
-    if (closing !== undefined) throw new HotcellError('session_closed', 'this Hotcell is closed');
+    requireOpen();
     if (sessions.size + openings.size >= config.maxSessions) {
       throw new HotcellError('too_many_sessions', `${config.maxSessions} sessions are open, which is the limit`, {
         remedy: 'Close one, or raise maxSessions.',
       });
     }
-    const opening = openSession(wanted);
+    const opening = openSession(wanted).catch((error: unknown) => {
+      requireOpen(); // whatever the closing did to it, this is why
+      throw error;
+    });
     openings.add(opening);
     const session = await opening.finally(() => openings.delete(opening));
     return sessionFacade(session, session.isolationOf(await session.live()), policyOf(config));
   }
 
+  function requireOpen(): void {
+    if (closing !== undefined) throw new HotcellError('session_closed', 'this Hotcell is closed');
+  }
+
   function close(): Promise<void> {
     closing ??= (async () => {
+      stop.abort();
       await Promise.allSettled(openings);
       await Promise.all([...sessions].map((session) => session.close()));
       await pool.close();

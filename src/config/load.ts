@@ -48,10 +48,14 @@ export function resolveDataDir(env: NodeJS.ProcessEnv = process.env): string {
 
 const LONGEST_SOCKET_FOLDER = 60;
 
-/** Where sockets and jails' folders go: short, because the path of a socket must be, and open to the jail's user on the way. */
+/**
+ * Where sockets and jails' folders go: short, because the path of a socket must be, and open to the jail's user on the way. It follows from the
+ * data folder and not from how that was named: servers of one installation must find each other's locks, or they take each other for dead.
+ */
 export function resolveRunDir(dataDir: string, env: NodeJS.ProcessEnv = process.env): string {
   const uid = process.getuid?.() ?? 0;
-  if (env.HOTCELL_HOME && dataDir.length < LONGEST_SOCKET_FOLDER - 4) return join(dataDir, 'run');
+  const isStandard = dataDir === resolveDataDir({ ...env, HOTCELL_HOME: undefined });
+  if (!isStandard && dataDir.length < LONGEST_SOCKET_FOLDER - 4) return join(dataDir, 'run');
   if (uid === 0) return '/run/hotcell';
   if (env.XDG_RUNTIME_DIR) return join(env.XDG_RUNTIME_DIR, 'hotcell');
   return join(tmpdir(), `hotcell-${uid}`);

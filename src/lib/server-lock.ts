@@ -1,4 +1,4 @@
-import { mkdir, readdir, rm } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 
@@ -11,6 +11,8 @@ export interface ServerLock {
 }
 
 const SUFFIX = '.lock';
+const LOCK_NAME = /\.lock$/;
+const SERVER_ID = /^[0-9a-f]{12}$/;
 
 export async function holdServerLock(folder: string, serverId: string): Promise<ServerLock> {
   await mkdir(folder, { recursive: true });
@@ -18,8 +20,10 @@ export async function holdServerLock(folder: string, serverId: string): Promise<
   const server = createServer((socket) => socket.destroy());
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(path, resolve);
+    // Listening before it has its name: one that has the name and does not answer is taken for dead.
+    server.listen(`${path}.new`, resolve);
   });
+  await rename(`${path}.new`, path);
   server.unref();
   return {
     release: async () => {
@@ -36,14 +40,17 @@ export async function isServerAlive(folder: string, serverId: string): Promise<b
       socket.destroy();
       resolve(true);
     });
-    socket.once('error', () => resolve(false));
+    // Only these two say that nobody listens. A host out of descriptors, or a full queue, must not make a living server a dead one.
+    socket.once('error', (error: NodeJS.ErrnoException) =>
+      resolve(error.code !== 'ENOENT' && error.code !== 'ECONNREFUSED'),
+    );
   });
 }
 
-/** Ids of servers that left a lock or a folder here and no longer live. A server holds its lock before it makes its folder. */
-export async function deadServers(folder: string): Promise<string[]> {
-  const names = await readdir(folder).catch(() => []);
-  const ids = [...new Set(names.map((name) => (name.endsWith(SUFFIX) ? name.slice(0, -SUFFIX.length) : name)))];
+/** Ids of servers that no longer live and left a lock here, or something under their id here or in `others`. */
+export async function deadServers(folder: string, others: readonly string[] = []): Promise<string[]> {
+  const names = await Promise.all([folder, ...others].map((place) => readdir(place).catch(() => [])));
+  const ids = [...new Set(names.flat().map((name) => name.replace(LOCK_NAME, '')))].filter((id) => SERVER_ID.test(id));
   const alive = await Promise.all(ids.map((id) => isServerAlive(folder, id)));
   return ids.filter((_, index) => !alive[index]);
 }

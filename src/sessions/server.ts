@@ -34,7 +34,7 @@ export async function becomeServer(dataDir: string, runRoot: string): Promise<Se
     host,
     logFolder: (sessionId) => join(logs(serverId), sessionId),
     clearAfterDead: async () => {
-      for (const dead of await deadServers(runRoot)) {
+      for (const dead of await deadServers(runRoot, [join(dataDir, 'logs')])) {
         await rm(join(runRoot, dead), { recursive: true, force: true });
         await rm(logs(dead), { recursive: true, force: true });
         await forgetServer(runRoot, dead);

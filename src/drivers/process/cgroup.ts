@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
-import { readdir, writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Limits } from '../../sandbox/spec.ts';
@@ -127,14 +127,30 @@ function v1Tree(name: string): CgroupTree {
   };
 }
 
-/** Removes groups that a crashed server left: their processes died with it. */
+/** Removes groups that a crashed server left, and what may still run in them: a jail that was half built when its server died. */
 export async function removeCgroupsNamed(isLeft: (name: string) => Promise<boolean>): Promise<void> {
   const places = existsSync(join(CGROUP_ROOT, 'cgroup.controllers'))
     ? cgroupPlaces().map(({ path }) => path)
     : V1_CONTROLLERS.map((controller) => join(CGROUP_ROOT, controller));
   for (const place of places) {
     for (const name of await readdir(place).catch(() => [])) {
-      if (name.startsWith('hotcell-') && (await isLeft(name))) await removeTree([join(place, name)]);
+      if (!name.startsWith('hotcell-') || !(await isLeft(name))) continue;
+      await killAllBelow(join(place, name));
+      await removeTree([join(place, name)]);
+    }
+  }
+}
+
+async function killAllBelow(folder: string): Promise<void> {
+  const below = await readdir(folder).catch(() => []);
+  for (const group of below) {
+    const pids = await readFile(join(folder, group, 'cgroup.procs'), 'utf8').catch(() => '');
+    for (const pid of pids.split('\n').filter(Boolean)) {
+      try {
+        process.kill(Number(pid), 'SIGKILL');
+      } catch {
+        // It has gone by itself, or is not ours to end: then the group stays as well.
+      }
     }
   }
 }

@@ -36,6 +36,9 @@ export interface ProcessDriverOptions {
   readonly cgroups?: boolean;
 }
 
+/** How long the end of a zygote may be heard after the end of what it was about to make. */
+const ZYGOTE_END_MS = 250;
+
 /** Level 1: bubblewrap, namespaces, seccomp and cgroups on this host's own kernel. */
 export function createProcessDriver(host: Host, options: ProcessDriverOptions = {}): Driver {
   return new ProcessDriver(host, options);
@@ -110,6 +113,23 @@ class ProcessDriver implements Driver {
     signal?: AbortSignal,
   ): Promise<Sandbox> {
     const zygote = await this.#zygoteFor(spec, environment);
+    try {
+      return await this.#forkSandbox(zygote, spec, environment, warm, signal);
+    } catch (error) {
+      // Nothing of the caller's has run yet: a sandbox whose zygote was killed under it is made by another.
+      const ended = await Promise.race([zygote.ended.then(() => true), sleep(ZYGOTE_END_MS, false)]);
+      if (!ended || signal?.aborted === true) throw error;
+      return this.#forkSandbox(await this.#zygoteFor(spec, environment), spec, environment, warm, signal);
+    }
+  }
+
+  async #forkSandbox(
+    zygote: Zygote,
+    spec: SandboxSpec,
+    environment: PythonEnvironment,
+    warm: boolean,
+    signal?: AbortSignal,
+  ): Promise<Sandbox> {
     if (warm) await Promise.race([zygote.warm, zygote.ended, aborted(signal)]);
     const placed = await this.#forksOf(zygote).take(signal);
     const { fork, cgroup } = placed;

@@ -3,6 +3,7 @@ import type { Duplex, Readable } from 'node:stream';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import { deferred } from '../../lib/deferred.ts';
 import type { JailIdentity } from './jail-identity.ts';
+import { childrenOf } from './real-pid.ts';
 
 /** A running bubblewrap: the pid of what it jailed, and one socket to it. */
 export interface JailProcess {
@@ -43,6 +44,8 @@ export async function startJail(
     kill: () => {
       // Whoever kills it waits for its end, and that alone must keep Node from exiting meanwhile.
       child.ref();
+      // First what was jailed: until bubblewrap has let it go on, it waits without end for a parent that is gone.
+      if (childrenOf(child.pid ?? 0).includes(pid)) process.kill(pid, 'SIGKILL');
       child.kill('SIGKILL');
     },
   };

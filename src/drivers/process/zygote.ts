@@ -89,18 +89,15 @@ function superviseZygote(
   jail.socket.write(
     encodeFrame({ head: { type: 'configure', environment: options.environment, preloads: options.preloads } }),
   );
-  const cleaned = jail.ended.then(async (said) => {
+  const cleaned = jail.ended.then(async () => {
     server.close();
-    for (const arrival of arrivals.values()) arrival.reject(jailFailure(`the zygote ended: ${said}`));
-    arrivals.clear();
     await rm(folder, { recursive: true, force: true });
-    return said;
   });
 
   return {
     pid: jail.pid,
     warm: warm.promise,
-    ended: cleaned,
+    ended: jail.ended,
     fork: ({ signal } = {}) => forkSandbox(jail, arrivals, signal),
     close: async () => {
       jail.kill();
@@ -110,7 +107,7 @@ function superviseZygote(
 }
 
 async function forkSandbox(
-  jail: { pid: number; socket: NodeJS.WritableStream },
+  jail: { pid: number; socket: NodeJS.WritableStream; ended: Promise<string> },
   arrivals: Map<string, Deferred<ForkedSandbox>>,
   signal: AbortSignal | undefined,
 ): Promise<ForkedSandbox> {
@@ -120,6 +117,7 @@ async function forkSandbox(
   arrivals.set(token, arrival);
   const abort = () => arrival.reject(signal?.reason);
   signal?.addEventListener('abort', abort, { once: true });
+  jail.ended.then((said) => arrival.reject(jailFailure(`the zygote ended: ${said}`)));
   try {
     jail.socket.write(encodeFrame({ head: { type: 'open', token } }));
     const { jailPid, channel } = await arrival.promise;

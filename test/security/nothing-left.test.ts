@@ -1,0 +1,186 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Hotcell } from '../../src/main.ts';
+import { buildOnce, type ChildHotcell, makeHome, startChild } from '../support/child-hotcell.ts';
+import { until } from '../support/host-processes.ts';
+import { containersOf, filesBelow, hostTraces, jailProcesses } from '../support/host-traces.ts';
+import { openTarget, reasonToSkip, TARGETS, type Target } from '../support/targets.ts';
+
+interface Cycles {
+  readonly target: Target;
+  readonly count: number;
+  /** How many sessions are open at once. */
+  readonly width: number;
+}
+
+const CYCLES: readonly Cycles[] = [
+  { target: TARGETS.shared, count: 1_000, width: 4 },
+  { target: TARGETS.docker, count: 100, width: 4 },
+  { target: TARGETS.gvisor, count: 20, width: 4 },
+];
+
+const skipReasons = new Map<Target, string | undefined>();
+for (const { target } of CYCLES) skipReasons.set(target, await reasonToSkip(target));
+
+const { home, remove } = makeHome();
+const given = process.env.HOTCELL_HOME;
+
+beforeAll(() => {
+  process.env.HOTCELL_HOME = home;
+  buildOnce();
+});
+
+afterAll(() => {
+  if (given === undefined) delete process.env.HOTCELL_HOME;
+  else process.env.HOTCELL_HOME = given;
+  remove();
+});
+
+describe.each(CYCLES)('$target.name', ({ target, count, width }) => {
+  const containers = target.slow === true;
+
+  it.skipIf(skipReasons.get(target) !== undefined)(
+    `leaves nothing after ${count} sessions were opened, used and closed`,
+    async () => {
+      await cycle(target, width, width); // what is loaded once stays
+      const before = hostTraces(home, { containers });
+      const hotcell = await openTarget(target);
+      await cycles(hotcell, width, width);
+      const serving = hostTraces(home, { containers });
+      await cycles(hotcell, count - width, width);
+      expect(withoutIdleConnections(hostTraces(home, { containers }))).toEqual(withoutIdleConnections(serving));
+      await hotcell.close();
+      expect(hostTraces(home, { containers })).toEqual(before);
+    },
+    90_000,
+  );
+});
+
+interface Crash {
+  readonly state: string;
+  readonly options?: { poolSize?: number };
+  /** Brings the server into that state; it is killed when this resolves. */
+  readonly reach: (server: ChildHotcell) => Promise<void>;
+}
+
+const PRINT_AND_FORK = `import os, time
+print("x" * 1_000_000)
+os.fork()
+if os.fork() == 0: os.setsid()
+time.sleep(60)`;
+
+const CRASHES: readonly Crash[] = [
+  { state: 'just opened', reach: async () => {} },
+  { state: 'beginning to open a session', reach: (server) => server.begin('open', 's') },
+  {
+    state: 'half way through opening a session',
+    reach: async (server) => {
+      const before = parts().length;
+      await server.begin('open', 's');
+      await until(() => parts().length > before, 'a part of the sandbox is there');
+    },
+  },
+  { state: 'with an idle session', reach: (server) => server.open('s') },
+  {
+    state: 'in the middle of an execution',
+    reach: async (server) => {
+      await server.open('s');
+      await server.begin('run', 's', PRINT_AND_FORK);
+      await until(() => filesBelow(join(home, 'logs')).some((name) => name.endsWith('.log')), 'it has a log');
+    },
+  },
+  {
+    state: 'with a filled pool',
+    options: { poolSize: 2 },
+    reach: async (server) => {
+      await server.open('s');
+      await server.settled();
+    },
+  },
+  {
+    state: 'while closing',
+    reach: async (server) => {
+      await server.open('s');
+      await server.begin('close');
+    },
+  },
+];
+
+/** A jail's processes, or a container. */
+const parts = () => [
+  ...jailProcesses(home),
+  ...(skipReasons.get(TARGETS.docker) === undefined ? containersOf(home) : []),
+];
+
+describe.each([TARGETS.shared, TARGETS.docker])('a server of $name that is killed', (target: Target) => {
+  const containers = target.slow === true;
+  const isolation = target.options.isolation!;
+  let neighbour: Hotcell;
+
+  describe.skipIf(skipReasons.get(target) !== undefined)('leaves what the next start clears, and nothing else:', () => {
+    beforeAll(async () => {
+      neighbour = await openTarget(target);
+    });
+    afterAll(async () => {
+      await neighbour?.close();
+    });
+
+    it.each(CRASHES)('$state', async ({ options, reach }) => {
+      await using kept = await neighbour.open();
+      await kept.run('kept = 41');
+      const before = hostTraces(home, { containers });
+      const others = new Set(jailProcesses(home));
+
+      const server = await startChild(home, { isolation, ...options });
+      await reach(server);
+      await server.kill();
+      if (!containers) {
+        await until(() => jailProcesses(home).every((pid) => others.has(pid)), 'its sandboxes are gone by themselves');
+      }
+
+      const next = await openTarget(target);
+      await (await next.open()).close();
+      await next.close();
+      expect(hostTraces(home, { containers })).toEqual(before);
+      expect((await kept.run('kept + 1')).value?.text).toBe('42');
+    });
+  });
+});
+
+it.each([TARGETS.shared, TARGETS.docker])(
+  '$name leaves nothing when it is closed while sessions are being opened',
+  async (target) => {
+    if (skipReasons.get(target) !== undefined) return;
+    const containers = (target as Target).slow === true;
+    const before = hostTraces(home, { containers });
+    const hotcell = await openTarget(target);
+    const openings = Promise.allSettled([0, 1, 2].map(() => hotcell.open()));
+    await hotcell.close();
+    for (const opening of await openings) {
+      if (opening.status === 'rejected') expect(opening.reason).toMatchObject({ code: 'session_closed' });
+      else await expect(opening.value.run('1').then(() => {})).rejects.toMatchObject({ code: 'session_closed' });
+    }
+    expect(hostTraces(home, { containers })).toEqual(before);
+  },
+);
+
+/** The engine's connections are kept for the next request, some of them. */
+function withoutIdleConnections(traces: readonly string[]): string[] {
+  return traces.filter((trace) => trace !== 'descriptor socket');
+}
+
+async function cycle(target: Target, count: number, width: number): Promise<void> {
+  await using hotcell = await openTarget(target);
+  await cycles(hotcell, count, width);
+}
+
+async function cycles(hotcell: Hotcell, count: number, width: number): Promise<void> {
+  let left = count;
+  const worker = async () => {
+    while (left-- > 0) {
+      await using session = await hotcell.open();
+      expect((await session.run('1 + 1')).value?.text).toBe('2');
+    }
+  };
+  await Promise.all(Array.from({ length: width }, worker));
+}

@@ -1,0 +1,75 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { LABELS } from '../../src/drivers/docker/container-config.ts';
+import { installationId } from '../../src/lib/installation.ts';
+import { openDescriptors, processesTouching } from './host-processes.ts';
+
+/** Every trace of the Hotcells of one data folder on this host, in an order of its own. Others on the host may do what they like. */
+export function hostTraces(home: string, options: { containers?: boolean } = {}): string[] {
+  return [
+    ...sandboxTraces(home),
+    ...filesBelow(join(home, 'run')),
+    ...filesBelow(join(home, 'logs')),
+    ...mounts().map((line) => `mount ${line}`),
+    ...openDescriptors().map((target) => `descriptor ${target}`),
+    ...(options.containers === true ? [...containersOf(home), ...volumes()] : []),
+  ].sort();
+}
+
+/** What of it lives: processes, and the cgroups that hold them. */
+function sandboxTraces(home: string): string[] {
+  const installation = installationId(home);
+  return [
+    ...processesTouching([basename(home), `hotcell-${installation}`]).map(
+      ({ pid, command }) => `process ${pid} ${command.slice(0, 60)}`,
+    ),
+    ...cgroupsNamed(`hotcell-${installation}`).map((path) => `cgroup ${path}`),
+  ];
+}
+
+/** Processes of jails of this data folder, wherever they hang by now. */
+export function jailProcesses(home: string): number[] {
+  return processesTouching([basename(home), `hotcell-${installationId(home)}`]).map(({ pid }) => pid);
+}
+
+function cgroupsNamed(prefix: string): string[] {
+  const mount = '/sys/fs/cgroup';
+  if (!existsSync(mount)) return [];
+  const controllers = readdirSync(mount, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  return [mount, ...controllers.map(({ name }) => join(mount, name))].flatMap((folder) =>
+    readdirSync(folder)
+      .filter((name) => name.startsWith(prefix))
+      .flatMap((name) => [join(folder, name), ...foldersIn(join(folder, name))]),
+  );
+}
+
+function foldersIn(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => join(folder, name));
+}
+
+export function filesBelow(folder: string): string[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder, { recursive: true }).map((name) => join(basename(folder), String(name)));
+}
+
+/** Those of an engine are other people's containers. */
+function mounts(): string[] {
+  const lines = readFileSync('/proc/mounts', 'utf8').split('\n');
+  return lines.filter((line) => !/docker|containerd|runsc|^nsfs/.test(line));
+}
+
+export function containersOf(home: string): string[] {
+  const label = `label=${LABELS.installation}=${installationId(home)}`;
+  return docker('ps', '--all', '--no-trunc', '--quiet', '--filter', label).map((id) => `container ${id}`);
+}
+
+function volumes(): string[] {
+  return docker('volume', 'ls', '--quiet').map((name) => `volume ${name}`);
+}
+
+function docker(...args: string[]): string[] {
+  return execFileSync('docker', args, { encoding: 'utf8' }).split('\n').filter(Boolean);
+}
