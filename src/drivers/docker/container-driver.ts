@@ -50,6 +50,7 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
     try {
       const started = await starting;
       requireOwnKernel(started.ready, (await engine.connect()).kernel);
+      void removal.retry(); // the engine answers, so what it did not remove before it may now
       return track(spec, container, started);
     } catch (error) {
       await cleanUp(container, error);

@@ -20,14 +20,11 @@ export function createRemoval(engine: EngineConnector): Removal {
   const left = new Set<string>();
 
   async function remove(container: string): Promise<void> {
-    left.add(container);
     for (const pauseMs of PAUSES_MS) {
-      if (await tryToRemove(engine, container)) {
-        left.delete(container);
-        return;
-      }
+      if (await tryToRemove(engine, container)) return;
       await sleep(pauseMs);
     }
+    left.add(container);
   }
 
   return {
