@@ -1,15 +1,18 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { LABELS } from '../../src/drivers/docker/container-config.ts';
 import { createEngineConnector } from '../../src/drivers/docker/engine.ts';
 import { createDockerDriver } from '../../src/drivers/docker/index.ts';
 import { HotcellError } from '../../src/errors/hotcell-error.ts';
 import { type Hotcell, openHotcell, type Session } from '../../src/main.ts';
+import { until } from '../support/host-processes.ts';
 import { type PrivateEngine, reasonWithoutEngine, startPrivateEngine } from '../support/private-engine.ts';
 
 const LIMIT_MS = 5_000;
+const REMOVAL_GIVES_UP_MS = 3_500;
 
 describe.skipIf(reasonWithoutEngine() !== undefined)('a Hotcell whose Docker engine', () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'hcf-'));
@@ -59,16 +62,20 @@ describe.skipIf(reasonWithoutEngine() !== undefined)('a Hotcell whose Docker eng
     await engine.start();
     const next = await session.run('1 + 1');
     expect(next).toMatchObject({ value: { text: '2' }, restarted: expect.any(String) });
-    expect(containers()).toHaveLength(1);
+    expect(containers('--all')).toHaveLength(1);
   });
 
-  it('is stopped and started in the middle of an execution does the same', async () => {
+  it('is away for long in the middle of an execution does the same, and is rid of the old container at the next', async () => {
     const { end, begun } = runUntilKilled(session);
     await begun;
+    const old = containers('--all');
     await engine.stop();
     await within(LIMIT_MS, async () => expect(await end).toMatchObject({ outcome: { kind: 'kernel-died' } }));
+    await sleep(REMOVAL_GIVES_UP_MS);
     await engine.start();
+    expect(containers('--all')).toEqual(old);
     expect((await session.run('1 + 1')).value?.text).toBe('2');
+    await until(() => !containers('--all').some((id) => old.includes(id)), 'the old container is removed');
   });
 
   it('is not there says so, and what to do, within 5 s', async () => {
