@@ -159,7 +159,7 @@ export async function openHotcell(options: HotcellOptions = {}): Promise<Hotcell
       await Promise.all([...sessions].map((session) => session.close()));
       await pool.close();
       await drivers.close();
-      await rm(join(dataDir, 'logs', host.serverId), { recursive: true, force: true });
+      await rm(join(dataDir, 'logs', host.serverId), { recursive: true, force: true }).catch(() => {});
       await rm(host.runDir, { recursive: true, force: true });
       await lock.release();
     })();
