@@ -35,7 +35,7 @@ export interface Hotcell extends AsyncDisposable {
   open(options?: OpenOptions): Promise<Session>;
   /** What each driver (or the one that is named) can do on this host, by trial. */
   probe(only?: DriverName): Promise<Probe[]>;
-  /** Resolves when the pool has made what it was going to: for measurements. */
+  /** Resolves when all that is made ahead of sessions is there: for measurements. */
   settled(): Promise<void>;
   close(): Promise<void>;
 }
@@ -127,7 +127,10 @@ export async function openHotcell(options: HotcellOptions = {}): Promise<Hotcell
   return {
     open,
     close,
-    settled: () => pool.settled(),
+    settled: async () => {
+      await pool.settled();
+      await drivers.settled();
+    },
     probe: (only) => Promise.all((only === undefined ? DRIVER_NAMES : [only]).map(probeOne)),
     [Symbol.asyncDispose]: close,
   };

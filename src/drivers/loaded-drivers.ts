@@ -8,6 +8,7 @@ export type DriverFactories = Readonly<Partial<Record<DriverName, (host: Host) =
 /** The drivers of one Hotcell: each is made when it is first asked for, and once. */
 export interface LoadedDrivers {
   readonly load: Readonly<Record<DriverName, () => Promise<Driver>>>;
+  settled(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -35,6 +36,9 @@ export function loadDrivers(host: Host, given: DriverFactories, afterClearing: (
 
   return {
     load: Object.fromEntries(DRIVER_NAMES.map((name) => [name, () => load(name)])) as LoadedDrivers['load'],
+    settled: async () => {
+      for (const loading of loaded.values()) await (await loading.catch(() => undefined))?.settled?.();
+    },
     close: async () => {
       await Promise.all(clearing);
       for (const loading of loaded.values()) await (await loading.catch(() => undefined))?.close();

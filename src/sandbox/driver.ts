@@ -28,6 +28,9 @@ export interface Driver {
    */
   survivors(): Promise<readonly Survivor[]>;
 
+  /** Resolves when nothing is being made ahead, where a driver does that. */
+  settled?(): Promise<void>;
+
   /** Ends every sandbox of this driver and what they shared. Safe to repeat. */
   close(): Promise<void>;
 }

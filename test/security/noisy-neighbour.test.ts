@@ -37,6 +37,9 @@ while True:
 /** What a neighbour may do. On a host that has nothing else to do its effect is nil; on a busy one it shows how busy that is. */
 const FAIR_USE = 'while True: pass';
 
+/** One call in a hundred is what a host that is busy with other things spoils. A neighbour that gets through does so every time. */
+const NOISY_HOST = { retry: 2 };
+
 describe.each([TARGETS.shared, TARGETS.docker, TARGETS.gvisor])('$name: while a neighbour', async (target: Target) => {
   describe.skipIf((await reasonToSkip(target)) !== undefined)('does its worst:', () => {
     let hotcell: Hotcell;
@@ -56,12 +59,16 @@ describe.each([TARGETS.shared, TARGETS.docker, TARGETS.gvisor])('$name: while a 
       await hotcell?.close();
     });
 
-    it.each(ATTACKS)(`it $name, 1 + 1 answers within ${P99_LIMIT_MS} ms at the 99th percentile`, async (attack) => {
-      const { times, outcomes } = await callsDuring(attack.code);
-      console.info(`${target.name}, ${attack.name}: ${describeTimes(times)}`);
-      expect(outcomes.filter((kind) => !/timed-out|out-of-memory|kernel-died/.test(kind))).toEqual([]);
-      expect(percentile(times, 0.99), describeTimes(times)).toBeLessThan(limitMs);
-    });
+    it.each(ATTACKS)(
+      `it $name, 1 + 1 answers within ${P99_LIMIT_MS} ms at the 99th percentile`,
+      NOISY_HOST,
+      async (attack) => {
+        const { times, outcomes } = await callsDuring(attack.code);
+        console.info(`${target.name}, ${attack.name}: ${describeTimes(times)}`);
+        expect(outcomes.filter((kind) => !/timed-out|out-of-memory|kernel-died/.test(kind))).toEqual([]);
+        expect(percentile(times, 0.99), describeTimes(times)).toBeLessThan(limitMs);
+      },
+    );
 
     /** How long calls of the quiet session took while a neighbour ran `code`, and how that ended each time. */
     async function callsDuring(code: string): Promise<{ times: number[]; outcomes: string[] }> {

@@ -46,8 +46,10 @@ describe.each(CYCLES)('$target.name', ({ target, count, width }) => {
       const before = hostTraces(home, { containers });
       const hotcell = await openTarget(target);
       await cycles(hotcell, width, width);
+      await hotcell.settled();
       const serving = hostTraces(home, { containers });
       await cycles(hotcell, count - width, width);
+      await hotcell.settled();
       expect(withoutIdleConnections(hostTraces(home, { containers }))).toEqual(withoutIdleConnections(serving));
       await hotcell.close();
       expect(hostTraces(home, { containers })).toEqual(before);
@@ -128,6 +130,7 @@ describe.each([TARGETS.shared, TARGETS.docker])('a server of $name that is kille
     it.each(CRASHES)('$state', async ({ options, reach }) => {
       await using kept = await neighbour.open();
       await kept.run('kept = 41');
+      await neighbour.settled();
       const before = hostTraces(home, { containers });
       const others = new Set(jailProcesses(home));
 

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Cgroup } from './cgroup.ts';
 import { childrenOf } from './real-pid.ts';
 import type { ForkedSandbox, Zygote } from './zygote.ts';
@@ -17,6 +18,8 @@ export interface PlacedFork {
  */
 export interface ForkSource {
   take(signal?: AbortSignal): Promise<PlacedFork>;
+  /** Resolves when what is kept ahead is there. */
+  settled(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -47,6 +50,7 @@ export function createForkSource(zygote: Zygote, makeCgroup: () => Cgroup | unde
   function makeNextLater(): void {
     clearTimeout(timer);
     timer = setTimeout(() => {
+      timer = undefined;
       if (isClosed || !isWarm || ahead !== undefined || making !== undefined) return;
       making = makeNext().finally(() => {
         making = undefined;
@@ -72,9 +76,13 @@ export function createForkSource(zygote: Zygote, makeCgroup: () => Cgroup | unde
       placed.fork.channel.ref();
       return placed;
     },
+    settled: async () => {
+      while (timer !== undefined || making !== undefined) await (making ?? sleep(FORK_AHEAD_AFTER_MS));
+    },
     close: async () => {
       isClosed = true;
       clearTimeout(timer);
+      timer = undefined;
       await making;
       await ahead?.discard();
       ahead = undefined;

@@ -95,6 +95,10 @@ class ProcessDriver implements Driver {
     }));
   }
 
+  async settled(): Promise<void> {
+    await Promise.all([...this.#forks.values()].map((source) => source.settled()));
+  }
+
   async close(): Promise<void> {
     await Promise.all([...this.#sandboxes].map((sandbox) => sandbox.dispose()));
     await Promise.all([...this.#forks.values()].map((source) => source.close()));
