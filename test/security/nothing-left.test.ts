@@ -45,12 +45,14 @@ describe.each(CYCLES)('$target.name', ({ target, count, width }) => {
       await cycle(target, width, width); // what is loaded once stays
       const before = hostTraces(home, { containers });
       const hotcell = await openTarget(target);
-      await cycles(hotcell, width, width);
-      await hotcell.settled();
+      for (let round = 0; round < 2; round += 1) {
+        await cycles(hotcell, width, width);
+        await hotcell.settled();
+      }
       const serving = hostTraces(home, { containers });
       await cycles(hotcell, count - width, width);
       await hotcell.settled();
-      expect(withoutIdleConnections(hostTraces(home, { containers }))).toEqual(withoutIdleConnections(serving));
+      expect(steady(hostTraces(home, { containers }))).toEqual(steady(serving));
       await hotcell.close();
       expect(hostTraces(home, { containers })).toEqual(before);
     },
@@ -167,9 +169,12 @@ it.each([TARGETS.shared, TARGETS.docker])(
   },
 );
 
-/** The engine's connections are kept for the next request, some of them. */
-function withoutIdleConnections(traces: readonly string[]): string[] {
-  return traces.filter((trace) => trace !== 'descriptor socket');
+/** Without what changes while a server serves: the engine's idle connections, and the numbers of the one fork that is kept ahead. */
+function steady(traces: readonly string[]): string[] {
+  return traces
+    .filter((trace) => trace !== 'descriptor socket')
+    .map((trace) => trace.replace(/^process \d+/, 'process').replace(/g-[0-9a-f]{20}/, 'group'))
+    .sort();
 }
 
 async function cycle(target: Target, count: number, width: number): Promise<void> {
