@@ -139,11 +139,19 @@ async function run(where, code, timeoutMs = 60_000) {
 }
 
 /** Every group of this installation, from the root of the tree. */
-function groups() {
-  return readdirSync(CGROUP_ROOT, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isDirectory())
-    .map((entry) => join(entry.parentPath ?? entry.path, entry.name).slice(CGROUP_ROOT.length))
-    .filter((path) => path.includes(ourGroups));
+function groups(folder = '') {
+  return childrenOf(folder).flatMap((path) => [...(path.includes(ourGroups) ? [path] : []), ...groups(path)]);
+}
+
+/** Other servers' groups may go while we look. */
+function childrenOf(folder) {
+  try {
+    const entries = readdirSync(join(CGROUP_ROOT, folder), { withFileTypes: true });
+    return entries.filter((entry) => entry.isDirectory()).map((entry) => `${folder}/${entry.name}`);
+  } catch (error) {
+    if (error.code !== 'ENOENT') throw error;
+    return [];
+  }
 }
 
 /** A group without a limit is one that is kept ready for a session to come. */
