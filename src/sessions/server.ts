@@ -41,7 +41,8 @@ export async function becomeServer(dataDir: string, runRoot: string): Promise<Se
       }
     },
     release: async () => {
-      await rm(logs(serverId), { recursive: true, force: true });
+      // A log that cannot be removed must not keep the rest from being released.
+      await rm(logs(serverId), { recursive: true, force: true }).catch(() => {});
       await rm(runDir, { recursive: true, force: true });
       await lock.release();
     },

@@ -130,7 +130,8 @@ export function createSession(options: SessionOptions): Session {
         const late = await reopening?.catch(() => undefined);
         await Promise.all([sandbox?.dispose(), late?.dispose()]);
         await queue;
-        await rm(options.logFolder, { recursive: true, force: true });
+        // A log that cannot be removed is no reason for a session to stay; the next start of a server tries again.
+        await rm(options.logFolder, { recursive: true, force: true }).catch(() => {});
       })();
       return closing;
     },

@@ -19,7 +19,7 @@ import { enforcement } from './enforcement.ts';
 import { createForkSource, type ForkSource } from './fork-source.ts';
 import { jailIdentity } from './jail-identity.ts';
 import { prepareJailLayout } from './jail-layout.ts';
-import { startJail } from './jail-process.ts';
+import { type JailProcess, startJail } from './jail-process.ts';
 import { orphanedJails } from './orphans.ts';
 import { probeProcess } from './probe.ts';
 import { findPythonEnvironment, type PythonEnvironment } from './python-environment.ts';
@@ -172,7 +172,7 @@ class ProcessDriver implements Driver {
       const jail = await startJail(requireBwrap(), singleJailArguments(layout, sessionJail(spec), 5), jailIdentity(), [
         filter,
       ]);
-      await cgroup?.add(jail.pid);
+      await cgroup?.add(jail.pid).catch(() => endedEarly(jail));
       return this.#track(spec, environment, 'single', cgroup, jail.socket, {
         kill: () => jail.kill(),
         gone: async () => {
@@ -331,6 +331,15 @@ function requireBwrap(): string {
   if (found !== undefined) return found;
   throw new HotcellError('driver_unavailable', 'process: bubblewrap (bwrap) is not installed', {
     remedy: 'Run `hotcell setup process`, or install it: sudo apt-get install -y bubblewrap',
+  });
+}
+
+/** A process that cannot be put into a group is gone already. */
+async function endedEarly(jail: JailProcess): Promise<never> {
+  jail.kill();
+  jail.socket.destroy();
+  throw new HotcellError('start_failed', `the jail ended before it began: ${await jail.ended}`, {
+    remedy: 'Run `hotcell doctor` to see what this host refuses.',
   });
 }
 

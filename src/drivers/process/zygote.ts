@@ -80,7 +80,11 @@ function superviseZygote(
   const warm = deferred<void>();
   const decoder = createFrameDecoder();
   jail.socket.on('data', (chunk: Buffer) => {
-    for (const frame of decoder.feed(chunk)) if (frame.head.type === 'warm') warm.resolve();
+    try {
+      for (const frame of decoder.feed(chunk)) if (frame.head.type === 'warm') warm.resolve();
+    } catch {
+      jail.kill(); // no zygote of ours; its end tells whoever waits
+    }
   });
   jail.socket.on('error', () => {});
   // Waiting for a jail must not keep the process alive: the sessions in it do that.

@@ -1,0 +1,151 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { LABELS } from '../../src/drivers/docker/container-config.ts';
+import { createEngineConnector } from '../../src/drivers/docker/engine.ts';
+import { createDockerDriver } from '../../src/drivers/docker/index.ts';
+import { HotcellError } from '../../src/errors/hotcell-error.ts';
+import { type Hotcell, openHotcell, type Session } from '../../src/main.ts';
+import { until } from '../support/host-processes.ts';
+import { type PrivateEngine, reasonWithoutEngine, startPrivateEngine } from '../support/private-engine.ts';
+
+const LIMIT_MS = 5_000;
+const REMOVAL_GIVES_UP_MS = 3_500;
+
+describe.skipIf(reasonWithoutEngine() !== undefined)('a Hotcell whose Docker engine', () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'hcf-'));
+  let engine: PrivateEngine;
+  let hotcell: Hotcell;
+  let session: Session;
+
+  beforeAll(async () => {
+    engine = await startPrivateEngine();
+    const { socketPath, image } = engine;
+    hotcell = await openHotcell({
+      ...{ isolation: 'docker', dataDir, poolSize: 0, preloads: [] },
+      drivers: {
+        docker: async (host) => {
+          const connector = createEngineConnector('docker', { shown: socketPath, socketPath });
+          return createDockerDriver(host, { engine: connector, standardImage: image });
+        },
+      },
+    });
+    session = await hotcell.open();
+  }, 120_000);
+
+  beforeEach(async () => {
+    expect((await session.run('1 + 1')).value?.text).toBe('2');
+  });
+
+  afterAll(async () => {
+    await hotcell?.close();
+    await engine?.remove();
+    rmSync(dataDir, { recursive: true, force: true });
+  }, 60_000);
+
+  const containers = (...filters: string[]) =>
+    engine
+      .docker('ps', '--quiet', ...filters, '--filter', `label=${LABELS.installation}`)
+      .split('\n')
+      .filter(Boolean);
+
+  it('crashes in the middle of an execution gives its outcome, and works again when the engine does', async () => {
+    const { end, begun } = runUntilKilled(session);
+    await begun;
+    await within(LIMIT_MS, async () => {
+      await engine.crash();
+      expect(await end).toMatchObject({ outcome: { kind: 'kernel-died' }, state: 'lost', files: 'lost' });
+    });
+    await within(LIMIT_MS, () => expectUnavailable(session.run('1 + 1')));
+    await engine.start();
+    const next = await session.run('1 + 1');
+    expect(next).toMatchObject({ value: { text: '2' }, restarted: expect.any(String) });
+    expect(containers('--all')).toHaveLength(1);
+  });
+
+  it('is away for long in the middle of an execution does the same, and is rid of the old container at the next', async () => {
+    const { end, begun } = runUntilKilled(session);
+    await begun;
+    const old = containers('--all');
+    await engine.stop();
+    await within(LIMIT_MS, async () => expect(await end).toMatchObject({ outcome: { kind: 'kernel-died' } }));
+    await sleep(REMOVAL_GIVES_UP_MS);
+    await engine.start();
+    expect(containers('--all')).toEqual(old);
+    expect((await session.run('1 + 1')).value?.text).toBe('2');
+    await until(() => !containers('--all').some((id) => old.includes(id)), 'the old container is removed');
+  });
+
+  it('is not there says so, and what to do, within 5 s', async () => {
+    await engine.stop();
+    try {
+      await within(LIMIT_MS, () => expectUnavailable(hotcell.open()));
+      await within(LIMIT_MS, async () =>
+        expect(await hotcell.probe('docker')).toMatchObject([{ available: false, remedy: expect.any(String) }]),
+      );
+    } finally {
+      await engine.start();
+    }
+    await using another = await hotcell.open();
+    expect((await another.run('1 + 1')).value?.text).toBe('2');
+  });
+
+  it('lacks an image names it', () =>
+    within(LIMIT_MS, async () => {
+      const error = await errorOf(hotcell.open({ image: 'hotcell/never-made:1' }));
+      expect(error).toMatchObject({ code: 'image_missing', data: { image: 'hotcell/never-made:1' } });
+      expect(error.remedy).toMatch(/docker pull hotcell\/never-made:1/);
+    }));
+
+  it('has an image without a Python names it, and leaves no container', async () => {
+    engine.importEmptyImage('hotcell/broken:1');
+    const before = containers('--all');
+    await within(LIMIT_MS, async () => {
+      const error = await errorOf(hotcell.open({ image: 'hotcell/broken:1' }));
+      expect(error).toMatchObject({ code: 'start_failed', message: expect.stringContaining('hotcell/broken:1') });
+      expect(error.remedy).toMatch(/python3/);
+    });
+    expect(containers('--all')).toEqual(before);
+  });
+
+  it('loses a container to somebody else in the middle of an execution gives its outcome', async () => {
+    const { end, begun } = runUntilKilled(session);
+    await begun;
+    await within(LIMIT_MS, async () => {
+      engine.docker('rm', '--force', ...containers());
+      expect(await end).toMatchObject({ outcome: { kind: 'kernel-died' }, state: 'lost' });
+    });
+    expect((await session.run('1 + 1')).value?.text).toBe('2');
+  });
+});
+
+function runUntilKilled(session: Session) {
+  const running = session.run('print("begun")\nimport time; time.sleep(60)');
+  const begun = (async () => {
+    for await (const event of running) if (event.kind === 'stdout') return;
+  })();
+  return { end: running.then((result) => result), begun };
+}
+
+async function expectUnavailable(attempt: PromiseLike<unknown>): Promise<void> {
+  const error = await errorOf(attempt);
+  expect(error.code).toMatch(/^(driver_unavailable|engine_failed)$/);
+  expect(error.remedy).toEqual(expect.any(String));
+}
+
+async function errorOf(attempt: PromiseLike<unknown>): Promise<HotcellError> {
+  const error = await attempt.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeInstanceOf(HotcellError);
+  return error as HotcellError;
+}
+
+async function within(limitMs: number, work: () => PromiseLike<void>): Promise<void> {
+  const startedAt = performance.now();
+  await work();
+  expect(performance.now() - startedAt).toBeLessThan(limitMs);
+}

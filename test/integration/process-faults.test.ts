@@ -1,0 +1,186 @@
+import { execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { GUEST_FOLDER } from '../../src/drivers/process/bwrap-arguments.ts';
+import { interpreterCandidates } from '../../src/drivers/process/interpreter.ts';
+import { HotcellError } from '../../src/errors/hotcell-error.ts';
+import { findProgram, searchPath } from '../../src/lib/find-program.ts';
+import type { Hotcell } from '../../src/main.ts';
+import { buildOnce, makeHome } from '../support/child-hotcell.ts';
+import { descendantsOf, sandboxesBelow, until } from '../support/host-processes.ts';
+import { openTarget, reasonToSkip, TARGETS } from '../support/targets.ts';
+
+const LIMIT_MS = 5_000;
+
+describe.skipIf((await reasonToSkip(TARGETS.shared)) !== undefined)('the process driver', () => {
+  const given = { PATH: process.env.PATH, HOTCELL_HOME: process.env.HOTCELL_HOME };
+  let home: string;
+  let remove: () => void;
+
+  beforeEach(() => {
+    ({ home, remove } = makeHome());
+    process.env.HOTCELL_HOME = home;
+  });
+
+  afterEach(() => {
+    for (const [name, value] of Object.entries(given)) {
+      if (value === undefined) delete process.env[name];
+      else process.env[name] = value;
+    }
+    remove();
+  });
+
+  it('without bubblewrap says what to install, and works once it is there', async () => {
+    await using hotcell = await openTarget(TARGETS.shared);
+    process.env.PATH = '/nonexistent';
+    const error = await errorWithin(LIMIT_MS, hotcell.open());
+    expect(error).toMatchObject({ code: 'driver_unavailable', message: expect.stringContaining('bwrap') });
+    expect(error.remedy).toMatch(/install -y bubblewrap/);
+    process.env.PATH = given.PATH;
+    await expectToWork(hotcell);
+  });
+
+  it.skipIf(findProgram('bwrap') === undefined)('without any Python says how to get one', () => {
+    buildOnce();
+    rmSync(join(home, 'python'));
+    // Hidden from one process only, by a mount of nothing over each.
+    const pythons = new Set(
+      interpreterCandidates(searchPath())
+        .filter(existsSync)
+        .map((path) => realpathSync(path)),
+    );
+    const hide = [...pythons].flatMap((path) => ['--ro-bind', '/dev/null', path]);
+    const script = `import('${process.cwd()}/dist/index.js').then(async ({ openHotcell }) => {
+      const hotcell = await openHotcell({ isolation: 'process', poolSize: 0 });
+      const { code, message, remedy } = await hotcell.open().catch((error) => error);
+      console.log(JSON.stringify({ code, message, remedy }));
+      await hotcell.close();
+    })`;
+    const said = execFileSync('bwrap', ['--dev-bind', '/', '/', ...hide, process.execPath, '-e', script], {
+      encoding: 'utf8',
+    });
+    expect(JSON.parse(said)).toEqual({
+      code: 'driver_unavailable',
+      message: 'process: there is no Python that sandboxes could run',
+      remedy: 'Run `hotcell setup process`.',
+    });
+  });
+
+  it.each([
+    ['ends at once', 'exit 3'],
+    ['answers garbage', 'printf "garbage, garbage, garbage, garbage" >&3; exec sleep 60'],
+  ])('with a Python that %s fails to start with a typed error, and leaves nothing', async (_what, script) => {
+    // A jail has a /tmp of its own, which would hide it there.
+    const prefix = mkdtempSync(join(process.getuid?.() === 0 ? '/run' : process.env.XDG_RUNTIME_DIR!, 'hct-'));
+    installFakePython(home, prefix, script);
+    try {
+      for (const target of [TARGETS.shared, TARGETS.single]) {
+        await using hotcell = await openTarget(target);
+        const error = await errorWithin(LIMIT_MS, hotcell.open());
+        expect(error.code, target.name).toMatch(/^(start_failed|guest_misbehaved|sandbox_lost)$/);
+        await hotcell.close();
+        expect(descendantsOf(process.pid).filter(({ command }) => /bwrap|sleep 60/.test(command))).toEqual([]);
+      }
+    } finally {
+      rmSync(prefix, { recursive: true, force: true });
+    }
+  });
+
+  it('whose zygote is killed ends the sessions in it with a typed end, and opens others', async () => {
+    await using hotcell = await openTarget(TARGETS.shared);
+    const session = await hotcell.open();
+    const running = session.run('print("begun")\nimport time; time.sleep(60)');
+    for await (const event of running) {
+      if (event.kind === 'stdout') process.kill(zygotePid(), 'SIGKILL');
+    }
+    expect(await running).toMatchObject({ outcome: { kind: 'kernel-died' }, state: 'lost', files: 'lost' });
+    await Promise.all([1, 2, 3].map(() => expectToWork(hotcell)));
+    expect(await session.run('1 + 1')).toMatchObject({ value: { text: '2' }, restarted: expect.any(String) });
+  });
+
+  it('whose sessions all lose their zygote at once makes one new one for them', async () => {
+    await using hotcell = await openTarget(TARGETS.shared);
+    const sessions = await Promise.all([1, 2, 3, 4].map(() => hotcell.open()));
+    process.kill(zygotePid(), 'SIGKILL');
+    await until(() => sandboxesBelow(process.pid, 'shared').length === 0, 'they are gone');
+    // The first call may be the one that finds out.
+    await Promise.all(sessions.map((session) => session.run('1').then(() => {})));
+    for (const session of sessions) expect((await session.run('1 + 1')).value?.text).toBe('2');
+    expect(new Set(sandboxesBelow(process.pid, 'shared').map(({ jail }) => jail)).size).toBe(1);
+  });
+
+  it('whose log cannot be written ends an execution all the same', async () => {
+    writeFileSync(join(home, 'logs'), 'not a folder');
+    await using hotcell = await openTarget(TARGETS.shared);
+    await using session = await hotcell.open();
+    const result = await session.run('print("x" * 1_000_000)\nprint("end")');
+    expect(result.outcome).toEqual({ kind: 'ok' });
+    expect(result.stdout).toMatch(/end\n$/);
+    expect(result.truncation).toMatchObject({ stdoutDroppedBytes: expect.any(Number) });
+    expect(result.truncation).not.toHaveProperty('logPath');
+  });
+
+  it.skipIf(process.getuid?.() !== 0)(
+    'whose disk is full in the middle of a log ends an execution all the same',
+    async () => {
+      const logs = join(home, 'logs');
+      mkdirSync(logs);
+      execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=256k', 'hotcell-test', logs]);
+      try {
+        await using hotcell = await openTarget(TARGETS.shared);
+        await using session = await hotcell.open();
+        const result = await session.run('for _ in range(1000): print("x" * 10_000)\nprint("end")');
+        expect(result.outcome).toEqual({ kind: 'ok' });
+        expect(result.stdout).toMatch(/end\n$/);
+        expect(result.truncation?.logDroppedBytes).toBeGreaterThan(8_000_000);
+        expect((await session.run('1 + 1')).value?.text).toBe('2');
+      } finally {
+        execFileSync('umount', [logs]);
+      }
+    },
+  );
+});
+
+/** An environment that is marked ready and whose interpreter is a script, which does nothing outside of a jail. */
+function installFakePython(home: string, prefix: string, script: string): void {
+  rmSync(join(home, 'python'));
+  mkdirSync(join(home, 'python', '0123456789ab'), { recursive: true });
+  chmodSync(prefix, 0o755);
+  const python = join(prefix, 'python3');
+  writeFileSync(python, `#!/bin/sh\n[ -d ${GUEST_FOLDER} ] || exit 0\n${script}\n`, { mode: 0o755 });
+  const record = { kind: 'own', python, prefix, basePrefix: prefix, version: '3.11.0', packages: {}, missing: [] };
+  const ready = join(home, 'python', '0123456789ab', '.ready');
+  writeFileSync(ready, JSON.stringify({ ...record, requirements: '', madeAt: '' }));
+}
+
+/** pid 1 of the jail that sessions share: the only child of bubblewrap. */
+function zygotePid(): number {
+  const jail = sandboxesBelow(process.pid, 'shared')[0]!.jail;
+  return Number(readFileSync(`/proc/${jail}/task/${jail}/children`, 'utf8').trim());
+}
+
+async function expectToWork(hotcell: Hotcell): Promise<void> {
+  await using session = await hotcell.open();
+  expect((await session.run('1 + 1')).value?.text).toBe('2');
+}
+
+async function errorWithin(limitMs: number, attempt: Promise<unknown>): Promise<HotcellError> {
+  const startedAt = performance.now();
+  const error = await attempt.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  expect(performance.now() - startedAt).toBeLessThan(limitMs);
+  expect(error).toBeInstanceOf(HotcellError);
+  return error as HotcellError;
+}

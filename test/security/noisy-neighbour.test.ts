@@ -1,0 +1,118 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Hotcell, Session } from '../../src/main.ts';
+import { openTarget, reasonToSkip, TARGETS, type Target } from '../support/targets.ts';
+
+const MiB = 1_048_576;
+const LEAST_CALLS = 100;
+const ATTACK_MS = 2_000;
+const PAUSE_MS = 5;
+const P99_LIMIT_MS = 100;
+/** Others may keep this host busy as well: an attack may at most double what a fair neighbour costs there. */
+const BUSY_HOST_FACTOR = 2;
+
+/** Each would take the host with it where nothing holds it; each ends at its time limit, or at the limit it runs into, again and again. */
+const ATTACKS: readonly { name: string; code: string }[] = [
+  {
+    name: 'fork-bombs',
+    code: 'import os\nwhile True:\n    try: os.fork()\n    except OSError: pass',
+  },
+  {
+    name: 'fills its memory',
+    code: `import os, time
+while True:
+    if os.fork() == 0:
+        blocks = []
+        while True: blocks.append(b"x" * (1 << 20))
+    os.wait()`,
+  },
+  { name: 'fills /dev/shm', code: fill('/dev/shm') },
+  { name: 'fills its disk', code: fill('/workspace') },
+  {
+    name: 'floods the output',
+    code: 'import os\nwhile True: os.write(1, b"x" * 65536 + b"\\n")',
+  },
+];
+
+/** What a neighbour may do. On a host that has nothing else to do its effect is nil; on a busy one it shows how busy that is. */
+const FAIR_USE = 'while True: pass';
+
+describe.each([TARGETS.shared, TARGETS.docker, TARGETS.gvisor])('$name: while a neighbour', async (target: Target) => {
+  describe.skipIf((await reasonToSkip(target)) !== undefined)('does its worst:', () => {
+    let hotcell: Hotcell;
+    let quiet: Session;
+    let limitMs: number;
+
+    beforeAll(async () => {
+      hotcell = await openTarget(target);
+      quiet = await hotcell.open({ limits: { cpus: 1 } });
+      for (let call = 0; call < 20; call += 1) await timedCall(quiet);
+      const { times } = await callsDuring(FAIR_USE);
+      limitMs = Math.max(P99_LIMIT_MS, BUSY_HOST_FACTOR * percentile(times, 0.99));
+      console.info(`${target.name}, uses what it may: ${describeTimes(times)}`);
+    });
+
+    afterAll(async () => {
+      await hotcell?.close();
+    });
+
+    it.each(ATTACKS)(`it $name, 1 + 1 answers within ${P99_LIMIT_MS} ms at the 99th percentile`, async (attack) => {
+      const { times, outcomes } = await callsDuring(attack.code);
+      console.info(`${target.name}, ${attack.name}: ${describeTimes(times)}`);
+      expect(outcomes.filter((kind) => !/timed-out|out-of-memory|kernel-died/.test(kind))).toEqual([]);
+      expect(percentile(times, 0.99), describeTimes(times)).toBeLessThan(limitMs);
+    });
+
+    /** How long calls of the quiet session took while a neighbour ran `code`, and how that ended each time. */
+    async function callsDuring(code: string): Promise<{ times: number[]; outcomes: string[] }> {
+      await using noisy = await hotcell.open({
+        limits: { cpus: 1, processes: 64, memoryBytes: 256 * MiB, diskBytes: 64 * MiB },
+      });
+      const endAt = performance.now() + ATTACK_MS;
+      const outcomes: string[] = [];
+      let attacking = true;
+      const attack = (async () => {
+        while (performance.now() < endAt) {
+          outcomes.push((await noisy.run(code, { timeoutMs: ATTACK_MS })).outcome.kind);
+        }
+      })().finally(() => {
+        attacking = false;
+      });
+      const times: number[] = [];
+      while (attacking || times.length < LEAST_CALLS) {
+        times.push(await timedCall(quiet));
+        await sleep(PAUSE_MS); // a caller thinks between two calls; without it this would be a load test of the caller
+      }
+      await attack;
+      return { times, outcomes };
+    }
+  });
+});
+
+function fill(folder: string): string {
+  return `import os
+while True:
+    with open("${folder}/fill", "wb") as file:
+        try:
+            while True: file.write(b"x" * 65536)
+        except OSError: pass
+        try: file.close()
+        except OSError: pass
+    os.unlink("${folder}/fill")`;
+}
+
+async function timedCall(session: Session): Promise<number> {
+  const startedAt = performance.now();
+  const { value } = await session.run('1 + 1');
+  if (value?.text !== '2') throw new Error('the quiet session lost its kernel');
+  return performance.now() - startedAt;
+}
+
+function percentile(times: readonly number[], share: number): number {
+  return times.toSorted((a, b) => a - b)[Math.ceil(times.length * share) - 1] ?? Number.POSITIVE_INFINITY;
+}
+
+function describeTimes(times: readonly number[]): string {
+  const shown = [0.5, 0.99, 1].map((share) => percentile(times, share).toFixed(1));
+  return `${times.length} calls, median ${shown[0]} ms, p99 ${shown[1]} ms, worst ${shown[2]} ms`;
+}
