@@ -72,6 +72,8 @@ class KernelKeeper:
         if not execution_runs and self.kernel is not None:
             # Not waited for: a kernel that dies now may have said that it is up a moment before.
             self._forget()
+            # The starts that failed before it are no reason to wait: nobody will try again for a kernel that was forgotten.
+            self._failed_starts = 0
         processes.kill_where(lambda process: process.pid not in self.stage_pids())
         self.ensure_started()
 

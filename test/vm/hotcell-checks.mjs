@@ -114,7 +114,7 @@ const SET = {
     });
   },
   'groups go with their session and their server'(seen) {
-    assert.equal(seen.groups.length, 2, String(seen.groups));
+    assert.equal(seen.sessionGroups.length, 1, String(seen.groups));
     assert.deepEqual(seen.sessionGroupsAfterSession, []);
     assert.deepEqual(seen.groupsAfterClose, []);
   },

@@ -73,8 +73,10 @@ if (extent === 'wait') {
   setInterval(() => {}, 60_000);
 } else {
   const seen = { ...(await place()), ...(extent === 'all' ? await limits() : {}) };
+  say('closing the session');
   await session.close();
   seen.sessionGroupsAfterSession = sessionGroups();
+  say('closing the server');
   await hotcell.close();
   seen.groupsAfterClose = groups();
   print(seen);
@@ -85,6 +87,7 @@ async function place() {
     isolation: session.isolation,
     serverGroup: readFileSync('/proc/self/cgroup', 'utf8').trim().replace('0::', ''),
     groups: groups(),
+    sessionGroups: sessionGroups(),
     set: settings(),
     first: await run(session, '6 * 7'),
   };
@@ -116,6 +119,7 @@ async function bomb() {
   const looking = setInterval(look, 50);
   const bomb = await run(session, FORK_BOMB, 1_500);
   clearInterval(looking);
+  say('resetting');
   await session.reset();
   return { bomb, mostProcesses: most, refused, afterBomb: await run(session, '6 * 7') };
 }
@@ -123,25 +127,37 @@ async function bomb() {
 async function processorShare() {
   const narrow = await hotcell.open({ limits: { ...LIMITS, cpus: 0.5 } });
   const result = await run(narrow, BURN);
+  say('closing the narrow session');
   await narrow.close();
   return { ...result, share: Number(result.value) };
 }
 
 async function run(where, code, timeoutMs = 60_000) {
+  say(`running ${code.trim().split('\n')[0]}`);
   const { outcome, stdout, stderr, value, state, files, isolation } = await where.run(code, { timeoutMs });
   return { outcome, stdout, stderr, value: value?.text, state, files, limits: isolation.limits };
 }
 
 /** Every group of this installation, from the root of the tree. */
-function groups() {
-  return readdirSync(CGROUP_ROOT, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isDirectory())
-    .map((entry) => join(entry.parentPath ?? entry.path, entry.name).slice(CGROUP_ROOT.length))
-    .filter((path) => path.includes(ourGroups));
+function groups(folder = '') {
+  return childrenOf(folder).flatMap((path) => [...(path.includes(ourGroups) ? [path] : []), ...groups(path)]);
 }
 
+/** Other servers' groups may go while we look. */
+function childrenOf(folder) {
+  try {
+    const entries = readdirSync(join(CGROUP_ROOT, folder), { withFileTypes: true });
+    return entries.filter((entry) => entry.isDirectory()).map((entry) => `${folder}/${entry.name}`);
+  } catch (error) {
+    if (error.code !== 'ENOENT') throw error;
+    return [];
+  }
+}
+
+/** A group without a limit is one that is kept ready for a session to come. */
 function sessionGroups() {
-  return groups().filter((path) => /\/s-[^/]+$/.test(path));
+  const limit = (path) => read(join(CGROUP_ROOT, path, 'memory.max')) ?? 'max';
+  return groups().filter((path) => limit(path) !== 'max');
 }
 
 function sessionFile(name) {
@@ -160,6 +176,11 @@ function read(path) {
   } catch {
     return undefined;
   }
+}
+
+/** Read only where the server fails: it tells where. */
+function say(step) {
+  process.stderr.write(`${(performance.now() / 1000).toFixed(1)} s: ${step}\n`);
 }
 
 function print(seen) {

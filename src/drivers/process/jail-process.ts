@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import type { Duplex, Readable } from 'node:stream';
+import type { Socket } from 'node:net';
+import type { Readable } from 'node:stream';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import { deferred } from '../../lib/deferred.ts';
 import type { JailIdentity } from './jail-identity.ts';
@@ -9,7 +10,7 @@ import { childrenOf } from './real-pid.ts';
 export interface JailProcess {
   /** The jailed pid 1, as the host counts. */
   readonly pid: number;
-  readonly socket: Duplex;
+  readonly socket: Socket;
   /** What it said before it ended, if anything. Never rejects. */
   readonly ended: Promise<string>;
   kill(): void;
@@ -36,14 +37,16 @@ export async function startJail(
   const ended = watchEnd(child);
   const info = child.stdio[INFO_FD] as Readable;
   const pid = await Promise.race([readChildPid(info), ended.then((said) => failToStart(said))]);
+  const socket = child.stdio[3] as Socket;
   child.unref();
   return {
     pid,
-    socket: child.stdio[3] as Duplex,
+    socket,
     ended,
     kill: () => {
-      // Whoever kills it waits for its end, and that alone must keep Node from exiting meanwhile.
+      // Whoever kills it waits for its end, and that alone must keep Node from exiting meanwhile. `close` comes after both.
       child.ref();
+      socket.ref();
       // First what was jailed: until bubblewrap has let it go on, it waits without end for a parent that is gone.
       if (childrenOf(child.pid ?? 0).includes(pid)) process.kill(pid, 'SIGKILL');
       child.kill('SIGKILL');

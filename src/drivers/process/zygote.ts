@@ -88,7 +88,7 @@ function superviseZygote(
   });
   jail.socket.on('error', () => {});
   // Waiting for a jail must not keep the process alive: the sessions in it do that.
-  (jail.socket as Socket).unref();
+  jail.socket.unref();
   server.unref();
   jail.socket.write(
     encodeFrame({ head: { type: 'configure', environment: options.environment, preloads: options.preloads } }),
