@@ -55,13 +55,15 @@ def map_identity(uid: int, gid: int) -> None:
         write_file(f"/proc/self/{name}", text.encode("ascii"))
 
 
-def enter(jail: Jail) -> None:
-    """Called as pid 1 of the new namespaces, after the host has put it into its cgroup. Raises JailError naming the step."""
+def enter(jail: Jail, placed: Callable[[], None]) -> None:
+    """Called as pid 1 of the new namespaces. `placed` comes back when the host has put it into its cgroup: only from there does a
+    namespace hide the way to it. Raises JailError naming the step."""
     steps: tuple[tuple[str, Callable[[], None]], ...] = (
-        ("cgroup-namespace", lambda: linux.unshare(linux.CLONE_NEWCGROUP)),
         ("mounts", lambda: _mount_all(jail)),
         ("loopback", linux.loopback_up),
         ("hostname", lambda: linux.set_hostname("sandbox")),
+        ("cgroup", placed),
+        ("cgroup-namespace", lambda: linux.unshare(linux.CLONE_NEWCGROUP)),
     )
     for step, work in steps:
         try:

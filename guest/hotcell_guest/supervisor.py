@@ -64,7 +64,7 @@ class Supervisor:
         self._channel.send(head)
 
     def use_better_stage(self, then: Callable[[], None]) -> None:
-        """Kernels from now on start from a stage with more in it. One that has run nothing yet is replaced; `then` follows when it is up."""
+        """Kernels now start from a stage with more in it. One that has run nothing is replaced; `then` follows when it is up."""
         self._executions.replace_unused_kernel(then)
 
     def protect(self, stage_pids: Callable[[], set[int]]) -> None:

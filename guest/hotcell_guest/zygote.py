@@ -112,7 +112,7 @@ def _become_sandbox(token: str, uid: int, gid: int) -> NoReturn:
     try:
         jail_module.map_identity(uid, gid)
         go = _receive_one(sock).head
-        jail_module.enter(Jail.from_message(go["jail"]))
+        jail_module.enter(Jail.from_message(go["jail"]), placed=lambda: _expect(sock, "placed"))
         os.chdir(WORKSPACE)
         supervisor = Supervisor(Loop(), WORKSPACE, _configure)
         supervisor.configure(go["config"])
@@ -133,6 +133,11 @@ def _configure(config: Head) -> tuple[Limits, KernelStarter]:
     figures.offer_font_cache(os.environ.get("MPLCONFIGDIR", "/tmp/matplotlib"))
     hardening.harden(config.get("seccomp"))
     return limits, lambda: fork_kernel(limits, WORKSPACE)
+
+
+def _expect(sock: socket.socket, kind: str) -> None:
+    if _receive_one(sock).head["type"] != kind:
+        os._exit(72)
 
 
 def _receive_one(sock: socket.socket) -> Frame:

@@ -1,13 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Cgroup } from './cgroup.ts';
-import { childrenOf } from './real-pid.ts';
 import type { ForkedSandbox, Zygote } from './zygote.ts';
 
 /** A fork of a zygote with a cgroup of its own, waiting to be told what to become. */
 export interface PlacedFork {
   readonly fork: ForkedSandbox;
   readonly cgroup: Cgroup | undefined;
-  /** Puts it, and what it has forked by then, into the cgroup; what it forks later is there from birth. */
+  /** Puts it into the cgroup, once. It forks nothing before it is there. */
   place(): Promise<void>;
   discard(): Promise<void>;
 }
@@ -112,7 +111,6 @@ async function forkNow(
     place: async () => {
       if (wasPlaced || cgroup === undefined) return;
       await cgroup.add(fork.pid);
-      for (const child of childrenOf(fork.pid)) await cgroup.add(child);
       wasPlaced = true;
     },
     discard: async () => {

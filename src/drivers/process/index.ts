@@ -140,8 +140,7 @@ class ProcessDriver implements Driver {
     try {
       cgroup?.limit(spec.limits);
       const config = this.#guestConfig(spec, environment, 'shared');
-      // Moving a process between cgroups can take the kernel ten milliseconds, so the sandbox builds itself meanwhile.
-      await Promise.all([placed.place(), enterSandbox(fork, { jail: sessionJail(spec), config }, signal)]);
+      await enterSandbox(fork, { jail: sessionJail(spec), config }, placed.place(), signal);
       return this.#track(spec, environment, 'shared', cgroup, fork.channel, {
         kill: () => killIfSame(fork.pid, fork.jailPid),
         gone: () => gone(fork.pid, fork.jailPid),

@@ -135,14 +135,21 @@ async function forkSandbox(
   }
 }
 
-/** Lets a fork become a sandbox, and waits until it says that it has: its first kernel is then forked, too. */
+/**
+ * Lets a fork become a sandbox, and waits until it says that it has: its first kernel is then forked, too. It builds itself while it is being
+ * placed in its cgroup, and closes itself in only then.
+ */
 export async function enterSandbox(
   { channel }: ForkedSandbox,
   session: { jail: SessionJail; config: GuestConfig },
+  placed: Promise<void>,
   signal?: AbortSignal,
 ): Promise<void> {
   const answer = readOneFrame(channel, signal);
+  answer.catch(() => {});
   channel.write(encodeFrame({ head: { type: 'go', ...session } }));
+  await placed;
+  channel.write(encodeFrame({ head: { type: 'placed' } }));
   const frame = await answer;
   if (frame.head.type !== 'entered') throw refusedStep(frame);
 }
