@@ -9,6 +9,7 @@ import type { Probe } from './sandbox/driver.ts';
 import { DRIVER_NAMES, type DriverName, type IsolationRequest } from './sandbox/isolation.ts';
 import { chooseIsolation, type IsolationChoice, probeDriver } from './sessions/choose-isolation.ts';
 import { openLiveSandbox } from './sessions/live-sandbox.ts';
+import { requireSameMounts } from './sessions/mounts.ts';
 import { createPool } from './sessions/pool.ts';
 import { becomeServer } from './sessions/server.ts';
 import { type Session as CoreSession, createSession } from './sessions/session.ts';
@@ -73,17 +74,18 @@ export async function openHotcell(options: HotcellOptions = {}): Promise<Hotcell
     const spec = await specFor(config, dataDir, wanted);
     const { driver, passedOver } = await choose(wanted.isolation ?? config.isolation);
     requireOpen();
-    const firstSignal = wanted.signal === undefined ? stop.signal : AbortSignal.any([stop.signal, wanted.signal]);
     // The first sandbox has the session's own id, so that a person finds it; one that replaces it must not meet its remains.
-    const make = (id: string, signal?: AbortSignal) =>
-      openLiveSandbox(driver, { ...spec, id }, startTimeoutMs, { signal });
+    const make = async (id: string, signal?: AbortSignal) => {
+      await requireSameMounts(spec.mounts);
+      return openLiveSandbox(driver, { ...spec, id }, startTimeoutMs, { signal: endedBy(stop.signal, signal) });
+    };
     const session: CoreSession = createSession({
       id: spec.id,
       spec,
       passedOver,
       logFolder: server.logFolder(spec.id),
-      first: pool.claim(driver, spec) ?? (await make(spec.id, firstSignal)),
-      reopen: (signal) => make(newId('s'), signal),
+      first: pool.claim(driver, spec) ?? (await make(spec.id, wanted.signal)),
+      reopen: () => make(newId('s')),
       onClosed: () => sessions.delete(session),
     });
     sessions.add(session);
@@ -103,7 +105,7 @@ export async function openHotcell(options: HotcellOptions = {}): Promise<Hotcell
     });
     openings.add(opening);
     const session = await opening.finally(() => openings.delete(opening));
-    return sessionFacade(session, session.isolationOf(await session.live()), policyOf(config));
+    return sessionFacade(session, session.isolationOf(session.first), policyOf(config));
   }
 
   function requireOpen(): void {
@@ -134,6 +136,10 @@ export async function openHotcell(options: HotcellOptions = {}): Promise<Hotcell
     probe: (only) => Promise.all((only === undefined ? DRIVER_NAMES : [only]).map(probeOne)),
     [Symbol.asyncDispose]: close,
   };
+}
+
+function endedBy(stop: AbortSignal, signal: AbortSignal | undefined): AbortSignal {
+  return signal === undefined ? stop : AbortSignal.any([stop, signal]);
 }
 
 function policyOf(config: Config): ExecutionPolicy {

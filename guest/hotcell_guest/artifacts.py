@@ -71,6 +71,8 @@ def _look(folder: str) -> Optional[Look]:
                 except OSError:
                     continue
                 if stat.S_ISREG(status.st_mode):
+                    if entry.name.startswith(".hotcell-"):
+                        continue  # an upload under way
                     found[os.fsencode(path).decode("utf-8", "replace")] = (
                         status.st_size,
                         status.st_mtime_ns,

@@ -115,6 +115,11 @@ class Executions:
         self._exercising.append(int(frame.head["id"]))
         kernel.send({"type": "exercise"})
 
+    def _end_exercise(self) -> None:
+        for number in self._exercising:
+            self._reply(number, {})
+        self._exercising = []
+
     # From the first byte to the last
 
     def _begin(self, frame: Frame) -> None:
@@ -137,9 +142,7 @@ class Executions:
     def _on_kernel_frame(self, kernel: KernelProcess, frame: Frame) -> None:
         kind = frame.head["type"]
         if kind == "exercised":
-            for number in self._exercising:
-                self._reply(number, {})
-            self._exercising = []
+            self._end_exercise()
             return
         execution = self._execution
         mine = execution is not None and execution.kernel is kernel and frame.head.get("execution") == execution.name
@@ -215,6 +218,7 @@ class Executions:
             self._begin(frame)
 
     def _on_death(self, kernel: KernelProcess, status: int) -> None:
+        self._end_exercise()
         execution = self._execution
         if execution is None or execution.kernel is not kernel:
             return
@@ -225,6 +229,7 @@ class Executions:
         execution.pipes.set_barrier(lambda: self._finish(execution, state="lost"))
 
     def _on_no_kernel(self, reason: str) -> None:
+        self._end_exercise()
         waiting, self._waiting = self._waiting, None
         if waiting is not None:
             self._fail(waiting.head["id"], "no-kernel", reason)
@@ -286,7 +291,7 @@ def _display_head(head: Head) -> Head:
     return {
         "type": "display",
         "mediaType": str(head["mediaType"])[:200],
-        "index": int(head["index"]),
+        "index": max(0, int(head["index"])),
         "end": bool(head["end"]),
     }
 

@@ -26,11 +26,13 @@ class FileRequests:
         self._reply = reply
         self._changed = changed
         self._uploads: dict[int, tuple[int, files.Upload, list[int]]] = {}
+        self._downloads: dict[int, Callable[[], None]] = {}
         self.requests: dict[str, Callable[[Frame], Optional[Head]]] = {
             "file.read": self._read,
             "file.write": self._write,
             "file.list": self._list,
             "file.remove": self._remove,
+            "file.cancel": self._cancel,
         }
 
     def chunk(self, frame: Frame) -> None:
@@ -49,8 +51,7 @@ class FileRequests:
                 return
         except FileError as error:
             self._uploads.pop(frame.stream, None)
-            head = {"type": "reply", "id": number, "ok": False, "error": {"code": error.code, "message": str(error)}}
-            self._channel.send(head)
+            self._fail(number, error.code, str(error))
             return
         taken[0] += frame.size
         if taken[0] >= WINDOW_BYTES // 4:
@@ -63,28 +64,54 @@ class FileRequests:
 
     def _read(self, frame: Frame) -> None:
         number, stream = int(frame.head["id"]), int(frame.head["stream"])
+        position, length = int(frame.head.get("offset") or 0), frame.head.get("length")
+        if position < 0 or (length is not None and int(length) < 0):
+            raise FileError("bad-request", "file.read: offset and length are not negative")
         fd, size = files.open_for_reading(self._workspace, str(frame.head["path"]))
-        position = int(frame.head.get("offset") or 0)
-        length = frame.head.get("length")
         end = size if length is None else min(size, position + int(length))
+
+        def finish(reply: Callable[[], None]) -> None:
+            self._downloads.pop(stream, None)
+            self._channel.close_stream(stream)
+            os.close(fd)
+            reply()
 
         def pump() -> None:
             nonlocal position
-            while position < end:
-                room = self._channel.lossless_credit(stream)
-                if room <= 0:
-                    return
-                data = os.pread(fd, min(_PIECE_BYTES, room, end - position), position)
-                if not data:
-                    break  # it shrank while it was read
-                position += len(data)
-                self._channel.send({"type": "chunk"}, data, stream)
-            self._channel.close_stream(stream)
-            os.close(fd)
-            self._reply(number, {"sizeBytes": size}, b"")
+            try:
+                while position < end:
+                    room = self._channel.credit(stream)
+                    if room <= 0:
+                        return
+                    data = os.pread(fd, min(_PIECE_BYTES, room, end - position), position)
+                    if not data:
+                        break  # it shrank while it was read
+                    position += len(data)
+                    self._channel.send({"type": "chunk"}, data, stream)
+            except OSError as error:
+                reason = f"file.read: {error.strerror}"
+                finish(lambda: self._fail(number, "io", reason))
+                return
+            finish(lambda: self._reply(number, {"sizeBytes": size}, b""))
 
+        self._downloads[stream] = lambda: finish(lambda: self._fail(number, "cancelled", "file.read: withdrawn"))
         self._channel.open_stream(stream, pump)
         pump()
+
+    def _cancel(self, frame: Frame) -> Head:
+        """The host lost interest in a transfer: nothing of it is kept."""
+        stream = int(frame.head["stream"])
+        download = self._downloads.get(stream)
+        if download is not None:
+            download()
+        upload = self._uploads.pop(stream, None)
+        if upload is not None:
+            upload[1].abandon()
+            self._fail(upload[0], "cancelled", "file.write: withdrawn")
+        return {}
+
+    def _fail(self, number: int, code: str, message: str) -> None:
+        self._channel.send({"type": "reply", "id": number, "ok": False, "error": {"code": code, "message": message}})
 
     def _list(self, frame: Frame) -> None:
         limit = max(1, min(int(frame.head.get("limit") or 1_000), 5_000))

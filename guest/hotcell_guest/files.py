@@ -172,7 +172,10 @@ def _parts(workspace: str, path: str) -> list[str]:
 
 def _open_folder(workspace: str, parts: list[str], create: bool = False) -> int:
     """Walks down name by name, following no link."""
-    fd = os.open(workspace, _FOLDER_FLAGS)
+    try:
+        fd = os.open(workspace, _FOLDER_FLAGS)
+    except OSError as error:
+        raise _as_file_error(error, workspace) from None
     for part in parts:
         try:
             if create:

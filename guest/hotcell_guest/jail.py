@@ -26,6 +26,7 @@ class JailError(Exception):
     def __init__(self, step: str, cause: OSError) -> None:
         super().__init__(cause.strerror or str(cause))
         self.step = step
+        self.errno = cause.errno
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import builtins
 import inspect
+import json
 import linecache
 import os
 import re
@@ -236,13 +237,18 @@ def _users_part(frames: Optional[TracebackType]) -> Optional[TracebackType]:
 
 def _bounded_lines(lines: list[str]) -> list[str]:
     lines = [_cut(line, 2_000) for line in lines]
-    if sum(len(line) for line in lines) <= MAX_TRACEBACK_BYTES:
+    if _weight(lines) <= MAX_TRACEBACK_BYTES:
         return lines
-    head, tail = lines[:10], lines[-40:]
-    tail_room = MAX_TRACEBACK_BYTES // 2
-    while len(tail) > 1 and sum(len(line) for line in tail) > tail_room:
-        tail.pop(0)
-    return [*head[:10], f"  … {len(lines) - len(head) - len(tail)} lines left out …", *tail]
+    head, tail = lines[:10], lines[10:]
+    for part, keep in ((head, -1), (tail, 0)):
+        while len(part) > 1 and _weight(part) > MAX_TRACEBACK_BYTES // 2:
+            part.pop(keep)
+    return [*head, f"  … {len(lines) - len(head) - len(tail)} lines left out …", *tail]
+
+
+def _weight(lines: list[str]) -> int:
+    """What they cost in a frame: characters beyond ASCII, and control characters, cost more than one byte."""
+    return len(json.dumps(lines, ensure_ascii=False).encode("utf-8", "replace"))
 
 
 def _text_of(error: BaseException) -> str:
@@ -253,4 +259,9 @@ def _text_of(error: BaseException) -> str:
 
 
 def _cut(text: str, limit: int) -> str:
-    return text if len(text) <= limit else f"{text[:limit]}…"
+    """At most `limit` bytes in a frame, whatever the characters."""
+    if len(text) > limit:
+        text = f"{text[:limit]}…"
+    while _weight([text]) > limit + 64:
+        text = f"{text[: len(text) // 2]}…"
+    return text

@@ -118,6 +118,8 @@ class Supervisor:
             self._fail(number, refusal.code, str(refusal))
         except (KeyError, TypeError, ValueError) as error:
             self._fail(number, "bad-request", f"{kind}: {error}")
+        except OSError as error:
+            self._fail(number, "io", f"{kind}: {error.strerror}")
         else:
             if result is not None:
                 self._reply(number, result)

@@ -57,7 +57,11 @@ class WarmStage:
         except OSError:
             chunk = b""
         if not chunk:
+            was_ready = self.is_ready
             self._end()
+            if not was_ready:
+                # It died over a preload: whoever waits for it goes on with what the bare stage has.
+                self._on_ready({"type": "warm", "missing": self._preloads, "dropped": self._dropped})
             return
         for frame in self._decoder.feed(chunk):
             if frame.head["type"] == "warm":
@@ -75,6 +79,7 @@ class WarmStage:
 
     def _end(self) -> None:
         self.is_ready = False
+        self.pid = None
         if self._sock is not None:
             self._loop.on_readable(self._sock.fileno(), None)
             self._sock.close()

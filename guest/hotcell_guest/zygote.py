@@ -69,10 +69,13 @@ class _Zygote:
         self._warm.start()
 
     def _open(self, frame: Frame) -> None:
-        if self._warm is not None and self._warm.is_ready and not frame.head.get("bare"):
-            self._warm.request(frame.head)
-        else:
-            open_sandbox(frame)
+        if self._warm is not None and self._warm.is_ready:
+            try:
+                self._warm.request(frame.head)
+                return
+            except OSError:
+                pass  # it has just died, and its end is not seen yet
+        open_sandbox(frame)
 
     def _say(self, head: Head) -> None:
         self._control.sendall(encode(Frame(head)))
@@ -98,7 +101,7 @@ def open_sandbox(frame: Frame) -> None:
 def _say_that_it_failed(token: str, error: OSError) -> None:
     with socket.socket(socket.AF_UNIX) as sock:
         sock.connect(CONTROL_SOCKET)
-        sock.sendall(encode(Frame({"type": "failed", "token": token, "step": "clone", "message": str(error)})))
+        sock.sendall(encode(Frame({"type": "failed", "token": token, "step": "clone", "errno": error.errno, "message": str(error)})))
 
 
 def _become_sandbox(token: str, uid: int, gid: int) -> NoReturn:
@@ -117,8 +120,8 @@ def _become_sandbox(token: str, uid: int, gid: int) -> NoReturn:
         supervisor = Supervisor(Loop(), WORKSPACE, _configure)
         supervisor.configure(go["config"])
     except (JailError, OSError) as error:
-        step = error.step if isinstance(error, JailError) else "identity"
-        sock.sendall(encode(Frame({"type": "failed", "step": step, "message": str(error)})))
+        step, number = (error.step, error.errno) if isinstance(error, JailError) else ("configure", error.errno)
+        sock.sendall(encode(Frame({"type": "failed", "step": step, "errno": number, "message": str(error)})))
         os._exit(71)
     sock.sendall(encode(Frame({"type": "entered"})))
     # Whatever it was forked with is all that its kernels will ever have.

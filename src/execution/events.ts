@@ -15,6 +15,7 @@ export class EventQueue implements AsyncIterator<ExecutionEvent, undefined> {
   #events: ExecutionEvent[] = [];
   #queuedChars = 0;
   #open = true;
+  #waits = true;
   #wakeReader: (() => void) | undefined;
   #caughtUp: Deferred<void> | undefined;
   #failure: unknown;
@@ -22,10 +23,12 @@ export class EventQueue implements AsyncIterator<ExecutionEvent, undefined> {
   /** A promise means: wait, the reader is behind. */
   push(event: ExecutionEvent): void | Promise<void> {
     if (!this.#open) return;
+    // The result has the head and the tail of it, and the log has the rest.
+    if (!this.#waits && this.#queuedChars > QUEUE_CHARS * 2) return;
     this.#append(event);
     this.#queuedChars += sizeOf(event);
     this.#wakeReader?.();
-    if (this.#queuedChars <= QUEUE_CHARS) return;
+    if (this.#queuedChars <= QUEUE_CHARS || !this.#waits) return;
     this.#caughtUp ??= deferred<void>();
     return this.#caughtUp.promise;
   }
@@ -42,6 +45,12 @@ export class EventQueue implements AsyncIterator<ExecutionEvent, undefined> {
     if (last !== undefined && last.kind === event.kind && (last.kind === 'stdout' || last.kind === 'stderr')) {
       this.#events[this.#events.length - 1] = { ...last, text: last.text + (event as typeof last).text };
     } else this.#events.push(event);
+  }
+
+  /** From now on nobody waits for the reader; what it cannot keep up with is left out. */
+  stopWaiting(): void {
+    this.#waits = false;
+    this.#letWritersGo();
   }
 
   end(failure?: unknown): void {

@@ -40,7 +40,16 @@ export function execute(session: Session, code: string, options: ExecutionOption
     await undefined; // whoever iterates does so before the first event
     const run = checkedRun(id, code, `<execution ${session.nextNumber()}>`, options, policy);
     return session.inOrder(
-      (live, restarted) => runOne(session, live, restarted, run, policy, (event) => events?.push(event)),
+      (live, restarted) =>
+        runOne(
+          session,
+          live,
+          restarted,
+          run,
+          policy,
+          (event) => events?.push(event),
+          () => events?.stopWaiting(),
+        ),
       {
         busy: options.busy ?? 'wait',
         ...(options.signal === undefined ? {} : { signal: options.signal }),
@@ -69,12 +78,13 @@ async function runOne(
   run: KernelRun,
   policy: ExecutionPolicy,
   emit: (event: ExecutionEvent) => void | Promise<void>,
+  onInterrupt: () => void,
 ): Promise<ExecutionResult> {
   const startedAt = performance.now();
   const collector = createCollector(join(session.logFolder, `${run.executionId}.log`), policy.output, emit);
   live.onGap = (bytes) => collector.addGap(bytes);
   try {
-    const end = await runInGuest(live.connection, run, collector);
+    const end = await runInGuest(live.connection, { ...run, onInterrupt }, collector);
     if (end.kind === 'lost') {
       live.connection.close(end.error);
       // The result does not wait for the wreck to be cleared; closing the session does.
@@ -132,9 +142,11 @@ async function lostParts(
     outcome:
       end.interrupted === 'timed-out'
         ? { kind: 'timed-out', limitMs: run.timeoutMs }
-        : sandboxEnd.kind === 'out-of-memory'
-          ? { kind: 'out-of-memory', limitBytes }
-          : { kind: 'kernel-died' },
+        : end.interrupted === 'cancelled'
+          ? { kind: 'interrupted' }
+          : sandboxEnd.kind === 'out-of-memory'
+            ? { kind: 'out-of-memory', limitBytes }
+            : { kind: 'kernel-died' },
     artifacts: [],
     artifactsOmitted: 0,
     durationMs,

@@ -13,6 +13,8 @@ export interface KernelRun {
   readonly filename: string;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
+  /** Called when the ladder begins: from then on nobody waits for a reader that is behind, or the guest could not say how it ended. */
+  readonly onInterrupt?: () => void;
 }
 
 /** How a run of the guest's ended: as it said, or without a word because the sandbox itself was lost. */
@@ -41,10 +43,11 @@ export async function runInGuest(connection: GuestConnection, run: KernelRun, co
   });
   const ladder = startLadder(connection, run);
   try {
-    await connection.request(
+    const taken = connection.request(
       { type: 'execute', execution: run.executionId, stream: stream.id, language: 'python', filename: run.filename },
       { body: run.code },
     );
+    await Promise.race([taken, ladder.exhausted.then(() => Promise.reject(silentGuest()))]);
   } catch (error) {
     ladder.stop();
     stream.release();
@@ -56,9 +59,12 @@ export async function runInGuest(connection: GuestConnection, run: KernelRun, co
   stream.release();
   const end = collector.finished();
   if (end !== undefined) return { kind: 'finished', end };
-  const error =
-    lost instanceof HotcellError ? lost : new HotcellError('sandbox_lost', 'the guest did not end the execution');
+  const error = lost instanceof HotcellError ? lost : silentGuest();
   return { kind: 'lost', error, ...ladder.reason() };
+}
+
+function silentGuest(): HotcellError {
+  return new HotcellError('sandbox_lost', 'the guest did not end the execution');
 }
 
 /** The outcome as the caller gets it: the limits that were set, and the driver's word on why a kernel was killed. */
@@ -87,6 +93,7 @@ function startLadder(connection: GuestConnection, run: KernelRun) {
   const interrupt = (why: InterruptReason) => {
     if (reason !== undefined) return;
     reason = why;
+    run.onInterrupt?.();
     connection.request({ type: 'interrupt', execution: run.executionId, reason: why }).catch(() => {});
     giveUp = setTimeout(exhaust, LADDER_MS);
   };

@@ -50,7 +50,13 @@ export async function* readPieces(
     }
   } finally {
     stream.release();
+    if (!ended && failure === undefined) withdraw(connection, stream.id);
   }
+}
+
+/** Lets the guest close what it has open for a transfer that nobody waits for any more. */
+function withdraw(connection: GuestConnection, stream: number): void {
+  connection.request({ type: 'file.cancel', stream }).catch(() => {});
 }
 
 /** Reads a whole file, at most `limitBytes` of it. */
@@ -97,7 +103,9 @@ export async function writePieces(
     const { result } = await reply;
     return Number(result.sizeBytes);
   } catch (error) {
-    throw refused ? fileError(await reply.catch((reason: unknown) => reason)) : fileError(error);
+    if (refused) throw fileError(await reply.catch((reason: unknown) => reason));
+    withdraw(connection, stream.id);
+    throw error instanceof GuestRefusal ? fileError(error) : error;
   } finally {
     stream.release();
   }
@@ -131,6 +139,11 @@ const CODES: Readonly<Record<string, ErrorCode>> = {
 };
 
 function fileError(error: unknown): unknown {
-  if (!(error instanceof GuestRefusal)) return error;
+  if (error instanceof HotcellError) return error;
+  if (!(error instanceof GuestRefusal)) {
+    return new HotcellError('guest_misbehaved', 'the guest answered a file request with what cannot be read', {
+      cause: error,
+    });
+  }
   return new HotcellError(CODES[error.code] ?? 'file_failed', error.message);
 }

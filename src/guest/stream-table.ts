@@ -93,7 +93,8 @@ export function createStreamTable(
       }
       const done = () => consumed(id, stream, sizeBytes);
       const received = stream.receive(frame);
-      if (received instanceof Promise) received.then(done, done);
+      // A send that fails has closed the connection, which tells whoever waits.
+      if (received instanceof Promise) received.then(done, done).catch(() => {});
       else done();
     },
     takeCredit(head) {

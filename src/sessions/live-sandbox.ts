@@ -45,7 +45,7 @@ export async function openLiveSandbox(
     const made = sandbox;
     let memoryKillsSeen = 0;
     // A guest that broke the protocol, or fell silent, loses its sandbox; whoever waits hears it from the connection.
-    void connection.ended.then(() => made.dispose());
+    void connection.ended.then(() => made.dispose()).catch(() => {});
     return Object.assign(live, {
       sandbox: made,
       connection,

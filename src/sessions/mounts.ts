@@ -56,9 +56,25 @@ export async function resolveMounts(requests: readonly MountRequest[], policy: M
   const roots = await Promise.all(policy.roots.map((root) => realpath(root).catch(() => resolve(root))));
   const denied = await Promise.all(policy.denied.map((path) => realpath(path).catch(() => resolve(path))));
   const mounts = await Promise.all(requests.map((request) => resolveMount(request, roots, denied)));
+  const inner = mounts.find(({ source }) =>
+    mounts.some((outer) => !outer.readOnly && outer.source !== source && isWithin(source, outer.source)),
+  );
+  if (inner !== undefined)
+    throw refuse(`${inner.source}: lies in a folder that is mounted writable, and could be exchanged from inside`);
   const targets = new Set(mounts.map(({ target }) => target));
   if (targets.size !== mounts.length) throw refuse('two mounts have the same target');
   return mounts;
+}
+
+/**
+ * SECURITY: for a sandbox that is made again. Between two makings, code with a writable mount may have put a link in the place of a folder, and whoever
+ * binds it would follow that.
+ */
+export async function requireSameMounts(mounts: readonly Mount[]): Promise<void> {
+  for (const { source } of mounts) {
+    const now = await realpath(source).catch(() => undefined);
+    if (now !== source) throw refuse(`${source}: no longer the folder that was allowed`, 'Open a new session.');
+  }
 }
 
 async function resolveMount(request: MountRequest, roots: string[], denied: string[]): Promise<Mount> {

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { aborted } from '../lib/abort.ts';
 import { newId } from '../lib/ids.ts';
 import type { Driver } from '../sandbox/driver.ts';
 import type { SandboxSpec } from '../sandbox/spec.ts';
@@ -59,30 +60,25 @@ export function createPool(limits: PoolLimits, startTimeoutMs: number): Pool {
   }
 
   async function makeOne(kind: string, driver: Driver, spec: SandboxSpec): Promise<void> {
+    let live: LiveSandbox | undefined;
     try {
-      const live = await openLiveSandbox(
-        driver,
-        { ...spec, id: newId('s'), owner: ownerOf(driver, spec) },
-        startTimeoutMs,
-        {
-          signal: stop.signal,
-          warm: true,
-        },
-      );
-      await Promise.all([live.connection.ready, live.connection.warm]);
-      await live.connection.request({ type: 'exercise' });
-      if (stop.signal.aborted) return await live.dispose();
-      const stock = ready.get(kind) ?? [];
-      ready.set(kind, [...stock, live]);
-      void live.connection.ended.then(() => {
-        ready.set(
-          kind,
-          (ready.get(kind) ?? []).filter((other) => other !== live),
-        );
-      });
+      const wanted = { ...spec, id: newId('s'), owner: ownerOf(driver, spec) };
+      live = await openLiveSandbox(driver, wanted, startTimeoutMs, { signal: stop.signal, warm: true });
+      const limit = AbortSignal.any([stop.signal, AbortSignal.timeout(startTimeoutMs)]);
+      await Promise.race([warmUp(live), aborted(limit)]);
+      keep(kind, live);
     } catch {
       // The caller that needs one will fail for itself and be told the reason.
+      await live?.dispose();
     }
+  }
+
+  function keep(kind: string, live: LiveSandbox): void {
+    ready.set(kind, [...(ready.get(kind) ?? []), live]);
+    void live.connection.ended.then(() => {
+      const others = (ready.get(kind) ?? []).filter((other) => other !== live);
+      ready.set(kind, others);
+    });
   }
 
   return {
@@ -102,6 +98,11 @@ export function createPool(limits: PoolLimits, startTimeoutMs: number): Pool {
       ready.clear();
     },
   };
+}
+
+async function warmUp({ connection }: LiveSandbox): Promise<void> {
+  await Promise.all([connection.ready, connection.warm]);
+  await connection.request({ type: 'exercise' });
 }
 
 function kindOf(driver: Driver, spec: SandboxSpec): string {

@@ -13,6 +13,8 @@ export interface Session {
   readonly id: string;
   readonly spec: SandboxSpec;
   readonly logFolder: string;
+  /** The sandbox it began with, lost or not. */
+  readonly first: LiveSandbox;
   state(): SessionState;
   /** Counts its executions, from 1: the name of each in tracebacks. */
   nextNumber(): number;
@@ -35,7 +37,7 @@ export interface SessionOptions {
   /** The sandbox it begins with. */
   readonly first: LiveSandbox;
   /** Makes another after a loss. */
-  readonly reopen: (signal?: AbortSignal) => Promise<LiveSandbox>;
+  readonly reopen: () => Promise<LiveSandbox>;
   readonly onClosed: () => void;
 }
 
@@ -68,10 +70,11 @@ export function createSession(options: SessionOptions): Session {
   async function live(signal?: AbortSignal): Promise<LiveSandbox> {
     requireOpen();
     if (current !== undefined) return current;
-    reopening ??= options.reopen(signal).finally(() => {
+    // Not with the caller's signal: others may wait for the same one.
+    reopening ??= options.reopen().finally(() => {
       reopening = undefined;
     });
-    const made = await reopening;
+    const made = await Promise.race([reopening, withdrawn(signal, () => true)]);
     if (state !== ('closed' as SessionState) && current === undefined) adopt(made);
     if (current !== made) await made.dispose();
     requireOpen();
@@ -85,6 +88,7 @@ export function createSession(options: SessionOptions): Session {
   return {
     id: options.id,
     spec: options.spec,
+    first: options.first,
     logFolder: options.logFolder,
     state: () => state,
     nextNumber: () => {
@@ -102,11 +106,12 @@ export function createSession(options: SessionOptions): Session {
         });
       }
       waiting += 1;
+      let hasBegun = false;
       const turn = queue.then(async () => {
         waiting -= 1;
+        hasBegun = true;
         requireOpen();
-        if (signal?.aborted === true)
-          throw new HotcellError('cancelled', 'the execution was withdrawn before it began');
+        if (signal?.aborted === true) throw withdrawal();
         move('execution-began');
         try {
           const sandbox = await live(signal);
@@ -118,7 +123,8 @@ export function createSession(options: SessionOptions): Session {
         }
       });
       queue = turn.catch(() => {});
-      return turn;
+      turn.catch(() => {});
+      return Promise.race([turn, withdrawn(signal, () => !hasBegun)]);
     },
 
     close() {
@@ -136,4 +142,15 @@ export function createSession(options: SessionOptions): Session {
       return closing;
     },
   };
+}
+
+/** Rejects when the signal is given while `applies`; stays pending otherwise. For a race. */
+function withdrawn(signal: AbortSignal | undefined, applies: () => boolean): Promise<never> {
+  return new Promise((_, reject) => {
+    signal?.addEventListener('abort', () => applies() && reject(withdrawal()), { once: true });
+  });
+}
+
+function withdrawal(): HotcellError {
+  return new HotcellError('cancelled', 'the execution was withdrawn before it began');
 }

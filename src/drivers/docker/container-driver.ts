@@ -130,14 +130,14 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
     const dispose = () => {
       disposal ??= (async () => {
         const end = await howItEnded();
+        settle(end ?? { kind: 'disposed' });
         channel.destroy();
         await removal.remove(container);
         sandboxes.delete(sandbox);
-        settle(end ?? { kind: 'disposed' });
       })();
       return disposal;
     };
-    channel.once('close', () => void dispose());
+    channel.once('close', () => void dispose().catch(() => {}));
     const sandbox: Sandbox = {
       id: spec.id,
       isolation: isolation(spec),

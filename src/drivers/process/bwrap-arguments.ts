@@ -1,7 +1,7 @@
 import type { Mount } from '../../sandbox/spec.ts';
 import { MARKER } from './orphans.ts';
 
-/** What bubblewrap is to build. Pure data: the file that starts it is `zygote.ts` or `single-jail.ts`. */
+/** What bubblewrap is to build. Pure data: `jail-process.ts` starts it. */
 export interface JailLayout {
   /** `<installation>-<server>`: by it a jail is known as ours after its server died. */
   readonly marker: string;

@@ -21,7 +21,7 @@ export function enforcement(cgroups: 'v1' | 'v2' | undefined, mounts: readonly M
     };
   }
   return {
-    memory: { strength: 'soft', by: 'RLIMIT_DATA and a watchdog on resident memory' },
+    memory: { strength: 'soft', by: 'RLIMIT_DATA, and a watchdog on resident memory while code runs' },
     cpu: { strength: 'soft', by: 'processor affinity' },
     processes: { strength: 'soft', by: 'RLIMIT_NPROC' },
     ...common,

@@ -19,7 +19,7 @@ import { enforcement } from './enforcement.ts';
 import { createForkSource, type ForkSource } from './fork-source.ts';
 import { jailIdentity } from './jail-identity.ts';
 import { prepareJailLayout } from './jail-layout.ts';
-import { type JailProcess, startJail } from './jail-process.ts';
+import { type JailProcess, killQuietly, startJail } from './jail-process.ts';
 import { orphanedJails } from './orphans.ts';
 import { probeProcess } from './probe.ts';
 import { findPythonEnvironment, type PythonEnvironment } from './python-environment.ts';
@@ -238,7 +238,7 @@ class ProcessDriver implements Driver {
       if (disposal === undefined) {
         ended.resolve(killed ? { kind: 'out-of-memory' } : { kind: 'exited', detail: 'its processes ended' });
       }
-      void dispose();
+      dispose().catch(() => {});
     });
     this.#sandboxes.add(sandbox);
     return sandbox;
@@ -346,22 +346,17 @@ async function endedEarly(jail: JailProcess): Promise<never> {
   });
 }
 
+/** EPERM, EACCES, EINVAL, ENOSPC (no user namespaces left to give) and ENOSYS; anything else may pass. */
+const REFUSALS = [1, 13, 22, 28, 38];
+
 /** A step of closing the sandbox in that this host refused: the sign that its shape cannot be built here. */
 function isRefusal(error: unknown): boolean {
-  return error instanceof HotcellError && error.code === 'start_failed' && error.data.step !== undefined;
+  return error instanceof HotcellError && error.code === 'start_failed' && REFUSALS.includes(Number(error.data.errno));
 }
 
 /** SECURITY: a pid may have been given to another process since; only one that is still in our jail under the same number is ours to kill. */
 function killIfSame(pid: number, jailPid: number): void {
   if (pidInJail(pid) === jailPid) killQuietly(pid);
-}
-
-function killQuietly(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
-  }
 }
 
 /** The end of a namespace's pid 1 is the end of everything in it, and the kernel lets it be seen only after that. */

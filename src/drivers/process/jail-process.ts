@@ -48,7 +48,7 @@ export async function startJail(
       child.ref();
       socket.ref();
       // First what was jailed: until bubblewrap has let it go on, it waits without end for a parent that is gone.
-      if (childrenOf(child.pid ?? 0).includes(pid)) process.kill(pid, 'SIGKILL');
+      if (childrenOf(child.pid ?? 0).includes(pid)) killQuietly(pid);
       child.kill('SIGKILL');
     },
   };
@@ -79,6 +79,14 @@ function readChildPid(info: Readable): Promise<number> {
 
 function failToStart(said: string): never {
   throw jailFailure(`the jail did not start: ${said}`);
+}
+
+export function killQuietly(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
 }
 
 /** Why a jail ended, with what to do about it where bubblewrap's words tell. */

@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 
-/** The variable that bubblewrap is told to set: it is in the arguments of every process of a jail, also of one that never got further. */
+/** The variable that bubblewrap is told to set: it is in the arguments of bubblewrap itself, also of one that never got further. */
 export const MARKER = 'HOTCELL_JAIL';
 
 /**

@@ -3,6 +3,7 @@ import { chmodSync, chownSync, mkdirSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
+import type { Duplex } from 'node:stream';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import { type Deferred, deferred } from '../../lib/deferred.ts';
 import { createFrameDecoder, encodeFrame, type Frame } from '../../lib/frames.ts';
@@ -93,8 +94,10 @@ function superviseZygote(
   jail.socket.write(
     encodeFrame({ head: { type: 'configure', environment: options.environment, preloads: options.preloads } }),
   );
-  const cleaned = jail.ended.then(async () => {
+  const cleaned = jail.ended.then(async (said) => {
     server.close();
+    for (const arrival of arrivals.values()) arrival.reject(jailFailure(`the zygote ended: ${said}`));
+    arrivals.clear();
     await rm(folder, { recursive: true, force: true });
   });
 
@@ -111,17 +114,17 @@ function superviseZygote(
 }
 
 async function forkSandbox(
-  jail: { pid: number; socket: NodeJS.WritableStream; ended: Promise<string> },
+  jail: { pid: number; socket: Duplex },
   arrivals: Map<string, Deferred<ForkedSandbox>>,
   signal: AbortSignal | undefined,
 ): Promise<ForkedSandbox> {
   signal?.throwIfAborted();
+  if (jail.socket.destroyed) throw jailFailure('the zygote has ended');
   const token = randomBytes(16).toString('hex');
   const arrival = deferred<ForkedSandbox>();
   arrivals.set(token, arrival);
   const abort = () => arrival.reject(signal?.reason);
   signal?.addEventListener('abort', abort, { once: true });
-  jail.ended.then((said) => arrival.reject(jailFailure(`the zygote ended: ${said}`)));
   try {
     jail.socket.write(encodeFrame({ head: { type: 'open', token } }));
     const { jailPid, channel } = await arrival.promise;
@@ -157,7 +160,7 @@ export async function enterSandbox(
 function refusedStep({ head }: Frame): HotcellError {
   const step = String(head.step);
   return new HotcellError('start_failed', `the sandbox could not be closed in (${step}: ${String(head.message)})`, {
-    data: { step },
+    data: { step, errno: Number(head.errno) },
     remedy: 'Run `hotcell doctor` to see what this host refuses.',
   });
 }
