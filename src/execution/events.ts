@@ -15,7 +15,7 @@ export class EventQueue implements AsyncIterator<ExecutionEvent, undefined> {
   #queuedChars = 0;
   #open = true;
   #wakeReader: (() => void) | undefined;
-  #wakeWriter: (() => void) | undefined;
+  #waitingWriters: (() => void)[] = [];
   #failure: unknown;
 
   /** A promise means: wait, the reader is behind. */
@@ -26,7 +26,7 @@ export class EventQueue implements AsyncIterator<ExecutionEvent, undefined> {
     this.#wakeReader?.();
     if (this.#queuedChars <= QUEUE_CHARS) return;
     return new Promise((resolve) => {
-      this.#wakeWriter = resolve;
+      this.#waitingWriters.push(resolve);
     });
   }
 
@@ -34,7 +34,7 @@ export class EventQueue implements AsyncIterator<ExecutionEvent, undefined> {
     this.#open = false;
     this.#failure = failure;
     this.#wakeReader?.();
-    this.#wakeWriter?.();
+    this.#wakeWriters();
   }
 
   async next(): Promise<IteratorResult<ExecutionEvent, undefined>> {
@@ -49,7 +49,7 @@ export class EventQueue implements AsyncIterator<ExecutionEvent, undefined> {
       return { done: true, value: undefined };
     }
     this.#queuedChars -= 'text' in event ? event.text.length : 0;
-    if (this.#queuedChars <= QUEUE_CHARS / 2) this.#wakeWriter?.();
+    if (this.#queuedChars <= QUEUE_CHARS / 2) this.#wakeWriters();
     return { done: false, value: event };
   }
 
@@ -58,5 +58,12 @@ export class EventQueue implements AsyncIterator<ExecutionEvent, undefined> {
     this.#events = [];
     this.end();
     return { done: true, value: undefined };
+  }
+
+  /** All of them: each holds credit that the guest will not get otherwise. */
+  #wakeWriters(): void {
+    const writers = this.#waitingWriters;
+    this.#waitingWriters = [];
+    for (const wake of writers) wake();
   }
 }
