@@ -7,7 +7,7 @@ const MiB = 1_048_576;
 const LEAST_CALLS = 100;
 const ATTACK_MS = 2_000;
 const PAUSE_MS = 5;
-const P99_LIMIT_MS = 100;
+const LIMIT_MS = 100;
 /** Others may keep this host busy as well: an attack may at most double what a fair neighbour costs there. */
 const BUSY_HOST_FACTOR = 2;
 
@@ -37,21 +37,19 @@ while True:
 /** What a neighbour may do. On a host that has nothing else to do its effect is nil; on a busy one it shows how busy that is. */
 const FAIR_USE = 'while True: pass';
 
-/** One call in a hundred is what a host that is busy with other things spoils. A neighbour that gets through does so every time. */
-const NOISY_HOST = { retry: 2 };
-
 describe.each([TARGETS.shared, TARGETS.docker, TARGETS.gvisor])('$name: while a neighbour', async (target: Target) => {
   describe.skipIf((await reasonToSkip(target)) !== undefined)('does its worst:', () => {
     let hotcell: Hotcell;
     let quiet: Session;
     let limitMs: number;
+    const allTimes: number[] = [];
 
     beforeAll(async () => {
       hotcell = await openTarget(target);
       quiet = await hotcell.open({ limits: { cpus: 1 } });
       for (let call = 0; call < 20; call += 1) await timedCall(quiet);
       const { times } = await callsDuring(FAIR_USE);
-      limitMs = Math.max(P99_LIMIT_MS, BUSY_HOST_FACTOR * percentile(times, 0.99));
+      limitMs = Math.max(LIMIT_MS, BUSY_HOST_FACTOR * percentile(times, 0.99));
       console.info(`${target.name}, uses what it may: ${describeTimes(times)}`);
     });
 
@@ -59,16 +57,19 @@ describe.each([TARGETS.shared, TARGETS.docker, TARGETS.gvisor])('$name: while a 
       await hotcell?.close();
     });
 
-    it.each(ATTACKS)(
-      `it $name, 1 + 1 answers within ${P99_LIMIT_MS} ms at the 99th percentile`,
-      NOISY_HOST,
-      async (attack) => {
-        const { times, outcomes } = await callsDuring(attack.code);
-        console.info(`${target.name}, ${attack.name}: ${describeTimes(times)}`);
-        expect(outcomes.filter((kind) => !/timed-out|out-of-memory|kernel-died/.test(kind))).toEqual([]);
-        expect(percentile(times, 0.99), describeTimes(times)).toBeLessThan(limitMs);
-      },
-    );
+    // A hundred calls have one that is slower than 99 others: too few for the promise itself, and enough to show an attack that works.
+    it.each(ATTACKS)(`it $name, 1 + 1 answers within ${LIMIT_MS} ms at the 95th percentile`, async (attack) => {
+      const { times, outcomes } = await callsDuring(attack.code);
+      allTimes.push(...times);
+      console.info(`${target.name}, ${attack.name}: ${describeTimes(times)}`);
+      expect(outcomes.filter((kind) => !/timed-out|out-of-memory|kernel-died/.test(kind))).toEqual([]);
+      expect(percentile(times, 0.95), describeTimes(times)).toBeLessThan(limitMs);
+    });
+
+    it(`it does all of that, 1 + 1 answers within ${LIMIT_MS} ms at the 99th percentile`, () => {
+      expect(allTimes.length).toBeGreaterThan(ATTACKS.length * LEAST_CALLS - 1);
+      expect(percentile(allTimes, 0.99), describeTimes(allTimes)).toBeLessThan(limitMs);
+    });
 
     /** How long calls of the quiet session took while a neighbour ran `code`, and how that ended each time. */
     async function callsDuring(code: string): Promise<{ times: number[]; outcomes: string[] }> {
@@ -120,6 +121,6 @@ function percentile(times: readonly number[], share: number): number {
 }
 
 function describeTimes(times: readonly number[]): string {
-  const shown = [0.5, 0.99, 1].map((share) => percentile(times, share).toFixed(1));
-  return `${times.length} calls, median ${shown[0]} ms, p99 ${shown[1]} ms, worst ${shown[2]} ms`;
+  const shown = [0.5, 0.95, 0.99, 1].map((share) => percentile(times, share).toFixed(1));
+  return `${times.length} calls, median ${shown[0]} ms, p95 ${shown[1]} ms, p99 ${shown[2]} ms, worst ${shown[3]} ms`;
 }

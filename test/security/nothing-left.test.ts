@@ -137,8 +137,7 @@ describe.each([TARGETS.shared, TARGETS.docker])('a server of $name that is kille
       const others = new Set(jailProcesses(home));
 
       const server = await startChild(home, { isolation, ...options });
-      await reach(server);
-      await server.kill();
+      await reach(server).finally(() => server.kill());
       if (!containers) {
         await until(() => jailProcesses(home).every((pid) => others.has(pid)), 'its sandboxes are gone by themselves');
       }

@@ -66,8 +66,9 @@ export function containersOf(home: string): string[] {
   return docker('ps', '--all', '--no-trunc', '--quiet', '--filter', label).map((id) => `container ${id}`);
 }
 
+/** Anonymous ones carry no label; what nobody uses any more is what was left. */
 function volumes(): string[] {
-  return docker('volume', 'ls', '--quiet').map((name) => `volume ${name}`);
+  return docker('volume', 'ls', '--quiet', '--filter', 'dangling=true').map((name) => `volume ${name}`);
 }
 
 function docker(...args: string[]): string[] {
