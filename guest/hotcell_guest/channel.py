@@ -17,6 +17,7 @@ REPLAY_BYTES = 4 * 1_048_576
 ACK_EVERY_FRAMES = 64
 READ_BYTES = 65_536
 _WRITE_FRAMES = 64
+_COMPANY_SECONDS = 0.005
 UNSEQUENCED = frozenset({"hello", "welcome", "refused", "ping", "pong", "attach", "failed"})
 DROPPABLE = frozenset({"stdout", "stderr", "display", "background"})
 # What a frame that waits costs besides its bytes: many small ones must not fill the memory.
@@ -124,6 +125,7 @@ class Channel:
         self._transport: Optional[Transport] = None
         self._decoder = FrameDecoder()
         self._outgoing: deque[memoryview] = deque()
+        self._will_write = False
         self._sent: deque[_Sent] = deque()
         self._sent_cost = 0
         self._next_sequence = 1
@@ -159,8 +161,11 @@ class Channel:
         self._outgoing.clear()
         transport.close()
 
-    def send(self, head: Head, body: bytes = b"", stream: int = 0) -> None:
-        """Sends a frame, or keeps it until somebody is connected. Raises ProtocolViolation, and sends nothing, if it is too large."""
+    def send(self, head: Head, body: bytes = b"", stream: int = 0, hurry: bool = True) -> None:
+        """Sends a frame, or keeps it until somebody is connected. Raises ProtocolViolation, and sends nothing, if it is too large.
+
+        Without `hurry` it waits a moment for company: each write wakes the host.
+        """
         if head["type"] in UNSEQUENCED:
             self._write(memoryview(encode(Frame(head, body, stream, 0, self._received))))
             return
@@ -172,7 +177,7 @@ class Channel:
             self._windows[stream] -= len(sent.encoded)
         self._keep(sent)
         if self.welcomed:
-            self._write_sent(sent)
+            self._write_sent(sent, hurry)
         else:
             self._bound_replay()
 
@@ -389,23 +394,26 @@ class Channel:
 
     # What goes out
 
-    def _write_sent(self, sent: _Sent) -> None:
+    def _write_sent(self, sent: _Sent, hurry: bool = True) -> None:
         if self._transport is None:
             return
         self._highest_written = max(self._highest_written, sent.sequence)
         set_numbers(sent.encoded, sent.sequence, self._received)
-        self._write(memoryview(sent.encoded))
+        self._write(memoryview(sent.encoded), hurry)
 
-    def _write(self, encoded: memoryview) -> None:
+    def _write(self, encoded: memoryview, hurry: bool = True) -> None:
         if self._transport is None:
             return
         self._acked_to_peer = self._received
-        waiting = bool(self._outgoing)
         self._outgoing.append(encoded)
-        if not waiting:
+        if not hurry:
+            self._loop.call_later(_COMPANY_SECONDS, self._writable)
+        elif not self._will_write:
+            self._will_write = True
             self._loop.soon(self._writable)
 
     def _writable(self) -> None:
+        self._will_write = False
         transport = self._transport
         if transport is None:
             return

@@ -6,7 +6,7 @@ import json
 import os
 import signal
 import time
-from typing import Any, Callable, Optional
+from typing import Any, Callable, Optional, Protocol
 
 from . import limits as limits_module
 from .artifacts import Workspace
@@ -25,8 +25,11 @@ BACKGROUND_STREAM = 1
 _WATCHDOG_SECONDS = 0.02
 _MAX_ARTIFACTS_BYTES = 262_144
 
-Reply = Callable[[int, Head], None]
 Fail = Callable[[int, str, str], None]
+
+
+class Reply(Protocol):
+    def __call__(self, number: int, result: Head, body: bytes = b"", hurry: bool = True) -> None: ...
 
 
 class Executions:
@@ -49,6 +52,7 @@ class Executions:
         self._when_up: list[Callable[[], None]] = []
         self._said_ready = False
         self._background: list[OutputPipes] = []
+        self._pipes_ahead: Optional[OutputPipes] = None
         self._memory_kills = memory_kills()
         self.keeper = KernelKeeper(loop, KernelEvents(self._on_up, self._on_kernel_frame, self._on_death, self._on_no_kernel))
         self.requests: dict[str, Callable[[Frame], Optional[Head]]] = {
@@ -126,17 +130,15 @@ class Executions:
         kernel = self.keeper.kernel
         assert kernel is not None
         name, stream = str(frame.head["execution"]), int(frame.head["stream"])
-        pipes = OutputPipes(
-            self._loop,
-            lambda source, data: self._event(execution, {"type": source}, data),
-            lambda: self._channel.credit(stream),
-        )
+        pipes = self._next_pipes()
+        pipes.direct_to(lambda source, data: self._event(execution, {"type": source}, data), lambda: self._channel.credit(stream))
         execution = self._execution = Execution(self._loop, name, stream, kernel, pipes, self.keeper.is_ours)
         self.keeper.has_begun_work()
         self._channel.open_stream(stream, lambda: self._resume(execution))
         kernel.send({"type": "execute", "execution": name, "filename": frame.head["filename"]}, frame.body, pipes.write_fds)
         pipes.close_write_ends()
-        self._reply(int(frame.head["id"]), {})
+        # What it prints, or its end, will follow soon.
+        self._reply(int(frame.head["id"]), {}, hurry=False)
         self._watch_memory(execution)
 
     def _on_kernel_frame(self, kernel: KernelProcess, frame: Frame) -> None:
@@ -200,6 +202,16 @@ class Executions:
         self._event(execution, finished, body)
         self._channel.close_stream(execution.stream)
         self._to_background(execution)
+        self._loop.soon(self._make_pipes_ahead)
+
+    def _make_pipes_ahead(self) -> None:
+        """After the end of an execution has been written: the next one finds its pipes ready."""
+        if self._pipes_ahead is None:
+            self._pipes_ahead = OutputPipes(self._loop)
+
+    def _next_pipes(self) -> OutputPipes:
+        pipes, self._pipes_ahead = self._pipes_ahead, None
+        return pipes if pipes is not None else OutputPipes(self._loop)
 
     # Kernels
 
@@ -259,7 +271,7 @@ class Executions:
             self._channel.send(head, data, BACKGROUND_STREAM)
 
         self._background = [pipes for pipes in self._background if pipes.open]
-        execution.pipes.release_to(sink, lambda: self._channel.credit(BACKGROUND_STREAM))
+        execution.pipes.direct_to(sink, lambda: self._channel.credit(BACKGROUND_STREAM))
         self._background.append(execution.pipes)
 
     def _resume_background(self) -> None:

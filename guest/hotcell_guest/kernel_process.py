@@ -45,7 +45,8 @@ class KernelProcess:
         data = encode(Frame(head, body))
         try:
             sent = socket.send_fds(self._sock, [data], list(fds)) if fds else 0
-            self._sock.sendall(data[sent:])
+            if sent < len(data):
+                self._sock.sendall(data[sent:])
         except OSError:
             self._end()
 

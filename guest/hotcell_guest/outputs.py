@@ -17,14 +17,14 @@ Sink = Callable[[str, bytes], None]
 class OutputPipes:
     """Two pipes, `stdout` and `stderr`, whose write ends a kernel gets.
 
-    `sink` is called with what was read, `credit` says how much may be. A barrier runs its callback when all that was in the pipes at the
-    moment it was set has been passed on. Once `release_to` was called, what still comes goes to another sink, until every writer is gone.
+    `direct_to` names the sink for what is read, and who says how much may be. A barrier runs its callback when all that was in the
+    pipes at the moment it was set has been passed on.
     """
 
-    def __init__(self, loop: Loop, sink: Sink, credit: Callable[[], int]) -> None:
+    def __init__(self, loop: Loop) -> None:
         self._loop = loop
-        self._sink = sink
-        self._credit = credit
+        self._sink: Sink = _nowhere
+        self._credit: Callable[[], int] = _none
         self._fds: dict[str, int] = {}
         self._write_fds: tuple[int, ...] = ()
         self._barrier: Optional[tuple[dict[str, int], Callable[[], None]]] = None
@@ -35,6 +35,13 @@ class OutputPipes:
             self._fds[name] = read_fd
             self._write_fds += (write_fd,)
         self._listen()
+
+    def direct_to(self, sink: Sink, credit: Callable[[], int]) -> None:
+        """Says where what comes from now on goes: to an execution, and when that is over to the log of the background."""
+        self._sink = sink
+        self._credit = credit
+        if self._paused:
+            self._listen()
 
     @property
     def write_fds(self) -> tuple[int, ...]:
@@ -56,17 +63,6 @@ class OutputPipes:
             self._work_on_barrier()
         if self._paused and self._credit() > 0:
             self._listen()
-
-    def release_to(self, sink: Sink, credit: Callable[[], int]) -> None:
-        """The execution is over: what background processes print from now on is not its output."""
-        self._sink = sink
-        self._credit = credit
-        self._listen()
-
-    def close(self) -> None:
-        for name in list(self._fds):
-            self._close(name)
-        self.close_write_ends()
 
     @property
     def open(self) -> bool:
@@ -123,6 +119,14 @@ class OutputPipes:
         fd = self._fds.pop(name)
         self._loop.on_readable(fd, None)
         os.close(fd)
+
+
+def _nowhere(_source: str, _data: bytes) -> None:
+    """Nobody has the write ends yet, so nothing comes."""
+
+
+def _none() -> int:
+    return 0
 
 
 def _bytes_in(fd: int) -> int:

@@ -22,7 +22,7 @@ export interface ForkSource {
   close(): Promise<void>;
 }
 
-const FORK_AHEAD_AFTER_MS = 30;
+const FORK_AHEAD_AFTER_MS = 1;
 
 export function createForkSource(zygote: Zygote, makeCgroup: () => Cgroup | undefined): ForkSource {
   let ahead: PlacedFork | undefined;
