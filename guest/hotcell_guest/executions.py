@@ -303,7 +303,7 @@ def _display_head(head: Head) -> Head:
     return {
         "type": "display",
         "mediaType": str(head["mediaType"])[:200],
-        "index": max(0, int(head["index"])),
+        "index": _natural(head["index"]),
         "end": bool(head["end"]),
     }
 
@@ -317,3 +317,10 @@ def _checked_report(head: Head) -> dict[str, Any]:
         "cpuMs": max(0.0, float(head["cpuMs"])),
         "peakMemoryBytes": max(0, int(head["peakMemoryBytes"])),
     }
+
+
+def _natural(value: Any) -> int:
+    number = int(value)
+    if number < 0:
+        raise ValueError("a number that counts is not negative")
+    return number

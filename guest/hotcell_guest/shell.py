@@ -239,11 +239,20 @@ def _bounded_lines(lines: list[str]) -> list[str]:
     lines = [_cut(line, 2_000) for line in lines]
     if _weight(lines) <= MAX_TRACEBACK_BYTES:
         return lines
-    head, tail = lines[:10], lines[10:]
-    for part, keep in ((head, -1), (tail, 0)):
-        while len(part) > 1 and _weight(part) > MAX_TRACEBACK_BYTES // 2:
-            part.pop(keep)
+    head = _as_many_as_fit(lines[:10])
+    tail = _as_many_as_fit(lines[:9:-1])[::-1]
     return [*head, f"  … {len(lines) - len(head) - len(tail)} lines left out …", *tail]
+
+
+def _as_many_as_fit(lines: list[str]) -> list[str]:
+    """From the beginning, up to half of what a traceback may cost."""
+    kept, cost = [], 0
+    for line in lines:
+        cost += _weight([line])
+        if cost > MAX_TRACEBACK_BYTES // 2:
+            break
+        kept.append(line)
+    return kept
 
 
 def _weight(lines: list[str]) -> int:
