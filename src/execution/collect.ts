@@ -52,6 +52,7 @@ export function createCollector(
   logPath: string,
   limits: OutputLimits,
   emit: (event: ExecutionEvent) => void | Promise<void>,
+  isListening: () => boolean = () => true,
 ): Collector {
   const outputs = { stdout: createBoundedOutput(limits), stderr: createBoundedOutput(limits) };
   const decoders = { stdout: new TextDecoder(), stderr: new TextDecoder() };
@@ -68,10 +69,14 @@ export function createCollector(
   let value: Value | undefined;
   let end: CollectedEnd | undefined;
 
-  async function output(name: 'stdout' | 'stderr', body: Buffer): Promise<void> {
+  function output(name: 'stdout' | 'stderr', body: Buffer): void | Promise<void> {
     outputs[name].push(body);
-    const text = decoders[name].decode(body, { stream: true });
-    await Promise.all([spool.push(body), text === '' ? undefined : emit({ kind: name, text })]);
+    const spooled = spool.push(body);
+    // Text that nobody reads is not made.
+    const text = isListening() ? decoders[name].decode(body, { stream: true }) : '';
+    const emitted = text === '' ? undefined : emit({ kind: name, text });
+    if (spooled === undefined && emitted === undefined) return;
+    return Promise.all([spooled, emitted]).then(() => {});
   }
 
   function display(frame: Frame): void | Promise<void> {

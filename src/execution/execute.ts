@@ -39,22 +39,10 @@ export function execute(session: Session, code: string, options: ExecutionOption
   const result = (async () => {
     await undefined; // whoever iterates does so before the first event
     const run = checkedRun(id, code, `<execution ${session.nextNumber()}>`, options, policy);
-    return session.inOrder(
-      (live, restarted) =>
-        runOne(
-          session,
-          live,
-          restarted,
-          run,
-          policy,
-          (event) => events?.push(event),
-          () => events?.stopWaiting(),
-        ),
-      {
-        busy: options.busy ?? 'wait',
-        ...(options.signal === undefined ? {} : { signal: options.signal }),
-      },
-    );
+    return session.inOrder((live, restarted) => runOne(session, live, restarted, run, policy, () => events), {
+      busy: options.busy ?? 'wait',
+      ...(options.signal === undefined ? {} : { signal: options.signal }),
+    });
   })();
   result.then(
     () => events?.end(),
@@ -77,14 +65,18 @@ async function runOne(
   restarted: string | undefined,
   run: KernelRun,
   policy: ExecutionPolicy,
-  emit: (event: ExecutionEvent) => void | Promise<void>,
-  onInterrupt: () => void,
+  reader: () => EventQueue | undefined,
 ): Promise<ExecutionResult> {
   const startedAt = performance.now();
-  const collector = createCollector(join(session.logFolder, `${run.executionId}.log`), policy.output, emit);
+  const collector = createCollector(
+    join(session.logFolder, `${run.executionId}.log`),
+    policy.output,
+    (event) => reader()?.push(event),
+    () => reader() !== undefined,
+  );
   live.onGap = (bytes) => collector.addGap(bytes);
   try {
-    const end = await runInGuest(live.connection, { ...run, onInterrupt }, collector);
+    const end = await runInGuest(live.connection, { ...run, onInterrupt: () => reader()?.stopWaiting() }, collector);
     if (end.kind === 'lost') {
       live.connection.close(end.error);
       // The result does not wait for the wreck to be cleared; closing the session does.
