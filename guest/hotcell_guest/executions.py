@@ -13,7 +13,7 @@ from .artifacts import Workspace
 from .channel import Channel
 from .execution import Execution
 from .frames import Frame, Head
-from .kernel_keeper import KernelEvents, KernelKeeper, signal_name
+from .kernel_keeper import KernelEvents, KernelKeeper, describe_status, signal_name
 from .kernel_process import KernelProcess
 from .limits import Limits
 from .loop import Loop
@@ -51,6 +51,7 @@ class Executions:
         self._exercising: list[int] = []
         self._when_up: list[Callable[[], None]] = []
         self._said_ready = False
+        self._restarted: Optional[str] = None
         self._background: list[OutputPipes] = []
         self._pipes_ahead: Optional[OutputPipes] = None
         self._memory_kills = memory_kills()
@@ -196,6 +197,8 @@ class Executions:
             "peakMemoryBytes": execution.report["peakMemoryBytes"],
             "artifactsOmitted": changes.omitted,
         }
+        if self._restarted is not None:
+            finished["restarted"], self._restarted = self._restarted, None
         body = json.dumps(changes.files, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "replace")
         if len(body) > _MAX_ARTIFACTS_BYTES:
             body, finished["artifactsOmitted"] = b"[]", len(changes.files) + max(0, changes.omitted)
@@ -233,6 +236,7 @@ class Executions:
         self._end_exercise()
         execution = self._execution
         if execution is None or execution.kernel is not kernel:
+            self._restarted = f"its kernel ended while idle ({describe_status(status)}); variables are gone, files are not"
             return
         if execution.report is None:
             execution.report = {"outcome": self._outcome_of_death(execution, status), "cpuMs": 0, "peakMemoryBytes": 0}

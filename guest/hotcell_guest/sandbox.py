@@ -6,7 +6,7 @@ import os
 import socket
 from typing import NoReturn, Optional
 
-from . import figures, hardening, linux
+from . import hardening, linux
 from .channel import PipeTransport, SocketTransport, Transport
 from .environment import apply_environment
 from .frames import Frame, Head
@@ -45,7 +45,6 @@ class _Guest:
     def _configure(self, config: Head) -> tuple[Limits, KernelStarter]:
         limits = self._limits = Limits.from_message(config["limits"])
         apply_environment(config.get("environment") or {})
-        figures.offer_font_cache(os.environ.get("MPLCONFIGDIR", "/tmp/matplotlib"))
         hardening.harden(config.get("seccomp"))
         preloads = [str(name) for name in config.get("preloads") or []]
         if preloads:

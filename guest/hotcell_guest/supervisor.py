@@ -7,7 +7,7 @@ import signal
 import sys
 from typing import Callable, NoReturn, Optional
 
-from . import GUEST_VERSION, processes
+from . import GUEST_VERSION, figures, processes
 from .artifacts import Workspace
 from .channel import Channel, Transport
 from .executions import Executions
@@ -44,14 +44,20 @@ class Supervisor:
         """A new connection; its `hello` decides whether it takes over."""
         self._channel.attach(transport)
 
-    def configure(self, config: Head) -> None:
-        """Takes the host's configuration and starts the first kernel. By the first hello, unless it was done before."""
+    def configure(self, config: Head) -> Callable[[], None]:
+        """Takes the host's configuration. By the first hello, unless it was done before. What it returns starts the first kernel."""
         self._is_configured = True
         self._watch_children()
         limits, starter = self._prepare(config)
         self._executions.limit(limits)
-        self._workspace.accept()
-        self._executions.keeper.begin(starter)
+
+        def begin() -> None:
+            self._executions.keeper.begin(starter)
+            # While the kernel settles in.
+            self._workspace.accept()
+            figures.offer_font_cache(os.environ.get("MPLCONFIGDIR", "/tmp/matplotlib"))
+
+        return begin
 
     def run(self) -> NoReturn:
         self._executions.open_background()
@@ -77,7 +83,7 @@ class Supervisor:
         kind = frame.head["type"]
         if kind == "hello":
             if not self._is_configured:
-                self.configure(frame.head.get("config") or {})
+                self.configure(frame.head.get("config") or {})()
         elif kind == "shutdown":
             self._loop.stop()
         elif kind == "chunk":

@@ -118,12 +118,13 @@ def _become_sandbox(token: str, uid: int, gid: int) -> NoReturn:
         jail_module.enter(Jail.from_message(go["jail"]), placed=lambda: _expect(sock, "placed"))
         os.chdir(WORKSPACE)
         supervisor = Supervisor(Loop(), WORKSPACE, _configure)
-        supervisor.configure(go["config"])
+        begin = supervisor.configure(go["config"])
     except (JailError, OSError) as error:
         step, number = (error.step, error.errno) if isinstance(error, JailError) else ("configure", error.errno)
         sock.sendall(encode(Frame({"type": "failed", "step": step, "errno": number, "message": str(error)})))
         os._exit(71)
     sock.sendall(encode(Frame({"type": "entered"})))
+    begin()  # while the host prepares to say hello
     # Whatever it was forked with is all that its kernels will ever have.
     supervisor.announce({"type": "warm", "missing": [], "dropped": []})
     supervisor.attach(SocketTransport(sock))
@@ -133,7 +134,6 @@ def _become_sandbox(token: str, uid: int, gid: int) -> NoReturn:
 def _configure(config: Head) -> tuple[Limits, KernelStarter]:
     limits = Limits.from_message(config["limits"])
     apply_environment(config["environment"])
-    figures.offer_font_cache(os.environ.get("MPLCONFIGDIR", "/tmp/matplotlib"))
     hardening.harden(config.get("seccomp"))
     return limits, lambda: fork_kernel(limits, WORKSPACE)
 

@@ -91,12 +91,16 @@ async function runOne(
       ...(end.kind === 'finished'
         ? finishedParts(session, end, run, memoryKilled)
         : await lostParts(session, live, end, run, performance.now() - startedAt)),
-      ...(restarted === undefined ? {} : { restarted }),
+      ...restartedPart(restarted ?? (end.kind === 'finished' ? end.end.restarted : undefined)),
       isolation: session.isolationOf(live),
     };
   } finally {
     live.onGap = undefined;
   }
+}
+
+function restartedPart(reason: string | undefined): { restarted?: string } {
+  return reason === undefined ? {} : { restarted: reason };
 }
 
 type EndParts = Omit<ExecutionResult, 'executionId' | 'isolation' | 'restarted' | keyof ReturnType<Collector['parts']>>;

@@ -24,7 +24,7 @@ export interface ExecutionResult {
   readonly state: KernelState;
   /** Whether files do. They go only with the whole sandbox. */
   readonly files: KernelState;
-  /** Why this execution began in a new sandbox, where the session had another before. */
+  /** Why this execution began without the session's variables: its sandbox or its kernel was lost since the last one. */
   readonly restarted?: string;
   readonly isolation: Isolation;
 }

@@ -47,6 +47,7 @@ export const finishedMessage = z.object({
   cpuMs: z.number().min(0),
   peakMemoryBytes: count,
   artifactsOmitted: z.number().int().min(-1),
+  restarted: text(500).optional(),
 });
 export type Finished = z.infer<typeof finishedMessage>;
 

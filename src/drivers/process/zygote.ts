@@ -139,8 +139,8 @@ async function forkSandbox(
 }
 
 /**
- * Lets a fork become a sandbox, and waits until it says that it has: its first kernel is then forked, too. It builds itself while it is being
- * placed in its cgroup, and closes itself in only then.
+ * Lets a fork become a sandbox, and waits until it says that it has. It builds itself while it is being placed in its cgroup, and closes itself in
+ * only then.
  */
 export async function enterSandbox(
   { channel }: ForkedSandbox,

@@ -128,6 +128,21 @@ print(refused)`;
     },
   },
   {
+    id: 'session:idle-loss',
+    title: 'a kernel that dies between two executions is said to have, with the next result',
+    prove: async ({ fresh }) => {
+      const session = await fresh();
+      await session.run('x = 1\nimport os, threading\nthreading.Timer(0.2, lambda: os._exit(7)).start()');
+      let result = await session.run('1 + 1');
+      for (let attempt = 0; attempt < 100 && result.restarted === undefined && result.state === 'kept'; attempt += 1) {
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        result = await session.run('2');
+      }
+      expect(result.restarted ?? result.state).toMatch(/ended while idle|lost/);
+      expect((await session.run('x')).outcome).toMatchObject({ kind: 'raised', name: 'NameError' });
+    },
+  },
+  {
     id: 'session:crash',
     title: 'a kernel killed at any moment gives a typed outcome, and the next call works',
     prove: async ({ fresh }) => {
