@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 from dataclasses import dataclass
 from typing import Any, Optional
 
 MAX_ENTRIES = 20_000
 MAX_REPORTED = 1_000
 _MAX_DEPTH = 64
+_SURELY_OLD_NS = 1_000_000_000
 _SKIPPED_FOLDERS = frozenset({"__pycache__", ".ipynb_checkpoints"})
 
 Look = dict[str, tuple[int, int, int]]
@@ -29,13 +31,16 @@ class Workspace:
     def __init__(self, folder: str) -> None:
         self.folder = folder
         self._seen: Optional[Look] = {}
+        self._bare_since: Optional[int] = None
 
     def accept(self) -> None:
         """Takes the tree as it is for known: the host has just written to it."""
-        self._seen = _look(self.folder)
+        self._seen, self._bare_since = _look(self.folder), None
 
     def changes(self) -> Changes:
         """What differs from the last look, which this one replaces."""
+        if self._is_still_bare():
+            return Changes([], 0)
         before, after = self._seen, _look(self.folder)
         self._seen = after
         if before is None or after is None:
@@ -47,6 +52,17 @@ class Workspace:
         ]
         changed.sort(key=lambda file: str(file["path"]))
         return Changes(changed[:MAX_REPORTED], max(0, len(changed) - MAX_REPORTED))
+
+
+    def _is_still_bare(self) -> bool:
+        """A folder without a single entry that has not changed for a while has none now: most sessions that only compute."""
+        changed = os.stat(self.folder).st_ctime_ns  # which nobody can set back
+        if changed != self._bare_since:
+            # The clock of a file system ticks in milliseconds: only a change that is old for sure was followed by the look below.
+            is_old = time.time_ns() - changed > _SURELY_OLD_NS
+            self._bare_since = changed if is_old and not os.listdir(self.folder) else None
+            return False
+        return True
 
 
 def _look(folder: str) -> Optional[Look]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Callable, Iterator, Optional, Protocol
 
 from .frames import Frame, FrameDecoder, Head, ProtocolViolation, encode, set_numbers
-from .loop import Loop
+from .loop import Loop, Timer
 
 WINDOW_BYTES = 262_144
 REPLAY_BYTES = 4 * 1_048_576
@@ -126,6 +126,7 @@ class Channel:
         self._decoder = FrameDecoder()
         self._outgoing: deque[memoryview] = deque()
         self._will_write = False
+        self._company: Optional[Timer] = None
         self._sent: deque[_Sent] = deque()
         self._sent_cost = 0
         self._next_sequence = 1
@@ -407,13 +408,17 @@ class Channel:
         self._acked_to_peer = self._received
         self._outgoing.append(encoded)
         if not hurry:
-            self._loop.call_later(_COMPANY_SECONDS, self._writable)
+            if self._company is None:
+                self._company = self._loop.call_later(_COMPANY_SECONDS, self._writable)
         elif not self._will_write:
             self._will_write = True
             self._loop.soon(self._writable)
 
     def _writable(self) -> None:
         self._will_write = False
+        if self._company is not None:
+            self._company.cancel()
+            self._company = None
         transport = self._transport
         if transport is None:
             return

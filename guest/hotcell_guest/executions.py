@@ -10,6 +10,7 @@ from typing import Any, Callable, Optional, Protocol
 
 from . import limits as limits_module
 from .artifacts import Workspace
+from .births import Births
 from .channel import Channel
 from .execution import Execution
 from .frames import Frame, Head
@@ -54,6 +55,7 @@ class Executions:
         self._restarted: Optional[str] = None
         self._background: list[OutputPipes] = []
         self._pipes_ahead: Optional[OutputPipes] = None
+        self._births = Births()
         self._memory_kills = memory_kills()
         self.keeper = KernelKeeper(loop, KernelEvents(self._on_up, self._on_kernel_frame, self._on_death, self._on_no_kernel))
         self.requests: dict[str, Callable[[Frame], Optional[Head]]] = {
@@ -131,7 +133,7 @@ class Executions:
         kernel = self.keeper.kernel
         assert kernel is not None
         name, stream = str(frame.head["execution"]), int(frame.head["stream"])
-        pipes = self._next_pipes()
+        pipes = self._pipes_for(kernel)
         pipes.direct_to(lambda source, data: self._event(execution, {"type": source}, data), lambda: self._channel.credit(stream))
         execution = self._execution = Execution(self._loop, name, stream, kernel, pipes, self.keeper.is_ours)
         self.keeper.has_begun_work()
@@ -162,6 +164,8 @@ class Executions:
             execution.value = ({"type": "value", "truncated": bool(frame.head["truncated"])}, frame.body[:65_536])
         elif kind == "finished":
             execution.report = _checked_report(frame.head)
+            if frame.head.get("keepsOutput") is not True:
+                kernel.pipes = None
             execution.pipes.set_barrier(lambda: self._finish(execution, state="kept"))
         if self._execution is execution and self._channel.credit(execution.stream) <= 0:
             kernel.pause(True)
@@ -199,7 +203,9 @@ class Executions:
         }
         if self._restarted is not None:
             finished["restarted"], self._restarted = self._restarted, None
-        body = json.dumps(changes.files, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "replace")
+        body = b"[]"
+        if changes.files:
+            body = json.dumps(changes.files, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "replace")
         if len(body) > _MAX_ARTIFACTS_BYTES:
             body, finished["artifactsOmitted"] = b"[]", len(changes.files) + max(0, changes.omitted)
         self._event(execution, finished, body)
@@ -207,14 +213,23 @@ class Executions:
         self._to_background(execution)
         self._loop.soon(self._make_pipes_ahead)
 
+    def _pipes_for(self, kernel: KernelProcess) -> OutputPipes:
+        """The pipes that the kernel has, if nothing was born that could hold them too; else new ones, whose write ends are to be sent.
+
+        What a background process prints is told from the next execution's output by the pipe it comes through.
+        """
+        last_born, pipes = self._births.last(), kernel.pipes
+        if pipes is not None and last_born is not None and last_born == kernel.pipes_given_at and pipes.is_empty:
+            self._background.remove(pipes)
+            return pipes
+        pipes, self._pipes_ahead = self._pipes_ahead or OutputPipes(self._loop), None
+        kernel.pipes, kernel.pipes_given_at = pipes, last_born
+        return pipes
+
     def _make_pipes_ahead(self) -> None:
         """After the end of an execution has been written: the next one finds its pipes ready."""
         if self._pipes_ahead is None:
             self._pipes_ahead = OutputPipes(self._loop)
-
-    def _next_pipes(self) -> OutputPipes:
-        pipes, self._pipes_ahead = self._pipes_ahead, None
-        return pipes if pipes is not None else OutputPipes(self._loop)
 
     # Kernels
 

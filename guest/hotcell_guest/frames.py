@@ -22,9 +22,9 @@ class ProtocolViolation(Exception):
     """The peer sent something that this protocol does not allow. Reading cannot go on."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Frame:
-    """One frame. `sequence` 0 means unsequenced, `stream` 0 means control."""
+    """One frame, not to be changed. `sequence` 0 means unsequenced, `stream` 0 means control."""
 
     head: Head
     body: bytes = b""
@@ -37,7 +37,7 @@ class Frame:
 
 def encode(frame: Frame) -> bytes:
     """The bytes of one frame."""
-    head = json.dumps(frame.head, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "replace")
+    head = _ENCODER.encode(frame.head).encode("utf-8", "replace")
     if len(head) > MAX_HEAD_BYTES:
         raise ProtocolViolation(f"head length: {len(head)} is over {MAX_HEAD_BYTES}")
     if len(frame.body) > MAX_BODY_BYTES:
@@ -63,18 +63,26 @@ class FrameDecoder:
         return len(self._buffer)
 
     def feed(self, chunk: bytes) -> Iterator[Frame]:
-        """Yields each frame that is complete. Raises ProtocolViolation from the header alone."""
-        self._buffer += chunk
-        while len(self._buffer) >= HEADER.size:
-            magic, version, flags, head_bytes, body_bytes, stream, sequence, ack = HEADER.unpack_from(self._buffer)
+        """Yields each frame that is complete; read to its end before the next chunk. Raises ProtocolViolation from the header alone."""
+        data: bytes | bytearray = chunk
+        if self._buffer:
+            self._buffer += chunk
+            data = self._buffer
+        at, size = 0, len(data)
+        while size - at >= HEADER.size:
+            magic, version, flags, head_bytes, body_bytes, stream, sequence, ack = HEADER.unpack_from(data, at)
             _check_header(magic, version, flags, head_bytes, body_bytes)
-            end = HEADER.size + head_bytes + body_bytes
-            if len(self._buffer) < end:
-                return
-            head = _parse_head(bytes(self._buffer[HEADER.size : HEADER.size + head_bytes]))
-            body = bytes(self._buffer[HEADER.size + head_bytes : end])
-            del self._buffer[:end]
-            yield Frame(head, body, stream, sequence, ack, end)
+            body_at = at + HEADER.size + head_bytes
+            end = body_at + body_bytes
+            if size < end:
+                break
+            head = _parse_head(bytes(data[at + HEADER.size : body_at]))
+            yield Frame(head, bytes(data[body_at:end]), stream, sequence, ack, end - at)
+            at = end
+        if data is chunk:
+            self._buffer += data[at:]
+        else:
+            del self._buffer[:at]
         if self._buffer and not MAGIC.startswith(bytes(self._buffer[:2])):
             raise ProtocolViolation("magic: this is not a frame")
 
@@ -94,7 +102,7 @@ def _check_header(magic: bytes, version: int, flags: int, head_bytes: int, body_
 
 def _parse_head(raw: bytes) -> Head:
     try:
-        head = json.loads(raw.decode("utf-8"), parse_constant=_no_constant)
+        head = _DECODER.decode(raw.decode("utf-8"))
     except (ValueError, RecursionError):
         raise ProtocolViolation("head: not JSON in UTF-8") from None
     if not isinstance(head, dict) or not isinstance(head.get("type"), str):
@@ -105,3 +113,8 @@ def _parse_head(raw: bytes) -> Head:
 def _no_constant(name: str) -> None:
     """Python reads NaN and Infinity; JSON has no such thing, and the host would refuse to."""
     raise ValueError(name)
+
+
+# Made once: json.dumps and json.loads make one of these for each call.
+_ENCODER = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False)
+_DECODER = json.JSONDecoder(parse_constant=_no_constant)

@@ -101,6 +101,8 @@ class _Kernel:
         self._executing = False
         self._displays = 0
         self._pid = os.getpid()
+        self._outputs = _Outputs()
+        self._prepare()
 
     def serve(self) -> None:
         while True:
@@ -111,13 +113,17 @@ class _Kernel:
                 exercise_loaded()
                 self._link.send({"type": "exercised"})
 
-    def _execute(self, frame: Frame, fds: list[int]) -> None:
-        self._link.execution = str(frame.head["execution"])
-        _take_output(fds)
+    def _prepare(self) -> None:
+        """Before it is up and after each execution, while nobody waits: whatever the last one did is put right."""
         self._streams.begin()
         self._displays = 0
         signal.signal(signal.SIGINT, self._on_interrupt)
         _reset_peak_memory()
+
+    def _execute(self, frame: Frame, fds: list[int]) -> None:
+        self._link.execution = str(frame.head["execution"])
+        if fds:
+            self._outputs.take(fds)
         cpu_before = _cpu_seconds()
         outcome: dict[str, Any] = {"kind": "interrupted"}
         try:
@@ -132,15 +138,16 @@ class _Kernel:
             # A child that the code forked and did not end: as at the end of a script, and not a second kernel on the same socket, which
             # would answer for this one and take its next execution.
             os._exit(0 if outcome["kind"] == "ok" else 1)
-        _mend_descriptors()
         self._link.send(
             {
                 "type": "finished",
                 "outcome": outcome,
                 "cpuMs": round((_cpu_seconds() - cpu_before) * 1000, 3),
                 "peakMemoryBytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+                "keepsOutput": self._outputs.are_kept(),
             }
         )
+        self._prepare()
 
     def _on_interrupt(self, _number: int, _frame: Optional[FrameType]) -> None:
         if self._executing:
@@ -171,14 +178,29 @@ def _settle_descriptors(sock: socket.socket) -> socket.socket:
     return socket.socket(fileno=PRIVATE_SOCKET_FD)
 
 
-def _take_output(fds: list[int]) -> None:
-    for target, fd in zip((1, 2), fds):
-        os.dup2(fd, target)
-        os.close(fd)
+class _Outputs:
+    """Descriptors 1 and 2: the pipes that the supervisor gave, as long as the user leaves them there."""
+
+    def __init__(self) -> None:
+        self._inodes = (0, 0)
+
+    def take(self, fds: list[int]) -> None:
+        for target, fd in zip((1, 2), fds):
+            os.dup2(fd, target)
+            os.close(fd)
+        self._inodes = (os.fstat(1).st_ino, os.fstat(2).st_ino)
+
+    def are_kept(self) -> bool:
+        """If not, new ones must come; and where the user closed 0 to 2 they must not land there, where they would overwrite each other."""
+        try:
+            os.fstat(0)
+            return (os.fstat(1).st_ino, os.fstat(2).st_ino) == self._inodes
+        except OSError:
+            _fill_standard_descriptors()
+            return False
 
 
-def _mend_descriptors() -> None:
-    """The user may have closed 0 to 2. The next descriptors to arrive must not land there, where they would overwrite each other."""
+def _fill_standard_descriptors() -> None:
     for fd in (0, 1, 2):
         try:
             os.fstat(fd)

@@ -10,6 +10,7 @@ from .frames import Frame, FrameDecoder, Head, ProtocolViolation, encode
 from .kernel import run_kernel
 from .limits import Limits
 from .loop import Loop
+from .outputs import OutputPipes
 
 KernelStarter = Callable[[], "tuple[Optional[int], socket.socket]"]
 
@@ -30,6 +31,9 @@ class KernelProcess:
     ) -> None:
         self.pid = pid
         self.is_up = False
+        self.pipes: Optional[OutputPipes] = None
+        """Where it writes to, as long as nobody else can hold the same."""
+        self.pipes_given_at: Optional[bytes] = None
         self._loop = loop
         self._sock = sock
         self._decoder = FrameDecoder()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
-import selectors
+import select
 import time
 from typing import Callable, Optional
 
@@ -28,7 +28,7 @@ class Loop:
     """Readers, writers and timers, run in one thread until `stop`."""
 
     def __init__(self) -> None:
-        self._selector = selectors.DefaultSelector()
+        self._epoll = select.epoll()
         self._callbacks: dict[int, list[Optional[Callback]]] = {}
         self._timers: list[tuple[float, int, Timer]] = []
         self._order = itertools.count()
@@ -56,20 +56,21 @@ class Loop:
         self._running = False
 
     def close(self) -> None:
-        """Gives the selector's descriptor back, in a fork that must not share it."""
-        self._selector.close()
+        """Gives its descriptor back, in a fork that must not share it."""
+        self._epoll.close()
 
     def run(self) -> None:
         self._run_soon()
         while self._running:
-            for key, events in self._selector.select(self._wait_seconds()):
-                callbacks = self._callbacks.get(key.fd)
+            for fd, events in self._epoll.poll(self._wait_seconds()):
+                callbacks = self._callbacks.get(fd)
                 if callbacks is None:
                     continue
                 reader, writer = callbacks
-                if events & selectors.EVENT_READ and reader is not None:
+                # An end or an error is for either to find.
+                if events & ~select.EPOLLOUT and reader is not None:
                     reader()
-                if events & selectors.EVENT_WRITE and writer is not None and key.fd in self._callbacks:
+                if events & ~select.EPOLLIN and writer is not None and fd in self._callbacks:
                     writer()
             self._run_due_timers()
             self._run_soon()
@@ -104,14 +105,14 @@ class Loop:
         if after == before:
             return
         if not after:
-            self._selector.unregister(fd)
+            self._epoll.unregister(fd)
             del self._callbacks[fd]
         elif not before:
-            self._selector.register(fd, after)
+            self._epoll.register(fd, after)
         else:
-            self._selector.modify(fd, after)
+            self._epoll.modify(fd, after)
 
 
 def _events(callbacks: list[Optional[Callback]]) -> int:
     reader, writer = callbacks
-    return (selectors.EVENT_READ if reader else 0) | (selectors.EVENT_WRITE if writer else 0)
+    return (select.EPOLLIN if reader else 0) | (select.EPOLLOUT if writer else 0)

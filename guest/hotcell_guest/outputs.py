@@ -52,8 +52,17 @@ class OutputPipes:
             os.close(fd)
         self._write_fds = ()
 
+    @property
+    def is_empty(self) -> bool:
+        """Both are open, and nothing that was written waits to be read."""
+        return len(self._fds) == 2 and not any(_bytes_in(fd) for fd in self._fds.values())
+
     def set_barrier(self, then: Callable[[], None]) -> None:
-        waiting = {name: _bytes_in(fd) for name, fd in self._fds.items()}
+        waiting = {name: count for name, fd in self._fds.items() if (count := _bytes_in(fd))}
+        if not waiting:
+            self._barrier = None
+            then()
+            return
         self._barrier = (waiting, then)
         self._work_on_barrier()
 

@@ -1,3 +1,4 @@
+import { TextDecoder } from 'node:util';
 import { HotcellError } from '../errors/hotcell-error.ts';
 import { artifactList, displayMessage, type Finished, finishedMessage } from '../guest/messages.ts';
 import { createBoundedOutput } from '../lib/bounded-output.ts';
@@ -55,7 +56,7 @@ export function createCollector(
   isListening: () => boolean = () => true,
 ): Collector {
   const outputs = { stdout: createBoundedOutput(limits), stderr: createBoundedOutput(limits) };
-  const decoders = { stdout: new TextDecoder(), stderr: new TextDecoder() };
+  const decoders: { stdout?: TextDecoder; stderr?: TextDecoder } = {};
   const spool = createSpool(logPath, {
     beginAtBytes: limits.headBytes + limits.tailBytes,
     limitBytes: limits.logBytes,
@@ -69,11 +70,16 @@ export function createCollector(
   let value: Value | undefined;
   let end: CollectedEnd | undefined;
 
+  function decoderOf(name: 'stdout' | 'stderr'): TextDecoder {
+    decoders[name] ??= new TextDecoder();
+    return decoders[name];
+  }
+
   function output(name: 'stdout' | 'stderr', body: Buffer): void | Promise<void> {
     outputs[name].push(body);
     const spooled = spool.push(body);
     // Text that nobody reads is not made.
-    const text = isListening() ? decoders[name].decode(body, { stream: true }) : '';
+    const text = isListening() ? decoderOf(name).decode(body, { stream: true }) : '';
     const emitted = text === '' ? undefined : emit({ kind: name, text });
     if (spooled === undefined && emitted === undefined) return;
     return Promise.all([spooled, emitted]).then(() => {});

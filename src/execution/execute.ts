@@ -182,6 +182,6 @@ function checkedRun(
     code: bytes,
     filename: options.filename ?? name,
     timeoutMs,
-    signal: options.signal ?? new AbortController().signal,
+    signal: options.signal,
   };
 }

@@ -2,6 +2,7 @@ import { HotcellError } from '../errors/hotcell-error.ts';
 import type { GuestConnection } from '../guest/connection.ts';
 import type { GuestOutcome } from '../guest/messages.ts';
 import { GuestRefusal } from '../guest/pending-requests.ts';
+import { deferred } from '../lib/deferred.ts';
 import type { Outcome } from '../sandbox/outcome.ts';
 import type { Limits } from '../sandbox/spec.ts';
 import type { CollectedEnd, Collector } from './collect.ts';
@@ -12,7 +13,7 @@ export interface KernelRun {
   /** Shown in tracebacks. */
   readonly filename: string;
   readonly timeoutMs: number;
-  readonly signal: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** Called when the ladder begins: from then on nobody waits for a reader that is behind, or the guest could not say how it ended. */
   readonly onInterrupt?: () => void;
 }
@@ -32,35 +33,26 @@ const LADDER_MS = 4_000;
  * the guest does. Rejects only when the run never began.
  */
 export async function runInGuest(connection: GuestConnection, run: KernelRun, collector: Collector): Promise<RunEnd> {
-  let done!: () => void;
-  const finished = new Promise<void>((resolve) => {
-    done = resolve;
-  });
+  const over = deferred<Error | undefined>();
   const stream = connection.openStream((frame) => {
     const received = collector.receive(frame);
-    if (collector.finished() !== undefined) done();
+    if (collector.finished() !== undefined) over.resolve(undefined);
     return received;
-  });
-  const ladder = startLadder(connection, run);
-  try {
-    const taken = connection.request(
+  }, over.resolve);
+  const ladder = startLadder(connection, run, () => over.resolve(silentGuest()));
+  connection
+    .request(
       { type: 'execute', execution: run.executionId, stream: stream.id, language: 'python', filename: run.filename },
       { body: run.code },
-    );
-    await Promise.race([taken, ladder.exhausted.then(() => Promise.reject(silentGuest()))]);
-  } catch (error) {
-    ladder.stop();
-    stream.release();
-    if (error instanceof GuestRefusal) throw refusalOf(error, run.signal);
-    return { kind: 'lost', error: error as HotcellError, ...ladder.reason() };
-  }
-  const lost = await Promise.race([finished, connection.ended, ladder.exhausted]);
+    )
+    .catch(over.resolve);
+  const failure = await over.promise;
   ladder.stop();
   stream.release();
+  if (failure instanceof GuestRefusal) throw refusalOf(failure, run.signal);
   const end = collector.finished();
   if (end !== undefined) return { kind: 'finished', end };
-  const error = lost instanceof HotcellError ? lost : silentGuest();
-  return { kind: 'lost', error, ...ladder.reason() };
+  return { kind: 'lost', error: failure instanceof HotcellError ? failure : silentGuest(), ...ladder.reason() };
 }
 
 function silentGuest(): HotcellError {
@@ -83,37 +75,32 @@ export function outcomeOf(outcome: GuestOutcome, limits: Limits, timeoutMs: numb
   }
 }
 
-function startLadder(connection: GuestConnection, run: KernelRun) {
+function startLadder(connection: GuestConnection, run: KernelRun, exhausted: () => void) {
   let reason: InterruptReason | undefined;
   let giveUp: NodeJS.Timeout | undefined;
-  let exhaust!: () => void;
-  const exhausted = new Promise<void>((resolve) => {
-    exhaust = resolve;
-  });
   const interrupt = (why: InterruptReason) => {
     if (reason !== undefined) return;
     reason = why;
     run.onInterrupt?.();
     connection.request({ type: 'interrupt', execution: run.executionId, reason: why }).catch(() => {});
-    giveUp = setTimeout(exhaust, LADDER_MS);
+    giveUp = setTimeout(exhausted, LADDER_MS);
   };
   const timer = setTimeout(() => interrupt('timed-out'), run.timeoutMs);
   const onAbort = () => interrupt('cancelled');
-  run.signal.addEventListener('abort', onAbort, { once: true });
-  if (run.signal.aborted) onAbort();
+  run.signal?.addEventListener('abort', onAbort, { once: true });
+  if (run.signal?.aborted === true) onAbort();
   return {
-    exhausted,
     reason: () => (reason === undefined ? {} : { interrupted: reason }),
     stop: () => {
       clearTimeout(timer);
       clearTimeout(giveUp);
-      run.signal.removeEventListener('abort', onAbort);
+      run.signal?.removeEventListener('abort', onAbort);
     },
   };
 }
 
-function refusalOf(refusal: GuestRefusal, signal: AbortSignal): HotcellError {
-  if (signal.aborted) return new HotcellError('cancelled', 'the execution was withdrawn before it began');
+function refusalOf(refusal: GuestRefusal, signal: AbortSignal | undefined): HotcellError {
+  if (signal?.aborted === true) return new HotcellError('cancelled', 'the execution was withdrawn before it began');
   if (refusal.code === 'busy') return new HotcellError('session_busy', refusal.message);
   if (refusal.code === 'not-offered') return new HotcellError('not_offered', refusal.message);
   return new HotcellError('kernel_unavailable', refusal.message, {

@@ -37,7 +37,8 @@ export interface GuestConnection {
   /** Why the connection ended. Never rejects. */
   readonly ended: Promise<HotcellError>;
   request(head: Head, options?: { body?: Buffer }): Promise<Reply>;
-  openStream(receive: StreamReceiver): GuestStream;
+  /** `onEnd` is told when the connection ends before the stream is released. */
+  openStream(receive: StreamReceiver, onEnd?: (error: HotcellError) => void): GuestStream;
   /**
    * Takes over with a new channel after the old one was lost: what either side lacks is sent again. When it rejects because the new
    * channel was lost too, or the signal was given, it may be tried again.
@@ -164,8 +165,8 @@ class Connection implements GuestConnection {
     });
   }
 
-  openStream(receive: StreamReceiver): GuestStream {
-    return this.#streams.open(receive);
+  openStream(receive: StreamReceiver, onEnd?: (error: HotcellError) => void): GuestStream {
+    return this.#streams.open(receive, onEnd);
   }
 
   close(error = new HotcellError('session_closed', 'the session is closed')): void {
@@ -177,7 +178,7 @@ class Connection implements GuestConnection {
     this.#warm.reject(error);
     this.#welcomed?.reject(error);
     this.#requests.rejectAll(error);
-    this.#streams.end();
+    this.#streams.end(error);
     this.#ended.resolve(error);
   }
 

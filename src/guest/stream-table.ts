@@ -20,16 +20,18 @@ export interface GuestStream {
 
 /** The streams of one connection and their credit in both directions (docs/guest-protocol.md, section 4). */
 export interface StreamTable {
-  open(receive: StreamReceiver): GuestStream;
+  /** `onEnd` is told when the connection ends before the stream is released. */
+  open(receive: StreamReceiver, onEnd?: (error: HotcellError) => void): GuestStream;
   /** `replayed`: the guest sent some of it while nobody was connected, and then it waits for no credit. */
   receive(frame: Frame, replayed: boolean): void;
   takeCredit(head: Head): void;
-  /** Wakes whoever waits for credit; `send` then says why there will be none. */
-  end(): void;
+  /** Tells whoever has a stream, and wakes whoever waits for credit; `send` then says why there will be none. */
+  end(error: HotcellError): void;
 }
 
 interface Stream {
   readonly receive: StreamReceiver;
+  readonly onEnd: ((error: HotcellError) => void) | undefined;
   consumedBytes: number;
   /** Bytes of frames that the guest has sent and we have not consumed. */
   outstandingBytes: number;
@@ -65,10 +67,10 @@ export function createStreamTable(
   }
 
   return {
-    open(receive) {
+    open(receive, onEnd) {
       const id = nextStream;
       nextStream += 2;
-      const stream = newStream(receive);
+      const stream = newStream(receive, onEnd);
       streams.set(id, stream);
       return {
         id,
@@ -105,13 +107,23 @@ export function createStreamTable(
       stream.waitingForCredit?.resolve();
       stream.waitingForCredit = undefined;
     },
-    end() {
+    end(error) {
       ended = true;
-      for (const stream of streams.values()) stream.waitingForCredit?.resolve();
+      for (const stream of streams.values()) {
+        stream.waitingForCredit?.resolve();
+        stream.onEnd?.(error);
+      }
     },
   };
 }
 
-function newStream(receive: StreamReceiver): Stream {
-  return { receive, consumedBytes: 0, outstandingBytes: 0, creditBytes: WINDOW_BYTES, waitingForCredit: undefined };
+function newStream(receive: StreamReceiver, onEnd?: (error: HotcellError) => void): Stream {
+  return {
+    receive,
+    onEnd,
+    consumedBytes: 0,
+    outstandingBytes: 0,
+    creditBytes: WINDOW_BYTES,
+    waitingForCredit: undefined,
+  };
 }

@@ -39,21 +39,23 @@ export function encodeFrame(frame: {
   ack?: number;
 }): Buffer {
   const body = frame.body ?? EMPTY;
-  const head = Buffer.from(JSON.stringify(frame.head));
-  if (head.length > MAX_HEAD_BYTES)
-    throw new ProtocolViolation(`head length: ${head.length} is over ${MAX_HEAD_BYTES}`);
+  const head = JSON.stringify(frame.head);
+  const headBytes = Buffer.byteLength(head);
+  if (headBytes > MAX_HEAD_BYTES) throw new ProtocolViolation(`head length: ${headBytes} is over ${MAX_HEAD_BYTES}`);
   if (body.length > MAX_BODY_BYTES)
     throw new ProtocolViolation(`body length: ${body.length} is over ${MAX_BODY_BYTES}`);
-  const header = Buffer.allocUnsafe(HEADER_BYTES);
-  header.writeUInt16BE(MAGIC, 0);
-  header[2] = VERSION;
-  header[3] = 0;
-  header.writeUInt32BE(head.length, 4);
-  header.writeUInt32BE(body.length, 8);
-  header.writeUInt32BE(frame.stream ?? 0, 12);
-  header.writeUInt32BE(frame.sequence ?? 0, 16);
-  header.writeUInt32BE(frame.ack ?? 0, 20);
-  return Buffer.concat([header, head, body]);
+  const encoded = Buffer.allocUnsafe(HEADER_BYTES + headBytes + body.length);
+  encoded.writeUInt16BE(MAGIC, 0);
+  encoded[2] = VERSION;
+  encoded[3] = 0;
+  encoded.writeUInt32BE(headBytes, 4);
+  encoded.writeUInt32BE(body.length, 8);
+  encoded.writeUInt32BE(frame.stream ?? 0, 12);
+  encoded.writeUInt32BE(frame.sequence ?? 0, 16);
+  encoded.writeUInt32BE(frame.ack ?? 0, 20);
+  encoded.write(head, HEADER_BYTES);
+  encoded.set(body, HEADER_BYTES + headBytes);
+  return encoded;
 }
 
 /** Sets what changes between two sendings of the same frame. */

@@ -74,7 +74,7 @@ export function createSession(options: SessionOptions): Session {
     reopening ??= options.reopen().finally(() => {
       reopening = undefined;
     });
-    const made = await Promise.race([reopening, withdrawn(signal, () => true)]);
+    const made = await orWithdrawn(reopening, signal, () => true);
     if (state !== ('closed' as SessionState) && current === undefined) adopt(made);
     if (current !== made) await made.dispose();
     requireOpen();
@@ -124,7 +124,7 @@ export function createSession(options: SessionOptions): Session {
       });
       queue = turn.catch(() => {});
       turn.catch(() => {});
-      return Promise.race([turn, withdrawn(signal, () => !hasBegun)]);
+      return orWithdrawn(turn, signal, () => !hasBegun);
     },
 
     close() {
@@ -144,10 +144,13 @@ export function createSession(options: SessionOptions): Session {
   };
 }
 
-/** Rejects when the signal is given while `applies`; stays pending otherwise. For a race. */
-function withdrawn(signal: AbortSignal | undefined, applies: () => boolean): Promise<never> {
-  return new Promise((_, reject) => {
-    signal?.addEventListener('abort', () => applies() && reject(withdrawal()), { once: true });
+/** `work`, unless the signal is given while `applies`: then a rejection, and the work goes on unwatched. */
+function orWithdrawn<T>(work: Promise<T>, signal: AbortSignal | undefined, applies: () => boolean): Promise<T> {
+  if (signal === undefined) return work;
+  return new Promise<T>((resolve, reject) => {
+    const withdraw = () => applies() && reject(withdrawal());
+    signal.addEventListener('abort', withdraw, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', withdraw));
   });
 }
 

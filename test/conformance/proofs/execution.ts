@@ -156,6 +156,8 @@ export const executionRequirements: readonly Requirement[] = [
     prove: async ({ session }) => {
       await session.run('import os, sys, io\nsys.stdout = io.StringIO()\nos.close(0); os.close(1); os.close(2)');
       expect(await stdoutOf(session, 'print("back")')).toBe('back');
+      await session.run('os.dup2(os.open("/dev/null", os.O_WRONLY), 1)');
+      expect(await stdoutOf(session, 'print("again")')).toBe('again');
     },
   },
   {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { type Requirement, stdoutOf } from '../context.ts';
 
@@ -73,6 +74,19 @@ os.system("sleep 4713")`;
       const next = await session.run('import time; time.sleep(0.6); print(p.wait())');
       expect(next.stdout).toBe('0\n');
       expect(await session.backgroundOutput()).toContain('late');
+      // Some that were born between two executions, and a thread of the kernel's own.
+      await session.run('1');
+      await session.run(`import os, threading, time
+def work():
+    time.sleep(0.2)
+    os.write(1, b"thread\\n")
+    subprocess.Popen("sleep 0.3; echo later still", shell=True)
+threading.Thread(target=work).start()`);
+      await sleep(400);
+      expect((await session.run('time.sleep(0.4)')).stdout).toBe('');
+      const background = await session.backgroundOutput();
+      expect(background).toContain('thread\n');
+      expect(background).toContain('later still');
     },
   },
   {
