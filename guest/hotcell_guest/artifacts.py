@@ -53,7 +53,6 @@ class Workspace:
         changed.sort(key=lambda file: str(file["path"]))
         return Changes(changed[:MAX_REPORTED], max(0, len(changed) - MAX_REPORTED))
 
-
     def _is_still_bare(self) -> bool:
         """A folder without a single entry that has not changed for a while has none now: most sessions that only compute."""
         changed = os.stat(self.folder).st_ctime_ns  # which nobody can set back
