@@ -56,15 +56,21 @@ def map_identity(uid: int, gid: int) -> None:
         write_file(f"/proc/self/{name}", text.encode("ascii"))
 
 
+def hide_cgroup() -> None:
+    """Only once the host has put this process into its cgroup: from there a namespace hides the way to it."""
+    linux.unshare(linux.CLONE_NEWCGROUP)
+
+
 def enter(jail: Jail, placed: Callable[[], None]) -> None:
-    """Called as pid 1 of the new namespaces. `placed` comes back when the host has put it into its cgroup: only from there does a
-    namespace hide the way to it. Raises JailError naming the step."""
+    """Called as pid 1 of the new namespaces. `placed` comes back when the host has put it into its cgroup.
+
+    Raises JailError naming the step."""
     steps: tuple[tuple[str, Callable[[], None]], ...] = (
         ("mounts", lambda: _mount_all(jail)),
         ("loopback", linux.loopback_up),
         ("hostname", lambda: linux.set_hostname("sandbox")),
         ("cgroup", placed),
-        ("cgroup-namespace", lambda: linux.unshare(linux.CLONE_NEWCGROUP)),
+        ("cgroup-namespace", hide_cgroup),
     )
     for step, work in steps:
         try:

@@ -11,12 +11,14 @@ import socket
 import sys
 import time
 from types import FrameType
-from typing import Any, NoReturn, Optional
+from typing import Any, Callable, NoReturn, Optional
 
 from . import linux, preload
 from .descriptors import keep_only, write_file
+from .environment import apply_environment
 from .exercise import exercise_loaded
 from .frames import Frame, FrameDecoder, Head, encode
+from .hardening import harden
 from .limits import Limits, limit_cpus, limit_this_process
 from .shell import Shell
 from .streams import Streams
@@ -27,23 +29,58 @@ _DISPLAY_PIECE_BYTES = 131_072
 
 def run_kernel(sock: socket.socket, limits: Limits, workspace: str) -> NoReturn:
     """Becomes a kernel; called in the child right after the fork, and never returns."""
-    try:
-        link = _Link(_settle_descriptors(sock))
-        os.setsid()
-        _restore_signals()
-        linux.set_dumpable(True)  # the supervisor is not; a kernel must read its own /proc
-        _prefer_as_oom_victim()
-        _fresh_randomness()
-        if limits.pin_cpus:
-            limit_cpus(limits.cpus)
-        preload.use_processors(limits.cpus)
-        limit_this_process(limits)
-        os.chdir(workspace)
-        sys.path.insert(0, "")
-        sys.argv = [""]
-        kernel = _Kernel(link)
-        link.send({"type": "up", "pid": os.getpid()})
+
+    def live() -> None:
+        kernel = _settle(sock)
+        _close_in(limits, workspace)
         kernel.serve()
+
+    _until_the_end(live)
+
+
+def stand_by(sock: socket.socket, workspace: str) -> NoReturn:
+    """Becomes a kernel of a sandbox that is nobody's yet: called in a child forked ahead, before its supervisor is closed in.
+
+    It shares the supervisor's namespaces, so it will see its mounts; the barriers of a process it takes by itself, when it is told what it
+    is to become and before it says that it is up.
+    """
+
+    def live() -> None:
+        kernel = _settle(sock)
+        config = kernel.wait_for_config()
+        apply_environment(config["environment"])
+        harden(config.get("seccomp"))
+        linux.set_dumpable(True)
+        _close_in(Limits.from_message(config["limits"]), workspace)
+        kernel.serve()
+
+    _until_the_end(live)
+
+
+def _settle(sock: socket.socket) -> _Kernel:
+    """What a kernel needs and nobody decides."""
+    link = _Link(_settle_descriptors(sock))
+    os.setsid()
+    linux.set_dumpable(True)  # the supervisor is not; a kernel must read and write its own /proc
+    _restore_signals()
+    _prefer_as_oom_victim()
+    _fresh_randomness()
+    sys.path.insert(0, "")
+    sys.argv = [""]
+    return _Kernel(link)
+
+
+def _close_in(limits: Limits, workspace: str) -> None:
+    if limits.pin_cpus:
+        limit_cpus(limits.cpus)
+    preload.use_processors(limits.cpus)
+    limit_this_process(limits)
+    os.chdir(workspace)
+
+
+def _until_the_end(live: Callable[[], None]) -> NoReturn:
+    try:
+        live()
     except BaseException as error:  # noqa: BLE001 - last words, then the end
         try:
             os.write(2, f"kernel: {type(error).__name__}: {error}\n".encode())
@@ -104,7 +141,13 @@ class _Kernel:
         self._outputs = _Outputs()
         self._prepare()
 
+    def wait_for_config(self) -> Head:
+        frame, _ = self._link.receive()
+        config: Head = frame.head["config"]
+        return config
+
     def serve(self) -> None:
+        self._link.send({"type": "up", "pid": self._pid})
         while True:
             frame, fds = self._link.receive()
             if frame.head["type"] == "execute":

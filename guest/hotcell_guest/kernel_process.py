@@ -7,7 +7,7 @@ import socket
 from typing import Callable, Optional
 
 from .frames import Frame, FrameDecoder, Head, ProtocolViolation, encode
-from .kernel import run_kernel
+from .kernel import run_kernel, stand_by
 from .limits import Limits
 from .loop import Loop
 from .outputs import OutputPipes
@@ -100,3 +100,19 @@ def fork_kernel(limits: Limits, workspace: str) -> tuple[Optional[int], socket.s
         run_kernel(theirs, limits, workspace)
     theirs.close()
     return pid, ours
+
+
+class WaitingKernel:
+    """A kernel forked ahead of the sandbox it will be in. It has all barriers to take, and has run nothing."""
+
+    def __init__(self, workspace: str) -> None:
+        self._sock, theirs = socket.socketpair()
+        self._pid = os.fork()
+        if self._pid == 0:
+            stand_by(theirs, workspace)
+        theirs.close()
+
+    def begin(self, config: Head) -> tuple[Optional[int], socket.socket]:
+        """Lets it close itself in, as the first thing a KernelStarter gives out."""
+        self._sock.sendall(encode(Frame({"type": "begin", "config": config})))
+        return self._pid, self._sock

@@ -14,7 +14,7 @@ from .descriptors import keep_only
 from .environment import apply_environment
 from .frames import HEADER, Frame, FrameDecoder, Head, encode
 from .jail import CONTROL_FOLDER, WORKSPACE, Jail, JailError
-from .kernel_process import KernelStarter, fork_kernel
+from .kernel_process import KernelStarter, WaitingKernel, fork_kernel
 from .limits import Limits
 from .loop import Loop
 from .supervisor import Supervisor
@@ -115,9 +115,15 @@ def _become_sandbox(token: str, uid: int, gid: int) -> NoReturn:
     try:
         jail_module.map_identity(uid, gid)
         go = _receive_one(sock).head
+        waiting: Optional[WaitingKernel] = None
+        if go["type"] == "stand-by":
+            jail_module.hide_cgroup()
+            waiting = WaitingKernel(WORKSPACE)
+            sock.sendall(encode(Frame({"type": "standing-by"})))
+            go = _receive_one(sock).head
         jail_module.enter(Jail.from_message(go["jail"]), placed=lambda: _expect(sock, "placed"))
         os.chdir(WORKSPACE)
-        supervisor = Supervisor(Loop(), WORKSPACE, _configure)
+        supervisor = Supervisor(Loop(), WORKSPACE, lambda config: _configure(config, waiting))
         begin = supervisor.configure(go["config"])
     except (JailError, OSError) as error:
         step, number = (error.step, error.errno) if isinstance(error, JailError) else ("configure", error.errno)
@@ -131,11 +137,18 @@ def _become_sandbox(token: str, uid: int, gid: int) -> NoReturn:
     supervisor.run()
 
 
-def _configure(config: Head) -> tuple[Limits, KernelStarter]:
+def _configure(config: Head, waiting: Optional[WaitingKernel]) -> tuple[Limits, KernelStarter]:
     limits = Limits.from_message(config["limits"])
     apply_environment(config["environment"])
+    first = None if waiting is None else waiting.begin(config)
     hardening.harden(config.get("seccomp"))
-    return limits, lambda: fork_kernel(limits, WORKSPACE)
+
+    def start_kernel() -> tuple[Optional[int], socket.socket]:
+        nonlocal first
+        started, first = first, None
+        return started if started is not None else fork_kernel(limits, WORKSPACE)
+
+    return limits, start_kernel
 
 
 def _expect(sock: socket.socket, kind: str) -> None:

@@ -238,9 +238,8 @@ function killNewest(shape: 'shared' | 'single', victim: Exclude<Victim, 'contain
   let newest: SandboxProcesses | undefined;
   // A kernel is forked right after the frame that announces it; there is no event for that on the host.
   untilSync(() => {
-    // A zygote keeps a fork ahead of its sandboxes: one without a kernel is nobody's yet.
     newest = sandboxesBelow(process.pid, shape)
-      .filter(({ kernel }) => shape === 'single' || kernel !== undefined)
+      .filter(({ inUse }) => inUse)
       .sort((a, b) => a.supervisor - b.supervisor)
       .at(-1);
     return newest?.[victim] !== undefined;

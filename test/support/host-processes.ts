@@ -20,6 +20,8 @@ export interface SandboxProcesses {
   /** pid 1 of the session. */
   readonly supervisor: number;
   readonly kernel: number | undefined;
+  /** Closed in for somebody. What a zygote keeps ahead has its rights still, because it has yet to build itself. */
+  readonly inUse: boolean;
 }
 
 export function hostProcesses(): HostProcess[] {
@@ -45,6 +47,7 @@ export function sandboxesBelow(server: number, shape: 'shared' | 'single'): Sand
         jail,
         supervisor,
         kernel: table.find(({ parent, state }) => parent === supervisor && state !== 'Z')?.pid,
+        inUse: /^CapEff:\s+0+$/m.test(readOrNothing(`/proc/${supervisor}/status`)),
       })),
   );
 }

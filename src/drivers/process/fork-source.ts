@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Cgroup } from './cgroup.ts';
-import type { ForkedSandbox, Zygote } from './zygote.ts';
+import { type ForkedSandbox, standBy, type Zygote } from './zygote.ts';
 
 /** A fork of a zygote with a cgroup of its own, waiting to be told what to become. */
 export interface PlacedFork {
@@ -61,6 +61,7 @@ export function createForkSource(zygote: Zygote, makeCgroup: () => Cgroup | unde
     try {
       const next = await forkNow(zygote, makeCgroup);
       await next.place();
+      await standBy(next.fork);
       next.fork.channel.unref();
       if (isClosed) await next.discard();
       else ahead = next;

@@ -138,6 +138,14 @@ async function forkSandbox(
   }
 }
 
+/** Lets a fork that is in its cgroup fork its first kernel ahead: the longest step of what follows. */
+export async function standBy({ channel }: ForkedSandbox): Promise<void> {
+  const answer = readOneFrame(channel);
+  channel.write(encodeFrame({ head: { type: 'stand-by' } }));
+  const { head } = await answer;
+  if (head.type !== 'standing-by') throw new HotcellError('start_failed', 'the sandbox could not be made ready ahead');
+}
+
 /**
  * Lets a fork become a sandbox, and waits until it says that it has. It builds itself while it is being placed in its cgroup, and closes itself in
  * only then.

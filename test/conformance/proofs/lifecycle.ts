@@ -107,6 +107,23 @@ open("/out/made.txt", "w").write("from inside")`;
     },
   },
   {
+    id: 'session:alike',
+    title: 'a kernel has the same barriers however it came to be: first, forked ahead, or after a reset',
+    exempt: { bare: 'it has no barriers' },
+    prove: async ({ hotcell, fresh }) => {
+      const barriers: string[] = [];
+      for (const _ of ['first', 'second', 'third']) {
+        const session = await fresh();
+        barriers.push(await stdoutOf(session, BARRIERS));
+        await session.reset();
+        barriers.push(await stdoutOf(session, BARRIERS));
+        await hotcell.settled(); // the next is ready ahead
+      }
+      expect(barriers[0]).toContain('CapEff');
+      expect([...new Set(barriers)]).toEqual([barriers[0]]);
+    },
+  },
+  {
     id: 'session:supervisor-killed',
     title: 'a program cannot stop or kill the supervisor',
     exempt: { bare: 'process 1 is the host’s own' },
@@ -166,3 +183,13 @@ print(refused)`;
     },
   },
 ];
+
+/** What closes a kernel in, as far as it can see that itself. */
+const BARRIERS = `import os, re, resource
+status = open("/proc/self/status").read()
+print(*re.findall("^(?:Cap|NoNewPrivs|Seccomp|Groups|Uid|Gid|Umask).*", status, re.M), sep="\\n")
+print({name: resource.getrlimit(getattr(resource, name)) for name in dir(resource) if name.startswith("RLIMIT_") and name != "RLIMIT_DATA"})
+print(len(os.sched_getaffinity(0)), re.sub("[0-9a-f]{16,}|g-?[0-9a-z]{8,}", "…", open("/proc/self/cgroup").read()), open("/proc/self/oom_score_adj").read())
+print(sorted(line.split(" - ")[0].split()[4:6] + line.split(" - ")[1].split()[:1] for line in open("/proc/self/mountinfo")))
+print(os.getcwd(), sorted(os.listdir("/proc/self/fd"))[:4], sorted(os.environ.items()), os.getsid(0) == os.getpid())
+`;
