@@ -4,7 +4,7 @@ export { ERROR_CODES, type ErrorCode, type Retry } from './errors/codes.ts';
 export { HotcellError } from './errors/hotcell-error.ts';
 export type { ExecutionEvent } from './execution/events.ts';
 export type { Execution, ExecutionOptions } from './execution/execute.ts';
-export type { Artifact, Display, ExecutionResult, Truncation, Value } from './execution/result.ts';
+export type { Artifact, Display, ExecutionResult, Representation, Truncation, Value } from './execution/result.ts';
 export type { WriteMode } from './guest/files.ts';
 export type { FileEntry } from './guest/messages.ts';
 export type { Hotcell, HotcellOptions, OpenOptions, Session, SessionFiles } from './main.ts';

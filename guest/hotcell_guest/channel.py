@@ -19,7 +19,7 @@ READ_BYTES = 65_536
 _WRITE_FRAMES = 64
 _COMPANY_SECONDS = 0.005
 UNSEQUENCED = frozenset({"hello", "welcome", "refused", "ping", "pong", "attach", "failed"})
-DROPPABLE = frozenset({"stdout", "stderr", "display", "background"})
+DROPPABLE = frozenset({"stdout", "stderr", "display", "clear", "background"})
 # What a frame that waits costs besides its bytes: many small ones must not fill the memory.
 _KEEPING_COST_BYTES = 512
 _MAX_WAITING_CONNECTIONS = 4

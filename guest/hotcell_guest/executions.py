@@ -12,6 +12,7 @@ from . import limits as limits_module
 from .artifacts import Workspace
 from .births import Births
 from .channel import Channel
+from .display_frames import display_head
 from .execution import Execution
 from .frames import Frame, Head
 from .kernel_keeper import KernelEvents, KernelKeeper, describe_status, signal_name
@@ -154,12 +155,14 @@ class Executions:
         if execution is None or not mine or execution.report is not None:
             # Of an execution that is over, by a forged end or by an interrupt: nobody's output, but nobody may hang on it either.
             if kind == "drain":
-                kernel.send({"type": "drained"})
+                kernel.answer_drain(frame.head)
             return
         if kind == "drain":
-            execution.pipes.set_barrier(lambda: kernel.send({"type": "drained"}))
+            execution.pipes.set_barrier(lambda: kernel.answer_drain(frame.head))
         elif kind == "display":
-            self._event(execution, _display_head(frame.head), frame.body)
+            self._event(execution, display_head(frame.head), frame.body)
+        elif kind == "clear":
+            self._event(execution, {"type": "clear", "wait": bool(frame.head["wait"])}, b"")
         elif kind == "value":
             execution.value = ({"type": "value", "truncated": bool(frame.head["truncated"])}, frame.body[:65_536])
         elif kind == "finished":
@@ -318,15 +321,6 @@ def _interrupted(reason: str) -> Head:
     return {"kind": "timed-out"} if reason == "timed-out" else {"kind": "interrupted"}
 
 
-def _display_head(head: Head) -> Head:
-    return {
-        "type": "display",
-        "mediaType": str(head["mediaType"])[:200],
-        "index": _natural(head["index"]),
-        "end": bool(head["end"]),
-    }
-
-
 def _checked_report(head: Head) -> dict[str, Any]:
     outcome = head["outcome"]
     if not isinstance(outcome, dict) or not isinstance(outcome.get("kind"), str):
@@ -336,10 +330,3 @@ def _checked_report(head: Head) -> dict[str, Any]:
         "cpuMs": max(0.0, float(head["cpuMs"])),
         "peakMemoryBytes": max(0, int(head["peakMemoryBytes"])),
     }
-
-
-def _natural(value: Any) -> int:
-    number = int(value)
-    if number < 0:
-        raise ValueError("a number that counts is not negative")
-    return number

@@ -11,10 +11,11 @@ from IPython.core.displaypub import DisplayPublisher  # type: ignore[import-not-
 from IPython.core.interactiveshell import InteractiveShell  # type: ignore[import-not-found,unused-ignore]
 from traitlets.config import Config  # type: ignore[import-not-found,unused-ignore]
 
-from .figures import Display
+from .display import Displays, Redirect
+from .representations import Bundle, complain
 
 
-def attach(main: ModuleType, display: Display) -> Any:
+def attach(main: ModuleType, displays: Displays) -> Any:
     """The one shell of this process. History stays off: it opens SQLite and starts a thread."""
     config = Config()
     config.HistoryManager.enabled = False
@@ -23,21 +24,54 @@ def attach(main: ModuleType, display: Display) -> Any:
     config.InteractiveShell.automagic = False
     config.InteractiveShell.display_page = True
     shell = _Shell.instance(config=config, user_module=main, user_ns=main.__dict__)
-    shell.display_pub.to_host = display
+    shell.display_pub.displays = displays
     return shell
 
 
+def registered(shell: Any, item: Any) -> Bundle:
+    """What functions that the user registered with IPython's formatters make of an object."""
+    bundle: Bundle = {}
+    for media_type, formatter in shell.display_formatter.formatters.items():
+        if media_type == "text/plain":
+            continue  # IPython has its own for many types
+        try:
+            function = formatter.lookup(item)
+        except KeyError:
+            continue
+        try:
+            data = function(item)
+        except Exception as error:  # noqa: BLE001 - the user's function
+            complain(f"{media_type} of {type(item).__name__} raised", error)
+            continue
+        if data is not None:
+            bundle[media_type] = data
+    return bundle
+
+
+def redirect(shell: Any) -> Optional[Redirect]:
+    """Where displays go while something has replaced our publisher, as `%%capture` does."""
+    publisher = shell.display_pub
+    if isinstance(publisher, _Publisher):
+        return None
+
+    def publish(bundle: Bundle, display_id: Optional[str], update: bool) -> None:
+        publisher.publish(data=bundle, metadata={}, transient={"display_id": display_id} if display_id else {}, update=update)
+
+    return publish
+
+
 class _Publisher(DisplayPublisher):  # type: ignore[misc,unused-ignore]
-    """Images become displays of the execution; of everything else the text is printed."""
+    """What IPython publishes is shown by the kernel's own displays."""
 
-    to_host: Optional[Display] = None
+    displays: Optional[Displays] = None
 
-    def publish(self, data: dict[str, Any], *args: Any, **kwargs: Any) -> None:
-        image = data.get("image/png")
-        if image is not None and self.to_host is not None:
-            self.to_host("image/png", image if isinstance(image, bytes) else _from_base64(image))
-        elif "text/plain" in data:
-            print(data["text/plain"])
+    def publish(self, data: Bundle, *args: Any, **options: Any) -> None:
+        if self.displays is not None:
+            self.displays.publish_display_data(data, *args, **options)
+
+    def clear_output(self, wait: bool = False) -> None:
+        if self.displays is not None:
+            self.displays.clear_output(wait)
 
 
 class _Shell(InteractiveShell):  # type: ignore[misc,unused-ignore]
@@ -65,9 +99,3 @@ class _Shell(InteractiveShell):  # type: ignore[misc,unused-ignore]
         sys.stderr.flush()
         command = self.var_expand(cmd, depth=1)
         self.user_ns["_exit_code"] = subprocess.call(command, shell=True, executable="/bin/sh")
-
-
-def _from_base64(text: str) -> bytes:
-    import base64
-
-    return base64.b64decode(text)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import array
 import os
 import random
 import resource
@@ -17,14 +16,15 @@ from . import linux, preload
 from .descriptors import keep_only, write_file
 from .environment import apply_environment
 from .exercise import exercise_loaded
-from .frames import Frame, FrameDecoder, Head, encode
+from .frames import Frame, Head
 from .hardening import harden
+from .kernel_link import Link
 from .limits import Limits, limit_cpus, limit_this_process
+from .screen import Screen
 from .shell import Shell
 from .streams import Streams
 
 PRIVATE_SOCKET_FD = 3
-_DISPLAY_PIECE_BYTES = 131_072
 
 
 def run_kernel(sock: socket.socket, limits: Limits, workspace: str) -> NoReturn:
@@ -59,7 +59,7 @@ def stand_by(sock: socket.socket, workspace: str) -> NoReturn:
 
 def _settle(sock: socket.socket) -> _Kernel:
     """What a kernel needs and nobody decides."""
-    link = _Link(_settle_descriptors(sock))
+    link = Link(_settle_descriptors(sock))
     os.setsid()
     linux.set_dumpable(True)  # the supervisor is not; a kernel must read and write its own /proc
     _restore_signals()
@@ -90,53 +90,13 @@ def _until_the_end(live: Callable[[], None]) -> NoReturn:
     os._exit(0)
 
 
-class _Link:
-    """Frames to and from the supervisor, blocking."""
-
-    def __init__(self, sock: socket.socket) -> None:
-        self._sock = sock
-        self._decoder = FrameDecoder()
-        self._frames: list[Frame] = []
-        self._fds: list[int] = []
-        self._held = b""
-        self.execution = ""
-
-    def send(self, head: Head, body: bytes = b"") -> None:
-        self._sock.sendall(self._held + encode(Frame({**head, "execution": self.execution}, body)))
-        self._held = b""
-
-    def hold(self, head: Head, body: bytes) -> None:
-        """Sends it together with the next: one wake-up of the supervisor less."""
-        self._held += encode(Frame({**head, "execution": self.execution}, body))
-
-    def receive(self) -> tuple[Frame, list[int]]:
-        """The next frame and the descriptors that came with it. The supervisor's end means our end."""
-        while not self._frames:
-            chunk, ancillary, _, _ = self._sock.recvmsg(65_536, socket.CMSG_SPACE(4 * array.array("i").itemsize))
-            if not chunk:
-                os._exit(0)
-            for level, kind, data in ancillary:
-                if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
-                    fds = array.array("i")
-                    fds.frombytes(data[: len(data) - len(data) % fds.itemsize])
-                    self._fds.extend(fds)
-            self._frames.extend(self._decoder.feed(chunk))
-        fds_taken, self._fds = self._fds, []
-        return self._frames.pop(0), fds_taken
-
-    def drain(self) -> None:
-        """Comes back when the supervisor has taken all that was written so far."""
-        self.send({"type": "drain"})
-        self.receive()
-
-
 class _Kernel:
-    def __init__(self, link: _Link) -> None:
+    def __init__(self, link: Link) -> None:
         self._link = link
         self._streams = Streams(link.drain)
-        self._shell = Shell(self._display, self._value)
+        self._screen = Screen(link, self._streams.flush)
+        self._shell = Shell(self._screen)
         self._executing = False
-        self._displays = 0
         self._pid = os.getpid()
         self._outputs = _Outputs()
         self._prepare()
@@ -159,7 +119,7 @@ class _Kernel:
     def _prepare(self) -> None:
         """Before it is up and after each execution, while nobody waits: whatever the last one did is put right."""
         self._streams.begin()
-        self._displays = 0
+        self._screen.begin()
         signal.signal(signal.SIGINT, self._on_interrupt)
         _reset_peak_memory()
 
@@ -193,21 +153,8 @@ class _Kernel:
         self._prepare()
 
     def _on_interrupt(self, _number: int, _frame: Optional[FrameType]) -> None:
-        if self._executing:
+        if self._executing and not self._link.postpone_interrupt():
             raise KeyboardInterrupt
-
-    def _display(self, media_type: str, data: bytes) -> None:
-        self._streams.flush()
-        self._link.drain()
-        index = self._displays
-        self._displays += 1
-        for start in range(0, max(1, len(data)), _DISPLAY_PIECE_BYTES):
-            piece = data[start : start + _DISPLAY_PIECE_BYTES]
-            end = start + _DISPLAY_PIECE_BYTES >= len(data)
-            self._link.send({"type": "display", "mediaType": media_type, "index": index, "end": end}, piece)
-
-    def _value(self, text: str, truncated: bool) -> None:
-        self._link.hold({"type": "value", "truncated": truncated}, text.encode("utf-8", "replace"))
 
 
 def _settle_descriptors(sock: socket.socket) -> socket.socket:

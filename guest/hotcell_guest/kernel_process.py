@@ -54,6 +54,16 @@ class KernelProcess:
         except OSError:
             self._end()
 
+    def answer_drain(self, head: Head) -> None:
+        """SECURITY: never blocks. Code that asks for drains without end and reads no answer would otherwise stop the supervisor."""
+        data = encode(Frame({"type": "drained", "turn": int(head["turn"])}))
+        try:
+            sent = self._sock.send(data, socket.MSG_DONTWAIT)
+        except OSError:
+            sent = 0
+        if sent < len(data):
+            self._end()
+
     def pause(self, paused: bool) -> None:
         """Stops reading from it, so that it blocks when it has more to say than the host will take."""
         if not self._gone:

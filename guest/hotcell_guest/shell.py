@@ -17,13 +17,16 @@ import sys
 import traceback
 from collections import deque
 from types import CodeType, ModuleType, TracebackType
-from typing import TYPE_CHECKING, Any, Callable, Optional
+from typing import TYPE_CHECKING, Any, Optional
 
-from . import figures, spawning
+from . import display_names, figures, spawning
 from .import_hooks import AfterImport
+from .screen import Parts, Screen
 
 if TYPE_CHECKING:
     import asyncio
+
+    from .display import Displays
 
 Outcome = dict[str, Any]
 
@@ -34,15 +37,19 @@ MAX_MESSAGE_BYTES = 4_096
 _MAX_REMEMBERED_SOURCE = 1_048_576
 # Where a line begins with a magic, a command or a question, ends with a question, or assigns the output of one of them.
 _LIKE_IPYTHON = re.compile(r"^\s*[%!?]|\?\s*$|=\s*[%!]", re.MULTILINE)
+# An object that has none of these shows its text and nothing else.
+_RICH_METHODS = ("_repr_mimebundle_", "_ipython_display_", "_repr_html_", "_repr_png_", "_repr_svg_", "_repr_jpeg_") + (
+    ("_repr_markdown_", "_repr_latex_", "_repr_json_", "_repr_pdf_", "_repr_javascript_")
+)
 _OUR_FOLDER = os.path.dirname(os.path.abspath(__file__))
 
 
 class Shell:
-    """The interpreter state of one kernel. `display` and `value` are where results go."""
+    """The interpreter state of one kernel. `screen` is where results go."""
 
-    def __init__(self, display: figures.Display, value: Callable[[str, bool], None]) -> None:
-        self._display = display
-        self._value = value
+    def __init__(self, screen: Screen) -> None:
+        self._screen = screen
+        self._displays: Optional[Displays] = None
         self._ipython: Any = None
         self._loop: Optional[asyncio.AbstractEventLoop] = None
         self._sources: deque[str] = deque()
@@ -59,7 +66,7 @@ class Shell:
         except BaseException as error:  # noqa: BLE001 - SystemExit and KeyboardInterrupt are outcomes too
             outcome = _outcome_of(error)
         try:
-            figures.capture_open_figures(self._display)
+            figures.capture_open_figures(self._screen)
         except BaseException as error:  # noqa: BLE001 - an interrupt may land here
             if outcome["kind"] == "ok":
                 outcome = _outcome_of(error)
@@ -94,7 +101,23 @@ class Shell:
             return
         builtins._ = value  # type: ignore[attr-defined]
         text = repr(value).encode("utf-8", "backslashreplace")
-        self._value(text[:MAX_VALUE_BYTES].decode("utf-8", "ignore"), len(text) > MAX_VALUE_BYTES)
+        parts = self._parts_of(value)
+        self._screen.value(text[:MAX_VALUE_BYTES].decode("utf-8", "ignore"), len(text) > MAX_VALUE_BYTES, parts)
+
+    def _parts_of(self, value: Any) -> Parts:
+        """What the value shows besides its text. Most have no more, and pay a look at their type."""
+        kind = type(value)
+        if not any(hasattr(kind, name) for name in _RICH_METHODS) and self._ipython is None:
+            return []
+        if figures.is_open_figure(value):
+            return []  # shown at the end of the execution, and not twice
+        from . import representations
+
+        if representations.shows_itself(value):
+            return []
+        bundle = representations.richer(value, self._registered)
+        bundle.pop("text/plain", None)
+        return representations.encoded(bundle)
 
     def _await_or_not(self, code: CodeType) -> Any:
         result = eval(code, self.main.__dict__)
@@ -137,8 +160,30 @@ class Shell:
                 from . import ipython
             except ImportError:
                 return None
-            self._ipython = ipython.attach(self.main, self._display)
+            self._ipython = ipython.attach(self.main, self.displays())
         return self._ipython
+
+    def displays(self) -> Displays:
+        """display() and its like, made when first asked for."""
+        if self._displays is None:
+            from .display import Displays
+
+            self._displays = Displays(self._screen, self._registered, self._redirect)
+        return self._displays
+
+    def _registered(self, item: Any) -> dict[str, Any]:
+        if self._ipython is None:
+            return {}
+        from . import ipython
+
+        return ipython.registered(self._ipython, item)
+
+    def _redirect(self) -> Any:
+        if self._ipython is None:
+            return None
+        from . import ipython
+
+        return ipython.redirect(self._ipython)
 
     def _install(self) -> None:
         hooks = AfterImport()
@@ -148,20 +193,11 @@ class Shell:
         names: Any = builtins
         names.input = _no_input
         names.get_ipython = self.ipython
-        names.display = self._display_lazily
+        display_names.install(hooks, self.displays)
 
     def _connect_backend(self, backend: ModuleType) -> None:
         module: Any = backend
-        module.on_show = lambda: figures.capture_open_figures(self._display)
-
-    def _display_lazily(self, *objects: Any, **options: Any) -> Any:
-        if self.ipython() is None:
-            for item in objects:
-                print(repr(item))
-            return None
-        from IPython.display import display
-
-        return display(*objects, **options)
+        module.on_show = lambda: figures.capture_open_figures(self._screen)
 
     def _remember_source(self, source: str) -> None:
         self._sources.append(source)

@@ -34,7 +34,7 @@ test('output becomes text and events, stream by stream', async () => {
     stdout: 'a',
     stderr: 'b',
     displays: [],
-    value: { text: '2', truncated: false },
+    value: { text: '2', truncated: false, representations: [] },
   });
   expect(events.map(({ kind }) => kind)).toEqual(['stdout', 'stderr', 'value']);
 });
@@ -63,27 +63,40 @@ test('what was lost while nobody was connected is truncation too', () => {
   expect(collector.parts().truncation).toMatchObject({ logDroppedBytes: 5000 });
 });
 
-test('a display is put together from its pieces', async () => {
-  await display(0, 'ab', false);
-  await display(0, 'cd', true);
-  expect(collector.parts().displays).toEqual([{ mediaType: 'image/png', data: Buffer.from('abcd') }]);
+test('a display becomes an event and a part of the result, in its media types', async () => {
+  await display({ mediaType: 'text/plain', part: 0, end: false }, 'a frame');
+  await display({ mediaType: 'text/html', part: 1 }, '<table>');
+  const representations = [
+    { mediaType: 'text/plain', data: Buffer.from('a frame') },
+    { mediaType: 'text/html', data: Buffer.from('<table>') },
+  ];
+  expect(collector.parts().displays).toEqual([{ representations }]);
+  expect(events).toEqual([{ kind: 'display', update: false, representations }]);
 });
 
-test('a display whose rest was lost does not leak into the next', async () => {
-  await display(0, 'ab', false);
-  await display(1, 'cd', true);
-  expect(collector.parts().displays.map(({ data }) => data.toString())).toEqual(['cd']);
+test('what the value shows belongs to the value', async () => {
+  await display({ value: true, mediaType: 'text/html' }, '<b>2</b>');
+  await receive({ type: 'value', truncated: false }, '2');
+  const representations = [{ mediaType: 'text/html', data: Buffer.from('<b>2</b>') }];
+  expect(collector.parts()).toMatchObject({ displays: [], value: { text: '2', representations } });
+  expect(events).toEqual([{ kind: 'value', text: '2', truncated: false, representations }]);
 });
 
-test('displays are bounded in bytes and in number', async () => {
-  await display(0, 'x'.repeat(2000), true);
+test('a display that there is no room for is counted', async () => {
+  await display({}, 'x'.repeat(2000));
   expect(collector.parts().truncation).toMatchObject({ displaysDropped: 1 });
 });
 
-test('empty displays are bounded in number', async () => {
-  for (let index = 0; index < 1500; index++) await display(index, '', true);
-  expect(collector.parts().displays).toHaveLength(1000);
-  expect(collector.parts().truncation).toMatchObject({ displaysDropped: 500 });
+test('clearing makes all output void; with wait, only when more comes', async () => {
+  await receive({ type: 'stdout' }, 'one');
+  await display({}, 'picture');
+  await receive({ type: 'clear', wait: true }, '');
+  expect(collector.parts()).toMatchObject({ stdout: 'one' });
+  await receive({ type: 'stderr' }, 'two');
+  expect(collector.parts()).toMatchObject({ stdout: '', stderr: 'two', displays: [] });
+  await receive({ type: 'clear', wait: false }, '');
+  expect(collector.parts()).toMatchObject({ stdout: '', stderr: '' });
+  expect(events.map(({ kind }) => kind)).toEqual(['stdout', 'display', 'clear', 'stderr', 'clear']);
 });
 
 test('the end carries its artifacts with their media types', async () => {
@@ -95,6 +108,7 @@ test('the end carries its artifacts with their media types', async () => {
 });
 
 test.each<[string, Head, string]>([
+  ['a display with no media type', { type: 'display', index: 0, part: 0, end: true }, ''],
   ['an event that is none', { type: 'sing' }, ''],
   ['a value that is too long', { type: 'value', truncated: false }, 'v'.repeat(65_537)],
   ['artifacts that are no list', FINISHED, '{}'],
@@ -113,6 +127,6 @@ function receive(head: Head, body: string | Buffer): void | Promise<void> {
   return collector.receive(frame);
 }
 
-function display(index: number, body: string, end: boolean): void | Promise<void> {
-  return receive({ type: 'display', mediaType: 'image/png', index, end }, body);
+function display(head: Record<string, unknown>, body: string): void | Promise<void> {
+  return receive({ type: 'display', index: 0, part: 0, mediaType: 'image/png', end: true, ...head }, body);
 }

@@ -1,13 +1,14 @@
 import { TextDecoder } from 'node:util';
 import { HotcellError } from '../errors/hotcell-error.ts';
-import { artifactList, displayMessage, type Finished, finishedMessage } from '../guest/messages.ts';
+import { artifactList, clearMessage, displayMessage, type Finished, finishedMessage } from '../guest/messages.ts';
 import { createBoundedOutput } from '../lib/bounded-output.ts';
 import type { Frame } from '../lib/frames.ts';
 import { ProtocolViolation } from '../lib/frames.ts';
 import { mediaTypeOf } from '../lib/media-type.ts';
 import { createSpool } from '../lib/spool.ts';
+import { createDisplayTable } from './displays.ts';
 import type { ExecutionEvent } from './events.ts';
-import type { Artifact, Display, Truncation, Value } from './result.ts';
+import type { Artifact, Display, Representation, Truncation, Value } from './result.ts';
 
 export interface OutputLimits {
   /** Kept of the beginning and of the end of each stream. */
@@ -17,8 +18,6 @@ export interface OutputLimits {
   readonly displayBytes: number;
 }
 
-/** Empty pictures cost memory too. */
-const MAX_DISPLAYS = 1000;
 const MAX_VALUE_BYTES = 65_536;
 
 export const DEFAULT_OUTPUT_LIMITS: OutputLimits = {
@@ -55,18 +54,17 @@ export function createCollector(
   emit: (event: ExecutionEvent) => void | Promise<void>,
   isListening: () => boolean = () => true,
 ): Collector {
-  const outputs = { stdout: createBoundedOutput(limits), stderr: createBoundedOutput(limits) };
+  const newOutputs = () => ({ stdout: createBoundedOutput(limits), stderr: createBoundedOutput(limits) });
+  let outputs = newOutputs();
   const decoders: { stdout?: TextDecoder; stderr?: TextDecoder } = {};
   const spool = createSpool(logPath, {
     beginAtBytes: limits.headBytes + limits.tailBytes,
     limitBytes: limits.logBytes,
   });
-  const displays: Display[] = [];
-  let pieces: Buffer[] = [];
-  let displayIndex = -1;
-  let displayBytes = 0;
-  let displaysDropped = 0;
+  const displays = createDisplayTable(limits.displayBytes);
+  let clearNext = false;
   let gapBytes = 0;
+  let valueShown: readonly Representation[] = [];
   let value: Value | undefined;
   let end: CollectedEnd | undefined;
 
@@ -86,21 +84,17 @@ export function createCollector(
   }
 
   function display(frame: Frame): void | Promise<void> {
-    const { mediaType, index, end: last } = displayMessage.parse(frame.head);
-    // The rest of an earlier one was lost while nobody was connected.
-    if (index !== displayIndex) pieces = [];
-    displayIndex = index;
-    displayBytes += frame.body.length;
-    if (displayBytes <= limits.displayBytes) pieces.push(Buffer.from(frame.body));
-    if (!last) return;
-    const data = Buffer.concat(pieces);
-    pieces = [];
-    if (displayBytes > limits.displayBytes || displays.length >= MAX_DISPLAYS) {
-      displaysDropped += 1;
-      return;
-    }
-    displays.push({ mediaType, data });
-    return emit({ kind: 'display', mediaType, data });
+    const whole = displays.receive(displayMessage.parse(frame.head), frame.body);
+    if (whole === undefined) return;
+    const { isValue, ...shown } = whole;
+    if (!isValue) return emit({ kind: 'display', ...shown });
+    valueShown = shown.representations;
+  }
+
+  function clear(): void {
+    clearNext = false;
+    outputs = newOutputs();
+    displays.clear();
   }
 
   function receive(frame: Frame): void | Promise<void> {
@@ -108,12 +102,24 @@ export function createCollector(
     switch (frame.head.type) {
       case 'stdout':
       case 'stderr':
+        if (clearNext) clear();
         return output(frame.head.type, frame.body);
       case 'display':
+        if (clearNext) clear();
         return display(frame);
+      case 'clear': {
+        const { wait } = clearMessage.parse(frame.head);
+        if (wait) clearNext = true;
+        else clear();
+        return emit({ kind: 'clear', wait });
+      }
       case 'value':
         if (frame.body.length > MAX_VALUE_BYTES) throw new ProtocolViolation(`value: ${frame.body.length} bytes`);
-        value = { text: frame.body.toString('utf8'), truncated: frame.head.truncated === true };
+        value = {
+          text: frame.body.toString('utf8'),
+          truncated: frame.head.truncated === true,
+          representations: valueShown,
+        };
         return emit({ kind: 'value', ...value });
       case 'finished':
         end = { ...finishedMessage.parse(frame.head), artifacts: parseArtifacts(frame.body) };
@@ -128,7 +134,7 @@ export function createCollector(
     const found: Truncation = {
       stdoutDroppedBytes: outputs.stdout.droppedBytes(),
       stderrDroppedBytes: outputs.stderr.droppedBytes(),
-      displaysDropped,
+      displaysDropped: displays.dropped(),
       logDroppedBytes: spool.droppedBytes() + gapBytes,
       ...(path === undefined ? {} : { logPath: path }),
     };
@@ -147,7 +153,7 @@ export function createCollector(
       return {
         stdout: outputs.stdout.text(),
         stderr: outputs.stderr.text(),
-        displays,
+        displays: displays.shown(),
         ...(value === undefined ? {} : { value }),
         ...(cut === undefined ? {} : { truncation: cut }),
       };

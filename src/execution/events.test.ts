@@ -6,7 +6,7 @@ const stderr = (text: string): ExecutionEvent => ({ kind: 'stderr', text });
 
 test('events come out in the order in which they went in', async () => {
   const queue = new EventQueue();
-  const display: ExecutionEvent = { kind: 'display', mediaType: 'image/png', data: Buffer.from('x') };
+  const display = shown(Buffer.from('x'));
   for (const event of [stdout('a'), stderr('b'), display, stdout('c')]) queue.push(event);
   queue.end();
   expect(await all(queue)).toEqual([stdout('a'), stderr('b'), display, stdout('c')]);
@@ -33,7 +33,7 @@ test('small pieces of one stream become one event for a reader that is behind', 
 
 test('values are never joined', async () => {
   const queue = new EventQueue();
-  const value: ExecutionEvent = { kind: 'value', text: '1', truncated: false };
+  const value: ExecutionEvent = { kind: 'value', text: '1', truncated: false, representations: [] };
   queue.push(value);
   queue.push(value);
   queue.end();
@@ -63,7 +63,7 @@ test('several writers that wait are all let go', async () => {
 
 test('pictures count too', async () => {
   const queue = new EventQueue();
-  const wait = queue.push({ kind: 'display', mediaType: 'image/png', data: Buffer.alloc(300_000) });
+  const wait = queue.push(shown(Buffer.alloc(300_000)));
   expect(wait).toBeInstanceOf(Promise);
   await queue.next();
   await wait;
@@ -85,6 +85,10 @@ test('a reader that has had enough holds nobody up', async () => {
   expect(queue.push(stdout('x'.repeat(300_000)))).toBeUndefined();
   expect(await queue.next()).toEqual({ done: true, value: undefined });
 });
+
+function shown(data: Buffer): ExecutionEvent {
+  return { kind: 'display', update: false, representations: [{ mediaType: 'image/png', data }] };
+}
 
 async function all(queue: EventQueue): Promise<ExecutionEvent[]> {
   const events: ExecutionEvent[] = [];

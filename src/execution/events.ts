@@ -5,10 +5,15 @@ import type { Display, Value } from './result.ts';
 export type ExecutionEvent =
   | { readonly kind: 'stdout'; readonly text: string }
   | { readonly kind: 'stderr'; readonly text: string }
-  | ({ readonly kind: 'display' } & Display)
+  /** `update`: the new state of a display that was shown before under the same id. */
+  | ({ readonly kind: 'display'; readonly update: boolean } & Display)
+  /** All output so far is void. `wait`: not before the next comes. */
+  | { readonly kind: 'clear'; readonly wait: boolean }
   | ({ readonly kind: 'value' } & Value);
 
 const QUEUE_CHARS = 262_144;
+/** What an event costs besides its content: empty ones are bounded too. */
+const EVENT_CHARS = 16;
 
 /** A queue between one execution and whoever iterates over it. Nobody iterating costs nothing. */
 export class EventQueue implements AsyncIterator<ExecutionEvent, undefined> {
@@ -85,5 +90,7 @@ export class EventQueue implements AsyncIterator<ExecutionEvent, undefined> {
 }
 
 function sizeOf(event: ExecutionEvent): number {
-  return 'text' in event ? event.text.length : event.data.length;
+  const text = 'text' in event ? event.text.length : 0;
+  const representations = 'representations' in event ? event.representations : [];
+  return representations.reduce((size, { data }) => size + data.length, text + EVENT_CHARS);
 }

@@ -7,9 +7,9 @@ export interface ExecutionResult {
   readonly outcome: Outcome;
   readonly stdout: string;
   readonly stderr: string;
-  /** The value of the last expression, as text. */
+  /** The value of the last expression. */
   readonly value?: Value;
-  /** Figures and the like, in order. */
+  /** What was shown, in order: figures, tables, whatever `display()` was given. One that was updated holds its last state. */
   readonly displays: readonly Display[];
   readonly artifacts: readonly Artifact[];
   /** Changed files beyond the first thousand; -1: the workspace is too large to compare. */
@@ -29,14 +29,25 @@ export interface ExecutionResult {
   readonly isolation: Isolation;
 }
 
+/** One way to show a thing. Text types are UTF-8. */
+export interface Representation {
+  readonly mediaType: string;
+  readonly data: Buffer;
+}
+
+/** The value of the last expression: always text, and richer where the object has more to show. */
 export interface Value {
   readonly text: string;
   readonly truncated: boolean;
+  /** Beyond the text, the richest last: `text/html` of a frame, `image/png` of a picture. */
+  readonly representations: readonly Representation[];
 }
 
+/** One thing shown, in one or more media types, the richest last as the kernel gave them. */
 export interface Display {
-  readonly mediaType: string;
-  readonly data: Buffer;
+  /** By which the code can update it. */
+  readonly id?: string;
+  readonly representations: readonly Representation[];
 }
 
 export interface Artifact {

@@ -5,6 +5,7 @@ import { describeViolation } from './describe-violation.ts';
 import {
   artifactList,
   callMessage,
+  clearMessage,
   creditMessage,
   displayMessage,
   fileList,
@@ -24,6 +25,7 @@ const SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   reply: replyMessage,
   finished: finishedMessage,
   display: displayMessage,
+  clear: clearMessage,
   warm: warmMessage,
   gap: gapMessage,
   credit: creditMessage,

@@ -55,7 +55,19 @@ export const artifactList = z
   .array(z.object({ path: text(4200), sizeBytes: count, change: z.enum(['created', 'modified']) }))
   .max(1000);
 
-export const displayMessage = z.object({ mediaType: text(200), index: count, end: z.boolean() });
+/** A piece of one representation of a display, or of the value. The representations of one display have the same `index`. */
+export const displayMessage = z.object({
+  index: count,
+  part: z.number().int().min(0).max(15),
+  mediaType: text(100).regex(/^[a-z]+\/[a-z0-9][a-z0-9.+_-]*$/),
+  end: z.boolean(),
+  id: text(200).optional(),
+  update: z.boolean().optional(),
+  value: z.boolean().optional(),
+});
+export type DisplayPiece = z.infer<typeof displayMessage>;
+
+export const clearMessage = z.object({ wait: z.boolean() });
 
 export const fileList = z
   .array(

@@ -17,3 +17,8 @@ export function mediaTypeOf(path: string): string {
   const extension = path.slice(path.lastIndexOf('.') + 1).toLowerCase();
   return OURS[extension] ?? mime.getType(path) ?? 'application/octet-stream';
 }
+
+/** Whether a representation of this type is UTF-8 text: `text/html`, `image/svg+xml`, `application/vnd.plotly.v1+json`. */
+export function isTextType(mediaType: string): boolean {
+  return /^text\/|[/+](json|xml|javascript)$/.test(mediaType);
+}

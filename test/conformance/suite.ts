@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, test } from 'vitest';
 import type { Hotcell, Session } from '../../src/index.ts';
 import { openTarget, reasonToSkip, type Target } from '../support/targets.ts';
 import type { Context, Requirement } from './context.ts';
+import { displayRequirements } from './proofs/displays.ts';
 import { executionRequirements } from './proofs/execution.ts';
 import { fileRequirements } from './proofs/files.ts';
 import { interruptRequirements } from './proofs/interrupts.ts';
@@ -12,6 +13,7 @@ import { limitRequirements } from './proofs/limits.ts';
 /** Every requirement there is. A driver conforms when each holds for it. */
 export const REQUIREMENTS: readonly Requirement[] = [
   ...executionRequirements,
+  ...displayRequirements,
   ...interruptRequirements,
   ...fileRequirements,
   ...limitRequirements,

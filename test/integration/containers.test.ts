@@ -50,7 +50,7 @@ describe.each(['docker', 'gvisor'] as const)('a sandbox of the %s driver', (isol
   it('displays a figure that was only plotted', () =>
     inSession(async (session) => {
       const { displays } = await session.run('import matplotlib.pyplot as plt; plt.plot([1, 2])');
-      expect(displays[0]).toMatchObject({ mediaType: 'image/png' });
+      expect(displays[0]?.representations.at(-1)).toMatchObject({ mediaType: 'image/png' });
     }));
 
   it('ends an endless loop at its time limit and keeps the variables', () =>

@@ -8,7 +8,7 @@ import { startListeningGuest } from '../support/listening-guest.ts';
 /** Code can reach the socket on which its kernel talks to the supervisor. What it says there is a lie about itself at most. */
 describe('a frame that the code forges', () => {
   const finished = { type: 'finished', execution: 'x-1', outcome: { kind: 'ok' }, cpuMs: 1, peakMemoryBytes: 1 };
-  const display = { type: 'display', execution: 'x-1', mediaType: 'image/png', index: 0, end: true };
+  const display = { type: 'display', execution: 'x-1', mediaType: 'image/png', index: 0, part: 0, end: true };
 
   test.each<[string, string]>([
     ['with an outcome that is none', JSON.stringify({ ...finished, outcome: { kind: 'won' } })],
@@ -16,6 +16,8 @@ describe('a frame that the code forges', () => {
     ['with an endless time', JSON.stringify(finished).replace('"cpuMs":1', '"cpuMs":1e999')],
     ['with endless memory', JSON.stringify(finished).replace('"peakMemoryBytes":1', '"peakMemoryBytes":1e999')],
     ['with members of the wrong kind', JSON.stringify({ ...display, index: 'first' })],
+    ['with a media type that is none', JSON.stringify({ ...display, mediaType: 'image/png\n' })],
+    ['with more representations than there may be', JSON.stringify({ ...display, part: 16 })],
     ['with a negative index', JSON.stringify({ ...display, index: -1 })],
     ['that is no JSON', '{"type":"finished"'],
   ])('%s ends its kernel or its sandbox, in time and by name', async (_what, head) => {

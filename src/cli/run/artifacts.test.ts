@@ -25,7 +25,7 @@ function artifact(path: string): Artifact {
 describe('saving what a program made', () => {
   it('copies files with their folders, and figures under names of their own', async () => {
     const out = join(folder, 'out');
-    const figure = { mediaType: 'image/png', data: Buffer.from('png') };
+    const figure = { representations: [{ mediaType: 'image/png', data: Buffer.from('png') }] };
     const made = { artifacts: [artifact('a/b.txt'), artifact('figure-1.png')], displays: [figure, figure] };
     const saved = await saveArtifacts(made, files, out);
     expect(saved).toEqual(['a/b.txt', 'figure-1.png', 'figure-1-shown.png', 'figure-2.png'].map((n) => join(out, n)));
@@ -66,7 +66,8 @@ describe('what lies in the sandbox alone', () => {
 
 describe('what is not saved', () => {
   it('is named, with how to keep it', () => {
-    const made = { artifacts: [artifact('a.txt')], displays: [{ mediaType: 'image/png', data: Buffer.alloc(0) }] };
+    const figure = { representations: [{ mediaType: 'image/png', data: Buffer.alloc(0) }] };
+    const made = { artifacts: [artifact('a.txt')], displays: [figure] };
     expect(unsavedText(made)).toBe(
       'hotcell: made and not kept: a.txt (3 bytes), a figure. Keep them with --save-artifacts <folder>.',
     );

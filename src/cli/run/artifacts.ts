@@ -1,15 +1,16 @@
 import { constants, mkdir, open, realpath } from 'node:fs/promises';
-import { basename, dirname, extname, join, posix, sep } from 'node:path';
+import { basename, dirname, join, posix, sep } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { HotcellError } from '../../errors/hotcell-error.ts';
-import type { Display, ExecutionResult } from '../../execution/result.ts';
+import type { ExecutionResult } from '../../execution/result.ts';
 import type { SessionFiles } from '../../main.ts';
 import type { MountRequest } from '../../sessions/mounts.ts';
 import { shownName, sizeText } from '../print.ts';
+import { namedDisplays, picturesOf } from './displays.ts';
 
 export type Made = Pick<ExecutionResult, 'artifacts' | 'displays'>;
 
-/** Copies what a program made to a folder of the host and answers with the paths. Figures that it only showed become `figure-1.png` and so on. */
+/** Copies what a program made to a folder of the host and answers with the paths. What it only showed becomes `figure-1.png`, `display-2.html` and so on. */
 export async function saveArtifacts(made: Made, files: SessionFiles, folder: string): Promise<string[]> {
   await mkdir(folder, { recursive: true });
   const root = await realpath(folder);
@@ -18,7 +19,8 @@ export async function saveArtifacts(made: Made, files: SessionFiles, folder: str
     await save(await placeBelow(root, path), files.stream(path));
     saved.push(join(folder, path));
   }
-  for (const [name, { data }] of figures(made)) {
+  const taken = new Set(made.artifacts.map(({ path }) => path));
+  for (const { name, data } of namedDisplays(made.displays, taken)) {
     await save(await placeBelow(root, name), [data]);
     saved.push(join(folder, name));
   }
@@ -34,10 +36,11 @@ export function withoutMounted(made: Made, mounts: readonly MountRequest[]): Mad
 
 /** What was made and went with the sandbox, and how to keep it the next time. */
 export function unsavedText({ artifacts, displays }: Made): string | undefined {
+  const pictures = picturesOf(displays).length;
   const parts = [
     ...artifacts.slice(0, 5).map(({ path, sizeBytes }) => `${shownName(path)} (${sizeText(sizeBytes)})`),
     ...(artifacts.length > 5 ? [`${artifacts.length - 5} more files`] : []),
-    ...(displays.length === 0 ? [] : [displays.length === 1 ? 'a figure' : `${displays.length} figures`]),
+    ...(pictures === 0 ? [] : [pictures === 1 ? 'a figure' : `${pictures} figures`]),
   ];
   if (parts.length === 0) return undefined;
   return `hotcell: made and not kept: ${parts.join(', ')}. Keep them with --save-artifacts <folder>.`;
@@ -61,25 +64,6 @@ async function save(place: string, content: AsyncIterable<Uint8Array> | Iterable
   // Writing over a file of the same name is what running a program again asks for; writing through a link is not.
   const handle = await open(place, O_CREAT | O_NOFOLLOW | O_TRUNC | O_WRONLY);
   await pipeline(content, handle.createWriteStream());
-}
-
-const EXTENSIONS: Readonly<Record<string, string>> = {
-  'image/png': '.png',
-  'image/jpeg': '.jpg',
-  'image/svg+xml': '.svg',
-  'application/pdf': '.pdf',
-  'text/html': '.html',
-};
-
-/** Under names that no file of the program's has. */
-function figures({ artifacts, displays }: Made): [string, Display][] {
-  const taken = new Set(artifacts.map(({ path }) => path));
-  return displays.map((display, index) => {
-    const extension = EXTENSIONS[display.mediaType] ?? '.bin';
-    let name = `figure-${index + 1}${extension}`;
-    while (taken.has(name)) name = `${name.slice(0, -extname(name).length)}-shown${extension}`;
-    return [name, display];
-  });
 }
 
 function isBelow(path: string, folder: string): boolean {

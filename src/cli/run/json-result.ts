@@ -1,13 +1,25 @@
-import type { ExecutionResult } from '../../execution/result.ts';
+import type { ExecutionResult, Representation } from '../../execution/result.ts';
+import { isTextType } from '../../lib/media-type.ts';
 
-/** A result as one JSON document: figures in base64, and no path of a log that goes with the session. */
+/** A result as one JSON document: text as text, pictures in base64, and no path of a log that goes with the session. */
 export function jsonResult(result: ExecutionResult, exitCode: number, saved: readonly string[] | undefined) {
-  const { displays, truncation, ...rest } = result;
+  const { displays, value, truncation, ...rest } = result;
   return {
     exitCode,
     ...rest,
-    displays: displays.map(({ mediaType, data }) => ({ mediaType, data: data.toString('base64') })),
+    ...(value === undefined ? {} : { value: withJson(value) }),
+    displays: displays.map(withJson),
     ...(truncation === undefined ? {} : { truncation: { ...truncation, logPath: undefined } }),
     ...(saved === undefined ? {} : { saved }),
   };
+}
+
+function withJson<T extends { readonly representations: readonly Representation[] }>(shown: T) {
+  return { ...shown, representations: shown.representations.map(representation) };
+}
+
+function representation({ mediaType, data }: Representation) {
+  return isTextType(mediaType)
+    ? { mediaType, text: data.toString('utf8') }
+    : { mediaType, data: data.toString('base64') };
 }

@@ -8,7 +8,7 @@ export const executionRequirements: readonly Requirement[] = [
     id: 'execute:value',
     title: 'the last expression is the value, nothing else is',
     prove: async ({ session }) => {
-      expect((await session.run('1 + 1')).value).toEqual({ text: '2', truncated: false });
+      expect((await session.run('1 + 1')).value).toEqual({ text: '2', truncated: false, representations: [] });
       expect((await session.run('x = 5')).value).toBeUndefined();
       expect((await session.run('x;')).value).toBeUndefined();
       expect((await session.run('"a" * 200_000')).value?.truncated).toBe(true);
@@ -144,8 +144,11 @@ export const executionRequirements: readonly Requirement[] = [
         'import matplotlib.pyplot as plt\nplt.plot([1, 2]); plt.show()\nplt.plot([2, 1]);',
       );
       expect(shown.outcome).toEqual({ kind: 'ok' });
-      expect(shown.displays.map(({ mediaType }) => mediaType)).toEqual(['image/png', 'image/png']);
-      expect(shown.displays[0]?.data.subarray(1, 4).toString()).toBe('PNG');
+      expect(shown.displays.map(({ representations }) => representations.map(({ mediaType }) => mediaType))).toEqual([
+        ['text/plain', 'image/png'],
+        ['text/plain', 'image/png'],
+      ]);
+      expect(shown.displays[0]?.representations[1]?.data.subarray(1, 4).toString()).toBe('PNG');
       expect(shown.stderr).toBe('');
       expect((await session.run('1')).displays).toEqual([]);
     },

@@ -1,0 +1,95 @@
+"""display(), its handles, update_display() and clear_output(): as in a notebook, without IPython. Imported when first called."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Callable, Iterable, Optional
+
+from . import representations
+from .representations import Bundle
+from .screen import Screen
+
+# Publishes a bundle somewhere else than on the screen; IPython's `%%capture` asks for it.
+Redirect = Callable[[Bundle, Optional[str], bool], None]
+
+
+class Displays:
+    """The display functions of one kernel. `registered` and `redirect` ask IPython's shell, where there is one."""
+
+    def __init__(self, screen: Screen, registered: Callable[[Any], Bundle], redirect: Callable[[], Optional[Redirect]]) -> None:
+        self._screen = screen
+        self._registered = registered
+        self._redirect = redirect
+
+    def display(
+        self,
+        *objs: Any,
+        include: Optional[Iterable[str]] = None,
+        exclude: Optional[Iterable[str]] = None,
+        metadata: Any = None,
+        transient: Any = None,
+        display_id: Any = None,
+        raw: bool = False,
+        clear: bool = False,
+        update: bool = False,
+        **_more: Any,
+    ) -> Optional[DisplayHandle]:
+        """Shows each object in every media type it knows. With `display_id` it answers with a handle by which it can be updated."""
+        if clear:
+            self.clear_output(wait=True)
+        name = _new_id() if display_id is True else None if display_id is None or display_id is False else str(display_id)
+        for item in objs:
+            if raw or not representations.shows_itself(item):
+                bundle = item if raw else self._bundle(item)
+                if not isinstance(bundle, dict):
+                    raise TypeError(f"display(raw=True) takes a dict of media types, not {type(bundle).__name__}")
+                self._publish(representations.chosen(bundle, include, frozenset(exclude or ())), name, update)
+        return None if name is None else DisplayHandle(name, self)
+
+    def update_display(self, obj: Any, *, display_id: Any, **options: Any) -> None:
+        """Shows a new state of what was displayed under this id, at its old place."""
+        self.display(obj, display_id=str(display_id), **{**options, "update": True})
+
+    def clear_output(self, wait: bool = False) -> None:
+        """Makes void what this execution has printed and shown; with `wait`, when the next output comes."""
+        self._screen.clear(bool(wait))
+
+    def publish_display_data(
+        self, data: Bundle, metadata: Any = None, source: Any = None, *, transient: Any = None, update: bool = False, **_more: Any
+    ) -> None:
+        """What IPython's own publishers are given: a bundle that is made already."""
+        name = transient.get("display_id") if isinstance(transient, dict) else None
+        self._publish(data, None if name is None else str(name), update)
+
+    def _bundle(self, item: Any) -> Bundle:
+        return {"text/plain": representations.plain_text(item), **representations.richer(item, self._registered)}
+
+    def _publish(self, bundle: Bundle, display_id: Optional[str], update: bool) -> None:
+        redirect = self._redirect()
+        if redirect is not None:
+            redirect(bundle, display_id, update)
+            return
+        parts = representations.encoded(bundle)
+        if parts:
+            self._screen.show(parts, display_id, update)
+
+
+class DisplayHandle:
+    """What display() answers with: shows more under the same id, or a new state of it."""
+
+    def __init__(self, display_id: str, displays: Displays) -> None:
+        self.display_id = display_id
+        self._displays = displays
+
+    def __repr__(self) -> str:
+        return f"<DisplayHandle display_id={self.display_id}>"
+
+    def display(self, obj: Any, **options: Any) -> None:
+        self._displays.display(obj, display_id=self.display_id, **options)
+
+    def update(self, obj: Any, **options: Any) -> None:
+        self._displays.update_display(obj, display_id=self.display_id, **options)
+
+
+def _new_id() -> str:
+    return os.urandom(16).hex()

@@ -1,0 +1,37 @@
+"""What a kernel says it shows, as the supervisor passes it on. The kernel may be the user's code: whatever is odd ends it."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from .frames import Head
+from .screen import MAX_ID_CHARS, MAX_PARTS
+
+_MEDIA_TYPE = re.compile(r"[a-z]+/[a-z0-9][a-z0-9.+_-]*")
+_MAX_MEDIA_TYPE_CHARS = 100
+
+
+def is_media_type(text: Any) -> bool:
+    return isinstance(text, str) and len(text) <= _MAX_MEDIA_TYPE_CHARS and _MEDIA_TYPE.fullmatch(text) is not None
+
+
+def display_head(head: Head) -> Head:
+    """The members of a `display` that the host knows. Raises ValueError where one is not what it must be."""
+    media_type, display_id, part = head["mediaType"], head.get("id"), _natural(head["part"])
+    if not is_media_type(media_type) or part >= MAX_PARTS:
+        raise ValueError("display: no media type, or too many")
+    checked: Head = {"type": "display", "index": _natural(head["index"]), "part": part, "mediaType": media_type, "end": bool(head["end"])}
+    if display_id is not None:
+        checked["id"] = str(display_id)[:MAX_ID_CHARS]
+    for name in ("update", "value"):
+        if head.get(name):
+            checked[name] = True
+    return checked
+
+
+def _natural(value: Any) -> int:
+    number = int(value)
+    if not 0 <= number < 2**53:
+        raise ValueError("a number that counts is not negative, nor beyond what JSON can say")
+    return number

@@ -1,0 +1,82 @@
+"""Where a kernel's displays and its value go: frames to the supervisor, in their place among what was printed."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Callable, Optional, Protocol
+
+from .frames import Head
+
+# A media type and its bytes; the richest last.
+Part = tuple[str, bytes]
+Parts = list[Part]
+
+MAX_PARTS = 16
+# The host counts 200 of UTF-16, where one of these may be two.
+MAX_ID_CHARS = 100
+_PIECE_BYTES = 131_072
+
+
+class Link(Protocol):
+    def send(self, head: Head, body: bytes = b"") -> None: ...
+    def hold(self, head: Head, body: bytes) -> None: ...
+    def drain(self) -> None: ...
+
+
+class Screen:
+    """What one kernel shows. `flush` brings out what Python has printed and not yet written."""
+
+    def __init__(self, link: Link, flush: Callable[[], None]) -> None:
+        self._link = link
+        self._flush = flush
+        self._shown = 0
+        self._pid = os.getpid()
+
+    def begin(self) -> None:
+        """An execution begins."""
+        self._shown = 0
+
+    def show(self, parts: Parts, display_id: Optional[str] = None, update: bool = False) -> None:
+        """Shows one thing. A fork of the user's has the same objects but must stay off the kernel's socket: it prints the text."""
+        if os.getpid() != self._pid:
+            _print_text(parts)
+            return
+        head: Head = {"id": display_id} if display_id is not None else {}
+        if update:
+            head["update"] = True
+        self._send(head, parts)
+        self._link.drain()  # what is printed afterwards, by whomever, comes after it
+
+    def clear(self, wait: bool) -> None:
+        if os.getpid() == self._pid:
+            self._settle()
+            self._link.send({"type": "clear", "wait": wait})
+            self._link.drain()
+
+    def value(self, text: str, truncated: bool, parts: Parts) -> None:
+        if parts:
+            self._send({"value": True}, parts)
+        self._link.hold({"type": "value", "truncated": truncated}, text.encode("utf-8", "replace"))
+
+    def _settle(self) -> None:
+        """What was printed before comes before."""
+        self._flush()
+        self._link.drain()
+
+    def _send(self, head: Head, parts: Parts) -> None:
+        self._settle()
+        head = {"type": "display", "index": self._shown, **head}
+        self._shown += 1
+        last = len(parts) - 1
+        for number, (media_type, data) in enumerate(parts):
+            pieces = range(0, max(1, len(data)), _PIECE_BYTES)
+            for start in pieces:
+                end = number == last and start == pieces[-1]
+                self._link.send({**head, "part": number, "mediaType": media_type, "end": end}, data[start : start + _PIECE_BYTES])
+
+
+def _print_text(parts: Parts) -> None:
+    for media_type, data in parts:
+        if media_type == "text/plain":
+            sys.stdout.write(f"{data.decode('utf-8', 'replace')}\n")

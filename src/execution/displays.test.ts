@@ -1,0 +1,97 @@
+import { expect, test } from 'vitest';
+import { createDisplayTable, type DisplayTable } from './displays.ts';
+
+const LIMIT_BYTES = 10_000;
+let nextIndex = 0;
+
+test('a representation is put together from its pieces, a display from its representations', () => {
+  const table = createDisplayTable(LIMIT_BYTES);
+  const index = nextIndex++;
+  const piece = (part: number, mediaType: string, body: string, end = false) =>
+    table.receive({ index, part, mediaType, end }, Buffer.from(body));
+  expect(piece(0, 'text/plain', 'a')).toBeUndefined();
+  piece(0, 'text/plain', 'b');
+  expect(piece(1, 'image/png', 'c', true)).toMatchObject({ update: false, isValue: false });
+  expect(texts(table)).toEqual([['ab', 'c']]);
+});
+
+test('a display whose rest was lost does not leak into the next', () => {
+  const table = createDisplayTable(LIMIT_BYTES);
+  table.receive({ index: 500, part: 0, mediaType: 'text/plain', end: false }, Buffer.from('ab'));
+  table.receive({ index: 501, part: 0, mediaType: 'text/plain', end: true }, Buffer.from('cd'));
+  expect(texts(table)).toEqual([['cd']]);
+});
+
+test('an update takes the place of what it updates, wherever that is shown', () => {
+  const table = createDisplayTable(LIMIT_BYTES);
+  show(table, 'one', { id: 'a' });
+  show(table, 'two');
+  show(table, 'three', { id: 'a' });
+  expect(show(table, 'new', { id: 'a', update: true })).toMatchObject({ id: 'a', update: true });
+  expect(texts(table)).toEqual([['new'], ['two'], ['new']]);
+});
+
+test('an update of what this execution never showed is shown at its own place', () => {
+  const table = createDisplayTable(LIMIT_BYTES);
+  show(table, 'one');
+  show(table, 'two', { id: 'earlier', update: true });
+  expect(texts(table)).toEqual([['one'], ['two']]);
+});
+
+test('ten thousand updates take the room of one', () => {
+  const table = createDisplayTable(LIMIT_BYTES);
+  show(table, 'first', { id: 'a' });
+  for (let turn = 0; turn < 10_000; turn += 1) show(table, 'x'.repeat(4000), { id: 'a', update: true });
+  expect(table.dropped()).toBe(0);
+  show(table, 'y'.repeat(4000));
+  expect(table.shown()).toHaveLength(2);
+});
+
+test('what there is no room for is left out, and what is smaller still fits', () => {
+  const table = createDisplayTable(LIMIT_BYTES);
+  expect(show(table, 'x'.repeat(LIMIT_BYTES))).toBeUndefined();
+  show(table, 'small');
+  expect(texts(table)).toEqual([['small']]);
+  expect(table.dropped()).toBe(1);
+});
+
+test('an update that there is no room for leaves the state before it', () => {
+  const table = createDisplayTable(LIMIT_BYTES);
+  show(table, 'old', { id: 'a' });
+  show(table, 'x'.repeat(LIMIT_BYTES), { id: 'a', update: true });
+  expect(texts(table)).toEqual([['old']]);
+});
+
+test('the value counts, and is not among the displays', () => {
+  const table = createDisplayTable(LIMIT_BYTES);
+  expect(show(table, 'v'.repeat(6000), { value: true })).toMatchObject({ isValue: true });
+  expect(show(table, 'd'.repeat(6000))).toBeUndefined();
+  expect(table.shown()).toEqual([]);
+});
+
+test('empty displays are bounded in number, and empty pieces in what they cost', () => {
+  const table = createDisplayTable(1_000_000);
+  for (let count = 0; count < 1500; count += 1) show(table, '');
+  expect(table.shown()).toHaveLength(1000);
+  expect(table.dropped()).toBe(500);
+  const endless = { index: nextIndex++, part: 0, mediaType: 'text/plain' };
+  for (let count = 0; count < 10_000; count += 1) table.receive({ ...endless, end: false }, Buffer.alloc(0));
+  expect(table.receive({ ...endless, end: true }, Buffer.alloc(0))).toBeUndefined();
+});
+
+test('clearing makes room', () => {
+  const table = createDisplayTable(LIMIT_BYTES);
+  show(table, 'x'.repeat(9000));
+  table.clear();
+  expect(table.shown()).toEqual([]);
+  expect(show(table, 'y'.repeat(9000))).toBeDefined();
+});
+
+function show(table: DisplayTable, text: string, more: { id?: string; update?: boolean; value?: boolean } = {}) {
+  const piece = { index: nextIndex++, part: 0, mediaType: 'text/plain', end: true, ...more };
+  return table.receive(piece, Buffer.from(text));
+}
+
+function texts(table: DisplayTable): string[][] {
+  return table.shown().map(({ representations }) => representations.map(({ data }) => data.toString()));
+}

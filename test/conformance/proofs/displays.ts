@@ -1,0 +1,235 @@
+import { expect } from 'vitest';
+import type { Display, ExecutionResult, Representation } from '../../../src/index.ts';
+import type { Requirement } from '../context.ts';
+
+const NEEDS_PACKAGES = { bare: 'needs what the environment has; proved on every real driver' };
+
+export const displayRequirements: readonly Requirement[] = [
+  {
+    id: 'display:bundle',
+    title: 'what display() is given comes in all of its media types, the richest last, among what was printed',
+    prove: async ({ session }) => {
+      const order: string[] = [];
+      const run = session.run(`
+class Thing:
+    def __repr__(self): return "a thing"
+    def _repr_html_(self): return "<b>thing</b>"
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        return {"application/vnd.vegalite.v5+json": {"mark": "bar"}}, {"ignored": True}
+import os
+for turn in range(20):
+    print("before")
+    display(Thing())
+    os.system("echo after")`);
+      for await (const event of run) order.push(event.kind === 'stdout' ? event.text : `[${event.kind}]`);
+      const result = await ok(run);
+      expect(order.join('')).toBe('before\n[display]after\n'.repeat(20));
+      expect(result.displays.slice(0, 1).map(typesOf)).toEqual([
+        ['text/plain', 'text/html', 'application/vnd.vegalite.v5+json'],
+      ]);
+      expect(textOf(result.displays[0], 'text/plain')).toBe('a thing');
+      expect(textOf(result.displays[0], 'text/html')).toBe('<b>thing</b>');
+      expect(JSON.parse(textOf(result.displays[0], 'application/vnd.vegalite.v5+json'))).toEqual({ mark: 'bar' });
+    },
+  },
+  {
+    id: 'display:value',
+    title: 'the last expression keeps its text and gains what the object shows',
+    prove: async ({ session }) => {
+      const { value, displays } = await ok(
+        session.run(`
+class Many:
+    def __repr__(self): return "many"
+    def _repr_latex_(self): return "$x$"
+    def _repr_markdown_(self): return "*x*"
+    def _repr_json_(self): return {"x": [1, 2]}
+    def _repr_svg_(self): return "<svg/>"
+    def _repr_png_(self): return b"\\x89PNG"
+Many()`),
+      );
+      expect(displays).toEqual([]);
+      expect(value?.text).toBe('many');
+      expect(typesOf(value!)).toEqual([
+        'application/json',
+        'text/latex',
+        'text/markdown',
+        'image/png',
+        'image/svg+xml',
+      ]);
+      expect(value?.representations[3]?.data.toString('latin1')).toBe('\x89PNG');
+    },
+  },
+  {
+    id: 'display:update',
+    title: 'a display that is updated is shown in its last state, at its first place; the events tell of each',
+    prove: async ({ session }) => {
+      const updates: boolean[] = [];
+      const run = session.run(`
+handle = display("one", display_id=True)
+display("between")
+handle.update("two")
+update_display("three", display_id=handle.display_id)`);
+      for await (const event of run) if (event.kind === 'display') updates.push(event.update);
+      expect(updates).toEqual([false, false, true, true]);
+      const { displays } = await ok(run);
+      expect(displays.map((display) => textOf(display, 'text/plain'))).toEqual(["'three'", "'between'"]);
+      const later = await ok(session.run('handle.update("four")'));
+      expect(later.displays).toMatchObject([{ id: displays[0]?.id }]);
+    },
+  },
+  {
+    id: 'display:clear',
+    title: 'clear_output() makes void what was printed and shown; with wait, when more comes',
+    prove: async ({ session }) => {
+      const cleared = await ok(
+        session.run(
+          'print("one"); display(1)\nclear_output(wait=True)\nprint("two")\nclear_output()\nprint("three"); clear_output(wait=True)',
+        ),
+      );
+      expect([cleared.stdout, cleared.displays]).toEqual(['three\n', []]);
+    },
+  },
+  {
+    id: 'display:hostile-methods',
+    title: 'methods that raise, return rubbish or return a gigabyte cost no more than themselves',
+    prove: async ({ session }) => {
+      const { displays, stderr, value } = await ok(
+        session.run(`
+class Bad:
+    def __repr__(self): return "bad"
+    def _repr_html_(self): raise ValueError("no html")
+    def _repr_png_(self): return 17
+    def _repr_markdown_(self): return "x" * 300_000_000
+    def _repr_json_(self): return {"a": object()}
+    def _repr_mimebundle_(self, **_): return ["no", "dict"]
+class Worse:
+    def __repr__(self): raise RuntimeError("no")
+    def _repr_mimebundle_(self, **_): return {1: 2, "no type": "x", "text/x\\n": "y", "TEXT/HTML": "<i>", **{f"a/{i}": "z" for i in range(100)}}
+display(Bad()); display(Worse())
+Bad()`),
+      );
+      expect(displays.map((display) => typesOf(display)[0])).toEqual(['text/plain', 'text/plain']);
+      expect(typesOf(displays[0]!)).toEqual(['text/plain']);
+      expect(displays[1]?.representations).toHaveLength(16);
+      expect(value).toEqual({ text: 'bad', truncated: false, representations: [] });
+      expect(stderr).toContain('_repr_html_ of Bad raised ValueError: no html');
+      expect(stderr).toMatch(/text\/markdown of a display was left out: it has more than \d+ bytes/);
+      const loop = session.run(
+        'class Loop:\n    def _repr_html_(self):\n        while True: pass\nkept = 1\ndisplay(Loop())',
+        { timeoutMs: 1000 },
+      );
+      expect(await loop).toMatchObject({ outcome: { kind: 'timed-out' }, state: 'kept' });
+      expect((await session.run('kept')).value?.text).toBe('1');
+    },
+  },
+  {
+    id: 'display:interrupt',
+    title: 'an interrupt while large displays are being sent keeps the variables',
+    prove: async ({ session }) => {
+      await session.run('kept = 2');
+      const run = session.run(
+        'while True: display({"image/png": bytes(3_000_000)}, raw=True, display_id="p", update=True)',
+        { timeoutMs: 1500 },
+      );
+      expect(await run).toMatchObject({ outcome: { kind: 'timed-out' }, state: 'kept' });
+      expect((await session.run('kept')).value?.text).toBe('2');
+    },
+  },
+  {
+    id: 'display:elsewhere',
+    title: 'a child process that displays, and a thread that displays when its execution is over, hold nobody up',
+    prove: async ({ fresh }) => {
+      const session = await fresh();
+      const child = await ok(
+        session.run(`
+import multiprocessing
+def show(x): display(x); return x
+with multiprocessing.get_context("fork").Pool(2) as pool: print(pool.map(show, [1, 2]))`),
+      );
+      expect(child.stdout).toContain('[1, 2]');
+      expect(child.displays).toEqual([]);
+      await ok(
+        session.run(`
+import threading, time, sys
+def late():
+    for _ in range(200):
+        display("late"); print("o"); print("e", file=sys.stderr); time.sleep(0.005)
+threading.Thread(target=late, daemon=True).start()`),
+      );
+      for (let turn = 0; turn < 40; turn += 1) {
+        expect((await session.run(`${turn}`, { timeoutMs: 10_000 })).value?.text).toBe(String(turn));
+      }
+    },
+  },
+  {
+    id: 'display:ipython',
+    title: "IPython's display functions and objects are shown by the same means, with a shell and without",
+    exempt: NEEDS_PACKAGES,
+    prove: async ({ fresh }) => {
+      const session = await fresh();
+      const code = `
+from IPython.display import display, clear_output, update_display, HTML, Markdown, Latex, SVG, JSON, Image
+print("gone"); clear_output()
+display(HTML("<b>h</b>"), Markdown("*m*"), Latex("$l$"), SVG("<svg/>"), JSON({"j": 1}), Image(data=b"\\x89PNG\\r\\n\\x1a\\n" + bytes(20)))
+h = display(HTML("1"), display_id="x"); h.update(HTML("2"))`;
+      const kinds = ['text/html', 'text/markdown', 'text/latex', 'image/svg+xml', 'application/json', 'image/png'];
+      for (const before of ['', '%time 1']) {
+        if (before !== '') await ok(session.run(before));
+        const { displays, stdout } = await ok(session.run(code));
+        expect(stdout).toBe('');
+        expect(displays.map((display) => typesOf(display).at(-1))).toEqual([...kinds, 'text/html']);
+        expect(textOf(displays.at(-1), 'text/html')).toBe('2');
+        expect(displays[5]?.representations.at(-1)?.data.subarray(1, 4).toString()).toBe('PNG');
+      }
+      const captured = await ok(session.run('%%capture out\ndisplay(HTML("c"))\nprint("p")'));
+      expect([captured.displays, captured.stdout]).toEqual([[], '']);
+      expect((await ok(session.run('out.outputs[0].data["text/html"], out.stdout'))).value?.text).toBe("('c', 'p\\n')");
+      const registered = await ok(
+        session.run(
+          'class T: pass\nget_ipython().display_formatter.formatters["text/html"].for_type(T, lambda t: "<t>")\nT()',
+        ),
+      );
+      expect(textOf(registered.value, 'text/html')).toBe('<t>');
+    },
+  },
+  {
+    id: 'display:packages',
+    title: 'frames are HTML and text, pictures are PNG, and a figure is shown once however it is shown',
+    exempt: NEEDS_PACKAGES,
+    prove: async ({ session }) => {
+      const frame = await ok(session.run('import pandas as pd\ndf = pd.DataFrame({"a": [1, 2]})\ndf'));
+      expect(frame.value?.text).toContain('   a\n0  1');
+      expect(textOf(frame.value, 'text/html')).toContain('<table');
+      const image = await ok(session.run('from PIL import Image\nImage.new("RGB", (2, 2))'));
+      expect(typesOf(image.value!)).toEqual(['image/png']);
+      const pictures = async (code: string) => {
+        const { displays, value } = await ok(session.run(`import matplotlib.pyplot as plt\n${code}`));
+        return [...displays, ...(value === undefined ? [] : [value])].flatMap(typesOf).filter((t) => t === 'image/png');
+      };
+      const figure = 'fig, ax = plt.subplots(); ax.plot([1, 2])\n';
+      expect(await pictures(figure)).toHaveLength(1);
+      expect(await pictures(`${figure}fig`)).toHaveLength(1);
+      expect(await pictures(`${figure}ax`)).toHaveLength(1);
+      expect(await pictures(`${figure}display(fig)\nfig`)).toHaveLength(2);
+      expect(await pictures(`${figure}display(fig)`)).toHaveLength(1);
+      expect(await pictures(`${figure}plt.show()`)).toHaveLength(1);
+      expect(await pictures('fig')).toHaveLength(1);
+    },
+  },
+];
+
+async function ok(run: PromiseLike<ExecutionResult>): Promise<ExecutionResult> {
+  const result = await run;
+  expect(result.outcome, result.stderr).toEqual({ kind: 'ok' });
+  return result;
+}
+
+type Shown = Display | { readonly representations: readonly Representation[] };
+
+function typesOf({ representations }: Shown): string[] {
+  return representations.map(({ mediaType }) => mediaType);
+}
+
+function textOf(shown: Shown | undefined, type: string): string {
+  return shown?.representations.find(({ mediaType }) => mediaType === type)?.data.toString('utf8') ?? '';
+}
