@@ -2,6 +2,13 @@
 
 export { ERROR_CODES, type ErrorCode, type Retry } from './errors/codes.ts';
 export { HotcellError } from './errors/hotcell-error.ts';
+export type {
+  Completion,
+  CompletionMatch,
+  CursorOptions,
+  Inspection,
+  QuestionOptions,
+} from './execution/completion.ts';
 export type { ExecutionEvent } from './execution/events.ts';
 export type { Execution, ExecutionOptions } from './execution/execute.ts';
 export type { Artifact, Display, ExecutionResult, Representation, Truncation, Value } from './execution/result.ts';

@@ -21,6 +21,7 @@ from .limits import Limits
 from .loop import Loop
 from .memory_kills import memory_kills
 from .outputs import OutputPipes
+from .questions import Questions
 from .refusal import Refusal
 
 BACKGROUND_STREAM = 1
@@ -58,12 +59,14 @@ class Executions:
         self._pipes_ahead: Optional[OutputPipes] = None
         self._births = Births()
         self._memory_kills = memory_kills()
+        self.questions = Questions(loop, self, reply, fail)
         self.keeper = KernelKeeper(loop, KernelEvents(self._on_up, self._on_kernel_frame, self._on_death, self._on_no_kernel))
         self.requests: dict[str, Callable[[Frame], Optional[Head]]] = {
             "execute": self._execute,
             "interrupt": self._interrupt,
             "restart": self._restart,
             "exercise": self._exercise,
+            **self.questions.requests,
         }
 
     def limit(self, limits: Limits) -> None:
@@ -73,7 +76,9 @@ class Executions:
         self._channel.open_stream(BACKGROUND_STREAM, self._resume_background)
 
     def replace_unused_kernel(self, then: Callable[[], None]) -> None:
-        if self._execution is None and self._waiting is None and self.keeper.replace_unused():
+        if self.questions.under_way:
+            self.questions.after_this(lambda: self.replace_unused_kernel(then))
+        elif self._execution is None and self._waiting is None and self.keeper.replace_unused():
             self._when_up.append(then)
         else:
             then()
@@ -89,6 +94,8 @@ class Executions:
             raise Refusal("not-offered", f"execute: this guest does not run {head['language']}")
         if self._execution is not None or self._waiting is not None:
             raise Refusal("busy", "execute: an execution is running already")
+        if self.questions.under_way:
+            raise Refusal("busy", "execute: the kernel is answering a question")
         if self.keeper.is_up:
             self._begin(frame)
         else:
@@ -110,6 +117,7 @@ class Executions:
 
     def _restart(self, frame: Frame) -> None:
         self._restarting.append(int(frame.head["id"]))
+        self.questions.give_up("kernel-lost", "the kernel was restarted before it answered; its variables are gone")
         execution = self._execution
         if execution is not None and execution.reason is None:
             execution.reason = "cancelled"
@@ -118,10 +126,24 @@ class Executions:
     def _exercise(self, frame: Frame) -> None:
         """For a pool, which has time: the idle kernel touches what it was forked with, so that the first user need not."""
         kernel = self.keeper.kernel
-        if kernel is None or not kernel.is_up or self._execution is not None:
+        if kernel is None or not kernel.is_up or self._execution is not None or self.questions.under_way:
             raise Refusal("busy", "exercise: no idle kernel")
         self._exercising.append(int(frame.head["id"]))
         kernel.send({"type": "exercise"})
+
+    # What questions.py needs of it
+
+    def idle_kernel(self, language: str) -> Optional[KernelProcess]:
+        if language != "python":
+            raise Refusal("not-offered", f"this guest has no kernel of {language}")
+        if self._execution is not None or self._waiting is not None:
+            raise Refusal("busy", "an execution is running")
+        self.keeper.ensure_started()
+        return self.keeper.kernel
+
+    def lose(self, kernel: KernelProcess, why: str) -> None:
+        self._restarted = f"{why}; variables are gone, files are not"
+        kernel.kill()
 
     def _end_exercise(self) -> None:
         for number in self._exercising:
@@ -149,6 +171,9 @@ class Executions:
         kind = frame.head["type"]
         if kind == "exercised":
             self._end_exercise()
+            return
+        if kind == "answer":
+            self.questions.answered(kernel, frame)
             return
         execution = self._execution
         mine = execution is not None and execution.kernel is kernel and frame.head.get("execution") == execution.name
@@ -236,7 +261,7 @@ class Executions:
 
     # Kernels
 
-    def _on_up(self, _kernel: KernelProcess) -> None:
+    def _on_up(self, kernel: KernelProcess) -> None:
         if not self._said_ready:
             self._said_ready = True
             self._channel.send({"type": "ready"})
@@ -249,11 +274,14 @@ class Executions:
         if self._waiting is not None:
             frame, self._waiting = self._waiting, None
             self._begin(frame)
+        self.questions.kernel_up(kernel)
 
     def _on_death(self, kernel: KernelProcess, status: int) -> None:
         self._end_exercise()
         execution = self._execution
         if execution is None or execution.kernel is not kernel:
+            if self.questions.kernel_died(kernel, describe_status(status)) and self._restarted is not None:
+                return
             self._restarted = f"its kernel ended while idle ({describe_status(status)}); variables are gone, files are not"
             return
         if execution.report is None:
@@ -267,6 +295,7 @@ class Executions:
         waiting, self._waiting = self._waiting, None
         if waiting is not None:
             self._fail(waiting.head["id"], "no-kernel", reason)
+        self.questions.give_up("no-kernel", reason)
         for number in self._restarting:
             self._fail(number, "no-kernel", reason)
         self._restarting = []

@@ -115,6 +115,8 @@ class _Kernel:
             elif frame.head["type"] == "exercise":
                 exercise_loaded()
                 self._link.send({"type": "exercised"})
+            elif frame.head["type"] == "question":
+                self._answer(frame, fds)
 
     def _prepare(self) -> None:
         """Before it is up and after each execution, while nobody waits: whatever the last one did is put right."""
@@ -151,6 +153,18 @@ class _Kernel:
             }
         )
         self._prepare()
+
+    def _answer(self, frame: Frame, fds: list[int]) -> None:
+        """Between two executions: what the user's code does meanwhile must neither end this kernel nor reach the next execution."""
+        from . import answers
+
+        signal.signal(signal.SIGINT, self._on_interrupt)  # a reminder that comes too late is none
+        head, body = answers.answer(self._shell, frame, fds)
+        self._streams.flush()
+        if os.getpid() != self._pid:
+            os._exit(0)  # a child that the code forked, as above
+        _mend_descriptors()
+        self._link.send({**head, "type": "answer", "question": frame.head["question"]}, body)
 
     def _on_interrupt(self, _number: int, _frame: Optional[FrameType]) -> None:
         if self._executing and not self._link.postpone_interrupt():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 from typing import Callable, Optional
 
@@ -68,6 +69,14 @@ class KernelProcess:
         """Stops reading from it, so that it blocks when it has more to say than the host will take."""
         if not self._gone:
             self._listen(not paused)
+
+    def kill(self) -> None:
+        """Its end is seen when it is reaped."""
+        if self.pid is not None:
+            try:
+                os.kill(self.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
 
     def close(self) -> None:
         if not self._gone:

@@ -106,7 +106,7 @@ class Supervisor:
             "protocol": PROTOCOL,
             "epoch": epoch,
             "guest": {"version": GUEST_VERSION, "python": sys.version.split()[0]},
-            "offers": ["files"],
+            "offers": ["files", "questions"],
         }
 
     # Requests

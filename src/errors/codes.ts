@@ -49,6 +49,31 @@ export const ERROR_CODES = {
     retry: 'new-session',
     means: 'no kernel could be started in the sandbox',
   },
+  kernel_lost: {
+    httpStatus: 503,
+    exitCode: 69,
+    retry: 'later',
+    means: 'the kernel ended before it had answered; its variables are gone, files are not',
+  },
+  variable_not_found: { httpStatus: 404, exitCode: 66, retry: 'never', means: 'there is no variable of that name' },
+  evaluation_failed: {
+    httpStatus: 422,
+    exitCode: 65,
+    retry: 'never',
+    means: 'an expression raised, or bytes are not what they were said to be',
+  },
+  answer_timeout: {
+    httpStatus: 504,
+    exitCode: 75,
+    retry: 'later',
+    means: 'the kernel took too long to answer and was stopped; its variables are kept',
+  },
+  package_missing: {
+    httpStatus: 501,
+    exitCode: 69,
+    retry: 'never',
+    means: 'a package that this needs is not installed in the sandbox',
+  },
   driver_unavailable: {
     httpStatus: 503,
     exitCode: 69,

@@ -2,6 +2,7 @@ import { listFolder, readPieces, readWhole, removePath, type WriteMode, writePie
 import type { FileEntry } from '../guest/messages.ts';
 import type { Isolation } from '../sandbox/isolation.ts';
 import type { Session as CoreSession } from '../sessions/session.ts';
+import { type Completion, type CursorOptions, complete, type Inspection, inspect } from './completion.ts';
 import { type Execution, type ExecutionOptions, type ExecutionPolicy, execute } from './execute.ts';
 
 /** One sandbox with live state. `await using session = await hotcell.open()` closes it at the end of the block. */
@@ -12,6 +13,10 @@ export interface Session extends AsyncDisposable {
   run(code: string, options?: ExecutionOptions): Execution;
   /** What background processes printed after their execution had ended: the last 64 KiB. It is in no execution's output. */
   backgroundOutput(): Promise<string>;
+  /** What could be written at the cursor, from the live namespace. Runs nothing of the program's. */
+  complete(code: string, options?: CursorOptions): Promise<Completion>;
+  /** Signature and documentation of the name at the cursor, or undefined. */
+  inspect(code: string, options?: CursorOptions): Promise<Inspection | undefined>;
   /** Forgets all variables and ends all processes; files stay. */
   reset(): Promise<void>;
   readonly files: SessionFiles;
@@ -45,6 +50,8 @@ export function sessionFacade(session: CoreSession, isolation: Isolation, policy
     isolation,
     run: (code, options = {}) => execute(session, code, options, policy),
     backgroundOutput: async () => (await session.live()).background(),
+    complete: (code, options) => complete(session, code, options),
+    inspect: (code, options) => inspect(session, code, options),
     reset: async () => {
       await (await connection()).request({ type: 'restart' });
     },

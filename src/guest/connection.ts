@@ -36,7 +36,8 @@ export interface GuestConnection {
   readonly warm: Promise<WarmReport>;
   /** Why the connection ended. Never rejects. */
   readonly ended: Promise<HotcellError>;
-  request(head: Head, options?: { body?: Buffer }): Promise<Reply>;
+  /** `onId` gets the number of the request, by which another may name it. */
+  request(head: Head, options?: { body?: Buffer; onId?: (id: number) => void }): Promise<Reply>;
   /** `onEnd` is told when the connection ends before the stream is released. */
   openStream(receive: StreamReceiver, onEnd?: (error: HotcellError) => void): GuestStream;
   /**
@@ -159,9 +160,10 @@ class Connection implements GuestConnection {
     await this.attach(channel, options.signal);
   }
 
-  async request(head: Head, options: { body?: Buffer } = {}): Promise<Reply> {
+  async request(head: Head, options: { body?: Buffer; onId?: (id: number) => void } = {}): Promise<Reply> {
     return this.#requests.ask((id) => {
       this.#send({ ...head, id }, options.body);
+      options.onId?.(id);
     });
   }
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { z } from 'zod';
 import { protocolExamples } from '../../test/support/protocol-examples.ts';
+import { completionAnswer, inspectionAnswer } from './answers.ts';
 import { describeViolation } from './describe-violation.ts';
 import {
   artifactList,
@@ -56,6 +57,14 @@ describe('an example of the guest fits the host', () => {
     const bodies = fromGuest.filter(({ head }) => head.type === 'finished').map(({ body }) => json(body));
     expect(bodies.map((body) => artifactList.parse(body))).toEqual(bodies);
     expect(bodies.flat()).toHaveLength(2);
+  });
+
+  test.each([
+    ['complete', completionAnswer],
+    ['inspect', inspectionAnswer],
+  ])('an answer to %s is JSON', (kind, schema) => {
+    const answer = json(fromGuest.find(({ name }) => name === `reply to ${kind}`)!.body);
+    expect(schema.parse(answer)).toEqual(answer);
   });
 
   test('a listing carries its entries as JSON', () => {

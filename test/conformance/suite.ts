@@ -9,6 +9,7 @@ import { interruptRequirements } from './proofs/interrupts.ts';
 import { isolationRequirements } from './proofs/isolation.ts';
 import { lifecycleRequirements } from './proofs/lifecycle.ts';
 import { limitRequirements } from './proofs/limits.ts';
+import { questionRequirements } from './proofs/questions.ts';
 
 /** Every requirement there is. A driver conforms when each holds for it. */
 export const REQUIREMENTS: readonly Requirement[] = [
@@ -16,6 +17,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
   ...displayRequirements,
   ...interruptRequirements,
   ...fileRequirements,
+  ...questionRequirements,
   ...limitRequirements,
   ...isolationRequirements,
   ...lifecycleRequirements,

@@ -1,0 +1,81 @@
+"""A limit of time on code that runs in this very thread: a timer whose signal raises in it. Made for answers; only the main thread can."""
+
+from __future__ import annotations
+
+import signal
+import time
+from types import FrameType, TracebackType
+from typing import Any, Callable, Optional, TypeVar
+
+Result = TypeVar("Result")
+
+_AGAIN_SECONDS = 0.05
+
+
+class TookTooLong(BaseException):
+    """Not an Exception: code that catches those must not go on."""
+
+
+class Deadline:
+    """`with Deadline(2.0) as deadline:` raises TookTooLong inside the block after two seconds, again and again until it is left.
+
+    SIGINT, the supervisor's reminder, does the same. The user's own handlers, timer and mask are put back afterwards. Code that changes
+    them under us escapes it; the supervisor then ends the kernel.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._armed = False
+        self._end = 0.0
+        self._before: list[tuple[signal.Signals, Any]] = []
+        self._timer = (0.0, 0.0)
+        self._mask: set[Any] = set()
+
+    def __enter__(self) -> Deadline:
+        self._end = time.monotonic() + self._seconds
+        self._timer = signal.setitimer(signal.ITIMER_REAL, 0)
+        self._before = [(number, signal.signal(number, self._on_signal)) for number in (signal.SIGALRM, signal.SIGINT)]
+        self._mask = signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGALRM, signal.SIGINT])
+        self._armed = True
+        signal.setitimer(signal.ITIMER_REAL, self._seconds, _AGAIN_SECONDS)
+        return self
+
+    def __exit__(self, _kind: Optional[type[BaseException]], _error: Optional[BaseException], _where: Optional[TracebackType]) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """Safe to repeat: a signal may have cut the first try short."""
+        self._armed = False
+        if not self._before:
+            return
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        for number, handler in self._before:
+            signal.signal(number, handler if handler is not None else signal.SIG_DFL)
+        self._before = []
+        signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
+        remaining, interval = self._timer
+        if remaining > 0:
+            elapsed = self._seconds - self.remaining()
+            signal.setitimer(signal.ITIMER_REAL, max(0.001, remaining - elapsed), interval)
+
+    def remaining(self) -> float:
+        return self._end - time.monotonic()
+
+    def at_most(self, seconds: float, work: Callable[[], Result]) -> Optional[Result]:
+        """What `work` returns, or None where it took longer. The whole limit holds as well, and raises."""
+        left = self.remaining()
+        if left <= 0:
+            raise TookTooLong
+        try:
+            signal.setitimer(signal.ITIMER_REAL, min(seconds, left), _AGAIN_SECONDS)
+            return work()
+        except TookTooLong:
+            if self.remaining() <= 0:
+                raise
+            return None
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, max(0.001, self.remaining()), _AGAIN_SECONDS)
+
+    def _on_signal(self, _number: int, _frame: Optional[FrameType]) -> None:
+        if self._armed:
+            raise TookTooLong

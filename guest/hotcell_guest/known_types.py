@@ -1,0 +1,52 @@
+"""Types that our own code may look into: builtins, and numpy's and pandas' where they are loaded. Always by exact type."""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections import OrderedDict, defaultdict
+from typing import Any, Optional
+
+from .static_lookup import MISSING, is_class
+
+_MAX_KEYS = 2_000
+_MAPPINGS = (dict, OrderedDict, defaultdict)
+
+
+def loaded_class(module: str, name: str) -> Optional[type]:
+    """A class of a package that is loaded already, read from its module without asking the module."""
+    loaded = sys.modules.get(module)
+    if type(loaded) is not types.ModuleType:
+        return None
+    found = loaded.__dict__.get(name)
+    return found if found is not None and is_class(found) else None
+
+
+def is_frame(value: Any) -> bool:
+    return type(value) is loaded_class("pandas", "DataFrame")
+
+
+def item_of(owner: Any, key: Any) -> Any:
+    """`owner[key]` where that runs nothing of the user's."""
+    if owner is MISSING or key is MISSING:
+        return MISSING
+    if type(owner) in _MAPPINGS and type(key) in (str, int, bytes, float, bool):
+        return dict.get(owner, key, MISSING)
+    if type(owner) in (list, tuple) and type(key) is int:
+        return owner[key] if -len(owner) <= key < len(owner) else MISSING
+    if is_frame(owner) and type(key) is str:
+        return owner[key] if key in column_names(owner) else MISSING
+    return MISSING
+
+
+def text_keys(owner: Any) -> list[str]:
+    """Keys of a dictionary, columns of a frame: those that are plain text."""
+    if type(owner) in _MAPPINGS:
+        return [key for key, _ in zip(list(dict.keys(owner)), range(_MAX_KEYS)) if type(key) is str]
+    return column_names(owner)
+
+
+def column_names(value: Any) -> list[str]:
+    if not is_frame(value):
+        return []
+    return [name for name in value.columns[:_MAX_KEYS].tolist() if type(name) is str]

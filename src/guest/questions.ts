@@ -1,0 +1,109 @@
+import type { z } from 'zod';
+import type { ErrorCode } from '../errors/codes.ts';
+import { HotcellError } from '../errors/hotcell-error.ts';
+import type { Head } from '../lib/frames.ts';
+import type { GuestConnection } from './connection.ts';
+import { describeViolation } from './describe-violation.ts';
+import { GuestRefusal, type Reply } from './pending-requests.ts';
+
+/** What an idle kernel is asked (docs/guest-protocol.md, section 9). Whoever asks holds the session's turn. */
+export interface Question<Answer> {
+  readonly head: Head;
+  readonly body?: Buffer;
+  /** SECURITY: what the answer must look like. User code can write it. */
+  readonly schema: z.ZodType<Answer>;
+}
+
+/** Asks, and checks the answer. An abort withdraws the question; it settles only when the guest is done with it. */
+export async function ask<Answer>(
+  connection: GuestConnection,
+  question: Question<Answer>,
+  signal?: AbortSignal,
+): Promise<Answer> {
+  const { head, body, schema } = question;
+  const send = (onId: (id: number) => void) =>
+    connection.request(head, { ...(body === undefined ? {} : { body }), onId });
+  return answered(head.type, schema, cancellable(connection, send, patienceMs(head), signal), signal);
+}
+
+/** Sends with `send`, and withdraws what it sent when the signal is given. A guest that never answers loses its sandbox. */
+export async function cancellable(
+  connection: GuestConnection,
+  send: (onId: (id: number) => void) => Promise<Reply>,
+  limitMs: number,
+  signal?: AbortSignal,
+): Promise<Reply> {
+  let target: number | undefined;
+  const withdraw = () => {
+    connection.request({ type: 'question.cancel', target }).catch(() => {});
+  };
+  signal?.throwIfAborted();
+  const reply = send((id) => {
+    target = id;
+  });
+  signal?.addEventListener('abort', withdraw, { once: true });
+  const giveUp = setTimeout(() => connection.close(silentGuest()), limitMs);
+  try {
+    return await reply;
+  } finally {
+    clearTimeout(giveUp);
+    signal?.removeEventListener('abort', withdraw);
+  }
+}
+
+/** The answer of a reply that is awaited, checked; what the guest refused is an error of ours. */
+export async function answered<Answer>(
+  kind: string,
+  schema: z.ZodType<Answer>,
+  reply: Promise<Reply>,
+  signal?: AbortSignal,
+): Promise<Answer> {
+  let body: Buffer;
+  try {
+    ({ body } = await reply);
+  } catch (error) {
+    if (error instanceof GuestRefusal) throw refusalOf(error);
+    if (signal?.aborted === true && !(error instanceof HotcellError)) throw withdrawn(kind);
+    throw error;
+  }
+  try {
+    return schema.parse(JSON.parse(body.toString('utf8')));
+  } catch (error) {
+    throw new HotcellError('guest_misbehaved', `${kind}: the answer cannot be read: ${describeViolation(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+/** The guest's own limit and its ladder come first by far, and a kernel may have to be started before. */
+export function patienceMs(head: Head): number {
+  return (typeof head.timeoutMs === 'number' ? head.timeoutMs : 2_000) + 30_000;
+}
+
+function silentGuest(): HotcellError {
+  return new HotcellError('sandbox_lost', 'the guest did not answer a question', {
+    remedy: 'Open a new session; variables and files of this one are gone.',
+  });
+}
+
+function withdrawn(kind: string): HotcellError {
+  return new HotcellError('cancelled', `${kind}: withdrawn`);
+}
+
+const CODES: Readonly<Record<string, ErrorCode>> = {
+  busy: 'session_busy',
+  cancelled: 'cancelled',
+  raised: 'evaluation_failed',
+  'bad-request': 'invalid_argument',
+  'kernel-lost': 'kernel_lost',
+  'no-kernel': 'kernel_unavailable',
+  'no-package': 'package_missing',
+  'no-space': 'disk_full',
+  'no-variable': 'variable_not_found',
+  'not-offered': 'not_offered',
+  'too-long': 'answer_timeout',
+};
+
+function refusalOf(refusal: GuestRefusal): HotcellError {
+  return new HotcellError(CODES[refusal.code] ?? 'internal', refusal.message);
+}
