@@ -172,6 +172,8 @@ class Executions:
         if kind == "exercised":
             self._end_exercise()
             return
+        if frame.head.get("keepsOutput") is False:
+            kernel.pipes = None
         if kind == "answer":
             self.questions.answered(kernel, frame)
             return
@@ -192,8 +194,6 @@ class Executions:
             execution.value = ({"type": "value", "truncated": bool(frame.head["truncated"])}, frame.body[:65_536])
         elif kind == "finished":
             execution.report = _checked_report(frame.head)
-            if frame.head.get("keepsOutput") is not True:
-                kernel.pipes = None
             execution.pipes.set_barrier(lambda: self._finish(execution, state="kept"))
         if self._execution is execution and self._channel.credit(execution.stream) <= 0:
             kernel.pause(True)

@@ -163,8 +163,8 @@ class _Kernel:
         self._streams.flush()
         if os.getpid() != self._pid:
             os._exit(0)  # a child that the code forked, as above
-        _mend_descriptors()
-        self._link.send({**head, "type": "answer", "question": frame.head["question"]}, body)
+        kept = self._outputs.are_kept()
+        self._link.send({**head, "type": "answer", "question": frame.head["question"], "keepsOutput": kept}, body)
 
     def _on_interrupt(self, _number: int, _frame: Optional[FrameType]) -> None:
         if self._executing and not self._link.postpone_interrupt():
