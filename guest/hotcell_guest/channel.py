@@ -201,13 +201,6 @@ class Channel:
         """The same for what must arrive: it waits while nobody is connected."""
         return max(0, self._windows.get(stream, 0))
 
-    def flush_blocking(self) -> None:
-        """Writes out what is queued, waiting for the peer: for last words before exit."""
-        if self._transport is None:
-            return
-        os.set_blocking(self._transport.write_fd(), True)
-        self._writable()
-
     # A connection that has not been let in
 
     def _greeting(self, waiting: _Waiting) -> None:

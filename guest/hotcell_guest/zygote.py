@@ -60,7 +60,6 @@ class _Zygote:
         apply_environment(head["environment"])
         figures.offer_font_cache(os.environ.get("MPLCONFIGDIR", "/tmp/matplotlib"))
         preload.freeze()
-        self._say({"type": "bare", "threads": preload.thread_count()})
         preloads = [str(name) for name in head["preloads"]]
         if not preloads:
             self._say({"type": "warm", "missing": [], "dropped": []})

@@ -36,7 +36,7 @@ const SCHEMAS: Readonly<Record<string, z.ZodType>> = {
 /** Messages of the guest whose heads hold nothing that the host looks at. */
 const WITHOUT_MEMBERS = [
   ...['ready', 'kernel-failed', 'ping', 'pong', 'stdout', 'stderr', 'value', 'background', 'chunk', 'call.cancel'],
-  ...['bare', 'attach', 'entered', 'failed'],
+  ...['attach', 'standing-by', 'entered', 'failed'],
 ];
 
 const fromGuest = examples.frames.filter(({ from }) => from === 'guest');

@@ -42,8 +42,7 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
   let probed: Promise<Probe> | undefined;
 
   async function create(spec: SandboxSpec, { signal }: CreateOptions = {}): Promise<Sandbox> {
-    const limit = AbortSignal.timeout(START_MS);
-    const combined = signal === undefined ? limit : AbortSignal.any([limit, signal]);
+    const combined = signal ?? AbortSignal.timeout(START_MS);
     const image = checkedImage(spec.image ?? standardImage());
     const { kernel } = await engine.connect({ signal: combined });
     const container = containerName(spec.id);
