@@ -53,11 +53,11 @@ class Link:
         return self._main_writes
 
     def receive(self) -> tuple[Frame, list[int]]:
-        """The next frame for the kernel, and with `execute` the descriptors that came. The supervisor's end means our end."""
+        """The next frame for the kernel, with the descriptors that came for it. The supervisor's end means our end."""
         with self._reading:
             frame = self._for_kernel.popleft() if self._for_kernel else self._next()
-            if frame.head["type"] != "execute":
-                return frame, []
+            if frame.head["type"] == "drained":
+                return frame, []  # for a thread that did not wait; descriptors that came with the same read belong to the next frame
             fds, self._fds = self._fds, []
             return frame, fds
 

@@ -46,6 +46,15 @@ test('a character in two frames is one event with the second', async () => {
   expect(events).toEqual([{ kind: 'stdout', text: '🐍' }]);
 });
 
+test('the result is what a screen would show, without colours; events and the log are as printed', async () => {
+  const printed = ['\x1b[31m1 %', '\r2 %', '\x1b[0m\n'];
+  for (const text of printed) await receive({ type: 'stderr' }, text);
+  await receive({ type: 'value', truncated: false }, '\x1b[1mbold\x1b[0m');
+  expect(collector.parts()).toMatchObject({ stderr: '2 %\n', value: { text: 'bold' } });
+  const value = { kind: 'value', text: '\x1b[1mbold\x1b[0m', truncated: false, representations: [] };
+  expect(events).toEqual([...printed.map((text) => ({ kind: 'stderr', text })), value]);
+});
+
 test('what is left out is counted, and where the rest lies is said', async () => {
   for (let index = 0; index < 20; index++) await receive({ type: 'stdout' }, '0123456789');
   await collector.close();

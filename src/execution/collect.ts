@@ -1,11 +1,19 @@
 import { TextDecoder } from 'node:util';
 import { HotcellError } from '../errors/hotcell-error.ts';
-import { artifactList, clearMessage, displayMessage, type Finished, finishedMessage } from '../guest/messages.ts';
-import { createBoundedOutput } from '../lib/bounded-output.ts';
+import {
+  artifactList,
+  clearMessage,
+  displayMessage,
+  type Finished,
+  finishedMessage,
+  type GuestOutcome,
+} from '../guest/messages.ts';
+import { createFoldedOutput } from '../lib/folded-output.ts';
 import type { Frame } from '../lib/frames.ts';
 import { ProtocolViolation } from '../lib/frames.ts';
 import { mediaTypeOf } from '../lib/media-type.ts';
 import { createSpool } from '../lib/spool.ts';
+import { withoutEscapes } from '../lib/terminal-scanner.ts';
 import { createDisplayTable } from './displays.ts';
 import type { ExecutionEvent } from './events.ts';
 import type { Artifact, Display, Representation, Truncation, Value } from './result.ts';
@@ -27,7 +35,10 @@ export const DEFAULT_OUTPUT_LIMITS: OutputLimits = {
   displayBytes: 32 * 1_048_576,
 };
 
-/** Turns the frames of one execution into events and, at the end, into the parts of a result. Bounded whatever the guest sends. */
+/**
+ * Turns the frames of one execution into events and, at the end, into the parts of a result. Bounded whatever the guest sends. Events and the log
+ * are as printed; the text of the result is as it would stand on a screen, without colours.
+ */
 export interface Collector {
   receive(frame: Frame): void | Promise<void>;
   addGap(bytes: number): void;
@@ -54,7 +65,7 @@ export function createCollector(
   emit: (event: ExecutionEvent) => void | Promise<void>,
   isListening: () => boolean = () => true,
 ): Collector {
-  const newOutputs = () => ({ stdout: createBoundedOutput(limits), stderr: createBoundedOutput(limits) });
+  const newOutputs = () => ({ stdout: createFoldedOutput(limits), stderr: createFoldedOutput(limits) });
   let outputs = newOutputs();
   const decoders: { stdout?: TextDecoder; stderr?: TextDecoder } = {};
   const spool = createSpool(logPath, {
@@ -91,6 +102,13 @@ export function createCollector(
     valueShown = shown.representations;
   }
 
+  function receiveValue(frame: Frame): void | Promise<void> {
+    const text = frame.body.toString('utf8');
+    const truncated = frame.head.truncated === true;
+    value = { text: withoutEscapes(text), truncated, representations: valueShown };
+    return emit({ kind: 'value', ...value, text });
+  }
+
   function clear(): void {
     clearNext = false;
     outputs = newOutputs();
@@ -115,14 +133,9 @@ export function createCollector(
       }
       case 'value':
         if (frame.body.length > MAX_VALUE_BYTES) throw new ProtocolViolation(`value: ${frame.body.length} bytes`);
-        value = {
-          text: frame.body.toString('utf8'),
-          truncated: frame.head.truncated === true,
-          representations: valueShown,
-        };
-        return emit({ kind: 'value', ...value });
+        return receiveValue(frame);
       case 'finished':
-        end = { ...finishedMessage.parse(frame.head), artifacts: parseArtifacts(frame.body) };
+        end = readFinished(frame);
         return;
       default:
         throw new ProtocolViolation(`event: ${frame.head.type.slice(0, 40)} is not known`);
@@ -159,6 +172,20 @@ export function createCollector(
       };
     },
     close: () => spool.close(),
+  };
+}
+
+function readFinished(frame: Frame): CollectedEnd {
+  const { outcome, ...finished } = finishedMessage.parse(frame.head);
+  return { ...finished, outcome: withoutColours(outcome), artifacts: parseArtifacts(frame.body) };
+}
+
+function withoutColours(outcome: GuestOutcome): GuestOutcome {
+  if (outcome.kind !== 'raised') return outcome;
+  return {
+    ...outcome,
+    message: withoutEscapes(outcome.message),
+    traceback: outcome.traceback.map(withoutEscapes),
   };
 }
 

@@ -4,6 +4,11 @@
  */
 export interface BoundedOutput {
   push(chunk: Buffer): void;
+  /**
+   * Takes the last line back, without its `\n`: what a carriage return is about to write over. With `ended`, the one before the final `\n`. Nothing
+   * where nothing is held that it could take; of a line that does not fit, what is left of it.
+   */
+  takeLine(options?: { ended: boolean }): Buffer | undefined;
   /** The text, with a line that says what is missing where something is. Invalid UTF-8 is replaced. */
   text(): string;
   droppedBytes(): number;
@@ -12,33 +17,83 @@ export interface BoundedOutput {
   heldBytes(): number;
 }
 
+const NEWLINE = 0x0a;
+
 export function createBoundedOutput(options: { headBytes: number; tailBytes: number }): BoundedOutput {
-  const head: Buffer[] = [];
-  let headBytes = 0;
+  const head = createHead(options.headBytes);
   const tail = createTail(options.tailBytes);
   let totalBytes = 0;
+  const droppedBytes = () => totalBytes - head.length() - tail.length();
+
+  /** What follows the last `\n` before `end` bytes from the end, or all that is held. */
+  function lineLength(end: number): number {
+    const inTail = tail.lengthAfterLast(NEWLINE, end);
+    if (inTail !== undefined) return inTail;
+    const reachesHead = droppedBytes() === 0;
+    const rest = Math.max(0, end - tail.length());
+    const inHead = reachesHead ? (head.lengthAfterLast(NEWLINE, rest) ?? head.length() - rest) : 0;
+    return Math.max(0, tail.length() - end) + inHead;
+  }
+
+  function take(count: number): Buffer {
+    const fromTail = Math.min(count, tail.length());
+    const last = tail.take(fromTail);
+    totalBytes -= count;
+    return fromTail === count ? last : Buffer.concat([head.take(count - fromTail), last]);
+  }
 
   return {
     push(chunk) {
       totalBytes += chunk.length;
-      const room = options.headBytes - headBytes;
-      if (room > 0) {
-        const part = chunk.subarray(0, room);
-        head.push(Buffer.from(part));
-        headBytes += part.length;
-      }
-      if (chunk.length > room) tail.push(room > 0 ? chunk.subarray(room) : chunk);
+      const taken = tail.length() === 0 ? head.push(chunk) : 0;
+      if (taken < chunk.length) tail.push(taken === 0 ? chunk : chunk.subarray(taken));
+    },
+    takeLine({ ended } = { ended: false }) {
+      const held = tail.length() > 0 || droppedBytes() === 0 ? totalBytes : 0;
+      if (held < (ended ? 1 : 0)) return undefined;
+      const skipped = ended ? 1 : 0;
+      const line = take(lineLength(skipped) + skipped);
+      return line.subarray(0, line.length - skipped);
     },
     text() {
-      const last = tail.bytes();
-      const dropped = totalBytes - headBytes - last.length;
-      if (dropped === 0) return Buffer.concat([...head, last]).toString('utf8');
-      const first = Buffer.concat(head).toString('utf8');
-      return `${first}\n… ${dropped} bytes left out …\n${last.toString('utf8')}`;
+      const dropped = droppedBytes();
+      if (dropped === 0) return Buffer.concat([head.bytes(), tail.bytes()]).toString('utf8');
+      return `${head.bytes().toString('utf8')}\n… ${dropped} bytes left out …\n${tail.bytes().toString('utf8')}`;
     },
-    droppedBytes: () => totalBytes - headBytes - tail.length(),
+    droppedBytes,
     totalBytes: () => totalBytes,
-    heldBytes: () => headBytes + tail.length(),
+    heldBytes: () => head.length() + tail.length(),
+  };
+}
+
+/** The first bytes of a flow, in memory that grows as they come. */
+function createHead(sizeBytes: number) {
+  let buffer: Buffer = Buffer.alloc(0);
+  let length = 0;
+
+  return {
+    /** How many of them it took. */
+    push(chunk: Buffer): number {
+      const count = Math.min(chunk.length, sizeBytes - length);
+      if (length + count > buffer.length) {
+        const larger = Buffer.allocUnsafe(Math.min(sizeBytes, Math.max(256, 2 * (length + count))));
+        buffer.copy(larger, 0, 0, length);
+        buffer = larger;
+      }
+      chunk.copy(buffer, length, 0, count);
+      length += count;
+      return count;
+    },
+    take(count: number): Buffer {
+      length -= count;
+      return Buffer.from(buffer.subarray(length, length + count));
+    },
+    lengthAfterLast(byte: number, end: number): number | undefined {
+      const found = buffer.subarray(0, Math.max(0, length - end)).lastIndexOf(byte);
+      return found === -1 ? undefined : length - end - found - 1;
+    },
+    length: () => length,
+    bytes: () => buffer.subarray(0, length),
   };
 }
 
@@ -48,22 +103,40 @@ function createTail(sizeBytes: number) {
   let end = 0;
   let length = 0;
 
-  function push(chunk: Buffer): void {
-    ring ??= Buffer.allocUnsafe(sizeBytes);
-    const part = chunk.subarray(Math.max(0, chunk.length - sizeBytes));
-    const first = part.copy(ring, end);
-    if (first < part.length) part.copy(ring, 0, first);
-    end = sizeBytes === 0 ? 0 : (end + part.length) % sizeBytes;
-    length = Math.min(sizeBytes, length + part.length);
+  /** Where the byte lies that has so many after it. */
+  const place = (after: number) => (end - 1 - after + 2 * sizeBytes) % sizeBytes;
+
+  function last(count: number): Buffer {
+    if (ring === undefined || count === 0) return Buffer.alloc(0);
+    const start = (end - count + sizeBytes) % sizeBytes;
+    if (start < end) return ring.subarray(start, end);
+    return Buffer.concat([ring.subarray(start), ring.subarray(0, end)]);
   }
 
   return {
-    push,
-    length: () => length,
-    bytes(): Buffer {
-      if (ring === undefined) return Buffer.alloc(0);
-      if (length < sizeBytes) return ring.subarray(0, length);
-      return Buffer.concat([ring.subarray(end), ring.subarray(0, end)]);
+    push(chunk: Buffer): void {
+      if (sizeBytes === 0) return;
+      ring ??= Buffer.allocUnsafe(sizeBytes);
+      const part = chunk.subarray(Math.max(0, chunk.length - sizeBytes));
+      const first = part.copy(ring, end);
+      if (first < part.length) part.copy(ring, 0, first);
+      end = (end + part.length) % sizeBytes;
+      length = Math.min(sizeBytes, length + part.length);
     },
+    take(count: number): Buffer {
+      if (count === 0) return Buffer.alloc(0);
+      const taken = Buffer.from(last(count));
+      end = (end - count + sizeBytes) % sizeBytes;
+      length -= count;
+      return taken;
+    },
+    lengthAfterLast(byte: number, skipped: number): number | undefined {
+      for (let after = skipped; after < length; after += 1) {
+        if (ring?.[place(after)] === byte) return after - skipped;
+      }
+      return undefined;
+    },
+    length: () => length,
+    bytes: () => last(length),
   };
 }

@@ -113,6 +113,20 @@ describe('hotcell run', () => {
     expect([sizeBytes, await closed]).toEqual([40_000_000, [0, null]]);
   });
 
+  it('shows a terminal the characters of a program and nothing that it would obey', async (context) => {
+    const code = String.raw`print("\x1b]52;c;ZXZpbA==\x07\x1b[6n\x1b[2J\x1b]0;title\x1b\\safe\x9b6n")`;
+    const terminal = hotcell.startOnTerminal(['dist/cli.js', 'run', program(code)]);
+    if (terminal === undefined) return context.skip('there is no script(1) here to make a terminal with');
+    let shown = '';
+    terminal.stdout!.setEncoding('utf8').on('data', (text: string) => {
+      shown += text;
+    });
+    expect(await once(terminal, 'close')).toEqual([0, null]);
+    expect(shown).toMatch(/^safe6n\r\n/);
+    expect(shown).not.toMatch(/[\x1b\x9b]/);
+    expect((await command('run', program(code))).stdout).toContain('\x1b]52;');
+  });
+
   it('ends a program that nobody listens to any more', async () => {
     const child = hotcell.start(['dist/cli.js', 'run', program('while True: print("line")')]);
     await once(child.stdout!, 'data');

@@ -1,6 +1,7 @@
 import type { ExecutionResult } from '../../execution/result.ts';
 import type { Outcome } from '../../sandbox/outcome.ts';
 import { durationText, sizeText } from '../print.ts';
+import { shownText } from '../terminal-filter.ts';
 
 /** What a person must hear of how a program ended, beyond what it printed. Nothing where it ended as it meant to. */
 export function endingText(outcome: Outcome): string | undefined {
@@ -9,7 +10,7 @@ export function endingText(outcome: Outcome): string | undefined {
     case 'exited':
       return undefined;
     case 'raised':
-      return outcome.traceback.join('\n');
+      return shownText(outcome.traceback.join('\n'));
     case 'timed-out':
       return `hotcell: timed out after ${durationText(outcome.limitMs)}. Give it longer with --timeout.`;
     case 'out-of-memory':

@@ -1,13 +1,25 @@
 import type { Writable } from 'node:stream';
 import type { Execution } from '../../execution/execute.ts';
+import { createTerminalFilter, type TerminalFilter } from '../terminal-filter.ts';
 import { displayText } from './displays.ts';
 
+type Output = Writable & { readonly isTTY?: boolean; hasColors?(): boolean };
+
 /** Shows what an execution prints as it prints it. Waits for a slow reader; stops when there is none any more. */
-export async function showLive(execution: Execution, streams: { stdout: Writable; stderr: Writable }): Promise<void> {
+export async function showLive(execution: Execution, streams: { stdout: Output; stderr: Output }): Promise<void> {
+  const shown = { stdout: createTextFor(streams.stdout), stderr: createTextFor(streams.stderr) };
   for await (const event of execution) {
-    if (event.kind === 'stdout' || event.kind === 'stderr') await written(streams[event.kind], event.text);
-    else if (event.kind === 'display') await written(streams.stdout, displayText(event));
+    if (event.kind === 'stdout' || event.kind === 'stderr') {
+      await written(streams[event.kind], shown[event.kind].push(event.text));
+    } else if (event.kind === 'display') await written(streams.stdout, shown.stdout.push(displayText(event)));
   }
+  for (const name of ['stdout', 'stderr'] as const) await written(streams[name], shown[name].end());
+}
+
+/** A file or a pipe gets what the program printed; a terminal gets what cannot harm whoever looks at it. */
+function createTextFor(stream: Output): TerminalFilter {
+  if (stream.isTTY !== true) return { push: (text) => text, end: () => '' };
+  return createTerminalFilter({ colours: stream.hasColors?.() === true });
 }
 
 function written(stream: Writable, text: string): Promise<void> | undefined {

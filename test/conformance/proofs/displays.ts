@@ -216,6 +216,30 @@ h = display(HTML("1"), display_id="x"); h.update(HTML("2"))`;
       expect(await pictures('fig')).toHaveLength(1);
     },
   },
+  {
+    id: 'output:folded',
+    title:
+      'of a line that was written over the result has the last state, without colours; events and the log have all',
+    prove: async ({ session }) => {
+      const run = session.run(`
+import sys
+print("\\x1b[32mbegin\\x1b[0m")
+for step in range(10_001):
+    print(f"\\r\\x1b[K{step // 100}%|" + "#" * (step // 1000), end="", file=sys.stderr)
+print(file=sys.stderr)
+for step in range(3):
+    print(f"\\router {step}", end="\\n")
+    print(f"\\rinner {step}\\x1b[A", end="", flush=True)
+print("\\n\\nend")`);
+      let states = '';
+      for await (const event of run) if (event.kind === 'stderr') states += event.text;
+      const result = await ok(run);
+      expect(result.stderr).toBe(`100%|${'#'.repeat(10)}\n`);
+      expect(result.stdout).toBe('begin\nouter 2\ninner 2\nend\n');
+      expect(result.truncation).toBeUndefined();
+      expect(states).toContain('\r\x1b[K57%|#####\r');
+    },
+  },
 ];
 
 async function ok(run: PromiseLike<ExecutionResult>): Promise<ExecutionResult> {

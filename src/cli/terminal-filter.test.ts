@@ -1,0 +1,50 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createTerminalFilter, shownText } from './terminal-filter.ts';
+
+const shown = (text: string, colours = true) => {
+  const filter = createTerminalFilter({ colours });
+  return filter.push(text);
+};
+
+describe('text from a sandbox at a terminal', () => {
+  it.each<[string, string, string]>([
+    ['text, tabs and line ends', 'a\tb\r\nc\rd\be é 日本 🐍', 'a\tb\r\nc\rd\be é 日本 🐍'],
+    ['colours', '\x1b[1;31mred\x1b[0m\x1b[38:2::1:2:3mrgb\x1b[m', '\x1b[1;31mred\x1b[0m\x1b[38:2::1:2:3mrgb\x1b[m'],
+    ['a title', '\x1b]0;owned\x07a', 'a'],
+    ['the clipboard', '\x1b]52;c;Y3VybCBldmls\x1b\\a', 'a'],
+    ['questions that the terminal answers by typing', '\x1b[6n\x1b[c\x1b[>0q\x1bP$qm\x1b\\a', 'a'],
+    ['moves, erasing, another screen', '\x1b[2J\x1b[H\x1b[3A\x1b[?1049ha\x1b[K', 'a'],
+    ['keyboard modes hidden among colours', '\x1b[>4;2m\x1b[?4ma', 'a'],
+    ['8-bit introducers', '\x9b2J\x9d0;t\x9ca', '2J0;ta'],
+    ['a bell, shifts and a delete', 'a\x07\x0e\x0f\x7fb\x00', 'ab'],
+    ['a reset', '\x1bca', 'a'],
+    ['sequences in sequences', '\x1b]0;\x1b[31m\x07a', '\x1b[31ma'],
+  ])('%s', (_what, text, expected) => {
+    expect(shown(text)).toBe(expected);
+  });
+
+  it('has no colours where none are wanted', () => {
+    expect(shown('\x1b[31mred\x1b[0m', false)).toBe('red');
+    expect(shownText('\x1b[31mred\x1b]0;t\x07')).toBe('red');
+  });
+
+  it('ends the colour it left on', () => {
+    const filter = createTerminalFilter({ colours: true });
+    filter.push('\x1b[31mred');
+    expect(filter.end()).toBe('\x1b[0m');
+  });
+
+  it('lets nothing else through, however it is cut', () => {
+    const unit = fc.constantFrom('\x1b', '[', ']', 'm', '3', ';', '?', '\x07', '\\', 'a', 'H', 'P', '\x9b', '\n', '>');
+    fc.assert(
+      fc.property(fc.array(fc.string({ unit, maxLength: 6 }), { maxLength: 20 }), (pieces) => {
+        const filter = createTerminalFilter({ colours: true });
+        const out = pieces.map((piece) => filter.push(piece)).join('');
+        expect(out.replace(/\x1b\[[\d;:]*m/g, '')).not.toMatch(/[\x1b\x07\x9b]/);
+        expect(out).toBe(shown(pieces.join('')));
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});

@@ -1,0 +1,129 @@
+import { createTerminalLine, type TerminalLine } from './terminal-line.ts';
+import { createTerminalScanner } from './terminal-scanner.ts';
+
+/** The last lines of an output, with a cursor in them, as they are on a terminal that has no width. */
+export interface TerminalPage {
+  push(bytes: Buffer): void;
+  /** The cursor is where plain text leaves it, and nothing is half read: what comes next could as well be appended. */
+  isAtEnd(): boolean;
+  /** It should give up lines, or be closed. */
+  isLarge(): boolean;
+  /** Takes away the lines above the cursor, each with its end. */
+  takeAbove(): string;
+  text(): string;
+  /** What was pushed and is not in the text: half a character, half a sequence. */
+  unread(): Buffer;
+}
+
+const MAX_LINES = 500;
+const MAX_CHARS = 65_536;
+/** How far to the right of a line the cursor may be sent. SECURITY: a short sequence must not become many spaces. */
+const MAX_GAP_CHARS = 200;
+
+/** `lineAbove` gives the line above the first, when the cursor goes there; nothing if there is none. */
+export function createTerminalPage(lineAbove: () => string | undefined): TerminalPage {
+  const lines: TerminalLine[] = [createTerminalLine()];
+  let undecoded: Buffer = Buffer.alloc(0);
+  let row = 0;
+  let column = 0;
+
+  const line = () => lines[row] as TerminalLine;
+  const scanner = createTerminalScanner({
+    text(text) {
+      column = line().write(column, text);
+    },
+    control(character) {
+      if (character === '\b') column = Math.max(0, column - 1);
+      else column = 0;
+      if (character === '\n') newLine();
+    },
+    sequence,
+  });
+
+  function sequence(parameters: string, final: string): void {
+    const number = Number.parseInt(parameters, 10) || 0;
+    const count = Math.max(1, number);
+    switch (final) {
+      case 'A':
+        return up(count);
+      case 'B':
+        return down(count);
+      case 'C':
+        return moveTo(column + count);
+      case 'D':
+        return moveTo(column - count);
+      case 'E':
+        column = 0;
+        return down(count);
+      case 'F':
+        column = 0;
+        return up(count);
+      case 'G':
+        return moveTo(count - 1);
+      case 'J':
+        if (number === 0) lines.length = row + 1;
+        return number === 0 ? line().cut(column) : undefined;
+      case 'K':
+        return erase(number);
+    }
+  }
+
+  function moveTo(wanted: number): void {
+    column = Math.max(0, Math.min(wanted, line().length() + MAX_GAP_CHARS));
+  }
+
+  function erase(what: number): void {
+    if (what === 1) line().write(0, ' '.repeat(Math.min(column + 1, line().length())));
+    else line().cut(what === 2 ? 0 : column);
+  }
+
+  function up(count: number): void {
+    const within = Math.min(count, row);
+    row -= within;
+    for (let missing = count - within; missing > 0 && lines.length < MAX_LINES; missing -= 1) {
+      const above = lineAbove();
+      if (above === undefined) return;
+      lines.unshift(createTerminalLine());
+      line().write(0, above);
+    }
+  }
+
+  /** As on a terminal, a sequence goes no further than the last line; only `\n` makes another. */
+  function down(count: number): void {
+    row = Math.min(row + count, lines.length - 1);
+  }
+
+  function newLine(): void {
+    row += 1;
+    if (row === lines.length) lines.push(createTerminalLine());
+  }
+
+  return {
+    push(bytes) {
+      const all = undecoded.length === 0 ? bytes : Buffer.concat([undecoded, bytes]);
+      const whole = all.length - unfinishedBytes(all);
+      undecoded = Buffer.from(all.subarray(whole));
+      scanner.push(all.toString('utf8', 0, whole));
+    },
+    isAtEnd: () =>
+      row === lines.length - 1 && column === line().length() && undecoded.length === 0 && scanner.unread() === '',
+    isLarge: () => lines.length > MAX_LINES || lines.reduce((size, { length }) => size + length() + 1, 0) > MAX_CHARS,
+    takeAbove() {
+      const above = lines.splice(0, row);
+      row = 0;
+      return above.map((taken) => `${taken.text()}\n`).join('');
+    },
+    text: () => lines.map((shown) => shown.text()).join('\n'),
+    unread: () => Buffer.concat([Buffer.from(scanner.unread()), undecoded]),
+  };
+}
+
+/** How many bytes at the end are the beginning of a character whose rest is still to come. */
+function unfinishedBytes(bytes: Buffer): number {
+  for (let back = 1; back <= Math.min(3, bytes.length); back += 1) {
+    const byte = bytes[bytes.length - back] as number;
+    if (byte < 0x80) return 0;
+    if (byte >= 0xc0) return back < (byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2) ? back : 0;
+  }
+  return 0;
+}
