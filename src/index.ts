@@ -25,6 +25,6 @@ export type {
   LimitEnforcement,
   PassedOver,
 } from './sandbox/isolation.ts';
-export type { KernelState, Outcome } from './sandbox/outcome.ts';
+export type { KernelState, Outcome, Raised, StackFrame } from './sandbox/outcome.ts';
 export type { Limits } from './sandbox/spec.ts';
 export type { MountRequest } from './sessions/mounts.ts';

@@ -161,7 +161,8 @@ class Executions:
         execution = self._execution = Execution(self._loop, name, stream, kernel, pipes, self.keeper.is_ours)
         self.keeper.has_begun_work()
         self._channel.open_stream(stream, lambda: self._resume(execution))
-        kernel.send({"type": "execute", "execution": name, "filename": frame.head["filename"]}, frame.body, pipes.write_fds)
+        asked: Head = {name: frame.head[name] for name in ("filename", "tracebackLocals") if name in frame.head}
+        kernel.send({"type": "execute", "execution": execution.name, **asked}, frame.body, pipes.write_fds)
         pipes.close_write_ends()
         # What it prints, or its end, will follow soon.
         self._reply(int(frame.head["id"]), {}, hurry=False)

@@ -11,6 +11,8 @@ from . import figures
 
 def exercise_loaded() -> None:
     """Runs the exercise of each package that is loaded. One that fails is as good as one that was not tried."""
+    from . import display, raised  # noqa: F401 - ours, which a kernel imports when it first has a use for them
+
     for module, exercise in _EXERCISES.items():
         if module in sys.modules:
             try:
@@ -22,6 +24,7 @@ def exercise_loaded() -> None:
 def _pandas(pandas: Any) -> None:
     frame = pandas.DataFrame({"a": [1, 2], "b": ["x", "y"]})
     repr(frame)
+    frame._repr_html_()
     frame.groupby("b")["a"].mean()
     pandas.read_csv(io.StringIO("a,b\n1,x\n"))
 

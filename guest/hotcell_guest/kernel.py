@@ -133,7 +133,8 @@ class _Kernel:
         outcome: dict[str, Any] = {"kind": "interrupted"}
         try:
             self._executing = True
-            outcome = self._shell.run(frame.body.decode("utf-8", "replace"), str(frame.head["filename"]))
+            with_names = frame.head.get("tracebackLocals") is True
+            outcome = self._shell.run(frame.body.decode("utf-8", "replace"), str(frame.head["filename"]), with_names)
         except KeyboardInterrupt:
             pass  # it landed between two lines of ours
         finally:

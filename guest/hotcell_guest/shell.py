@@ -9,31 +9,25 @@ from __future__ import annotations
 import ast
 import builtins
 import inspect
-import json
 import linecache
-import os
 import re
 import sys
-import traceback
 from collections import deque
-from types import CodeType, ModuleType, TracebackType
+from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any, Optional
 
 from . import display_names, figures, spawning
 from .import_hooks import AfterImport
+from .outcomes import Outcome, outcome_of
 from .screen import Parts, Screen
+from .warnings_once import WarningsOnce
 
 if TYPE_CHECKING:
     import asyncio
 
     from .display import Displays
 
-Outcome = dict[str, Any]
-
 MAX_VALUE_BYTES = 65_536
-MAX_TRACEBACK_BYTES = 32_768
-MAX_NAME_CHARS = 500
-MAX_MESSAGE_BYTES = 4_096
 _MAX_REMEMBERED_SOURCE = 1_048_576
 # Where a line begins with a magic, a command or a question, ends with a question, or assigns the output of one of them.
 _LIKE_IPYTHON = re.compile(r"^\s*[%!?]|\?\s*$|=\s*[%!]", re.MULTILINE)
@@ -41,7 +35,6 @@ _LIKE_IPYTHON = re.compile(r"^\s*[%!?]|\?\s*$|=\s*[%!]", re.MULTILINE)
 _RICH_METHODS = ("_repr_mimebundle_", "_ipython_display_", "_repr_html_", "_repr_png_", "_repr_svg_", "_repr_jpeg_") + (
     ("_repr_markdown_", "_repr_latex_", "_repr_json_", "_repr_pdf_", "_repr_javascript_")
 )
-_OUR_FOLDER = os.path.dirname(os.path.abspath(__file__))
 
 
 class Shell:
@@ -54,22 +47,24 @@ class Shell:
         self._loop: Optional[asyncio.AbstractEventLoop] = None
         self._sources: deque[str] = deque()
         self._source_bytes = 0
+        self._warnings = WarningsOnce()
         self.main = _fresh_main()
         self._install()
 
-    def run(self, source: str, filename: str) -> Outcome:
+    def run(self, source: str, filename: str, with_names: bool = False) -> Outcome:
         """Runs `source` and says how it ended. Raises nothing, whatever the code does."""
+        self._warnings.begin()
         try:
             tree = self._parse(source, filename)
             self._execute(tree, source, filename)
             outcome: Outcome = {"kind": "ok"}
         except BaseException as error:  # noqa: BLE001 - SystemExit and KeyboardInterrupt are outcomes too
-            outcome = _outcome_of(error)
+            outcome = outcome_of(error, with_names)
         try:
             figures.capture_open_figures(self._screen)
         except BaseException as error:  # noqa: BLE001 - an interrupt may land here
             if outcome["kind"] == "ok":
-                outcome = _outcome_of(error)
+                outcome = outcome_of(error, with_names)
         return outcome
 
     def _parse(self, source: str, filename: str) -> ast.Module:
@@ -163,6 +158,10 @@ class Shell:
             self._ipython = ipython.attach(self.main, self.displays())
         return self._ipython
 
+    def _get_ipython(self) -> Any:
+        """The user's code gets a shell for the asking; a library that looks whether there is one (pandas does) must not make one."""
+        return self.ipython() if sys._getframe(1).f_globals is self.main.__dict__ else self._ipython
+
     def displays(self) -> Displays:
         """display() and its like, made when first asked for."""
         if self._displays is None:
@@ -192,7 +191,7 @@ class Shell:
         hooks.add("multiprocessing.spawn", spawning.provide_main(lambda: list(self._sources)))
         names: Any = builtins
         names.input = _no_input
-        names.get_ipython = self.ipython
+        names.get_ipython = self._get_ipython
         display_names.install(hooks, self.displays)
 
     def _connect_backend(self, backend: ModuleType) -> None:
@@ -225,88 +224,3 @@ def _remember_lines(filename: str, source: str) -> None:
 
 def _no_input(prompt: object = "") -> str:
     raise EOFError("input() has nobody to ask in a sandbox. Put the value into the code, a variable or a file of the workspace.")
-
-
-def _outcome_of(error: BaseException) -> Outcome:
-    if isinstance(error, SystemExit):
-        return _exit_outcome(error)
-    if isinstance(error, KeyboardInterrupt):
-        return {"kind": "interrupted"}
-    lines = _traceback_lines(error)
-    if isinstance(error, MemoryError):
-        sys.stderr.write("".join(f"{line}\n" for line in lines))
-        return {"kind": "out-of-memory"}
-    return {
-        "kind": "raised",
-        "name": type(error).__name__[:MAX_NAME_CHARS],
-        "message": _cut(_text_of(error), MAX_MESSAGE_BYTES),
-        "traceback": lines,
-    }
-
-
-def _exit_outcome(error: SystemExit) -> Outcome:
-    code = error.code
-    if code is None:
-        return {"kind": "exited", "exitCode": 0}
-    if isinstance(code, int):
-        return {"kind": "exited", "exitCode": code & 0xFF}
-    sys.stderr.write(f"{code}\n")
-    return {"kind": "exited", "exitCode": 1}
-
-
-def _traceback_lines(error: BaseException) -> list[str]:
-    """The traceback from the first frame of the user's on, bounded: the middle goes first."""
-    try:
-        summary = traceback.TracebackException(type(error), error, _users_part(error.__traceback__), limit=-60)
-        summary.stack[:] = [frame for frame in summary.stack if not frame.filename.startswith(_OUR_FOLDER)]
-        lines = "".join(summary.format()).rstrip("\n").split("\n")
-    except Exception:  # noqa: BLE001 - formatting calls the user's __str__ and __repr__
-        lines = [f"{type(error).__name__}: (its text could not be made)"]
-    return _bounded_lines(lines)
-
-
-def _users_part(frames: Optional[TracebackType]) -> Optional[TracebackType]:
-    while frames is not None and frames.tb_frame.f_code.co_filename.startswith(_OUR_FOLDER):
-        frames = frames.tb_next
-    return frames
-
-
-def _bounded_lines(lines: list[str]) -> list[str]:
-    lines = [_cut(line, 2_000) for line in lines]
-    if _weight(lines) <= MAX_TRACEBACK_BYTES:
-        return lines
-    head = _as_many_as_fit(lines[:10])
-    tail = _as_many_as_fit(lines[:9:-1])[::-1]
-    return [*head, f"  … {len(lines) - len(head) - len(tail)} lines left out …", *tail]
-
-
-def _as_many_as_fit(lines: list[str]) -> list[str]:
-    """From the beginning, up to half of what a traceback may cost."""
-    kept, cost = [], 0
-    for line in lines:
-        cost += _weight([line])
-        if cost > MAX_TRACEBACK_BYTES // 2:
-            break
-        kept.append(line)
-    return kept
-
-
-def _weight(lines: list[str]) -> int:
-    """What they cost in a frame: characters beyond ASCII, and control characters, cost more than one byte."""
-    return len(json.dumps(lines, ensure_ascii=False).encode("utf-8", "replace"))
-
-
-def _text_of(error: BaseException) -> str:
-    try:
-        return str(error)
-    except Exception:  # noqa: BLE001 - the user's __str__
-        return "(its text could not be made)"
-
-
-def _cut(text: str, limit: int) -> str:
-    """At most `limit` bytes in a frame, whatever the characters."""
-    if len(text) > limit:
-        text = f"{text[:limit]}…"
-    while _weight([text]) > limit + 64:
-        text = f"{text[: len(text) // 2]}…"
-    return text

@@ -185,6 +185,7 @@ function withoutColours(outcome: GuestOutcome): GuestOutcome {
   return {
     ...outcome,
     message: withoutEscapes(outcome.message),
+    ...(outcome.hint === undefined ? {} : { hint: withoutEscapes(outcome.hint) }),
     traceback: outcome.traceback.map(withoutEscapes),
   };
 }

@@ -21,6 +21,8 @@ export interface ExecutionOptions {
   readonly timeoutMs?: number;
   /** Shown in tracebacks. */
   readonly filename?: string;
+  /** Whether the traceback of a failure shows the names and short values where it failed. */
+  readonly tracebackLocals?: boolean;
   /** What to do while another execution runs. */
   readonly busy?: 'wait' | 'refuse';
 }
@@ -181,6 +183,7 @@ function checkedRun(
     executionId,
     code: bytes,
     filename: options.filename ?? name,
+    ...(options.tracebackLocals === true ? { tracebackLocals: true } : {}),
     timeoutMs,
     signal: options.signal,
   };

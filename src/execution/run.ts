@@ -12,6 +12,7 @@ export interface KernelRun {
   readonly code: Buffer;
   /** Shown in tracebacks. */
   readonly filename: string;
+  readonly tracebackLocals?: boolean;
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
   /** Called when the ladder begins: from then on nobody waits for a reader that is behind, or the guest could not say how it ended. */
@@ -42,7 +43,16 @@ export async function runInGuest(connection: GuestConnection, run: KernelRun, co
   const ladder = startLadder(connection, run, () => over.resolve(silentGuest()));
   connection
     .request(
-      { type: 'execute', execution: run.executionId, stream: stream.id, language: 'python', filename: run.filename },
+      {
+        ...{
+          type: 'execute',
+          execution: run.executionId,
+          stream: stream.id,
+          language: 'python',
+          filename: run.filename,
+        },
+        ...(run.tracebackLocals === true ? { tracebackLocals: true } : {}),
+      },
       { body: run.code },
     )
     .catch(over.resolve);

@@ -31,6 +31,11 @@ export const guestOutcome = z.discriminatedUnion('kind', [
     name: text(500),
     message: text(8192),
     traceback: z.array(text(4096)).max(2000),
+    hint: text(2000).optional(),
+    frames: z
+      .array(z.object({ file: text(1000), line: count, function: text(500), own: z.boolean() }))
+      .max(50)
+      .optional(),
   }),
   z.object({ kind: z.literal('exited'), exitCode: z.number().int().min(0).max(255) }),
   z.object({ kind: z.literal('timed-out') }),

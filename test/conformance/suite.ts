@@ -10,11 +10,13 @@ import { isolationRequirements } from './proofs/isolation.ts';
 import { lifecycleRequirements } from './proofs/lifecycle.ts';
 import { limitRequirements } from './proofs/limits.ts';
 import { questionRequirements } from './proofs/questions.ts';
+import { tracebackRequirements } from './proofs/tracebacks.ts';
 
 /** Every requirement there is. A driver conforms when each holds for it. */
 export const REQUIREMENTS: readonly Requirement[] = [
   ...executionRequirements,
   ...displayRequirements,
+  ...tracebackRequirements,
   ...interruptRequirements,
   ...fileRequirements,
   ...questionRequirements,

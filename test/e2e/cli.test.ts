@@ -67,14 +67,23 @@ describe('hotcell run', () => {
   it('shows the traceback with the name of the file and its lines, and none of ours', async () => {
     const path = program('def half(x):\n    return x / 0\n\nhalf(1)\n');
     const { stderr } = await command('run', path);
-    expect(stderr.split('\n').filter((line) => !/^[\s~^]*$/.test(line))).toEqual([
+    expect(stderr.split('\n').filter((line) => !/^[\s|^]*$/.test(line))).toEqual([
       'Traceback (most recent call last):',
       `  File "${path}", line 4, in <module>`,
-      '    half(1)',
+      '    2 |     return x / 0',
+      '    3 |',
+      '  > 4 | half(1)',
       `  File "${path}", line 2, in half`,
-      '    return x / 0',
+      '    1 | def half(x):',
+      '  > 2 |     return x / 0',
+      '    3 |',
+      '    4 | half(1)',
       'ZeroDivisionError: division by zero',
     ]);
+  });
+
+  it('says what helps, where that is certain', async () => {
+    expect((await runStdin('import sklearn')).stderr).toMatch(/\n→ 'sklearn' comes with the package 'scikit-learn'/);
   });
 
   it('says that a program was stopped, why, and what would let it go on', async () => {

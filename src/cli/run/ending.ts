@@ -10,7 +10,7 @@ export function endingText(outcome: Outcome): string | undefined {
     case 'exited':
       return undefined;
     case 'raised':
-      return shownText(outcome.traceback.join('\n'));
+      return shownText([...outcome.traceback, ...hintLines(outcome.hint)].join('\n'));
     case 'timed-out':
       return `hotcell: timed out after ${durationText(outcome.limitMs)}. Give it longer with --timeout.`;
     case 'out-of-memory':
@@ -20,6 +20,10 @@ export function endingText(outcome: Outcome): string | undefined {
     case 'kernel-died':
       return `hotcell: the interpreter died${outcome.signal === undefined ? '' : ` of ${outcome.signal}`}.`;
   }
+}
+
+function hintLines(hint: string | undefined): string[] {
+  return hint === undefined ? [] : [`→ ${hint}`];
 }
 
 /** One line for a terminal: where it ran, why not somewhere stronger, and how long it took. */

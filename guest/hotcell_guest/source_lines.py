@@ -1,0 +1,36 @@
+"""The lines of source around a place, numbered, the one that matters marked."""
+
+from __future__ import annotations
+
+import linecache
+from typing import Optional
+
+_MAX_LINE_CHARS = 200
+_MARK_LINE_CHARS = 120
+
+
+def excerpt(file: str, line: int, columns: Optional[tuple[int, int]], around: int) -> list[str]:
+    """Up to `around` lines before and after. Empty where there is no source."""
+    source = linecache.getlines(file)
+    if not 1 <= line <= len(source):
+        return []
+    first, last = max(1, line - around), min(len(source), line + around)
+    width = len(str(last))
+    shown = []
+    for number in range(first, last + 1):
+        text = source[number - 1].rstrip("\r\n")
+        sign = ">" if number == line else " "
+        shown.append(f"  {sign} {number:>{width}} | {text[:_MAX_LINE_CHARS]}".rstrip())
+        if number == line and columns is not None:
+            shown.extend(_underline(text, columns, width))
+    return shown
+
+
+def _underline(text: str, columns: tuple[int, int], width: int) -> list[str]:
+    """Carets under the part that failed, unless that is the whole line."""
+    data = text.encode("utf-8", "replace")
+    begin, end = (len(data[:column].decode("utf-8", "replace")) for column in columns)
+    whole = text.strip()
+    if end <= begin or text[begin:end].strip() == whole or end > _MARK_LINE_CHARS:
+        return []
+    return [f"    {' ' * width} | {' ' * begin}{'^' * (end - begin)}"]

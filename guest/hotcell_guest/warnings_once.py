@@ -1,0 +1,57 @@
+"""Warnings of an execution: each place once, with the user's line, however often libraries reset Python's own memory of them."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Any
+
+from .call_stack import is_our_file
+
+_MAX_REMEMBERED = 1_000
+# Where Python puts the blame when the stack is not as deep as the code believed, and where our own start lies.
+_NOBODYS = ("sys", "<sys>", "<string>")
+
+# Python's own way to change how warnings are shown, short of replacing what users replace themselves.
+_python: Any = warnings
+
+
+class WarningsOnce:
+    """Shows warnings in place of Python's own function. `begin` forgets those of the last execution."""
+
+    def __init__(self) -> None:
+        self._shown: set[tuple[str, str, int, str]] = set()
+        self._forget_registries = getattr(_python, "_filters_mutated", None) or getattr(_python, "_filters_mutated_lock_held", None)
+        if hasattr(_python, "_showwarnmsg_impl"):
+            _python._showwarnmsg_impl = self._show
+
+    def begin(self) -> None:
+        """Each module remembers which of its lines have warned; from now on they may again."""
+        if self._shown:
+            self._shown.clear()
+            if self._forget_registries is not None:
+                self._forget_registries()
+
+    def _show(self, message: Any) -> None:
+        if is_our_file(message.filename) or message.filename in _NOBODYS:
+            message.filename, message.lineno = _users_place() or (message.filename, message.lineno)
+        place = (str(message.category.__name__), message.filename, message.lineno, str(message.message)[:1_000])
+        if place in self._shown:
+            return
+        if len(self._shown) < _MAX_REMEMBERED:
+            self._shown.add(place)
+        stream = sys.stderr if message.file is None else message.file
+        try:
+            stream.write(_python._formatwarnmsg(message))
+        except (AttributeError, OSError):
+            pass  # the user closed or replaced it
+
+
+def _users_place() -> Any:
+    """Where the code itself is, for a warning that was blamed on its caller, which is us."""
+    frame: Any = sys._getframe()
+    while frame is not None:
+        if not is_our_file(frame.f_code.co_filename) and frame.f_globals.get("__name__") == "__main__":
+            return (frame.f_code.co_filename, frame.f_lineno)
+        frame = frame.f_back
+    return None
