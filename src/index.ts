@@ -11,9 +11,11 @@ export type {
 } from './execution/completion.ts';
 export type { ExecutionEvent } from './execution/events.ts';
 export type { Execution, ExecutionOptions } from './execution/execute.ts';
+export type { LanguageStatus } from './execution/language-status.ts';
 export type { Artifact, Display, ExecutionResult, Representation, Truncation, Value } from './execution/result.ts';
 export type { WriteMode } from './guest/files.ts';
 export type { FileEntry } from './guest/messages.ts';
+export type { Recipe, RecipeInput } from './languages/recipe.ts';
 export type { Hotcell, HotcellOptions, OpenOptions, Session, SessionFiles } from './main.ts';
 export { openHotcell } from './main.ts';
 export type { Probe } from './sandbox/driver.ts';

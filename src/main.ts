@@ -4,6 +4,7 @@ import { type DriverFactories, loadDrivers } from './drivers/loaded-drivers.ts';
 import { HotcellError } from './errors/hotcell-error.ts';
 import type { ExecutionPolicy } from './execution/execute.ts';
 import { type Session, sessionFacade } from './execution/session-facade.ts';
+import { allLanguages } from './languages/table.ts';
 import { newId } from './lib/ids.ts';
 import type { Probe } from './sandbox/driver.ts';
 import { DRIVER_NAMES, type DriverName, type IsolationRequest } from './sandbox/isolation.ts';
@@ -147,6 +148,7 @@ function policyOf(config: Config): ExecutionPolicy {
     defaultTimeoutMs: config.timeoutMs,
     maxTimeoutMs: config.maxTimeoutMs,
     maxCodeBytes: config.maxCodeBytes,
+    languages: allLanguages(config.recipes),
     output: {
       headBytes: Math.floor(config.outputBytes / 2),
       tailBytes: Math.ceil(config.outputBytes / 2),

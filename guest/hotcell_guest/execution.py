@@ -8,6 +8,7 @@ import time
 from typing import Any, Callable, Optional
 
 from . import processes
+from .kernel_keeper import KernelKeeper
 from .kernel_process import KernelProcess
 from .loop import Loop, Timer
 from .outputs import OutputPipes
@@ -19,10 +20,12 @@ GRACE_SECONDS = 1.0
 class Execution:
     """From the moment a kernel takes the code until `finished`. The supervisor makes one for each `execute`."""
 
-    def __init__(self, loop: Loop, name: str, stream: int, kernel: KernelProcess, pipes: OutputPipes, ours: Callable[[int], bool]) -> None:
+    def __init__(self, loop: Loop, name: str, stream: int, keeper: KernelKeeper, pipes: OutputPipes, ours: Callable[[int], bool]) -> None:
+        assert keeper.kernel is not None
         self.name = name
         self.stream = stream
-        self.kernel = kernel
+        self.kernel: KernelProcess = keeper.kernel
+        self.restarted, keeper.restarted = keeper.restarted, None
         self.pipes = pipes
         self.reason: Optional[str] = None
         self.out_of_memory = False
@@ -39,7 +42,7 @@ class Execution:
         if self.reason is not None:
             return
         self.reason = reason
-        self._signal_kernel_group(signal.SIGINT)
+        self._ask_kernel_to_stop()
         self._later(self._kill_newborn)
 
     def kill(self) -> None:
@@ -57,7 +60,7 @@ class Execution:
 
     def _kill_newborn(self) -> None:
         self.kill_newborn_processes()
-        self._signal_kernel_group(signal.SIGINT)
+        self._ask_kernel_to_stop()
         self._later(self._kill_kernel)
 
     def _kill_kernel(self) -> None:
@@ -66,6 +69,12 @@ class Execution:
                 os.kill(self.kernel.pid, signal.SIGKILL)
             except ProcessLookupError:
                 pass
+
+    def _ask_kernel_to_stop(self) -> None:
+        if self.kernel.own_pipes is not None:
+            # A program of its own may want to hear it in words as well.
+            self.kernel.send({"type": "interrupt", "execution": self.name})
+        self._signal_kernel_group(signal.SIGINT)
 
     def _signal_kernel_group(self, number: signal.Signals) -> None:
         """The whole group, as a terminal does: os.system and its like wait for their child's end, not for a signal of their own."""

@@ -17,6 +17,8 @@ from .execution import Execution
 from .frames import Frame, Head
 from .kernel_keeper import KernelEvents, KernelKeeper, describe_status, signal_name
 from .kernel_process import KernelProcess
+from .kernels import Kernels
+from .languages import PYTHON, answers_questions, kernel_of, missing_commands
 from .limits import Limits
 from .loop import Loop
 from .memory_kills import memory_kills
@@ -49,28 +51,29 @@ class Executions:
         self._fail = fail
         self._limits: Optional[Limits] = None
         self._execution: Optional[Execution] = None
-        self._waiting: Optional[Frame] = None
+        self._waiting: Optional[tuple[Frame, KernelKeeper]] = None
         self._restarting: list[int] = []
         self._exercising: list[int] = []
         self._when_up: list[Callable[[], None]] = []
         self._said_ready = False
-        self._restarted: Optional[str] = None
         self._background: list[OutputPipes] = []
         self._pipes_ahead: Optional[OutputPipes] = None
         self._births = Births()
         self._memory_kills = memory_kills()
         self.questions = Questions(loop, self, reply, fail)
-        self.keeper = KernelKeeper(loop, KernelEvents(self._on_up, self._on_kernel_frame, self._on_death, self._on_no_kernel))
+        self.kernels = Kernels(loop, workspace.folder, self._events_of)
         self.requests: dict[str, Callable[[Frame], Optional[Head]]] = {
             "execute": self._execute,
             "interrupt": self._interrupt,
             "restart": self._restart,
             "exercise": self._exercise,
+            "commands": lambda frame: {"missing": missing_commands(_names(frame.head["names"]))},
             **self.questions.requests,
         }
 
     def limit(self, limits: Limits) -> None:
         self._limits = limits
+        self.kernels.limit(limits)
 
     def open_background(self) -> None:
         self._channel.open_stream(BACKGROUND_STREAM, self._resume_background)
@@ -78,7 +81,7 @@ class Executions:
     def replace_unused_kernel(self, then: Callable[[], None]) -> None:
         if self.questions.under_way:
             self.questions.after_this(lambda: self.replace_unused_kernel(then))
-        elif self._execution is None and self._waiting is None and self.keeper.replace_unused():
+        elif self._execution is None and self._waiting is None and self.kernels.python.replace_unused():
             self._when_up.append(then)
         else:
             then()
@@ -90,24 +93,30 @@ class Executions:
         for name, kind in (("execution", str), ("stream", int), ("filename", str)):
             if not isinstance(head.get(name), kind):
                 raise Refusal("bad-request", f"execute: {name} is missing")
-        if head.get("language", "python") != "python":
+        kernel_name = kernel_of(head.get("language", PYTHON), head.get("recipe"))
+        if kernel_name is None:
             raise Refusal("not-offered", f"execute: this guest does not run {head['language']}")
         if self._execution is not None or self._waiting is not None:
             raise Refusal("busy", "execute: an execution is running already")
         if self.questions.under_way:
             raise Refusal("busy", "execute: the kernel is answering a question")
-        if self.keeper.is_up:
-            self._begin(frame)
+        missing = missing_commands(_names(head["needs"])) if "needs" in head else []
+        if missing:
+            self._finish_without_kernel(frame, {"kind": "unavailable", "missing": missing})
+            return
+        keeper = self.kernels.keeper(kernel_name)
+        if keeper.is_up:
+            self._begin(frame, keeper)
         else:
-            self._waiting = frame
-            self.keeper.ensure_started()
+            self._waiting = (frame, keeper)
+            keeper.ensure_started()
 
     def _interrupt(self, frame: Frame) -> Head:
         name, reason = str(frame.head["execution"]), str(frame.head["reason"])
         waiting = self._waiting
-        if waiting is not None and waiting.head["execution"] == name:
+        if waiting is not None and waiting[0].head["execution"] == name:
             self._waiting = None
-            self._fail(int(waiting.head["id"]), "no-kernel", "the execution was withdrawn before a kernel was ready")
+            self._fail(int(waiting[0].head["id"]), "no-kernel", "the execution was withdrawn before a kernel was ready")
             return {"ended": True}
         execution = self._execution
         if execution is None or execution.name != name:
@@ -121,11 +130,11 @@ class Executions:
         execution = self._execution
         if execution is not None and execution.reason is None:
             execution.reason = "cancelled"
-        self.keeper.kill_everything(execution_runs=execution is not None)
+        self.kernels.kill_everything(busy=None if execution is None else execution.kernel)
 
     def _exercise(self, frame: Frame) -> None:
         """For a pool, which has time: the idle kernel touches what it was forked with, so that the first user need not."""
-        kernel = self.keeper.kernel
+        kernel = self.kernels.python.kernel
         if kernel is None or not kernel.is_up or self._execution is not None or self.questions.under_way:
             raise Refusal("busy", "exercise: no idle kernel")
         self._exercising.append(int(frame.head["id"]))
@@ -134,15 +143,17 @@ class Executions:
     # What questions.py needs of it
 
     def idle_kernel(self, language: str) -> Optional[KernelProcess]:
-        if language != "python":
-            raise Refusal("not-offered", f"this guest has no kernel of {language}")
+        name = kernel_of(language, None)
+        if name is None or not answers_questions(name):
+            raise Refusal("not-offered", f"this guest has no kernel that answers questions about {language}")
         if self._execution is not None or self._waiting is not None:
             raise Refusal("busy", "an execution is running")
-        self.keeper.ensure_started()
-        return self.keeper.kernel
+        keeper = self.kernels.keeper(name)
+        keeper.ensure_started()
+        return keeper.kernel
 
     def lose(self, kernel: KernelProcess, why: str) -> None:
-        self._restarted = f"{why}; variables are gone, files are not"
+        self.kernels.keeper_of(kernel).restarted = f"{why}; variables are gone, files are not"
         kernel.kill()
 
     def _end_exercise(self) -> None:
@@ -152,26 +163,38 @@ class Executions:
 
     # From the first byte to the last
 
-    def _begin(self, frame: Frame) -> None:
-        kernel = self.keeper.kernel
+    def _begin(self, frame: Frame, keeper: KernelKeeper) -> None:
+        kernel = keeper.kernel
         assert kernel is not None
         name, stream = str(frame.head["execution"]), int(frame.head["stream"])
-        pipes = self._pipes_for(kernel)
+        pipes = kernel.own_pipes or self._pipes_for(kernel)
         pipes.direct_to(lambda source, data: self._event(execution, {"type": source}, data), lambda: self._channel.credit(stream))
-        execution = self._execution = Execution(self._loop, name, stream, kernel, pipes, self.keeper.is_ours)
-        self.keeper.has_begun_work()
+        execution = self._execution = Execution(self._loop, name, stream, keeper, pipes, self.kernels.is_ours)
+        keeper.has_begun_work()
         self._channel.open_stream(stream, lambda: self._resume(execution))
-        asked: Head = {name: frame.head[name] for name in ("filename", "tracebackLocals") if name in frame.head}
-        kernel.send({"type": "execute", "execution": execution.name, **asked}, frame.body, pipes.write_fds)
+        members = ("filename", "tracebackLocals") if keeper is self.kernels.python else ("filename", "language", "recipe")
+        asked: Head = {member: frame.head[member] for member in members if member in frame.head}
+        kernel.send({"type": "execute", "execution": name, **asked}, frame.body, pipes.write_fds)
         pipes.close_write_ends()
         # What it prints, or its end, will follow soon.
         self._reply(int(frame.head["id"]), {}, hurry=False)
         self._watch_memory(execution)
 
+    def _finish_without_kernel(self, frame: Frame, outcome: Head) -> None:
+        name, stream = str(frame.head["execution"]), int(frame.head["stream"])
+        self._channel.open_stream(stream, lambda: None)
+        self._reply(int(frame.head["id"]), {}, hurry=False)
+        end = {"durationMs": 0, "cpuMs": 0, "peakMemoryBytes": 0, "artifactsOmitted": 0}
+        self._channel.send({"type": "finished", "execution": name, "outcome": outcome, "state": "kept", **end}, b"[]", stream)
+        self._channel.close_stream(stream)
+
     def _on_kernel_frame(self, kernel: KernelProcess, frame: Frame) -> None:
         kind = frame.head["type"]
         if kind == "exercised":
             self._end_exercise()
+            return
+        if kind == "helper":
+            kernel.name_helper(int(frame.head["pid"]))
             return
         if frame.head.get("keepsOutput") is False:
             kernel.pipes = None
@@ -230,8 +253,8 @@ class Executions:
             "peakMemoryBytes": execution.report["peakMemoryBytes"],
             "artifactsOmitted": changes.omitted,
         }
-        if self._restarted is not None:
-            finished["restarted"], self._restarted = self._restarted, None
+        if execution.restarted is not None:
+            finished["restarted"] = execution.restarted
         body = b"[]"
         if changes.files:
             body = json.dumps(changes.files, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "replace")
@@ -262,7 +285,28 @@ class Executions:
 
     # Kernels
 
-    def _on_up(self, kernel: KernelProcess) -> None:
+    def _events_of(self, name: str) -> KernelEvents:
+        return KernelEvents(
+            up=lambda kernel: self._on_up(name, kernel),
+            frame=self._on_kernel_frame,
+            died=lambda kernel, status: self._on_death(name, kernel, status),
+            failed=lambda reason: self._on_no_kernel(name, reason),
+        )
+
+    def _on_up(self, name: str, kernel: KernelProcess) -> None:
+        if name == PYTHON:
+            self._on_python_up()
+        if self._waiting is not None and self._waiting[1].kernel is kernel:
+            (frame, keeper), self._waiting = self._waiting, None
+            self._begin(frame, keeper)
+        if self._is_asked(name):
+            self.questions.kernel_up(kernel)
+
+    def _is_asked(self, name: str) -> bool:
+        language = self.questions.language
+        return language is not None and kernel_of(language, None) == name
+
+    def _on_python_up(self) -> None:
         if not self._said_ready:
             self._said_ready = True
             self._channel.send({"type": "ready"})
@@ -272,31 +316,31 @@ class Executions:
         for then in self._when_up:
             then()
         self._when_up = []
-        if self._waiting is not None:
-            frame, self._waiting = self._waiting, None
-            self._begin(frame)
-        self.questions.kernel_up(kernel)
 
-    def _on_death(self, kernel: KernelProcess, status: int) -> None:
-        self._end_exercise()
-        execution = self._execution
+    def _on_death(self, name: str, kernel: KernelProcess, status: int) -> None:
+        if name == PYTHON:
+            self._end_exercise()
+        keeper, execution = self.kernels.keeper(name), self._execution
         if execution is None or execution.kernel is not kernel:
-            if self.questions.kernel_died(kernel, describe_status(status)) and self._restarted is not None:
+            if self.questions.kernel_died(kernel, describe_status(status)) and keeper.restarted is not None:
                 return
-            self._restarted = f"its kernel ended while idle ({describe_status(status)}); variables are gone, files are not"
+            keeper.restarted = f"its kernel ended while idle ({describe_status(status)}); variables are gone, files are not"
             return
         if execution.report is None:
             execution.report = {"outcome": self._outcome_of_death(execution, status), "cpuMs": 0, "peakMemoryBytes": 0}
         execution.kill_newborn_processes()
-        self.keeper.ensure_started()
+        keeper.start_again()
         execution.pipes.set_barrier(lambda: self._finish(execution, state="lost"))
 
-    def _on_no_kernel(self, reason: str) -> None:
+    def _on_no_kernel(self, name: str, reason: str) -> None:
+        if self._waiting is not None and self._waiting[1] is self.kernels.keeper(name):
+            (frame, _), self._waiting = self._waiting, None
+            self._fail(frame.head["id"], "no-kernel", reason)
+        if self._is_asked(name):
+            self.questions.give_up("no-kernel", reason)
+        if name != PYTHON:
+            return
         self._end_exercise()
-        waiting, self._waiting = self._waiting, None
-        if waiting is not None:
-            self._fail(waiting.head["id"], "no-kernel", reason)
-        self.questions.give_up("no-kernel", reason)
         for number in self._restarting:
             self._fail(number, "no-kernel", reason)
         self._restarting = []
@@ -324,7 +368,8 @@ class Executions:
 
         self._background = [pipes for pipes in self._background if pipes.open]
         execution.pipes.direct_to(sink, lambda: self._channel.credit(BACKGROUND_STREAM))
-        self._background.append(execution.pipes)
+        if execution.pipes not in self._background:
+            self._background.append(execution.pipes)
 
     def _resume_background(self) -> None:
         for pipes in self._background:
@@ -360,3 +405,9 @@ def _checked_report(head: Head) -> dict[str, Any]:
         "cpuMs": max(0.0, float(head["cpuMs"])),
         "peakMemoryBytes": max(0, int(head["peakMemoryBytes"])),
     }
+
+
+def _names(value: Any) -> list[str]:
+    if not isinstance(value, list) or not all(isinstance(name, str) and "/" not in name for name in value):
+        raise ValueError("not a list of commands")
+    return value

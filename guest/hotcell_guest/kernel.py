@@ -1,41 +1,38 @@
-"""Inside a kernel: the fork that runs the user's code. It holds descriptors 0 to 2 and one private socket to the supervisor."""
+"""Inside a kernel for Python: the fork that runs the user's code. It holds descriptors 0 to 2 and one private socket to the supervisor."""
 
 from __future__ import annotations
 
 import os
-import random
 import resource
 import signal
 import socket
-import sys
 import time
 from types import FrameType
-from typing import Any, Callable, NoReturn, Optional
+from typing import Any, NoReturn, Optional
 
-from . import linux, preload
-from .descriptors import keep_only, write_file
+from . import linux
+from .descriptors import write_file
 from .environment import apply_environment
 from .exercise import exercise_loaded
 from .frames import Frame, Head
 from .hardening import harden
 from .kernel_link import Link
-from .limits import Limits, limit_cpus, limit_this_process
+from .kernel_start import close_in, mend_descriptors, settle, take_output, until_the_end
+from .limits import Limits
 from .screen import Screen
 from .shell import Shell
 from .streams import Streams
-
-PRIVATE_SOCKET_FD = 3
 
 
 def run_kernel(sock: socket.socket, limits: Limits, workspace: str) -> NoReturn:
     """Becomes a kernel; called in the child right after the fork, and never returns."""
 
     def live() -> None:
-        kernel = _settle(sock)
-        _close_in(limits, workspace)
+        kernel = _Kernel(settle(sock))
+        close_in(limits, workspace)
         kernel.serve()
 
-    _until_the_end(live)
+    until_the_end(live)
 
 
 def stand_by(sock: socket.socket, workspace: str) -> NoReturn:
@@ -46,48 +43,15 @@ def stand_by(sock: socket.socket, workspace: str) -> NoReturn:
     """
 
     def live() -> None:
-        kernel = _settle(sock)
+        kernel = _Kernel(settle(sock))
         config = kernel.wait_for_config()
         apply_environment(config["environment"])
         harden(config.get("seccomp"))
         linux.set_dumpable(True)
-        _close_in(Limits.from_message(config["limits"]), workspace)
+        close_in(Limits.from_message(config["limits"]), workspace)
         kernel.serve()
 
-    _until_the_end(live)
-
-
-def _settle(sock: socket.socket) -> _Kernel:
-    """What a kernel needs and nobody decides."""
-    link = Link(_settle_descriptors(sock))
-    os.setsid()
-    linux.set_dumpable(True)  # the supervisor is not; a kernel must read and write its own /proc
-    _restore_signals()
-    _prefer_as_oom_victim()
-    _fresh_randomness()
-    sys.path.insert(0, "")
-    sys.argv = [""]
-    return _Kernel(link)
-
-
-def _close_in(limits: Limits, workspace: str) -> None:
-    if limits.pin_cpus:
-        limit_cpus(limits.cpus)
-    preload.use_processors(limits.cpus)
-    limit_this_process(limits)
-    os.chdir(workspace)
-
-
-def _until_the_end(live: Callable[[], None]) -> NoReturn:
-    try:
-        live()
-    except BaseException as error:  # noqa: BLE001 - last words, then the end
-        try:
-            os.write(2, f"kernel: {type(error).__name__}: {error}\n".encode())
-        finally:
-            # Not an exit code, which would look like one of the program's.
-            os.kill(os.getpid(), signal.SIGKILL)
-    os._exit(0)
+    until_the_end(live)
 
 
 class _Kernel:
@@ -172,17 +136,6 @@ class _Kernel:
             raise KeyboardInterrupt
 
 
-def _settle_descriptors(sock: socket.socket) -> socket.socket:
-    """SECURITY: leaves 0 to 2 on /dev/null and the private socket on 3, and closes everything else, close-on-exec or not."""
-    # The number is taken from the object: when that is collected, it must not close a descriptor of the user's.
-    keep_only(sock.detach(), PRIVATE_SOCKET_FD)
-    null = os.open("/dev/null", os.O_RDWR)
-    for fd in (0, 1, 2):
-        os.dup2(null, fd)
-    os.close(null)
-    return socket.socket(fileno=PRIVATE_SOCKET_FD)
-
-
 class _Outputs:
     """Descriptors 1 and 2: the pipes that the supervisor gave, as long as the user leaves them there."""
 
@@ -190,9 +143,7 @@ class _Outputs:
         self._inodes = (0, 0)
 
     def take(self, fds: list[int]) -> None:
-        for target, fd in zip((1, 2), fds):
-            os.dup2(fd, target)
-            os.close(fd)
+        take_output(fds)
         self._inodes = (os.fstat(1).st_ino, os.fstat(2).st_ino)
 
     def are_kept(self) -> bool:
@@ -201,50 +152,8 @@ class _Outputs:
             os.fstat(0)
             return (os.fstat(1).st_ino, os.fstat(2).st_ino) == self._inodes
         except OSError:
-            _fill_standard_descriptors()
+            mend_descriptors()
             return False
-
-
-def _fill_standard_descriptors() -> None:
-    for fd in (0, 1, 2):
-        try:
-            os.fstat(fd)
-        except OSError:
-            null = os.open("/dev/null", os.O_RDWR)
-            if null != fd:
-                os.dup2(null, fd)
-                os.close(null)
-
-
-def _restore_signals() -> None:
-    signal.set_wakeup_fd(-1)
-    for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGPIPE):
-        signal.signal(number, signal.SIG_DFL)
-    signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # as Python has it
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # between executions there is nothing to interrupt
-
-
-def _prefer_as_oom_victim() -> None:
-    """Memory that runs out must hit the kernel and its children, not the supervisor that will start the next."""
-    try:
-        write_file("/proc/self/oom_score_adj", b"1000")
-    except OSError:
-        pass
-
-
-def _fresh_randomness() -> None:
-    """SECURITY: forks of one zygote must not draw the same numbers. Kernels of sessions often have the same pid as well, which is
-    all that OpenSSL and tempfile look at."""
-    random.seed()
-    numpy_random: Any = sys.modules.get("numpy.random")
-    if numpy_random is not None:
-        numpy_random.seed()
-    ssl: Any = sys.modules.get("ssl")
-    if ssl is not None:
-        ssl.RAND_add(os.urandom(32), 32.0)
-    tempfile: Any = sys.modules.get("tempfile")
-    if tempfile is not None:
-        tempfile._name_sequence = None
 
 
 def _reset_peak_memory() -> None:

@@ -7,12 +7,12 @@ import signal
 from dataclasses import dataclass
 from typing import Callable, Optional
 
-from . import processes
 from .frames import Frame
 from .kernel_process import KernelProcess, KernelStarter
 from .loop import Loop
 
 _MAX_FAILED_STARTS = 3
+_START_SECONDS = 20.0
 
 
 @dataclass(frozen=True)
@@ -28,14 +28,16 @@ class KernelEvents:
 class KernelKeeper:
     """`kernel` is the one there is, up or starting; None while none can be started.
 
-    `stage_pids` names helpers of ours that are never killed.
+    `on_demand`: started by the first execution that needs it, and again only by one after its end. `restarted` says why the
+    kernel was lost while nothing ran, until somebody has been told.
     """
 
-    def __init__(self, loop: Loop, events: KernelEvents) -> None:
+    def __init__(self, loop: Loop, events: KernelEvents, *, on_demand: bool = False) -> None:
         self.kernel: Optional[KernelProcess] = None
-        self.stage_pids: Callable[[], set[int]] = set
+        self.restarted: Optional[str] = None
         self._loop = loop
         self._events = events
+        self._on_demand = on_demand
         self._starter: Optional[KernelStarter] = None
         self._failed_starts = 0
         self._has_worked = False
@@ -46,7 +48,7 @@ class KernelKeeper:
 
     def begin(self, starter: KernelStarter) -> None:
         self._starter = starter
-        self._start()
+        self.start_again()
 
     def ensure_started(self) -> None:
         """For a request that came after the keeper had given up."""
@@ -67,18 +69,18 @@ class KernelKeeper:
         self._start()
         return True
 
-    def kill_everything(self, execution_runs: bool) -> None:
-        """Ends every process of the sandbox but ours, and starts a new kernel."""
-        if not execution_runs and self.kernel is not None:
-            # Not waited for: a kernel that dies now may have said that it is up a moment before.
+    def abandon(self) -> None:
+        """Whatever it is doing, it is about to be killed with everything else: not waited for, since a kernel that dies now may have said
+        that it is up a moment before."""
+        if self.kernel is not None:
             self._forget()
             # The starts that failed before it are no reason to wait: nobody will try again for a kernel that was forgotten.
             self._failed_starts = 0
-        processes.kill_where(lambda process: process.pid not in self.stage_pids())
-        self.ensure_started()
 
-    def is_ours(self, pid: int) -> bool:
-        return (self.kernel is not None and pid == self.kernel.pid) or pid in self.stage_pids()
+    def start_again(self) -> None:
+        """After its end, unless the next execution is early enough."""
+        if not self._on_demand:
+            self.ensure_started()
 
     def reaped(self, pid: int, status: int) -> None:
         """A child of the supervisor ended."""
@@ -90,7 +92,7 @@ class KernelKeeper:
             self._fail(f"the kernel ended before it was ready ({describe_status(status)})")
             return
         self._events.died(kernel, status)
-        self.ensure_started()
+        self.start_again()
 
     def _start_if_none(self) -> None:
         if self.kernel is None:
@@ -99,13 +101,21 @@ class KernelKeeper:
     def _start(self) -> None:
         assert self._starter is not None
         try:
-            pid, sock = self._starter()
+            started = self._starter()
         except OSError as error:
             self._fail(f"cannot fork: {error.strerror}")
             return
-        kernel = KernelProcess(self._loop, sock, pid, lambda frame: self._on_frame(kernel, frame), lambda: self._on_gone(kernel))
+        kernel = KernelProcess(self._loop, started, lambda frame: self._on_frame(kernel, frame), lambda: self._on_gone(kernel))
         self.kernel = kernel
         self._has_worked = False
+        if self._on_demand:
+            self._loop.call_later(_START_SECONDS, lambda: self._give_up_on(kernel))
+
+    def _give_up_on(self, kernel: KernelProcess) -> None:
+        """A program of somebody else's may never say that it is up."""
+        if self.kernel is kernel and not kernel.is_up:
+            self._failed_starts = _MAX_FAILED_STARTS
+            self._on_gone(kernel)
 
     def _on_frame(self, kernel: KernelProcess, frame: Frame) -> None:
         if frame.head["type"] != "up" or kernel.is_up:

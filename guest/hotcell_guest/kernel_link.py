@@ -33,6 +33,9 @@ class Link:
         self._turn = 0
         self.execution = ""
 
+    def fileno(self) -> int:
+        return self._sock.fileno()
+
     def send(self, head: Head, body: bytes = b"") -> None:
         data = encode(Frame({**head, "execution": self.execution}, body))
         if threading.get_ident() == self._main:

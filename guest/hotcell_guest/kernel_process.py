@@ -5,15 +5,28 @@ from __future__ import annotations
 import os
 import signal
 import socket
-from typing import Callable, Optional
+from typing import Callable, NamedTuple, Optional
 
 from .frames import Frame, FrameDecoder, Head, ProtocolViolation, encode
-from .kernel import run_kernel, stand_by
-from .limits import Limits
 from .loop import Loop
 from .outputs import OutputPipes
 
-KernelStarter = Callable[[], "tuple[Optional[int], socket.socket]"]
+
+class Started(NamedTuple):
+    """A kernel that was just started. Its `pid` may be known only when it says `up`.
+
+    `pipes`: the one pair that it writes to all its life, where it cannot receive descriptors. `has_helper`: it may name one child that
+    is as much ours as itself.
+    """
+
+    pid: Optional[int]
+    sock: socket.socket
+    pipes: Optional[OutputPipes] = None
+    has_helper: bool = False
+
+
+KernelStarter = Callable[[], Started]
+_MOST_UNSENT = 64
 
 
 class KernelProcess:
@@ -25,18 +38,21 @@ class KernelProcess:
     def __init__(
         self,
         loop: Loop,
-        sock: socket.socket,
-        pid: Optional[int],
+        started: Started,
         on_frame: Callable[[Frame], None],
         on_gone: Callable[[], None],
     ) -> None:
-        self.pid = pid
+        self.pid = started.pid
+        self.own_pipes = started.pipes
         self.is_up = False
+        self.helper: Optional[int] = None
+        self._has_helper = started.has_helper
         self.pipes: Optional[OutputPipes] = None
         """Where it writes to, as long as nobody else can hold the same."""
         self.pipes_given_at: Optional[bytes] = None
         self._loop = loop
-        self._sock = sock
+        self._sock = sock = started.sock
+        self._unsent: list[tuple[bytes, tuple[int, ...]]] = []
         self._decoder = FrameDecoder()
         self._on_frame = on_frame
         self._on_gone = on_gone
@@ -46,23 +62,32 @@ class KernelProcess:
         self._listen(True)
 
     def send(self, head: Head, body: bytes = b"", fds: tuple[int, ...] = ()) -> None:
-        """Blocks for at most a socket buffer: a kernel between executions is always reading."""
+        """Never waits: user code may keep its kernel from reading. What does not fit into the socket follows when it reads again."""
+        if self._gone:
+            return
         data = encode(Frame(head, body))
+        if self._unsent:
+            self._keep(data, fds)
+            return
         try:
-            sent = socket.send_fds(self._sock, [data], list(fds)) if fds else 0
-            if sent < len(data):
-                self._sock.sendall(data[sent:])
+            sent = self._push(data, fds)
         except OSError:
             self._end()
+            return
+        if sent < len(data):
+            self._keep(data[sent:], () if sent else fds)
+            self._loop.on_writable(self._sock.fileno(), self._writable)
+
+    def name_helper(self, pid: int) -> None:
+        """SECURITY: only of a kernel whose socket the user's code cannot hold. Else code could name a child that is never killed."""
+        if self._has_helper:
+            self.helper = pid
 
     def answer_drain(self, head: Head) -> None:
-        """SECURITY: never blocks. Code that asks for drains without end and reads no answer would otherwise stop the supervisor."""
-        data = encode(Frame({"type": "drained", "turn": int(head["turn"])}))
-        try:
-            sent = self._sock.send(data, socket.MSG_DONTWAIT)
-        except OSError:
-            sent = 0
-        if sent < len(data):
+        """SECURITY: code that asks for drains without end and reads no answer must not fill the supervisor's memory."""
+        if len(self._unsent) < _MOST_UNSENT:
+            self.send({"type": "drained", "turn": int(head["turn"])})
+        else:
             self._end()
 
     def pause(self, paused: bool) -> None:
@@ -82,10 +107,45 @@ class KernelProcess:
         if not self._gone:
             self._gone = True
             self._listen(False)
+            self._loop.on_writable(self._sock.fileno(), None)
             self._sock.close()
+            for _, fds in self._unsent:
+                for fd in fds:
+                    os.close(fd)
+            self._unsent = []
 
     def _listen(self, listening: bool) -> None:
         self._loop.on_readable(self._sock.fileno(), self._readable if listening else None)
+
+    def _push(self, data: bytes, fds: tuple[int, ...]) -> int:
+        """How many bytes went out; with the first of them the descriptors did too."""
+        try:
+            if fds:
+                return socket.send_fds(self._sock, [data], list(fds), socket.MSG_DONTWAIT)
+            return self._sock.send(data, socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return 0
+
+    def _keep(self, data: bytes, fds: tuple[int, ...]) -> None:
+        self._unsent.append((data, tuple(os.dup(fd) for fd in fds)))
+
+    def _writable(self) -> None:
+        data, fds = self._unsent.pop(0)
+        try:
+            sent = self._push(data, fds)
+        except OSError:
+            sent = -1
+        if sent == 0:
+            self._unsent.insert(0, (data, fds))
+            return
+        for fd in fds:
+            os.close(fd)
+        if sent < 0:
+            self._end()
+        elif sent < len(data):
+            self._unsent.insert(0, (data[sent:], ()))
+        elif not self._unsent:
+            self._loop.on_writable(self._sock.fileno(), None)
 
     def _readable(self) -> None:
         try:
@@ -109,29 +169,3 @@ class KernelProcess:
         if not self._gone:
             self.close()
             self._on_gone()
-
-
-def fork_kernel(limits: Limits, workspace: str) -> tuple[Optional[int], socket.socket]:
-    """A KernelStarter: forks this process. It must have one thread."""
-    ours, theirs = socket.socketpair()
-    pid = os.fork()
-    if pid == 0:
-        run_kernel(theirs, limits, workspace)
-    theirs.close()
-    return pid, ours
-
-
-class WaitingKernel:
-    """A kernel forked ahead of the sandbox it will be in. It has all barriers to take, and has run nothing."""
-
-    def __init__(self, workspace: str) -> None:
-        self._sock, theirs = socket.socketpair()
-        self._pid = os.fork()
-        if self._pid == 0:
-            stand_by(theirs, workspace)
-        theirs.close()
-
-    def begin(self, config: Head) -> tuple[Optional[int], socket.socket]:
-        """Lets it close itself in, as the first thing a KernelStarter gives out."""
-        self._sock.sendall(encode(Frame({"type": "begin", "config": config})))
-        return self._pid, self._sock

@@ -41,15 +41,24 @@ class Limits:
 
 def limit_this_process(limits: Limits) -> None:
     """For a kernel, before it runs anything of the user's. Soft and hard alike: it has no right to raise them again."""
+    # What the zygote had mapped before comes on top, so that a small limit still leaves room for the user's own data.
+    _limit(limits, _mapped_data_bytes())
+
+
+def limit_program(limits: Limits) -> None:
+    """For a kernel that is about to become another program, with nothing mapped."""
+    _limit(limits, 0)
+
+
+def _limit(limits: Limits, mapped_bytes: int) -> None:
     _set(resource.RLIMIT_CORE, 0)
     _set(resource.RLIMIT_NOFILE, limits.open_files)
     _set(resource.RLIMIT_FSIZE, limits.file_bytes)
     _set(resource.RLIMIT_MEMLOCK, 64 * 1024)
     if limits.processes is not None:
         _set(resource.RLIMIT_NPROC, limits.processes)
-    # DATA and not AS: Node, Java and Arrow reserve far more than they use. What the zygote had mapped before comes on top, so
-    # that a small limit still leaves room for the user's own data.
-    _set(resource.RLIMIT_DATA, limits.memory_bytes + _mapped_data_bytes())
+    # DATA and not AS: Node, Java and Arrow reserve far more than they use.
+    _set(resource.RLIMIT_DATA, limits.memory_bytes + mapped_bytes)
 
 
 def limit_cpus(cpus: float) -> None:

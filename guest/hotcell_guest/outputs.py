@@ -1,4 +1,4 @@
-"""The output pipes of one execution: read as long as the host gives credit, in an order that the kernel can force."""
+"""The output pipes of an execution or of a kernel: read as long as the host gives credit, in an order that the kernel can force."""
 
 from __future__ import annotations
 
@@ -42,6 +42,10 @@ class OutputPipes:
         self._credit = credit
         if self._paused:
             self._listen()
+
+    def discard(self) -> None:
+        """What comes before the first execution is read and forgotten."""
+        self.direct_to(_nowhere, lambda: _READ_BYTES)
 
     @property
     def write_fds(self) -> tuple[int, ...]:

@@ -29,6 +29,27 @@ def read_process(pid: int) -> Process:
     return Process(pid, int(fields[1]), int(fields[19]), fields[0].decode())
 
 
+def cpu_seconds(pid: int) -> float:
+    """Processor time of a process and of those of its children that it has waited for. 0 when it is gone."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            fields = file.read().rpartition(b")")[2].split()
+        return sum(int(field) for field in fields[11:15]) / _TICKS_PER_SECOND
+    except (OSError, IndexError, ValueError):
+        return 0.0
+
+
+def peak_memory_bytes(pid: int) -> int:
+    """The most that it held at once. 0 where nothing tells."""
+    try:
+        with open(f"/proc/{pid}/status", "rb") as file:
+            # Where there is no peak (gVisor), what it holds now.
+            found = [int(line.split()[1]) * 1024 for line in file if line.startswith((b"VmHWM:", b"VmRSS:"))]
+        return max(found, default=0)
+    except (OSError, IndexError, ValueError):
+        return 0
+
+
 def ticks_now() -> int:
     """Now, in the clock of `Process.started`, rounded down."""
     return int(time.clock_gettime(time.CLOCK_BOOTTIME) * _TICKS_PER_SECOND)

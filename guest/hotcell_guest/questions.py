@@ -68,6 +68,11 @@ class Questions:
     def under_way(self) -> bool:
         return self._current is not None
 
+    @property
+    def language(self) -> Optional[str]:
+        """What the question under way is about."""
+        return None if self._current is None else self._current.language
+
     def after_this(self, then: Callable[[], None]) -> None:
         """Calls `then` once no question is under way."""
         if self._current is None:

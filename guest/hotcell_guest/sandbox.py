@@ -11,9 +11,10 @@ from .channel import PipeTransport, SocketTransport, Transport
 from .environment import apply_environment
 from .frames import Frame, Head
 from .kernel import run_kernel
-from .kernel_process import KernelStarter, fork_kernel
+from .kernel_process import KernelStarter, Started
 from .limits import Limits
 from .loop import Loop
+from .python_kernels import fork_python_kernel
 from .supervisor import Supervisor
 from .warm import WarmStage
 
@@ -54,14 +55,14 @@ class _Guest:
             self.supervisor.announce({"type": "warm", "missing": [], "dropped": []})
         return limits, self._start_kernel
 
-    def _start_kernel(self) -> tuple[Optional[int], socket.socket]:
+    def _start_kernel(self) -> Started:
         assert self._limits is not None
         if self._warm is None or not self._warm.is_ready:
-            return fork_kernel(self._limits, self._workspace)
+            return fork_python_kernel(self._limits, self._workspace)
         ours, theirs = socket.socketpair()
         self._warm.request({"type": "kernel"}, (theirs.fileno(),))
         theirs.close()
-        return None, ours
+        return Started(None, ours)
 
     def _fork_in_warm_stage(self, _request: Frame, fds: list[int]) -> None:
         """In the warm stage. Two forks, so that the kernel is orphaned to the supervisor, which then reaps it as its own."""

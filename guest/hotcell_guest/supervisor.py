@@ -52,7 +52,7 @@ class Supervisor:
         self._executions.limit(limits)
 
         def begin() -> None:
-            self._executions.keeper.begin(starter)
+            self._executions.kernels.python.begin(starter)
             # While the kernel settles in.
             self._workspace.accept()
             figures.offer_font_cache(os.environ.get("MPLCONFIGDIR", "/tmp/matplotlib"))
@@ -75,7 +75,7 @@ class Supervisor:
 
     def protect(self, stage_pids: Callable[[], set[int]]) -> None:
         """Names helper processes of ours that are never killed with the user's."""
-        self._executions.keeper.stage_pids = stage_pids
+        self._executions.kernels.stage_pids = stage_pids
 
     # The channel
 
@@ -106,7 +106,7 @@ class Supervisor:
             "protocol": PROTOCOL,
             "epoch": epoch,
             "guest": {"version": GUEST_VERSION, "python": sys.version.split()[0]},
-            "offers": ["files", "questions"],
+            "offers": ["files", "questions", "languages"],
         }
 
     # Requests
@@ -161,7 +161,7 @@ class Supervisor:
                 return
             if pid == 0:
                 return
-            self._executions.keeper.reaped(pid, status)
+            self._executions.kernels.reaped(pid, status)
 
 
 def _refused(reason: str) -> Head:

@@ -14,9 +14,10 @@ from .descriptors import keep_only
 from .environment import apply_environment
 from .frames import HEADER, Frame, FrameDecoder, Head, encode
 from .jail import CONTROL_FOLDER, WORKSPACE, Jail, JailError
-from .kernel_process import KernelStarter, WaitingKernel, fork_kernel
+from .kernel_process import KernelStarter, Started
 from .limits import Limits
 from .loop import Loop
+from .python_kernels import WaitingKernel, fork_python_kernel
 from .supervisor import Supervisor
 from .warm import WarmStage
 
@@ -142,10 +143,10 @@ def _configure(config: Head, waiting: Optional[WaitingKernel]) -> tuple[Limits, 
     first = None if waiting is None else waiting.begin(config)
     hardening.harden(config.get("seccomp"))
 
-    def start_kernel() -> tuple[Optional[int], socket.socket]:
+    def start_kernel() -> Started:
         nonlocal first
         started, first = first, None
-        return started if started is not None else fork_kernel(limits, WORKSPACE)
+        return started if started is not None else fork_python_kernel(limits, WORKSPACE)
 
     return limits, start_kernel
 

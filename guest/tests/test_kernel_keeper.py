@@ -5,11 +5,10 @@ from __future__ import annotations
 import errno
 import socket
 import unittest
-from typing import Optional
 
 from hotcell_guest.frames import Frame
 from hotcell_guest.kernel_keeper import KernelEvents, KernelKeeper
-from hotcell_guest.kernel_process import KernelProcess
+from hotcell_guest.kernel_process import KernelProcess, Started
 from hotcell_guest.loop import Loop
 
 
@@ -20,7 +19,7 @@ class RestartTest(unittest.TestCase):
         self.starts = 0
         self.keeper = KernelKeeper(self.loop, KernelEvents(_ignore, _ignore_frame, _ignore_end, self.fail))
 
-    def start(self) -> tuple[Optional[int], socket.socket]:
+    def start(self) -> Started:
         """Refused once, as in a sandbox that is full of processes; then a kernel that never says that it is up."""
         self.starts += 1
         if self.starts == 1:
@@ -30,14 +29,15 @@ class RestartTest(unittest.TestCase):
         ours, theirs = socket.socketpair()
         for end in (ours, theirs):
             self.addCleanup(end.close)
-        return None, ours
+        return Started(None, ours)
 
     def test_a_restart_that_meets_a_kernel_on_its_second_start_starts_another(self) -> None:
         self.keeper.begin(self.start)
         self.loop.run()
         second = self.keeper.kernel
         assert second is not None
-        self.keeper.kill_everything(execution_runs=False)
+        self.keeper.abandon()
+        self.keeper.ensure_started()
         self.assertEqual(self.starts, 3)
         self.assertIsNotNone(self.keeper.kernel)
         self.assertIsNot(self.keeper.kernel, second)

@@ -10,7 +10,7 @@ export function loadConfig(given: Partial<Config> = {}, env: NodeJS.ProcessEnv =
   for (const name of Object.keys(configSchema.shape)) {
     const value = env[environmentName(name)];
     if (value === undefined || value === '') continue;
-    fromEnvironment[name] = isList(name) ? value.split(',').filter(Boolean) : value;
+    fromEnvironment[name] = fromText(name, value);
   }
   const defined = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
   return parseOptions(configSchema, { ...fromEnvironment, ...defined });
@@ -30,6 +30,18 @@ export function parseOptions<Schema extends z.ZodType>(schema: Schema, options: 
 /** `maxSessions` → `HOTCELL_MAX_SESSIONS` */
 export function environmentName(option: string): string {
   return `HOTCELL_${option.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
+}
+
+function fromText(name: string, value: string): unknown {
+  if (isList(name)) return value.split(',').filter(Boolean);
+  if (name !== 'recipes') return value;
+  try {
+    return JSON.parse(value);
+  } catch {
+    throw new HotcellError('invalid_argument', `${environmentName(name)}: not JSON`, {
+      remedy: 'Give a list of recipes, as docs/guides/languages.md shows them.',
+    });
+  }
 }
 
 function isList(name: string): boolean {

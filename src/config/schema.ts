@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { recipeSchema } from '../languages/recipe.ts';
 import { DRIVER_NAMES } from '../sandbox/isolation.ts';
 import { DEFAULT_LIMITS, LEAST_LIMITS, type Limits } from '../sandbox/spec.ts';
 
@@ -48,6 +49,11 @@ export const configSchema = z.object({
     .array(z.string().regex(/^[A-Za-z_][\w.]*$/, { error: 'not the name of a module' }))
     .default(['IPython.core.interactiveshell', 'numpy', 'pandas', 'matplotlib.pyplot'])
     .describe('Modules that kernels start with, imported once and shared'),
+  recipes: z
+    .array(recipeSchema)
+    .max(100)
+    .default([])
+    .describe('Languages to add, or to replace by name: docs/guides/languages.md. JSON in the environment'),
   mountRoots: z.array(z.string()).default([]).describe('Host folders below which folders may be mounted'),
   mountDenied: z.array(z.string()).default([]).describe('Host paths that are never mounted, besides the built-in ones'),
   timeoutMs: z.coerce

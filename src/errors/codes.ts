@@ -11,6 +11,12 @@ export const ERROR_CODES = {
     retry: 'never',
     means: 'an option or argument has a value that is not allowed',
   },
+  unknown_language: {
+    httpStatus: 400,
+    exitCode: 64,
+    retry: 'never',
+    means: 'no language of that name is known',
+  },
   code_too_large: { httpStatus: 413, exitCode: 65, retry: 'never', means: 'the code is larger than the limit' },
   bad_path: {
     httpStatus: 400,

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HotcellError } from '../errors/hotcell-error.ts';
+import { type Languages, languageNamed } from '../languages/table.ts';
 import { newId } from '../lib/ids.ts';
 import type { LiveSandbox } from '../sessions/live-sandbox.ts';
 import type { Session } from '../sessions/session.ts';
@@ -19,6 +20,8 @@ export interface ExecutionOptions {
   readonly signal?: AbortSignal;
   /** After this it is ended, with the outcome `timed-out`. */
   readonly timeoutMs?: number;
+  /** `python` by default; `session.languages()` says which there are. */
+  readonly language?: string;
   /** Shown in tracebacks. */
   readonly filename?: string;
   /** Whether the traceback of a failure shows the names and short values where it failed. */
@@ -31,6 +34,7 @@ export interface ExecutionPolicy {
   readonly defaultTimeoutMs: number;
   readonly maxTimeoutMs: number;
   readonly maxCodeBytes: number;
+  readonly languages: Languages;
   readonly output: OutputLimits;
 }
 
@@ -89,6 +93,7 @@ async function runOne(
     await collector.close();
     return {
       executionId: run.executionId,
+      language: run.language.name,
       ...collector.parts(),
       ...(end.kind === 'finished'
         ? finishedParts(session, end, run, memoryKilled)
@@ -105,7 +110,10 @@ function restartedPart(reason: string | undefined): { restarted?: string } {
   return reason === undefined ? {} : { restarted: reason };
 }
 
-type EndParts = Omit<ExecutionResult, 'executionId' | 'isolation' | 'restarted' | keyof ReturnType<Collector['parts']>>;
+type EndParts = Omit<
+  ExecutionResult,
+  'executionId' | 'language' | 'isolation' | 'restarted' | keyof ReturnType<Collector['parts']>
+>;
 
 function finishedParts(
   session: Session,
@@ -114,7 +122,7 @@ function finishedParts(
   memoryKilled: boolean,
 ): EndParts {
   return {
-    outcome: outcomeOf(end.outcome, session.spec.limits, run.timeoutMs, memoryKilled),
+    outcome: outcomeOf(end.outcome, session.spec.limits, run, memoryKilled),
     artifacts: end.artifacts,
     artifactsOmitted: end.artifactsOmitted,
     durationMs: end.durationMs,
@@ -182,6 +190,7 @@ function checkedRun(
   return {
     executionId,
     code: bytes,
+    language: languageNamed(policy.languages, options.language ?? 'python'),
     filename: options.filename ?? name,
     ...(options.tracebackLocals === true ? { tracebackLocals: true } : {}),
     timeoutMs,

@@ -4,6 +4,7 @@ import type { KernelState, Outcome } from '../sandbox/outcome.ts';
 /** Everything there is to know of one execution. The same under every driver. */
 export interface ExecutionResult {
   readonly executionId: string;
+  readonly language: string;
   readonly outcome: Outcome;
   readonly stdout: string;
   readonly stderr: string;

@@ -2,6 +2,7 @@ import { HotcellError } from '../errors/hotcell-error.ts';
 import type { GuestConnection } from '../guest/connection.ts';
 import type { GuestOutcome } from '../guest/messages.ts';
 import { GuestRefusal } from '../guest/pending-requests.ts';
+import { hintFor, type Language } from '../languages/table.ts';
 import { deferred } from '../lib/deferred.ts';
 import type { Outcome } from '../sandbox/outcome.ts';
 import type { Limits } from '../sandbox/spec.ts';
@@ -10,6 +11,7 @@ import type { CollectedEnd, Collector } from './collect.ts';
 export interface KernelRun {
   readonly executionId: string;
   readonly code: Buffer;
+  readonly language: Language;
   /** Shown in tracebacks. */
   readonly filename: string;
   readonly tracebackLocals?: boolean;
@@ -41,21 +43,12 @@ export async function runInGuest(connection: GuestConnection, run: KernelRun, co
     return received;
   }, over.resolve);
   const ladder = startLadder(connection, run, () => over.resolve(silentGuest()));
-  connection
-    .request(
-      {
-        ...{
-          type: 'execute',
-          execution: run.executionId,
-          stream: stream.id,
-          language: 'python',
-          filename: run.filename,
-        },
-        ...(run.tracebackLocals === true ? { tracebackLocals: true } : {}),
-      },
-      { body: run.code },
-    )
-    .catch(over.resolve);
+  const order = {
+    ...{ type: 'execute', execution: run.executionId, stream: stream.id, filename: run.filename },
+    ...(run.tracebackLocals === true ? { tracebackLocals: true } : {}),
+    ...languageMembers(run.language),
+  };
+  connection.request(order, { body: run.code }).catch(over.resolve);
   const failure = await over.promise;
   ladder.stop();
   stream.release();
@@ -65,21 +58,32 @@ export async function runInGuest(connection: GuestConnection, run: KernelRun, co
   return { kind: 'lost', error: failure instanceof HotcellError ? failure : silentGuest(), ...ladder.reason() };
 }
 
+/** Python needs nothing said: its kernel is there from the beginning. */
+function languageMembers({ name, needs, recipe }: Language) {
+  return {
+    language: name,
+    ...(needs.length === 0 ? {} : { needs }),
+    ...(recipe === undefined ? {} : { recipe }),
+  };
+}
+
 function silentGuest(): HotcellError {
   return new HotcellError('sandbox_lost', 'the guest did not end the execution');
 }
 
 /** The outcome as the caller gets it: the limits that were set, and the driver's word on why a kernel was killed. */
-export function outcomeOf(outcome: GuestOutcome, limits: Limits, timeoutMs: number, memoryKilled: boolean): Outcome {
+export function outcomeOf(outcome: GuestOutcome, limits: Limits, run: KernelRun, memoryKilled: boolean): Outcome {
   switch (outcome.kind) {
     case 'timed-out':
-      return { kind: 'timed-out', limitMs: timeoutMs };
+      return { kind: 'timed-out', limitMs: run.timeoutMs };
     case 'out-of-memory':
       return { kind: 'out-of-memory', limitBytes: limits.memoryBytes };
     case 'kernel-died':
       if (memoryKilled && outcome.signal === 'SIGKILL')
         return { kind: 'out-of-memory', limitBytes: limits.memoryBytes };
       return { kind: 'kernel-died', ...(outcome.signal === undefined ? {} : { signal: outcome.signal }) };
+    case 'unavailable':
+      return { ...outcome, hint: hintFor(run.language) };
     default:
       return outcome;
   }

@@ -4,13 +4,16 @@ import type { Isolation } from '../sandbox/isolation.ts';
 import type { Session as CoreSession } from '../sessions/session.ts';
 import { type Completion, type CursorOptions, complete, type Inspection, inspect } from './completion.ts';
 import { type Execution, type ExecutionOptions, type ExecutionPolicy, execute } from './execute.ts';
+import { type LanguageStatus, languageStatuses } from './language-status.ts';
 
 /** One sandbox with live state. `await using session = await hotcell.open()` closes it at the end of the block. */
 export interface Session extends AsyncDisposable {
   readonly id: string;
   readonly isolation: Isolation;
-  /** Runs Python. Iterate over the execution for its output as it comes; await it for the result. */
+  /** Runs code, Python unless `language` says otherwise. Iterate over the execution for its output as it comes; await it for the result. */
   run(code: string, options?: ExecutionOptions): Execution;
+  /** Every language that is known, and whether this sandbox has what it needs. */
+  languages(): Promise<LanguageStatus[]>;
   /** What background processes printed after their execution had ended: the last 64 KiB. It is in no execution's output. */
   backgroundOutput(): Promise<string>;
   /** What could be written at the cursor, from the live namespace. Runs nothing of the program's. */
@@ -49,6 +52,7 @@ export function sessionFacade(session: CoreSession, isolation: Isolation, policy
     id: session.id,
     isolation,
     run: (code, options = {}) => execute(session, code, options, policy),
+    languages: async () => languageStatuses(await connection(), policy.languages),
     backgroundOutput: async () => (await session.live()).background(),
     complete: (code, options) => complete(session, code, options),
     inspect: (code, options) => inspect(session, code, options),

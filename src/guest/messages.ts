@@ -42,6 +42,7 @@ export const guestOutcome = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('interrupted') }),
   z.object({ kind: z.literal('out-of-memory') }),
   z.object({ kind: z.literal('kernel-died'), signal: text(20).optional() }),
+  z.object({ kind: z.literal('unavailable'), missing: z.array(text(100)).min(1).max(20) }),
 ]);
 export type GuestOutcome = z.infer<typeof guestOutcome>;
 
@@ -88,6 +89,8 @@ export type FileEntry = z.infer<typeof fileList>[number];
 
 export const warmMessage = z.object({ missing: z.array(text(200)).max(200), dropped: z.array(text(200)).max(200) });
 export type WarmReport = z.infer<typeof warmMessage>;
+
+export const commandsReply = z.object({ missing: z.array(text(100)).max(200) });
 
 /** A number in a frame's header. */
 const word = z.number().int().min(0).max(0xffff_ffff);

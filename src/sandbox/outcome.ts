@@ -6,7 +6,9 @@ export type Outcome =
   | { readonly kind: 'timed-out'; readonly limitMs: number }
   | { readonly kind: 'out-of-memory'; readonly limitBytes: number }
   | { readonly kind: 'interrupted' }
-  | { readonly kind: 'kernel-died'; readonly signal?: string };
+  | { readonly kind: 'kernel-died'; readonly signal?: string }
+  /** The sandbox lacks commands that the language needs. Nothing was run. */
+  | { readonly kind: 'unavailable'; readonly missing: readonly string[]; readonly hint: string };
 
 /** An exception that nothing caught. The traceback is text for whoever must repair the code; `frames` is the same stack for a program. */
 export interface Raised {

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { createCollector, DEFAULT_OUTPUT_LIMITS } from '../../src/execution/collect.ts';
 import { type RunEnd, runInGuest } from '../../src/execution/run.ts';
 import { connectGuest } from '../../src/guest/connection.ts';
+import { PYTHON } from '../../src/languages/table.ts';
 import { startListeningGuest } from '../support/listening-guest.ts';
 
 /** Code can reach the socket on which its kernel talks to the supervisor. What it says there is a lie about itself at most. */
@@ -60,7 +61,14 @@ async function run(code: string): Promise<RunEnd> {
   const connection = await connectGuest(await guest.connect(), { config: guest.config });
   const collector = createCollector(join(guest.workspace, 'log'), DEFAULT_OUTPUT_LIMITS, () => {});
   const signal = new AbortController().signal;
-  const kernelRun = { executionId: 'x-1', code: Buffer.from(code), filename: '<test>', timeoutMs: 15_000, signal };
+  const kernelRun = {
+    executionId: 'x-1',
+    code: Buffer.from(code),
+    language: PYTHON,
+    filename: '<test>',
+    timeoutMs: 15_000,
+    signal,
+  };
   try {
     return await runInGuest(connection, kernelRun, collector);
   } finally {

@@ -8,6 +8,7 @@ import { type Collector, createCollector, DEFAULT_OUTPUT_LIMITS } from '../../sr
 import { type RunEnd, runInGuest } from '../../src/execution/run.ts';
 import { type ConnectOptions, connectGuest, type GuestConnection } from '../../src/guest/connection.ts';
 import { readWhole } from '../../src/guest/files.ts';
+import { PYTHON } from '../../src/languages/table.ts';
 import { createFrameDecoder, encodeFrame, type Frame } from '../../src/lib/frames.ts';
 import { type ListeningGuest, startListeningGuest } from '../support/listening-guest.ts';
 
@@ -232,6 +233,7 @@ function run(
     {
       executionId: `x-${runs}`,
       code: Buffer.from(code),
+      language: PYTHON,
       filename: '<test>',
       timeoutMs: 30_000,
       signal: new AbortController().signal,

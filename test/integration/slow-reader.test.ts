@@ -5,6 +5,7 @@ import { createCollector, DEFAULT_OUTPUT_LIMITS } from '../../src/execution/coll
 import { EventQueue } from '../../src/execution/events.ts';
 import { runInGuest } from '../../src/execution/run.ts';
 import { connectGuest } from '../../src/guest/connection.ts';
+import { PYTHON } from '../../src/languages/table.ts';
 import { startListeningGuest } from '../support/listening-guest.ts';
 
 test('a reader that is slow gets everything, and only slows the program down', async () => {
@@ -16,7 +17,7 @@ test('a reader that is slow gets everything, and only slows the program down', a
   const signal = new AbortController().signal;
   const running = runInGuest(
     connection,
-    { executionId: 'x-1', code: Buffer.from(code), filename: '<test>', timeoutMs: 30_000, signal },
+    { executionId: 'x-1', code: Buffer.from(code), language: PYTHON, filename: '<test>', timeoutMs: 30_000, signal },
     collector,
   ).finally(() => queue.end());
   let chars = 0;

@@ -4,8 +4,9 @@ import type { RunFlags } from '../run/options.ts';
 /** `hotcell run <file|->`: runs a program in a sandbox that ends with it. */
 export function runCommand(): Command {
   return new Command('run')
-    .description('Run a Python program in a sandbox. The sandbox, and every file in it, ends with the program.')
+    .description('Run a program in a sandbox. The sandbox, and every file in it, ends with the program.')
     .argument('<file>', 'the program; - reads it from stdin')
+    .option('--language <name>', 'python, bash, c, cpp, go, rust, java, ruby, perl, r, … (default: by the extension)')
     .option('--isolation <driver>', 'auto, process, docker or gvisor (default: auto, the strongest that works)')
     .option('--min-isolation <driver>', 'fail rather than use anything weaker')
     .option('--timeout <time>', 'end the program after this: 30, 30s, 2m, 500ms (default: 60s)')
@@ -30,12 +31,15 @@ const HELP = `
 What the program prints comes out as it is printed: its stdout on stdout, its stderr and a traceback on stderr. As with
 any script, the value of its last line is not shown; --json has it. The exit code is the program's own:
   0 it ended well   1 it raised   n sys.exit(n)   124 timed out   130 interrupted   137 out of memory
-  128+n killed by signal n        64 and above: Hotcell could not run it (docs/errors.md)
+  127 its language is not in the sandbox          128+n killed by signal n
+  64 and above: Hotcell could not run it (docs/errors.md)
 Ctrl-C interrupts the program; a second one ends everything at once. Nothing is left behind either way.
 
 Examples:
   $ hotcell run script.py
   $ echo 'print(6 * 7)' | hotcell run -
+  $ hotcell run main.go
+  $ echo 'ls | wc -l' | hotcell run - --language bash
   $ hotcell run plot.py --save-artifacts out --timeout 2m
   $ hotcell run report.py --mount ./data:/data --memory 1g
   $ hotcell run untrusted.py --min-isolation gvisor

@@ -15,6 +15,8 @@ export function endingText(outcome: Outcome): string | undefined {
       return `hotcell: timed out after ${durationText(outcome.limitMs)}. Give it longer with --timeout.`;
     case 'out-of-memory':
       return `hotcell: out of memory, at the limit of ${sizeText(outcome.limitBytes)}. Give it more with --memory.`;
+    case 'unavailable':
+      return `hotcell: not in this sandbox: ${outcome.missing.join(', ')}. ${outcome.hint}`;
     case 'interrupted':
       return 'hotcell: interrupted.';
     case 'kernel-died':

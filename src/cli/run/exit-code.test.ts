@@ -8,6 +8,7 @@ const cases: [Outcome, number][] = [
   [{ kind: 'exited', exitCode: 7 }, 7],
   [{ kind: 'exited', exitCode: -1 }, 255],
   [{ kind: 'timed-out', limitMs: 1 }, 124],
+  [{ kind: 'unavailable', missing: ['rustc'], hint: '' }, 127],
   [{ kind: 'interrupted' }, 130],
   [{ kind: 'out-of-memory', limitBytes: 1 }, 137],
   [{ kind: 'kernel-died', signal: 'SIGSEGV' }, 139],

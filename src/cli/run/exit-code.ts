@@ -1,7 +1,8 @@
 import { constants } from 'node:os';
 import type { Outcome } from '../../sandbox/outcome.ts';
 
-/** The exit code a shell would see had the program run without a sandbox; `timeout` and the kernel's memory killer set 124 and 137. */
+/** The exit code a shell would see had the program run without a sandbox; `timeout` and the kernel's memory killer set 124 and 137, a shell 127 for a
+ * command that is not there. */
 export function exitCodeOfOutcome(outcome: Outcome): number {
   switch (outcome.kind) {
     case 'ok':
@@ -12,6 +13,8 @@ export function exitCodeOfOutcome(outcome: Outcome): number {
       return outcome.exitCode & 0xff;
     case 'timed-out':
       return 124;
+    case 'unavailable':
+      return 127;
     case 'interrupted':
       return 130;
     case 'out-of-memory':

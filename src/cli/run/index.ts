@@ -1,6 +1,8 @@
+import { loadConfig } from '../../config/load.ts';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import { errorText, exitCodeOf, presentError } from '../../errors/present.ts';
 import type { ExecutionResult } from '../../execution/result.ts';
+import { allLanguages } from '../../languages/table.ts';
 import { type Hotcell, openHotcell, type Session } from '../../main.ts';
 import type { KernelState } from '../../sandbox/outcome.ts';
 import { painterFor, shownName } from '../print.ts';
@@ -9,6 +11,7 @@ import { endingText, statusText } from './ending.ts';
 import { exitCodeOfOutcome } from './exit-code.ts';
 import { listenForInterrupts } from './interrupts.ts';
 import { jsonResult } from './json-result.ts';
+import { languageOf } from './language.ts';
 import { showLive } from './live-output.ts';
 import { type RunFlags, runOptions } from './options.ts';
 import { readSource } from './source.ts';
@@ -30,6 +33,8 @@ export async function run(file: string, flags: RunFlags): Promise<number> {
 async function runChecked(file: string, flags: RunFlags): Promise<number> {
   const options = runOptions(flags);
   const source = await readSource(file);
+  const { recipes } = loadConfig(options.hotcell);
+  const language = languageOf(file, source.code, flags.language, allLanguages(recipes));
   let hotcell: Hotcell | undefined;
   using interrupts = listenForInterrupts(async () => hotcell?.close());
   const { signal } = interrupts;
@@ -40,6 +45,7 @@ async function runChecked(file: string, flags: RunFlags): Promise<number> {
     const execution = session.run(source.code, {
       signal: AbortSignal.any([signal, readerGone]),
       filename: source.filename,
+      language,
       ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
     });
     if (!flags.json) await showLive(execution, process);

@@ -14,6 +14,7 @@ export interface RunFlags {
   readonly cpus?: string;
   readonly mount?: readonly string[];
   readonly image?: string;
+  readonly language?: string;
   readonly saveArtifacts?: string;
   readonly json?: boolean;
 }

@@ -22,8 +22,14 @@ const ETC: Readonly<Record<string, string>> = {
   protocols: 'ip 0 IP\nicmp 1 ICMP\ntcp 6 TCP\nudp 17 UDP\n',
 };
 
-/** Public certificates, the linker's index, fonts, and the links by which Debian chooses between programs. */
-const HOST_ETC = ['ssl/certs', 'ld.so.cache', 'alternatives', 'fonts', 'localtime', 'mime.types'];
+/**
+ * Public certificates, the linker's index, fonts, and the links by which Debian chooses between programs. Then parts that Debian keeps apart from the
+ * programs they belong to: neither R nor Java starts without its own.
+ */
+const HOST_ETC = [
+  ...['ssl/certs', 'ld.so.cache', 'alternatives', 'fonts', 'localtime', 'mime.types'],
+  ...['R', 'perl', 'java-11-openjdk', 'java-17-openjdk', 'java-21-openjdk', 'java-25-openjdk'],
+];
 
 /** Everything a jail shows, put where the jail's user can read it. Cheap when it is there already. */
 export async function prepareJailLayout(

@@ -1,0 +1,40 @@
+"""The two ways to start a kernel: a fork that runs our own code, and a fork that becomes another program."""
+
+from __future__ import annotations
+
+import os
+import socket
+from typing import Callable
+
+from .kernel_link import Link
+from .kernel_process import Started
+from .kernel_start import become_kernel, become_program
+from .limits import Limits
+from .loop import Loop
+from .outputs import OutputPipes
+
+
+def fork_kernel(limits: Limits, workspace: str, serve: Callable[[Link], None], *, has_helper: bool = False) -> Started:
+    """A kernel of our own code; `serve` says `up` and never returns. This process must have one thread.
+
+    `has_helper`: the user's code runs in a child of the kernel, not in it; the kernel names that child.
+    """
+    ours, theirs = socket.socketpair()
+    pid = os.fork()
+    if pid == 0:
+        become_kernel(theirs, limits, workspace, serve)
+    theirs.close()
+    return Started(pid, ours, has_helper=has_helper)
+
+
+def start_program(loop: Loop, limits: Limits, workspace: str, argv: list[str], environment: dict[str, str]) -> Started:
+    """A kernel that is a program of its own and keeps to docs/guest-protocol.md, section 13. `environment` comes on top of ours."""
+    ours, theirs = socket.socketpair()
+    pipes = OutputPipes(loop)
+    pipes.discard()
+    pid = os.fork()
+    if pid == 0:
+        become_program(theirs, pipes.write_fds, limits, workspace, argv, environment)
+    theirs.close()
+    pipes.close_write_ends()
+    return Started(pid, ours, pipes)

@@ -1,0 +1,39 @@
+"""A folder of a sandbox's kernels for sources and what is built of them: outside the workspace, so that nothing of it is an artifact."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+
+class PrivateFolder:
+    """Made when first used, and again where the user's code has removed it. Made by kernels, whose parent is the supervisor."""
+
+    def __init__(self) -> None:
+        self.path = os.path.join(os.environ.get("TMPDIR", "/tmp"), f".hotcell-{os.getppid()}")
+
+    def make(self, name: str = "") -> str:
+        """The folder, or an empty one of that name in it. Raises OSError where the sandbox has no room."""
+        os.makedirs(self.path, mode=0o700, exist_ok=True)
+        path = os.path.join(self.path, name)
+        if name:
+            self.remove(path)
+            os.mkdir(path, 0o700)
+        return path
+
+    def write(self, name: str, data: bytes) -> str:
+        """A file of that name; its path."""
+        path = os.path.join(self.make(), name)
+        self.remove(path)
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+        with os.fdopen(fd, "wb") as file:
+            file.write(data)
+        return path
+
+    def remove(self, path: str) -> None:
+        try:
+            os.unlink(path)
+        except IsADirectoryError:
+            shutil.rmtree(path, ignore_errors=True)
+        except OSError:
+            pass

@@ -1,0 +1,37 @@
+"""How kernels for Python are started: a fork of this process, now or ahead of the sandbox it will be in."""
+
+from __future__ import annotations
+
+import os
+import socket
+
+from .frames import Frame, Head, encode
+from .kernel import run_kernel, stand_by
+from .kernel_process import Started
+from .limits import Limits
+
+
+def fork_python_kernel(limits: Limits, workspace: str) -> Started:
+    """A KernelStarter: forks this process. It must have one thread."""
+    ours, theirs = socket.socketpair()
+    pid = os.fork()
+    if pid == 0:
+        run_kernel(theirs, limits, workspace)
+    theirs.close()
+    return Started(pid, ours)
+
+
+class WaitingKernel:
+    """A kernel forked ahead of the sandbox it will be in. It has all barriers to take, and has run nothing."""
+
+    def __init__(self, workspace: str) -> None:
+        self._sock, theirs = socket.socketpair()
+        self._pid = os.fork()
+        if self._pid == 0:
+            stand_by(theirs, workspace)
+        theirs.close()
+
+    def begin(self, config: Head) -> Started:
+        """Lets it close itself in, as the first thing a KernelStarter gives out."""
+        self._sock.sendall(encode(Frame({"type": "begin", "config": config})))
+        return Started(self._pid, self._sock)

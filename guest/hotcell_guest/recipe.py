@@ -1,0 +1,77 @@
+"""A recipe as the guest uses it: the name of the source, and the commands with their paths filled in."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from typing import Any, Optional
+
+_JAVA_PACKAGE = re.compile(r"^\s*package\s+([\w.]+)\s*;", re.MULTILINE)
+_JAVA_TYPE = re.compile(
+    r"^[^\S\n]*(public\s+)?(?:(?:abstract|final|sealed|strictfp)\s+)*(?:class|record|enum|interface)\s+(\w+)", re.MULTILINE
+)
+_JAVA_MAIN = re.compile(r"\bvoid\s+main\s*\(")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """`main` is what runs: the source without its extension, or in Java the class with `main`."""
+
+    language: str
+    source_name: str
+    main: str
+    build: Optional[list[str]]
+    run: list[str]
+    environment: dict[str, str]
+
+    @staticmethod
+    def from_message(raw: dict[str, Any], filename: str, source: bytes) -> Recipe:
+        """Raises KeyError, TypeError or ValueError where it is none; the host has checked it before."""
+        name = _source_name(str(raw["fileName"]), [str(one) for one in raw.get("extensions", [])], filename)
+        main = os.path.splitext(name)[0]
+        if name.endswith(".java"):
+            name, main = _java_names(source.decode("utf-8", "replace"), main)
+        build = raw.get("build")
+        return Recipe(
+            language=re.sub(r"[^a-z0-9]", "-", str(raw["language"])),
+            source_name=name,
+            main=main,
+            build=None if build is None else [str(word) for word in build],
+            run=[str(word) for word in raw["run"]],
+            environment={str(name): str(value) for name, value in raw.get("environment", {}).items()},
+        )
+
+    def command(self, words: list[str], folder: str, *, of_build: bool) -> tuple[list[str], dict[str, str]]:
+        """The arguments and the variables. A build stands in its folder, so that its messages name the source as the user does."""
+        values = {
+            "{source}": self.source_name if of_build else os.path.join(folder, self.source_name),
+            "{program}": os.path.join(folder, "program"),
+            "{folder}": folder,
+            "{main}": self.main,
+            "{workspace}": os.getcwd(),
+        }
+
+        def fill(text: str) -> str:
+            return re.sub(r"\{[a-z]+\}", lambda match: values.get(match[0], match[0]), text)
+
+        return [fill(word) for word in words], {name: fill(value) for name, value in self.environment.items()}
+
+
+def _source_name(by_default: str, extensions: list[str], filename: str) -> str:
+    """The user's own name for it where that is one for this language."""
+    name = os.path.basename(filename)
+    fits = os.path.splitext(name)[1] in extensions and re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}", name) is not None
+    return name if fits else by_default
+
+
+def _java_names(source: str, by_default: str) -> tuple[str, str]:
+    """The file is called like its public class; what runs is the class that `main` stands in."""
+    types = [(match.start(), match[2], match[1] is not None) for match in _JAVA_TYPE.finditer(source)]
+    public = next((name for _, name, is_public in types if is_public), None)
+    main = _JAVA_MAIN.search(source)
+    before = [name for start, name, _ in types if main is not None and start < main.start()]
+    runs = public if public is not None and (not before or public in before) else (before[-1] if before else public)
+    package = _JAVA_PACKAGE.search(source)
+    prefix = f"{package[1]}." if package is not None else ""
+    return f"{public or by_default}.java", f"{prefix}{runs or by_default}"

@@ -1,0 +1,29 @@
+import { extname } from 'node:path';
+import { HotcellError } from '../../errors/hotcell-error.ts';
+import { type Languages, languageNamed, languageOfExtension } from '../../languages/table.ts';
+
+/** The name of a program's language: as asked for, else by its extension, else by its first line, else Python. */
+export function languageOf(file: string, code: string, asked: string | undefined, languages: Languages): string {
+  if (asked !== undefined) return languageNamed(languages, asked).name;
+  const extension = file === '-' ? '' : extname(file);
+  const found = languageOfExtension(languages, extension)?.name ?? languageOfFirstLine(code, languages);
+  if (found !== undefined) return found;
+  if (extension === '') return 'python';
+  throw new HotcellError('invalid_argument', `${file}: no language is known by ${extension}`, {
+    remedy: `Say which it is: --language ${languages.map(({ name }) => name).join(', ')}.`,
+  });
+}
+
+/** `#!/bin/bash`, `#!/usr/bin/env -S perl -w` */
+function languageOfFirstLine(code: string, languages: Languages): string | undefined {
+  const words = code.match(/^#![ \t]*(\S.*)/)?.[1]?.split(/\s+/) ?? [];
+  const program = words
+    .map((word) => word.split('/').at(-1) ?? '')
+    .find((name) => name !== 'env' && !name.startsWith('-'));
+  if (program === undefined) return undefined;
+  const name = program.replace(/[\d.]+$/, '');
+  const found = languages.find(
+    (language) => language.name === name || language.aliases.includes(name) || language.needs[0] === program,
+  );
+  return found?.name;
+}

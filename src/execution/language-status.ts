@@ -1,0 +1,36 @@
+import { HotcellError } from '../errors/hotcell-error.ts';
+import type { GuestConnection } from '../guest/connection.ts';
+import { commandsReply } from '../guest/messages.ts';
+import { hintFor, type Languages } from '../languages/table.ts';
+
+/** One language, as it stands in one sandbox. */
+export interface LanguageStatus {
+  readonly name: string;
+  readonly extensions: readonly string[];
+  /** Whether executions find what earlier ones of the same language left. */
+  readonly keepsState: boolean;
+  readonly available: boolean;
+  /** The commands that this sandbox lacks, and what to do about it. */
+  readonly missing: readonly string[];
+  readonly hint?: string;
+}
+
+/** Asks the guest which of the commands that languages need are there. Looked up when asked, never at the start of a sandbox. */
+export async function languageStatuses(connection: GuestConnection, languages: Languages): Promise<LanguageStatus[]> {
+  const names = [...new Set(languages.flatMap(({ needs }) => needs))];
+  const { result } = await connection.request({ type: 'commands', names });
+  const parsed = commandsReply.safeParse(result);
+  if (!parsed.success) throw new HotcellError('guest_misbehaved', 'the guest did not say which commands are there');
+  const missing = new Set(parsed.data.missing);
+  return languages.map((language) => {
+    const lacks = language.needs.filter((name) => missing.has(name));
+    return {
+      name: language.name,
+      extensions: language.extensions,
+      keepsState: language.keepsState,
+      available: lacks.length === 0,
+      missing: lacks,
+      ...(lacks.length === 0 ? {} : { hint: hintFor(language) }),
+    };
+  });
+}

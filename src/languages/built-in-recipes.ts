@@ -1,0 +1,99 @@
+import { type Recipe, type RecipeInput, recipeSchema } from './recipe.ts';
+
+/** The recipes that come with Hotcell. A user's configuration can add and replace them. */
+export function builtInRecipes(): Recipe[] {
+  return RECIPES.map((recipe) => recipeSchema.parse(recipe));
+}
+
+/** One entry, one language. */
+const RECIPES: readonly RecipeInput[] = [
+  {
+    language: 'c',
+    extensions: ['.c'],
+    fileName: 'main.c',
+    needs: ['gcc'],
+    build: ['gcc', '-g', '-O1', '-I{workspace}', '-o', '{program}', '{source}', '-lm', '-lpthread'],
+    run: ['{program}'],
+    packages: 'gcc libc6-dev',
+  },
+  {
+    language: 'cpp',
+    extensions: ['.cpp', '.cc', '.cxx'],
+    fileName: 'main.cpp',
+    needs: ['g++'],
+    build: ['g++', '-g', '-O1', '-I{workspace}', '-o', '{program}', '{source}', '-lpthread'],
+    run: ['{program}'],
+    packages: 'g++',
+  },
+  {
+    language: 'go',
+    extensions: ['.go'],
+    fileName: 'main.go',
+    needs: ['go'],
+    build: ['go', 'build', '-o', '{program}', '{source}'],
+    run: ['{program}'],
+    environment: {
+      GOCACHE: '/tmp/.cache/go-build',
+      GOPATH: '/tmp/.cache/go',
+      // There is no network: what is not there must fail at once and say so.
+      GOPROXY: 'off',
+      GOTOOLCHAIN: 'local',
+      GOTELEMETRY: 'off',
+      CGO_ENABLED: '0',
+    },
+    packages: 'golang-go',
+  },
+  {
+    language: 'rust',
+    extensions: ['.rs'],
+    fileName: 'main.rs',
+    needs: ['rustc', 'cc'],
+    build: ['rustc', '--edition', '2021', '-g', '-C', 'opt-level=1', '-o', '{program}', '{source}'],
+    run: ['{program}'],
+    environment: { RUST_BACKTRACE: '1' },
+    packages: 'rustc',
+  },
+  {
+    language: 'java',
+    extensions: ['.java'],
+    fileName: 'Main.java',
+    needs: ['javac', 'java'],
+    build: ['javac', '-J-XX:+UseSerialGC', '-d', '{folder}', '{source}'],
+    // The other collectors start threads by the host's processors.
+    run: ['java', '-XX:+UseSerialGC', '-cp', '{folder}:{workspace}', '{main}'],
+    packages: 'default-jdk-headless',
+  },
+  {
+    language: 'ruby',
+    extensions: ['.rb'],
+    fileName: 'main.rb',
+    needs: ['ruby'],
+    run: ['ruby', '{source}'],
+    environment: { RUBYLIB: '{workspace}' },
+    packages: 'ruby',
+  },
+  {
+    language: 'perl',
+    extensions: ['.pl'],
+    fileName: 'main.pl',
+    needs: ['perl'],
+    run: ['perl', '{source}'],
+    environment: { PERL5LIB: '{workspace}' },
+    packages: 'perl',
+  },
+  {
+    language: 'r',
+    extensions: ['.R', '.r'],
+    fileName: 'main.R',
+    needs: ['Rscript'],
+    run: ['Rscript', '--vanilla', '{source}'],
+    packages: 'r-base-core',
+  },
+  {
+    language: 'sh',
+    fileName: 'main.sh',
+    needs: ['sh'],
+    run: ['sh', '{source}'],
+    packages: 'dash',
+  },
+];

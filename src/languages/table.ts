@@ -1,0 +1,87 @@
+import { HotcellError } from '../errors/hotcell-error.ts';
+import { builtInRecipes } from './built-in-recipes.ts';
+import type { Recipe } from './recipe.ts';
+
+/** A language that sessions run. */
+export interface Language {
+  readonly name: string;
+  /** Other names that people use for it. */
+  readonly aliases: readonly string[];
+  readonly extensions: readonly string[];
+  /** Whether one execution finds what the last one left: variables, functions, the current folder. */
+  readonly keepsState: boolean;
+  /** Commands that the sandbox must have. */
+  readonly needs: readonly string[];
+  /** What Debian calls the packages that hold them. */
+  readonly packages?: string | undefined;
+  readonly recipe?: Recipe;
+}
+
+/** The one that is there before anybody asks. */
+export const PYTHON: Language = {
+  name: 'python',
+  aliases: ['py', 'python3'],
+  extensions: ['.py', '.ipynb'],
+  keepsState: true,
+  needs: [],
+};
+
+/** Those with a kernel of their own in the guest (guest/hotcell_guest/languages.py). */
+const WITH_KERNEL: readonly Language[] = [
+  PYTHON,
+  {
+    name: 'bash',
+    aliases: ['shell'],
+    extensions: ['.sh', '.bash'],
+    keepsState: true,
+    needs: ['bash'],
+    packages: 'bash',
+  },
+];
+
+const ALIASES: Readonly<Record<string, readonly string[]>> = { cpp: ['c++', 'cxx'], go: ['golang'], rust: ['rs'] };
+
+export type Languages = readonly Language[];
+
+/** Every language there is: a kernel's, then recipes. One of the user's takes the place of ours of that name. */
+export function allLanguages(recipes: readonly Recipe[] = []): Languages {
+  const theirs = new Map([...builtInRecipes(), ...recipes].map((recipe) => [recipe.language, recipe]));
+  const kernels = WITH_KERNEL.filter(({ name }) => !theirs.has(name));
+  return [...kernels, ...[...theirs.values()].map(fromRecipe)];
+}
+
+/** The language of that name. Throws naming those that there are. */
+export function languageNamed(languages: Languages, name: string): Language {
+  const wanted = name.toLowerCase();
+  const found =
+    languages.find((language) => language.name === wanted) ?? languages.find(({ aliases }) => aliases.includes(wanted));
+  if (found !== undefined) return found;
+  throw new HotcellError(
+    'unknown_language',
+    `${JSON.stringify(name.slice(0, 100))} is no language that is known here`,
+    {
+      remedy: `Use one of ${languages.map((language) => language.name).join(', ')}, or add a recipe (docs/guides/languages.md).`,
+      data: { known: languages.map((language) => language.name) },
+    },
+  );
+}
+
+/** The language of files that end so, the extension with its dot. */
+export function languageOfExtension(languages: Languages, extension: string): Language | undefined {
+  return (
+    // A user's own recipe may claim an extension of ours.
+    languages.findLast(({ extensions }) => extensions.includes(extension)) ??
+    languages.findLast(({ extensions }) => extensions.includes(extension.toLowerCase()))
+  );
+}
+
+/** What to do where commands of it are missing. */
+export function hintFor({ packages }: Language): string {
+  const where = packages === undefined ? '' : ` In Debian: apt-get install ${packages}.`;
+  return `The process driver shows the programs of this machine's /usr; with docker and gvisor, open the session with an image that has them.${where}`;
+}
+
+function fromRecipe(recipe: Recipe): Language {
+  const { language, extensions, needs, packages } = recipe;
+  return { name: language, aliases: ALIASES[language] ?? [], extensions, keepsState: false, needs, packages, recipe };
+}
