@@ -12,7 +12,27 @@ export type {
 export type { ExecutionEvent } from './execution/events.ts';
 export type { Execution, ExecutionOptions } from './execution/execute.ts';
 export type { LanguageStatus } from './execution/language-status.ts';
-export type { Artifact, Display, ExecutionResult, Representation, Truncation, Value } from './execution/result.ts';
+export type {
+  Artifact,
+  Display,
+  ExecutionResult,
+  Representation,
+  Truncation,
+  Value,
+  VariableChanges,
+} from './execution/result.ts';
+export type {
+  SessionVariables,
+  VariableFormat,
+  VariableItem,
+  VariableList,
+  VariableListOptions,
+  VariablePage,
+  VariablePageOptions,
+  VariableSetOptions,
+  VariableSummary,
+  VariableView,
+} from './execution/variables.ts';
 export type { WriteMode } from './guest/files.ts';
 export type { FileEntry } from './guest/messages.ts';
 export type { Recipe, RecipeInput } from './languages/recipe.ts';

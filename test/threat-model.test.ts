@@ -6,7 +6,9 @@ import { REQUIREMENTS } from './conformance/suite.ts';
 
 const document = readFileSync(join(packageRoot(), 'docs', 'threat-model.md'), 'utf8');
 const named = [
-  ...document.matchAll(/`((?:host|neighbour|network|limit|interrupt|execute|display|traceback|session|files):[a-z0-9-]+)`/g),
+  ...document.matchAll(
+    /`((?:host|neighbour|network|limit|interrupt|execute|display|traceback|session|files):[a-z0-9-]+)`/g,
+  ),
 ].map((match) => match[1]);
 
 test('every requirement that the threat model names exists', () => {

@@ -23,8 +23,9 @@ class Deadline:
     them under us escapes it; the supervisor then ends the kernel.
     """
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, seconds: float, not_now: Callable[[], bool] = bool) -> None:
         self._seconds = seconds
+        self._not_now = not_now
         self._armed = False
         self._end = 0.0
         self._before: list[tuple[signal.Signals, Any]] = []
@@ -76,6 +77,13 @@ class Deadline:
         finally:
             signal.setitimer(signal.ITIMER_REAL, max(0.001, self.remaining()), _AGAIN_SECONDS)
 
+    def suspend(self) -> None:
+        """For work that is bounded in itself and must not be cut in the middle."""
+        self._armed = False
+
+    def resume(self) -> None:
+        self._armed = True
+
     def _on_signal(self, _number: int, _frame: Optional[FrameType]) -> None:
-        if self._armed:
+        if self._armed and not self._not_now():
             raise TookTooLong

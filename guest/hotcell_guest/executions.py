@@ -152,6 +152,9 @@ class Executions:
         keeper.ensure_started()
         return keeper.kernel
 
+    def has_begun_work(self, kernel: KernelProcess) -> None:
+        self.kernels.keeper_of(kernel).has_begun_work()
+
     def lose(self, kernel: KernelProcess, why: str) -> None:
         self.kernels.keeper_of(kernel).restarted = f"{why}; variables are gone, files are not"
         kernel.kill()
@@ -253,6 +256,8 @@ class Executions:
             "peakMemoryBytes": execution.report["peakMemoryBytes"],
             "artifactsOmitted": changes.omitted,
         }
+        if execution.report.get("variables") is not None:
+            finished["variables"] = execution.report["variables"]
         if execution.restarted is not None:
             finished["restarted"] = execution.restarted
         body = b"[]"
@@ -404,6 +409,7 @@ def _checked_report(head: Head) -> dict[str, Any]:
         "outcome": outcome,
         "cpuMs": max(0.0, float(head["cpuMs"])),
         "peakMemoryBytes": max(0, int(head["peakMemoryBytes"])),
+        "variables": _checked_changes(head.get("variables")),
     }
 
 
@@ -411,3 +417,11 @@ def _names(value: Any) -> list[str]:
     if not isinstance(value, list) or not all(isinstance(name, str) and "/" not in name for name in value):
         raise ValueError("not a list of commands")
     return value
+
+
+def _checked_changes(raw: Any) -> Optional[Head]:
+    """Names only, and not many: user code can have written it."""
+    if raw is None:
+        return None
+    names = {kind: [str(name)[:200] for name in list(raw.get(kind, ()))[:100]] for kind in ("added", "rebound", "deleted")}
+    return {**names, "omitted": max(-1, int(raw.get("omitted", 0)))}

@@ -7,9 +7,10 @@ import os
 from typing import Callable, Optional
 
 from . import files
-from .channel import WINDOW_BYTES, Channel
+from .channel import Channel
 from .files import FileError
 from .frames import Frame, Head
+from .uploads import Uploads
 
 _PIECE_BYTES = 65_536
 _MAX_LIST_BYTES = 1_000_000
@@ -20,12 +21,12 @@ Reply = Callable[[int, Head, bytes], None]
 class FileRequests:
     """Serves `file.*`. `changed` is called after the host has written: such files are no artifacts."""
 
-    def __init__(self, channel: Channel, workspace: str, reply: Reply, changed: Callable[[], None]) -> None:
+    def __init__(self, channel: Channel, uploads: Uploads, workspace: str, reply: Reply, changed: Callable[[], None]) -> None:
         self._channel = channel
+        self._uploads = uploads
         self._workspace = workspace
         self._reply = reply
         self._changed = changed
-        self._uploads: dict[int, tuple[int, files.Upload, list[int]]] = {}
         self._downloads: dict[int, Callable[[], None]] = {}
         self.requests: dict[str, Callable[[Frame], Optional[Head]]] = {
             "file.read": self._read,
@@ -35,32 +36,16 @@ class FileRequests:
             "file.cancel": self._cancel,
         }
 
-    def chunk(self, frame: Frame) -> None:
-        """A piece of an upload. One for a stream that has failed is dropped; its error was sent already."""
-        upload = self._uploads.get(frame.stream)
-        if upload is None:
-            return
-        number, file, taken = upload
-        try:
-            file.write(frame.body)
-            if frame.head.get("end"):
-                del self._uploads[frame.stream]
-                size = file.finish()
-                self._changed()
-                self._reply(number, {"sizeBytes": size}, b"")
-                return
-        except FileError as error:
-            self._uploads.pop(frame.stream, None)
-            self._fail(number, error.code, str(error))
-            return
-        taken[0] += frame.size
-        if taken[0] >= WINDOW_BYTES // 4:
-            self._channel.send({"type": "credit", "stream": frame.stream, "bytes": taken[0]})
-            taken[0] = 0
-
     def _write(self, frame: Frame) -> None:
+        number = int(frame.head["id"])
         upload = files.Upload(self._workspace, str(frame.head["path"]), str(frame.head["mode"]))
-        self._uploads[int(frame.head["stream"])] = (int(frame.head["id"]), upload, [0])
+
+        def finish() -> None:
+            size = upload.finish()
+            self._changed()
+            self._reply(number, {"sizeBytes": size}, b"")
+
+        self._uploads.begin(int(frame.head["stream"]), number, upload, finish)
 
     def _read(self, frame: Frame) -> None:
         number, stream = int(frame.head["id"]), int(frame.head["stream"])
@@ -104,10 +89,7 @@ class FileRequests:
         download = self._downloads.get(stream)
         if download is not None:
             download()
-        upload = self._uploads.pop(stream, None)
-        if upload is not None:
-            upload[1].abandon()
-            self._fail(upload[0], "cancelled", "file.write: withdrawn")
+        self._uploads.withdraw(stream)
         return {}
 
     def _fail(self, number: int, code: str, message: str) -> None:

@@ -34,7 +34,7 @@ class Upload:
             self._fd = self._open(mode)
         except OSError as error:
             os.close(self._folder)
-            raise _as_file_error(error, path) from None
+            raise as_file_error(error, path) from None
         except FileError:
             os.close(self._folder)
             raise
@@ -71,7 +71,7 @@ class Upload:
                 view = view[os.write(self._fd, view) :]
         except OSError as error:
             self.abandon()
-            raise _as_file_error(error, self._path) from None
+            raise as_file_error(error, self._path) from None
 
     def finish(self) -> int:
         """Makes it visible and returns its size."""
@@ -81,7 +81,7 @@ class Upload:
                 os.rename(self._temporary, self._name, src_dir_fd=self._folder, dst_dir_fd=self._folder)
                 self._temporary = ""
         except OSError as error:
-            raise _as_file_error(error, self._path) from None
+            raise as_file_error(error, self._path) from None
         finally:
             self.abandon()
         return size
@@ -112,7 +112,7 @@ def open_for_reading(workspace: str, path: str) -> tuple[int, int]:
             raise FileError("bad-path", f"{path}: {_kind(status.st_mode)}, not a regular file")
         fd = os.open(parts[-1], os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
     except OSError as error:
-        raise _as_file_error(error, path) from None
+        raise as_file_error(error, path) from None
     finally:
         os.close(folder)
     status = os.fstat(fd)
@@ -151,7 +151,7 @@ def remove(workspace: str, path: str, recursive: bool) -> None:
     try:
         _remove(folder, parts[-1], recursive, 0)
     except OSError as error:
-        raise _as_file_error(error, path) from None
+        raise as_file_error(error, path) from None
     finally:
         os.close(folder)
 
@@ -175,7 +175,7 @@ def _open_folder(workspace: str, parts: list[str], create: bool = False) -> int:
     try:
         fd = os.open(workspace, _FOLDER_FLAGS)
     except OSError as error:
-        raise _as_file_error(error, workspace) from None
+        raise as_file_error(error, workspace) from None
     for part in parts:
         try:
             if create:
@@ -185,7 +185,7 @@ def _open_folder(workspace: str, parts: list[str], create: bool = False) -> int:
                     pass
             below = _open_subfolder(fd, part)
         except OSError as error:
-            raise _as_file_error(error, part) from None
+            raise as_file_error(error, part) from None
         finally:
             os.close(fd)
         fd = below
@@ -268,6 +268,6 @@ _CODES = {
 }
 
 
-def _as_file_error(error: OSError, path: str) -> FileError:
+def as_file_error(error: OSError, path: str) -> FileError:
     code = _CODES.get(error.errno or 0, "io")
     return FileError(code, f"{path}: {error.strerror}")

@@ -95,10 +95,12 @@ class _Kernel:
             self._outputs.take(fds)
         cpu_before = _cpu_seconds()
         outcome: dict[str, Any] = {"kind": "interrupted"}
+        changes: Optional[dict[str, Any]] = None
         try:
             self._executing = True
             with_names = frame.head.get("tracebackLocals") is True
             outcome = self._shell.run(frame.body.decode("utf-8", "replace"), str(frame.head["filename"]), with_names)
+            changes = self._shell.bindings.changes()
         except KeyboardInterrupt:
             pass  # it landed between two lines of ours
         finally:
@@ -108,28 +110,29 @@ class _Kernel:
             # A child that the code forked and did not end: as at the end of a script, and not a second kernel on the same socket, which
             # would answer for this one and take its next execution.
             os._exit(0 if outcome["kind"] == "ok" else 1)
-        self._link.send(
-            {
-                "type": "finished",
-                "outcome": outcome,
-                "cpuMs": round((_cpu_seconds() - cpu_before) * 1000, 3),
-                "peakMemoryBytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
-                "keepsOutput": self._outputs.are_kept(),
-            }
-        )
+        finished = {
+            "type": "finished",
+            "outcome": outcome,
+            "cpuMs": round((_cpu_seconds() - cpu_before) * 1000, 3),
+            "peakMemoryBytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+            "keepsOutput": self._outputs.are_kept(),
+        }
+        if changes is not None:
+            finished["variables"] = changes
+        self._link.send(finished)
         self._prepare()
 
     def _answer(self, frame: Frame, fds: list[int]) -> None:
         """Between two executions: what the user's code does meanwhile must neither end this kernel nor reach the next execution."""
         from . import answers
 
-        signal.signal(signal.SIGINT, self._on_interrupt)  # a reminder that comes too late is none
-        head, body = answers.answer(self._shell, frame, fds)
+        head, body = answers.answer(self._shell, frame, fds, self._link.is_writing)
         self._streams.flush()
         if os.getpid() != self._pid:
             os._exit(0)  # a child that the code forked, as above
         kept = self._outputs.are_kept()
         self._link.send({**head, "type": "answer", "question": frame.head["question"], "keepsOutput": kept}, body)
+        self._prepare()
 
     def _on_interrupt(self, _number: int, _frame: Optional[FrameType]) -> None:
         if self._executing and not self._link.postpone_interrupt():

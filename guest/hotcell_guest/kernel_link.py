@@ -49,6 +49,10 @@ class Link:
         """Sends it together with the next: one wake-up of the supervisor less."""
         self._held += encode(Frame({**head, "execution": self.execution}, body))
 
+    def is_writing(self) -> bool:
+        """Asked by another signal handler, which comes again."""
+        return self._main_writes
+
     def postpone_interrupt(self) -> bool:
         """Asked by the signal handler: half a frame must not stay behind, so an interrupt waits for the rest."""
         if self._main_writes:

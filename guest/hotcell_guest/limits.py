@@ -42,7 +42,7 @@ class Limits:
 def limit_this_process(limits: Limits) -> None:
     """For a kernel, before it runs anything of the user's. Soft and hard alike: it has no right to raise them again."""
     # What the zygote had mapped before comes on top, so that a small limit still leaves room for the user's own data.
-    _limit(limits, _mapped_data_bytes())
+    _limit(limits, mapped_data_bytes())
 
 
 def limit_program(limits: Limits) -> None:
@@ -103,7 +103,7 @@ def _own_kernel_bytes() -> int:
     return _kilobytes("/proc/meminfo", b"AnonPages:") or 0
 
 
-def _mapped_data_bytes() -> int:
+def mapped_data_bytes() -> int:
     # Not statm, where gVisor leaves that field at 0: the limit would then be below what a preloaded kernel has mapped already.
     mapped = _kilobytes("/proc/self/status", b"VmData:")
     return 256 * 1_048_576 if mapped is None else mapped

@@ -30,6 +30,9 @@ class Kernels(Protocol):
     def idle_kernel(self, language: str) -> Optional[KernelProcess]:
         """The kernel of a language, up or not; None while there is none. Raises Refusal where it is busy, or the language unknown."""
 
+    def has_begun_work(self, kernel: KernelProcess) -> None:
+        """From now on the kernel's variables are somebody's."""
+
     def lose(self, kernel: KernelProcess, why: str) -> None:
         """Ends a kernel that did not come back; the next execution says why."""
 
@@ -92,6 +95,11 @@ class Questions:
         if question.kernel is not None and question.kernel.is_up:
             self.kernel_up(question.kernel)
 
+    def require_free(self, frame: Frame, kind: str) -> None:
+        """For a question that comes later: what would be refused then is refused now."""
+        self._checked(frame, kind, ())
+        self._kernels.idle_kernel(str(frame.head.get("language") or "python"))
+
     def kernel_up(self, kernel: KernelProcess) -> None:
         """A kernel can be asked now. What waited for it is."""
         question = self._current
@@ -99,6 +107,8 @@ class Questions:
             return
         question.kernel = kernel
         question.timer = self._loop.call_later(question.timeout_seconds + _INTERRUPT_AFTER_SECONDS, lambda: self._interrupt(question))
+        if question.head["kind"] in ("variables.get", "variables.set"):
+            self._kernels.has_begun_work(kernel)
         kernel.send(question.head, question.body, question.fds)
         _close(question.fds)
         question.fds = ()

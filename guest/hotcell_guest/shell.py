@@ -17,6 +17,7 @@ from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any, Optional
 
 from . import display_names, figures, spawning
+from .bindings import Bindings
 from .import_hooks import AfterImport
 from .outcomes import Outcome, outcome_of
 from .screen import Parts, Screen
@@ -49,6 +50,7 @@ class Shell:
         self._source_bytes = 0
         self._warnings = WarningsOnce()
         self.main = _fresh_main()
+        self.bindings = Bindings(self.main.__dict__, self.names_of_ipython)
         self._install()
 
     def run(self, source: str, filename: str, with_names: bool = False) -> Outcome:
@@ -114,7 +116,17 @@ class Shell:
         bundle.pop("text/plain", None)
         return representations.encoded(bundle)
 
+    def evaluate(self, source: str) -> Any:
+        """The value of one expression, for a question. Raises what it raises."""
+        return self._await_or_not(_compile(ast.parse(source, "<expression>", "eval"), "<expression>", "eval"))
+
+    def names_of_ipython(self) -> dict[str, Any]:
+        """What IPython has put into the namespace for itself."""
+        names = getattr(self._ipython, "user_ns_hidden", None)
+        return names if type(names) is dict else {}
+
     def _await_or_not(self, code: CodeType) -> Any:
+        self.bindings.will_run(code)
         result = eval(code, self.main.__dict__)
         if not code.co_flags & inspect.CO_COROUTINE:
             return result

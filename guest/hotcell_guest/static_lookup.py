@@ -9,6 +9,7 @@ _MRO = type.__dict__["__mro__"].__get__
 _NAMESPACE = type.__dict__["__dict__"].__get__
 _MODULE: Any = types.ModuleType
 _MODULE_NAMESPACE = _MODULE.__dict__["__dict__"].__get__
+_MODULE_OF = type.__dict__["__module__"].__get__
 _NAME = type.__dict__["__name__"].__get__
 
 MISSING: Any = object()
@@ -32,8 +33,12 @@ def name_of(cls: type) -> str:
 
 
 def module_of(cls: type) -> str:
-    module = class_namespace(cls).get("__module__", MISSING)
-    return module[:200] if type(module) is str else "builtins" if module is MISSING else ""
+    """Of a class written in C too, which does not have it in its namespace."""
+    try:
+        module = _MODULE_OF(cls)
+    except AttributeError:
+        return ""
+    return module[:200] if type(module) is str else ""
 
 
 def is_class(value: Any) -> bool:

@@ -18,6 +18,7 @@ from .kernel_process import KernelStarter
 from .limits import Limits
 from .loop import Loop
 from .refusal import Refusal
+from .uploads import UnnamedFile, Uploads
 
 PROTOCOL = 1
 
@@ -37,8 +38,15 @@ class Supervisor:
         self._is_configured = False
         self._can_reconnect = can_reconnect
         self._channel = Channel(loop, self._on_hello, self._on_frame, self._on_lost)
-        self._files = FileRequests(self._channel, workspace, self._reply, self._workspace.accept)
+        self._uploads = Uploads(self._channel, self._fail)
+        self._files = FileRequests(self._channel, self._uploads, workspace, self._reply, self._workspace.accept)
         self._executions = Executions(loop, self._channel, self._workspace, self._reply, self._fail)
+        self._questions = self._executions.questions
+        self._requests: dict[str, Callable[[Frame], Optional[Head]]] = {
+            **self._executions.requests,
+            **self._files.requests,
+            "variables.set": self._set_variable,
+        }
 
     def attach(self, transport: Transport) -> None:
         """A new connection; its `hello` decides whether it takes over."""
@@ -87,7 +95,7 @@ class Supervisor:
         elif kind == "shutdown":
             self._loop.stop()
         elif kind == "chunk":
-            self._files.chunk(frame)
+            self._uploads.chunk(frame)
         elif kind not in ("pong", "reply"):
             self._request(frame)
 
@@ -116,7 +124,7 @@ class Supervisor:
         if not isinstance(number, int):
             return
         try:
-            serve = self._executions.requests.get(kind) or self._files.requests.get(kind)
+            serve = self._requests.get(kind)
             if serve is None:
                 raise Refusal("not-offered", f"{kind}: this guest does not serve that")
             result: Optional[Head] = serve(frame)
@@ -135,6 +143,16 @@ class Supervisor:
 
     def _fail(self, number: int, code: str, message: str) -> None:
         self._channel.send({"type": "reply", "id": number, "ok": False, "error": {"code": code, "message": message}})
+
+    def _set_variable(self, frame: Frame) -> None:
+        """The bytes first, and when all are there the question: a kernel does not wait for a slow host."""
+        self._questions.require_free(frame, "variables.set")
+        file = UnnamedFile(os.environ.get("TMPDIR", "/tmp"))
+
+        def finish() -> None:
+            self._questions.ask(frame, "variables.set", (file.take(),))
+
+        self._uploads.begin(int(frame.head["stream"]), int(frame.head["id"]), file, finish)
 
     # Children
 

@@ -125,6 +125,7 @@ function finishedParts(
     outcome: outcomeOf(end.outcome, session.spec.limits, run, memoryKilled),
     artifacts: end.artifacts,
     artifactsOmitted: end.artifactsOmitted,
+    ...(end.variables === undefined ? {} : { variables: end.variables }),
     durationMs: end.durationMs,
     cpuMs: end.cpuMs,
     peakMemoryBytes: end.peakMemoryBytes,

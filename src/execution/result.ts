@@ -15,6 +15,8 @@ export interface ExecutionResult {
   readonly artifacts: readonly Artifact[];
   /** Changed files beyond the first thousand; -1: the workspace is too large to compare. */
   readonly artifactsOmitted: number;
+  /** Which variables it changed. Absent where it changed none, or where the kernel that knew was lost. */
+  readonly variables?: VariableChanges;
   readonly durationMs: number;
   readonly cpuMs: number;
   /** Of the kernel's own process. */
@@ -49,6 +51,19 @@ export interface Display {
   /** By which the code can update it. */
   readonly id?: string;
   readonly representations: readonly Representation[];
+}
+
+/**
+ * Names that are now bound to another object than before. An object that was changed in place is still the same one and not named; nor are
+ * modules, and names with a leading underscore.
+ */
+export interface VariableChanges {
+  readonly added: readonly string[];
+  /** A list, dict or tuple that the code assigns counts as another one. */
+  readonly rebound: readonly string[];
+  readonly deleted: readonly string[];
+  /** Names beyond the first hundred of each; -1: the namespace is so large that only names which the code itself assigns were compared. */
+  readonly omitted: number;
 }
 
 export interface Artifact {

@@ -5,6 +5,7 @@ import type { Session as CoreSession } from '../sessions/session.ts';
 import { type Completion, type CursorOptions, complete, type Inspection, inspect } from './completion.ts';
 import { type Execution, type ExecutionOptions, type ExecutionPolicy, execute } from './execute.ts';
 import { type LanguageStatus, languageStatuses } from './language-status.ts';
+import { type SessionVariables, sessionVariables } from './variables.ts';
 
 /** One sandbox with live state. `await using session = await hotcell.open()` closes it at the end of the block. */
 export interface Session extends AsyncDisposable {
@@ -20,6 +21,7 @@ export interface Session extends AsyncDisposable {
   complete(code: string, options?: CursorOptions): Promise<Completion>;
   /** Signature and documentation of the name at the cursor, or undefined. */
   inspect(code: string, options?: CursorOptions): Promise<Inspection | undefined>;
+  readonly variables: SessionVariables;
   /** Forgets all variables and ends all processes; files stay. */
   reset(): Promise<void>;
   readonly files: SessionFiles;
@@ -56,6 +58,7 @@ export function sessionFacade(session: CoreSession, isolation: Isolation, policy
     backgroundOutput: async () => (await session.live()).background(),
     complete: (code, options) => complete(session, code, options),
     inspect: (code, options) => inspect(session, code, options),
+    variables: sessionVariables(session),
     reset: async () => {
       await (await connection()).request({ type: 'restart' });
     },

@@ -20,3 +20,38 @@ export const inspectionAnswer = z.object({
   doc: text(20_000).optional(),
   summary: text(5000).optional(),
 });
+
+const summary = {
+  type: text(500),
+  summary: text(25_000),
+  sizeBytes: count.optional(),
+  length: count.optional(),
+  shape: z.array(count).max(32).optional(),
+};
+
+export const variableSummary = z.object({ name: text(1000), ...summary });
+
+export const variablesAnswer = z.object({ total: count, variables: z.array(variableSummary).max(1000) });
+
+const item = z.object({ type: text(500), text: text(2000) });
+const part = { offset: count, total: count };
+/** Frames and arrays: a part of their rows and columns, each cell as text. */
+const rows = {
+  columns: z.array(z.object({ name: text(1000), type: text(500) })).max(1000),
+  index: z.array(text(1000)).max(1000),
+  rows: z.array(z.array(text(1000)).max(1000)).max(1000),
+  columnOffset: count,
+  totalColumns: count,
+};
+
+export const variablePage = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('text'), text: text(200_000), ...part }),
+  z.object({ kind: z.literal('bytes'), base64: text(300_000), ...part }),
+  z.object({ kind: z.literal('items'), items: z.array(item).max(1000), ...part }),
+  z.object({ kind: z.literal('entries'), entries: z.array(z.object({ key: item, value: item })).max(1000), ...part }),
+  z.object({ kind: z.literal('rows'), ...rows, ...part }),
+  z.object({ kind: z.literal('repr'), text: text(25_000), truncated: z.boolean() }),
+]);
+
+export const variableAnswer = z.object({ ...summary, page: variablePage });
+export type VariableAnswer = z.infer<typeof variableAnswer>;

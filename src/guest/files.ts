@@ -3,10 +3,9 @@ import { HotcellError } from '../errors/hotcell-error.ts';
 import type { GuestConnection } from './connection.ts';
 import { type FileEntry, fileList } from './messages.ts';
 import { GuestRefusal } from './pending-requests.ts';
+import { type Pieces, upload, withdraw } from './upload.ts';
 
 /** Files of the workspace, read and written inside the sandbox by the guest: a link that was planted there leads nowhere. */
-
-const PIECE_BYTES = 65_536;
 
 /** Reads a file in pieces. Stopping early leaves the rest unread. */
 export async function* readPieces(
@@ -54,11 +53,6 @@ export async function* readPieces(
   }
 }
 
-/** Lets the guest close what it has open for a transfer that nobody waits for any more. */
-function withdraw(connection: GuestConnection, stream: number): void {
-  connection.request({ type: 'file.cancel', stream }).catch(() => {});
-}
-
 /** Reads a whole file, at most `limitBytes` of it. */
 export async function readWhole(connection: GuestConnection, path: string, limitBytes: number): Promise<Buffer> {
   const pieces: Buffer[] = [];
@@ -83,31 +77,13 @@ export async function writePieces(
   connection: GuestConnection,
   path: string,
   mode: WriteMode,
-  pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  pieces: Pieces,
 ): Promise<number> {
-  const stream = connection.openStream(() => {});
-  const reply = connection.request({ type: 'file.write', stream: stream.id, path, mode });
-  let refused = false;
-  reply.catch(() => {
-    refused = true;
-    stream.release();
-  });
   try {
-    for await (const piece of pieces) {
-      for (let start = 0; start < piece.length && !refused; start += PIECE_BYTES) {
-        await stream.send({ type: 'chunk', end: false }, Buffer.from(piece.subarray(start, start + PIECE_BYTES)));
-      }
-      if (refused) break;
-    }
-    if (!refused) await stream.send({ type: 'chunk', end: true }, Buffer.alloc(0));
-    const { result } = await reply;
+    const { result } = await upload(connection, { type: 'file.write', path, mode }, pieces);
     return Number(result.sizeBytes);
   } catch (error) {
-    if (refused) throw fileError(await reply.catch((reason: unknown) => reason));
-    withdraw(connection, stream.id);
     throw error instanceof GuestRefusal ? fileError(error) : error;
-  } finally {
-    stream.release();
   }
 }
 

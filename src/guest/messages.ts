@@ -46,6 +46,15 @@ export const guestOutcome = z.discriminatedUnion('kind', [
 ]);
 export type GuestOutcome = z.infer<typeof guestOutcome>;
 
+const changedNames = z.array(text(200)).max(100);
+/** Names of variables only: what they are bound to is asked for. */
+export const variableChanges = z.object({
+  added: changedNames,
+  rebound: changedNames,
+  deleted: changedNames.default([]),
+  omitted: z.number().int().min(-1),
+});
+
 export const finishedMessage = z.object({
   outcome: guestOutcome,
   state: z.enum(['kept', 'lost']),
@@ -54,6 +63,7 @@ export const finishedMessage = z.object({
   peakMemoryBytes: count,
   artifactsOmitted: z.number().int().min(-1),
   restarted: text(500).optional(),
+  variables: variableChanges.optional(),
 });
 export type Finished = z.infer<typeof finishedMessage>;
 

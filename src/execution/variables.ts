@@ -1,0 +1,156 @@
+import { HotcellError } from '../errors/hotcell-error.ts';
+import { type VariableAnswer, variableAnswer, variableSummary, variablesAnswer } from '../guest/answers.ts';
+import { answered, cancellable, patienceMs } from '../guest/questions.ts';
+import { type Pieces, upload } from '../guest/upload.ts';
+import type { Session } from '../sessions/session.ts';
+import { askInOrder, type QuestionOptions, turnOf, withOptions } from './completion.ts';
+
+/** The variables of a session's kernel. Every call takes its turn like an execution, and none can cost the session its state by itself. */
+export interface SessionVariables {
+  /** In the order in which they were first set. Modules and names with a leading underscore only where asked for. */
+  list(options?: VariableListOptions): Promise<VariableList>;
+  /** A variable, or the value of an expression (which is run), with a page of what is in it. */
+  get(nameOrExpression: string, options?: VariablePageOptions): Promise<VariableView>;
+  /** Makes a variable of bytes; they pass through no source text. `as` says what of: by default text of a string, bytes of bytes. */
+  set(name: string, content: string | Uint8Array | Pieces, options?: VariableSetOptions): Promise<VariableSummary>;
+}
+
+export interface VariableListOptions extends QuestionOptions {
+  /** At most 1,000, by default 200. */
+  readonly limit?: number;
+  readonly offset?: number;
+  /** A part of the name, whatever the case. */
+  readonly filter?: string;
+  /** Names with a leading underscore too. */
+  readonly hidden?: boolean;
+  readonly modules?: boolean;
+}
+
+export interface VariableList {
+  readonly variables: readonly VariableSummary[];
+  /** How many there are in all pages together. */
+  readonly total: number;
+}
+
+export interface VariableSummary {
+  readonly name: string;
+  readonly type: string;
+  /** A few words. Of an object of an unknown class its repr, bounded in time and length. */
+  readonly summary: string;
+  /** Of the object itself, without what it refers to; where that is known without asking its own code. */
+  readonly sizeBytes?: number;
+  readonly length?: number;
+  readonly shape?: readonly number[];
+}
+
+export interface VariablePageOptions extends QuestionOptions {
+  /** Where the page begins: rows, items, characters or bytes. */
+  readonly offset?: number;
+  /** How many of them, at most 1,000 (200,000 of text and bytes); fewer may come. By default 100 (10,000). */
+  readonly limit?: number;
+  /** The same for the columns of frames and arrays; by default 50. */
+  readonly columnOffset?: number;
+  readonly columnLimit?: number;
+}
+
+export interface VariableView extends Omit<VariableSummary, 'name'> {
+  readonly page: VariablePage;
+}
+
+interface PagePlace {
+  readonly offset: number;
+  readonly total: number;
+}
+
+export interface VariableItem {
+  readonly type: string;
+  readonly text: string;
+}
+
+export type VariablePage =
+  | ({ readonly kind: 'text'; readonly text: string } & PagePlace)
+  | ({ readonly kind: 'bytes'; readonly data: Buffer } & PagePlace)
+  | ({ readonly kind: 'items'; readonly items: readonly VariableItem[] } & PagePlace)
+  | ({
+      readonly kind: 'entries';
+      readonly entries: readonly { readonly key: VariableItem; readonly value: VariableItem }[];
+    } & PagePlace)
+  | ({
+      readonly kind: 'rows';
+      readonly columns: readonly { readonly name: string; readonly type: string }[];
+      /** The labels of the rows. */
+      readonly index: readonly string[];
+      readonly rows: readonly (readonly string[])[];
+      readonly columnOffset: number;
+      readonly totalColumns: number;
+    } & PagePlace)
+  /** What has no parts. */
+  | { readonly kind: 'repr'; readonly text: string; readonly truncated: boolean };
+
+export type VariableFormat = 'text' | 'bytes' | 'json' | 'csv' | 'parquet';
+
+export interface VariableSetOptions extends QuestionOptions {
+  /** CSV and parquet become a pandas frame; `package_missing` where pandas, or pyarrow for parquet, is not installed. */
+  readonly as?: VariableFormat;
+}
+
+/** A frame of tens of megabytes is read in this time; importing pandas may be a part of it. */
+const SET_TIMEOUT_MS = 30_000;
+const MAX_EXPRESSION_BYTES = 65_536;
+
+export function sessionVariables(session: Session): SessionVariables {
+  return {
+    async list(options = {}) {
+      const { limit = 200, offset = 0, filter, hidden = false, modules = false } = options;
+      const head = {
+        type: 'variables.list',
+        limit,
+        offset,
+        hidden,
+        modules,
+        ...(filter === undefined ? {} : { filter }),
+      };
+      const { variables, total } = await askInOrder(session, { head, schema: variablesAnswer }, options);
+      return { variables: variables.map(withoutUndefined) as VariableSummary[], total };
+    },
+    async get(nameOrExpression, options = {}) {
+      const body = Buffer.from(nameOrExpression);
+      if (body.length > MAX_EXPRESSION_BYTES) {
+        throw new HotcellError('invalid_argument', `the expression has more than ${MAX_EXPRESSION_BYTES} bytes`);
+      }
+      const { offset = 0, limit, columnOffset = 0, columnLimit } = options;
+      const head = withoutUndefined({ type: 'variables.get', offset, limit, columnOffset, columnLimit });
+      return viewOf(await askInOrder(session, { head, body, schema: variableAnswer }, options));
+    },
+    set: (name, content, options = {}) => setVariable(session, name, content, options),
+  };
+}
+
+async function setVariable(
+  session: Session,
+  name: string,
+  content: string | Uint8Array | Pieces,
+  options: VariableSetOptions,
+): Promise<VariableSummary> {
+  const { as = typeof content === 'string' ? 'text' : 'bytes', signal } = options;
+  const pieces =
+    typeof content === 'string' ? [Buffer.from(content)] : content instanceof Uint8Array ? [content] : content;
+  await undefined; // as an execution does: whoever came first stays first
+  const question = { head: { type: 'variables.set', name, as }, schema: variableSummary };
+  const { head, schema } = withOptions(question, { timeoutMs: SET_TIMEOUT_MS, ...options });
+  return session.inOrder(async ({ connection }) => {
+    const send = (onId: (id: number) => void) => upload(connection, head, pieces, { onId, signal });
+    const reply = cancellable(connection, send, patienceMs(head), signal);
+    return withoutUndefined(await answered(head.type, schema, reply, signal)) as VariableSummary;
+  }, turnOf(options));
+}
+
+function viewOf({ page, ...summary }: VariableAnswer): VariableView {
+  if (page.kind !== 'bytes') return { ...withoutUndefined(summary), page } as VariableView;
+  const { base64, ...place } = page;
+  return { ...withoutUndefined(summary), page: { ...place, data: Buffer.from(base64, 'base64') } } as VariableView;
+}
+
+function withoutUndefined<T extends object>(value: T): T {
+  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as T;
+}
