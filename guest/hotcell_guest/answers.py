@@ -43,7 +43,10 @@ class Asked:
 
 
 def answer(shell: Shell, frame: Frame, fds: list[int], not_now: Callable[[], bool] = bool) -> tuple[Head, bytes]:
-    """Head and body of the answer. While `not_now`, nothing is cut short. Raises nothing, and comes back in time unless the user's code prevents even that."""
+    """Head and body of the answer. Raises nothing, and comes back in time unless the user's code prevents even that.
+
+    While `not_now`, nothing is cut short.
+    """
     kind = str(frame.head["kind"])
     deadline = Deadline(int(frame.head["timeoutMs"]) / 1000, not_now)
     try:

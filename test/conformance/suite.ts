@@ -5,12 +5,14 @@ import type { Context, Requirement } from './context.ts';
 import { displayRequirements } from './proofs/displays.ts';
 import { executionRequirements } from './proofs/execution.ts';
 import { fileRequirements } from './proofs/files.ts';
+import { hostileVariableRequirements } from './proofs/hostile-variables.ts';
 import { interruptRequirements } from './proofs/interrupts.ts';
 import { isolationRequirements } from './proofs/isolation.ts';
 import { lifecycleRequirements } from './proofs/lifecycle.ts';
 import { limitRequirements } from './proofs/limits.ts';
 import { questionRequirements } from './proofs/questions.ts';
 import { tracebackRequirements } from './proofs/tracebacks.ts';
+import { variableRequirements } from './proofs/variables.ts';
 
 /** Every requirement there is. A driver conforms when each holds for it. */
 export const REQUIREMENTS: readonly Requirement[] = [
@@ -20,6 +22,8 @@ export const REQUIREMENTS: readonly Requirement[] = [
   ...interruptRequirements,
   ...fileRequirements,
   ...questionRequirements,
+  ...variableRequirements,
+  ...hostileVariableRequirements,
   ...limitRequirements,
   ...isolationRequirements,
   ...lifecycleRequirements,
