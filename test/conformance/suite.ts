@@ -8,6 +8,7 @@ import { fileRequirements } from './proofs/files.ts';
 import { hostileVariableRequirements } from './proofs/hostile-variables.ts';
 import { interruptRequirements } from './proofs/interrupts.ts';
 import { isolationRequirements } from './proofs/isolation.ts';
+import { journeyRequirements } from './proofs/journey.ts';
 import { lifecycleRequirements } from './proofs/lifecycle.ts';
 import { limitRequirements } from './proofs/limits.ts';
 import { questionRequirements } from './proofs/questions.ts';
@@ -19,6 +20,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
   ...executionRequirements,
   ...displayRequirements,
   ...tracebackRequirements,
+  ...journeyRequirements,
   ...interruptRequirements,
   ...fileRequirements,
   ...questionRequirements,
