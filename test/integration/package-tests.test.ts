@@ -1,0 +1,62 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { resolveDataDir } from '../../src/config/load.ts';
+import { findPythonEnvironment } from '../../src/drivers/process/python-environment.ts';
+import { runCommand } from '../../src/lib/run-command.ts';
+import {
+  countsIn,
+  packageTestsFolder,
+  pytestArguments,
+  pytestEnvironment,
+  type TestedPackage,
+} from '../support/package-tests.ts';
+import { openTarget, reasonToSkip, requireAll, TARGETS } from '../support/targets.ts';
+
+const PLACE = '/package-tests';
+const PACKAGES: readonly TestedPackage[] = ['numpy', 'pandas'];
+
+/** Packages know best what they need of a system: their own tests pass inside as they do outside. */
+describe("the tests of numpy and pandas, run in a sandbox, pass as they do on the host's own Python", async () => {
+  const environment = await findPythonEnvironment({ dataDir: resolveDataDir() });
+  const unavailable =
+    environment === undefined ? 'there is no Python environment; run hotcell setup process' : undefined;
+  if (unavailable !== undefined && requireAll()) throw new Error(unavailable);
+  let folder = '';
+  const outside: Partial<Record<TestedPackage, Record<string, number>>> = {};
+
+  beforeAll(async () => {
+    if (environment === undefined) return;
+    folder = await packageTestsFolder(environment.python);
+    for (const name of PACKAGES) {
+      const { stdout, tail } = await runCommand(environment.python, pytestArguments(name, folder), {
+        env: pytestEnvironment(folder),
+      });
+      outside[name] = countsIn(stdout);
+      expect(outside[name]?.passed, tail).toBeGreaterThan(100);
+    }
+  }, 180_000);
+
+  for (const target of [TARGETS.shared, TARGETS.docker, TARGETS.gvisor]) {
+    const reason = unavailable ?? (await reasonToSkip(target));
+    test.skipIf(reason !== undefined)(
+      `${target.name}${reason === undefined ? '' : ` (${reason})`}`,
+      { timeout: 180_000 },
+      async () => {
+        await using hotcell = await openTarget(target, { mountRoots: [folder] });
+        await using session = await hotcell.open({
+          mounts: [{ source: folder, target: PLACE }],
+          limits: { memoryBytes: 2 * 1_073_741_824 },
+        });
+        for (const name of PACKAGES) {
+          const code = `import os, subprocess, sys
+run = subprocess.run([sys.executable, *${JSON.stringify(pytestArguments(name, PLACE))}], env={**os.environ, **${JSON.stringify(pytestEnvironment(PLACE))}}, capture_output=True, text=True)
+print(run.stdout[-20_000:])
+print(run.stderr[-2_000:], file=sys.stderr)`;
+          const { stdout, stderr, outcome } = await session.run(code, { timeoutMs: 120_000 });
+          expect(outcome, stderr).toEqual({ kind: 'ok' });
+          expect(countsIn(stdout), stdout.slice(-6_000) + stderr).toEqual(outside[name]);
+          expect(countsIn(stdout)).not.toHaveProperty('failed');
+        }
+      },
+    );
+  }
+});
