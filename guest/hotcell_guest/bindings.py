@@ -6,6 +6,7 @@ not reported.
 
 from __future__ import annotations
 
+import json
 import opcode
 import operator
 import weakref
@@ -15,8 +16,10 @@ from typing import Any, Callable, Iterator, Optional
 
 # Beyond so many names only those are compared that the code assigns by itself; the cost stays below a tenth of a millisecond.
 MOST_COMPARED = 1_000
-_MOST_NAMES = 100
-_MOST_NAME_CHARS = 200
+MOST_NAMES = 100
+MOST_NAME_CHARS = 200
+# They travel in the head of a frame, which must have room for the rest.
+_MOST_BYTES = 16_384
 _MOST_SMALL = 1_000
 
 _ABSENT = object()
@@ -110,11 +113,7 @@ class Bindings:
 
     def _bounded(self, added: list[Any], rebound: list[Any], deleted: list[Any], omitted: int) -> Optional[Changes]:
         found = {"added": self._visible(added), "rebound": self._visible(rebound), "deleted": _plain(deleted)}
-        if not any(found.values()):
-            return None
-        kept = {kind: [name for name in names[:_MOST_NAMES] if len(name) <= _MOST_NAME_CHARS] for kind, names in found.items()}
-        left_out = sum(len(names) - len(kept[kind]) for kind, names in found.items())
-        return {**kept, "omitted": omitted if omitted < 0 else left_out}
+        return bounded(found, omitted) if any(found.values()) else None
 
     def _visible(self, names: list[Any]) -> list[str]:
         """As a list of variables shows them: no modules, nothing of IPython's."""
@@ -166,3 +165,19 @@ def _still(value: Any) -> Callable[[Any], bool]:
 
 def _plain(names: list[Any]) -> list[str]:
     return [name for name in names if type(name) is str and not name.startswith("_")]
+
+
+def bounded(found: dict[str, list[str]], omitted: int) -> Changes:
+    """As many names as a frame has room for. `omitted` counts the others, unless it says already that nobody knows."""
+    kept: Changes = {}
+    room = _MOST_BYTES
+    for kind, names in found.items():
+        kept[kind] = []
+        for name in names[:MOST_NAMES]:
+            cost = len(json.dumps(name[: MOST_NAME_CHARS + 1], ensure_ascii=False).encode("utf-8", "replace")) + 1
+            if len(name) <= MOST_NAME_CHARS and cost <= room:
+                kept[kind].append(name)
+                room -= cost
+        if omitted >= 0:
+            omitted += len(names) - len(kept[kind])
+    return {**kept, "omitted": omitted}

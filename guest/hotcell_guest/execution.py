@@ -45,8 +45,9 @@ class Execution:
         self._ask_kernel_to_stop()
         self._later(self._kill_newborn)
 
-    def kill(self) -> None:
+    def use_up_memory(self) -> None:
         """The last rung at once, for a kernel that has used up the memory of its sandbox."""
+        self.out_of_memory = True
         self.kill_newborn_processes()
         self._kill_kernel()
 

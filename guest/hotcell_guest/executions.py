@@ -10,6 +10,7 @@ from typing import Any, Callable, Optional, Protocol
 
 from . import limits as limits_module
 from .artifacts import Workspace
+from .bindings import MOST_NAMES, bounded
 from .births import Births
 from .channel import Channel
 from .display_frames import display_head
@@ -150,10 +151,11 @@ class Executions:
             raise Refusal("busy", "an execution is running")
         keeper = self.kernels.keeper(name)
         keeper.ensure_started()
-        return keeper.kernel
+        return None if self._exercising and name == PYTHON else keeper.kernel
 
-    def has_begun_work(self, kernel: KernelProcess) -> None:
+    def begins_work(self, kernel: KernelProcess, is_under_way: Callable[[], bool]) -> None:
         self.kernels.keeper_of(kernel).has_begun_work()
+        self._watch_memory(is_under_way, lambda: self.lose(kernel, "its kernel used up the memory of the sandbox and was ended"))
 
     def lose(self, kernel: KernelProcess, why: str) -> None:
         self.kernels.keeper_of(kernel).restarted = f"{why}; variables are gone, files are not"
@@ -163,6 +165,9 @@ class Executions:
         for number in self._exercising:
             self._reply(number, {})
         self._exercising = []
+        kernel = self.kernels.python.kernel
+        if kernel is not None and kernel.is_up and self._is_asked(PYTHON):
+            self.questions.kernel_up(kernel)
 
     # From the first byte to the last
 
@@ -181,7 +186,7 @@ class Executions:
         pipes.close_write_ends()
         # What it prints, or its end, will follow soon.
         self._reply(int(frame.head["id"]), {}, hurry=False)
-        self._watch_memory(execution)
+        self._watch_memory(lambda: self._execution is execution and execution.report is None, execution.use_up_memory)
 
     def _finish_without_kernel(self, frame: Frame, outcome: Head) -> None:
         name, stream = str(frame.head["execution"]), int(frame.head["stream"])
@@ -380,17 +385,16 @@ class Executions:
         for pipes in self._background:
             pipes.resume()
 
-    def _watch_memory(self, execution: Execution) -> None:
+    def _watch_memory(self, is_under_way: Callable[[], bool], kill: Callable[[], None]) -> None:
         limit = self._limits.memory_watchdog_bytes if self._limits is not None else None
         if limit is None:
             return
 
         def look() -> None:
-            if self._execution is not execution or execution.report is not None:
+            if not is_under_way():
                 return
             if limits_module.sandbox_memory_bytes(limit) > limit:
-                execution.out_of_memory = True
-                execution.kill()
+                kill()
                 return
             self._loop.call_later(_WATCHDOG_SECONDS, look)
 
@@ -423,5 +427,5 @@ def _checked_changes(raw: Any) -> Optional[Head]:
     """Names only, and not many: user code can have written it."""
     if raw is None:
         return None
-    names = {kind: [str(name)[:200] for name in list(raw.get(kind, ()))[:100]] for kind in ("added", "rebound", "deleted")}
-    return {**names, "omitted": max(-1, int(raw.get("omitted", 0)))}
+    found = {kind: [str(name) for name in list(raw.get(kind, ()))[:MOST_NAMES]] for kind in ("added", "rebound", "deleted")}
+    return bounded(found, max(-1, int(raw.get("omitted", 0))))

@@ -3,7 +3,8 @@ import { z } from 'zod';
 /** Answers of a kernel as the host accepts them (docs/guest-protocol.md, section 9). Any of them may have been written by user code. */
 
 const count = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
-const text = (max: number) => z.string().max(max);
+/** So many characters, each of which is one or two of JavaScript's. */
+const text = (max: number) => z.string().max(2 * max);
 
 export const completionAnswer = z.object({
   matches: z.array(z.object({ text: text(1000), kind: text(40).optional() })).max(1000),
@@ -23,7 +24,7 @@ export const inspectionAnswer = z.object({
 
 const summary = {
   type: text(500),
-  summary: text(25_000),
+  summary: text(21_000),
   sizeBytes: count.optional(),
   length: count.optional(),
   shape: z.array(count).max(32).optional(),
@@ -50,7 +51,7 @@ export const variablePage = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('items'), items: z.array(item).max(1000), ...part }),
   z.object({ kind: z.literal('entries'), entries: z.array(z.object({ key: item, value: item })).max(1000), ...part }),
   z.object({ kind: z.literal('rows'), ...rows, ...part }),
-  z.object({ kind: z.literal('repr'), text: text(25_000), truncated: z.boolean() }),
+  z.object({ kind: z.literal('repr'), text: text(21_000), truncated: z.boolean() }),
 ]);
 
 export const variableAnswer = z.object({ ...summary, page: variablePage });

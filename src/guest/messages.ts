@@ -46,7 +46,8 @@ export const guestOutcome = z.discriminatedUnion('kind', [
 ]);
 export type GuestOutcome = z.infer<typeof guestOutcome>;
 
-const changedNames = z.array(text(200)).max(100);
+/** 200 characters are up to 400 of JavaScript's. */
+const changedNames = z.array(text(400)).max(100);
 /** Names of variables only: what they are bound to is asked for. */
 export const variableChanges = z.object({
   added: changedNames,

@@ -1,3 +1,4 @@
+import { aborted } from '../lib/abort.ts';
 import type { Head } from '../lib/frames.ts';
 import type { GuestConnection } from './connection.ts';
 import type { Reply } from './pending-requests.ts';
@@ -25,27 +26,29 @@ export async function upload(
     refused = true;
     stream.release();
   });
-  const stop = () => stream.release();
-  signal?.addEventListener('abort', stop, { once: true });
+  const source = Symbol.asyncIterator in pieces ? pieces[Symbol.asyncIterator]() : pieces[Symbol.iterator]();
+  // A source that has stalled must not keep us from hearing that there is no need of it any more.
+  const ended = Promise.race([reply.then(() => new Promise<never>(() => {})), aborted(signal)]);
+  ended.catch(() => stream.release());
   try {
-    for await (const piece of pieces) {
-      for (let start = 0; start < piece.length && !refused; start += PIECE_BYTES) {
+    for (let step = await Promise.race([source.next(), ended]); step.done !== true; ) {
+      const piece = step.value;
+      for (let start = 0; start < piece.length; start += PIECE_BYTES) {
         signal?.throwIfAborted();
         await stream.send({ type: 'chunk', end: false }, Buffer.from(piece.subarray(start, start + PIECE_BYTES)));
       }
-      if (refused) break;
+      step = await Promise.race([source.next(), ended]);
     }
-    signal?.throwIfAborted();
-    if (!refused) await stream.send({ type: 'chunk', end: true }, Buffer.alloc(0));
+    await stream.send({ type: 'chunk', end: true }, Buffer.alloc(0));
     return await reply;
   } catch (error) {
+    void source.return?.();
     if (refused)
       await reply; // its own error says more than that of the stream
     else withdraw(connection, stream.id);
     signal?.throwIfAborted();
     throw error;
   } finally {
-    signal?.removeEventListener('abort', stop);
     stream.release();
   }
 }
