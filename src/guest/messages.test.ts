@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { z } from 'zod';
 import { protocolExamples } from '../../test/support/protocol-examples.ts';
-import { completionAnswer, inspectionAnswer } from './answers.ts';
+import { completionAnswer, inspectionAnswer, variableAnswer, variableSummary, variablesAnswer } from './answers.ts';
 import { describeViolation } from './describe-violation.ts';
 import {
   artifactList,
@@ -62,6 +62,9 @@ describe('an example of the guest fits the host', () => {
   test.each([
     ['complete', completionAnswer],
     ['inspect', inspectionAnswer],
+    ['variables.list', variablesAnswer],
+    ['variables.get', variableAnswer],
+    ['variables.set', variableSummary],
   ])('an answer to %s is JSON', (kind, schema) => {
     const answer = json(fromGuest.find(({ name }) => name === `reply to ${kind}`)!.body);
     expect(schema.parse(answer)).toEqual(answer);

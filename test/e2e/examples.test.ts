@@ -38,6 +38,18 @@ const printed: Readonly<Record<string, { args?: string[]; lines: (string | RegEx
       /^bad_path: .*leaves the workspace$/,
     ],
   },
+  'variables.mjs': {
+    lines: [
+      'added: big, total',
+      /^cities: pandas.DataFrame, 3 rows × 2 columns: city \w+, inhabitants int64$/,
+      /^big: pandas.DataFrame, 2 rows × 2 columns: city \w+, inhabitants int64$/,
+      'total: int, 1420806',
+      'Köln: 1084831',
+      'Aachen: 249070',
+      '710403.0',
+      'cities["in → inhabitants',
+    ],
+  },
   'timeout.mjs': {
     lines: ['timed-out after 500 ms, state kept', 'found more than 1000: True', 'interrupted'],
   },
