@@ -67,6 +67,8 @@ def require_plain(*dtypes: Any) -> None:
 def cell(value: Any) -> str:
     """Text as it is, dates and numbers as they print themselves, everything else in a few words."""
     kind = type(value)
+    if kind in _NUMBERS:
+        return brief(value, CELL_CHARS)
     if kind is str:
         text: str = value
         return text if len(text) <= CELL_CHARS else text[: CELL_CHARS - 1] + "…"
@@ -88,6 +90,7 @@ def _is_numpy_number(kind: type) -> bool:
 
 _FLAGS = type.__dict__["__flags__"].__get__
 _HEAP_TYPE = 1 << 9
+_NUMBERS = frozenset({int, float, bool, type(None)})
 _DATES = (datetime.datetime, datetime.date, datetime.time, datetime.timedelta)
 _ZONES = (type(None), datetime.timezone)
 _PRINTED = (

@@ -2,6 +2,7 @@ import { HotcellError } from '../errors/hotcell-error.ts';
 import { completionAnswer, inspectionAnswer } from '../guest/answers.ts';
 import { ask, type Question } from '../guest/questions.ts';
 import type { Session } from '../sessions/session.ts';
+import { partAround, pointsIn, unitsOf } from './code-part.ts';
 
 /** Options of whatever is asked of an idle kernel. */
 export interface QuestionOptions {
@@ -41,11 +42,6 @@ export interface Inspection {
   /** The first lines of its documentation. */
   readonly doc?: string;
 }
-
-const MAX_CODE_BYTES = 65_536;
-/** Together at most that, whatever the characters. */
-const BEFORE_CURSOR = 16_000;
-const AFTER_CURSOR = 4_000;
 
 /** Completions from the live namespace. */
 export async function complete(session: Session, code: string, options: CursorOptions = {}): Promise<Completion> {
@@ -117,31 +113,4 @@ function aboutCode<Answer>(
   const { text, from } = partAround(code, cursor);
   const head = { type, cursor: pointsIn(code.slice(from, cursor)) };
   return { question: { head, body: Buffer.from(text), schema }, text, from };
-}
-
-/** Of code that is too long for a question, the part around the cursor. */
-function partAround(code: string, cursor: number): { text: string; from: number } {
-  if (Buffer.byteLength(code) <= MAX_CODE_BYTES) return { text: code, from: 0 };
-  const from = code.indexOf('\n', Math.max(0, cursor - BEFORE_CURSOR)) + 1;
-  return from > cursor || from === 0
-    ? { text: code.slice(cursor - BEFORE_CURSOR, cursor + AFTER_CURSOR), from: Math.max(0, cursor - BEFORE_CURSOR) }
-    : { text: code.slice(from, cursor + AFTER_CURSOR), from };
-}
-
-/** Code points, which is how the protocol counts. */
-function pointsIn(text: string): number {
-  let points = 0;
-  for (const _ of text) points += 1;
-  return points;
-}
-
-/** The other way: how long the first `points` code points are in JavaScript. */
-function unitsOf(text: string, points: number): number {
-  let units = 0;
-  for (const point of text) {
-    if (points <= 0) break;
-    points -= 1;
-    units += point.length;
-  }
-  return units;
 }
