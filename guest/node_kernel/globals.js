@@ -1,0 +1,77 @@
+import fs from 'node:fs';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import url from 'node:url';
+
+const { statSync } = fs;
+const { isAbsolute, join, resolve } = path;
+const { fileURLToPath, pathToFileURL } = url;
+const { create, defineProperty } = Object;
+
+/** What a program finds beside the language: `require` and `import` from the workspace, and `display`. */
+export function defineGlobals({ importer, display }) {
+  const folder = process.cwd();
+  const filename = join(folder, 'session.js');
+  const define = (name, value) =>
+    defineProperty(globalThis, name, { configurable: true, enumerable: false, writable: true, value });
+  const require = createRequire(filename);
+  const module = {
+    exports: {},
+    id: '.',
+    filename,
+    loaded: false,
+    children: [],
+    paths: require.resolve.paths('x') ?? [],
+  };
+  define('require', require);
+  define('module', module);
+  define('exports', module.exports);
+  define('__filename', filename);
+  define('__dirname', folder);
+  define('display', display);
+  // Names that rewritten `import` and `import.meta` stand for (syntax.js).
+  define('__hotcellImport', createImport(importer, folder));
+  define('__hotcellMeta', {
+    url: pathToFileURL(filename).href,
+    filename,
+    dirname: folder,
+    main: true,
+    resolve: (specifier) => pathToFileURL(require.resolve(specifier)).href,
+  });
+}
+
+/**
+ * `import` of a file that has changed since it was last imported loads it anew: who edits a module and imports it again wants the new one. `names` are those that
+ * the statement asks for; the real one would not link without them.
+ */
+function createImport(importer, folder) {
+  const versions = create(null);
+  const newest = (specifier) => {
+    const place = fileOf(specifier, folder);
+    if (place === undefined) return specifier;
+    const href = pathToFileURL(place).href;
+    try {
+      const changed = statSync(place).mtimeMs;
+      versions[place] ??= changed;
+      return versions[place] === changed ? href : `${href}?changed=${changed}`;
+    } catch {
+      return href;
+    }
+  };
+  return async (specifier, options, names) => {
+    const text = `${specifier}`;
+    const namespace = await importer(newest(text), options);
+    for (const name of names ?? []) {
+      if (!(name in namespace)) {
+        throw new SyntaxError(`The requested module '${text}' does not provide an export named '${name}'`);
+      }
+    }
+    return namespace;
+  };
+}
+
+function fileOf(specifier, folder) {
+  if (/^\.{1,2}\//.test(specifier)) return resolve(folder, specifier);
+  if (isAbsolute(specifier)) return specifier;
+  return specifier.startsWith('file:') && !specifier.includes('?') ? fileURLToPath(specifier) : undefined;
+}

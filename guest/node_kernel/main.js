@@ -1,0 +1,26 @@
+/**
+ * The main thread of a JavaScript kernel: the user's code runs here, in this realm, and may change anything in it. So this side is small, keeps its
+ * own references to what it calls, and leaves text and protocol to the link thread.
+ */
+import { openDisplay } from './display.js';
+import { createEvaluator } from './evaluate.js';
+import { defineGlobals } from './globals.js';
+import { createLink } from './link-to-thread.js';
+import { installOutput } from './output.js';
+import { guardProcess } from './process-guard.js';
+import { installTimers } from './timers.js';
+
+// biome-ignore lint/correctness/noUndeclaredVariables: the boot script calls this file as a function with it
+const { importer, linkSource, program } = kernel;
+
+const link = createLink(linkSource, program);
+const output = installOutput(link);
+const timers = installTimers();
+defineGlobals({ importer, display: openDisplay(link, output) });
+const evaluator = createEvaluator({ link, timers, output });
+guardProcess(evaluator, link);
+link.onMessage((message) => {
+  if (message.kind === 'execute') evaluator.execute(message);
+  else if (message.kind === 'give-up') evaluator.giveUp();
+});
+link.send({ kind: 'up' });

@@ -1,0 +1,112 @@
+/** Remembers what was run under which name, and makes tracebacks that show the user's own lines. */
+
+const MAX_REMEMBERED_CHARS = 1_048_576;
+const MAX_TRACEBACK_BYTES = 32_768;
+const MAX_LINE_CHARS = 2_000;
+const MAX_NAME_CHARS = 500;
+const MAX_MESSAGE_CHARS = 4_096;
+/** Frames of Node itself and of ours. Those of packages stay: they are part of the story. */
+const FOREIGN_FRAME = /^\s+at .*(?:\bnode:|hotcell:|\[eval\])/;
+const FRAME = /^\s+at (?:.*\()?(.*?):(\d+):(\d+)\)?$/;
+
+export function createSources() {
+  const known = new Map();
+  let chars = 0;
+  let latest;
+
+  return {
+    /** Returns the name that V8 is to know it by: a source's own address may hold no blanks. */
+    add(filename, source, code) {
+      const url = filename.replaceAll(/[\s'"]/g, '-');
+      known.delete(url);
+      latest = { url, filename, lines: source.split('\n'), columnsHold: source === code };
+      known.set(url, latest);
+      chars += source.length;
+      while (chars > MAX_REMEMBERED_CHARS && known.size > 1) {
+        const [oldest, { lines }] = known.entries().next().value;
+        known.delete(oldest);
+        chars -= lines.join('\n').length;
+      }
+      return url;
+    },
+    /** The outcome of an exception, from what the main thread could say about it. */
+    raised({ name, message, text, place }) {
+      const lines = withoutForeignFrames(text.split('\n'));
+      const where = firstUserFrame(lines) ?? (place === undefined ? undefined : { source: latest, ...place });
+      const shown = [...(where === undefined ? [] : excerpt(where)), ...lines].map(readable);
+      return {
+        kind: 'raised',
+        name: cut(name, MAX_NAME_CHARS),
+        message: cut(message, MAX_MESSAGE_CHARS),
+        traceback: bounded(shown.map((line) => cut(line, MAX_LINE_CHARS))),
+      };
+    },
+  };
+
+  function firstUserFrame(lines) {
+    for (const line of lines) {
+      const [, url, number, column] = FRAME.exec(line) ?? [];
+      const source = known.get(url);
+      if (source !== undefined) return { source, line: Number(number) - 1, column: Number(column) - 1 };
+    }
+    return undefined;
+  }
+
+  function readable(line) {
+    let text = line;
+    for (const { url, filename } of known.values()) {
+      if (url !== filename && text.includes(url)) text = text.replaceAll(url, filename);
+    }
+    return text;
+  }
+}
+
+/** What follows the last frame on its line, as `{` does before an error's own properties, stays. */
+function withoutForeignFrames(lines) {
+  const kept = [];
+  for (const line of lines) {
+    if (FOREIGN_FRAME.test(line)) {
+      const [tail] = /(?: \{|,)$/.exec(line) ?? [''];
+      if (kept.length > 0) kept.push(kept.pop() + tail);
+    } else if (!/^\s+\.\.\. \d+ lines matching cause stack trace/.test(line)) {
+      kept.push(line);
+    }
+  }
+  return kept;
+}
+
+/** The line itself, as Node shows it: a mark below the column where that is the user's own. */
+function excerpt({ source, line, column }) {
+  const text = source.lines[line];
+  if (text === undefined) return [];
+  const mark = source.columnsHold && column < 200 ? [`${text.slice(0, column).replaceAll(/[^\t]/g, ' ')}^`] : [];
+  return [`${source.url}:${line + 1}`, text, ...mark, ''];
+}
+
+/** The middle goes first. */
+function bounded(lines) {
+  if (weight(lines) <= MAX_TRACEBACK_BYTES) return lines;
+  const head = asManyAsFit(lines.slice(0, 10));
+  const tail = asManyAsFit(lines.slice(10).reverse()).reverse();
+  return [...head, `  … ${lines.length - head.length - tail.length} lines left out …`, ...tail];
+}
+
+function asManyAsFit(lines) {
+  let cost = 0;
+  const end = lines.findIndex((line) => {
+    cost += weight([line]);
+    return cost > MAX_TRACEBACK_BYTES / 2;
+  });
+  return end === -1 ? lines : lines.slice(0, end);
+}
+
+/** What they cost in a frame. */
+function weight(lines) {
+  return Buffer.byteLength(JSON.stringify(lines));
+}
+
+function cut(text, limit) {
+  let kept = text.length > limit ? `${text.slice(0, limit)}…` : text;
+  while (weight([kept]) > limit * 2 + 64) kept = `${kept.slice(0, kept.length / 2)}…`;
+  return kept;
+}

@@ -1,0 +1,73 @@
+import timers from 'node:timers';
+import timersPromises from 'node:timers/promises';
+import { promisify } from 'node:util';
+
+const { clearImmediate, clearInterval, clearTimeout, setImmediate, setInterval, setTimeout } = timers;
+const { assign, defineProperty } = Object;
+
+/**
+ * Remembers the timers that an execution starts, so that an interrupt can stop an asynchronous loop: nobody can end a promise, but one whose timer is
+ * gone never goes on. What is awaited through `timers/promises` fails with an AbortError.
+ */
+export function installTimers() {
+  let started = [];
+  let count = 0;
+  let abort = new AbortController();
+
+  const remember = (timer, clear) => {
+    if (count > 1_000 && count === started.length) prune();
+    started[count++] = { timer, clear };
+    return timer;
+  };
+  /** Those that have fired are forgotten, so that a long program does not gather them. */
+  const prune = () => {
+    const live = [];
+    let kept = 0;
+    for (let index = 0; index < count; index += 1) {
+      if (!started[index].timer._destroyed) live[kept++] = started[index];
+    }
+    started = live;
+    started.length = kept * 2; // room until the next time
+    count = kept;
+  };
+  const wrapped = {
+    setTimeout: (...values) => remember(setTimeout(...values), clearTimeout),
+    setInterval: (...values) => remember(setInterval(...values), clearInterval),
+    setImmediate: (...values) => remember(setImmediate(...values), clearImmediate),
+  };
+  const waiting = (original, place) =>
+    function waitAbortably(...values) {
+      const options = { signal: abort.signal, ...values[place] };
+      values[place] = options;
+      return original(...values);
+    };
+  const promises = {
+    setTimeout: waiting(timersPromises.setTimeout, 2),
+    setImmediate: waiting(timersPromises.setImmediate, 1),
+    setInterval: waiting(timersPromises.setInterval, 2),
+  };
+  for (const name of ['setTimeout', 'setImmediate']) {
+    defineProperty(wrapped[name], promisify.custom, { enumerable: true, value: promises[name] });
+  }
+  for (const name of ['setTimeout', 'setInterval', 'setImmediate']) {
+    defineProperty(wrapped[name], 'name', { value: name });
+  }
+  assign(globalThis, wrapped);
+  assign(timers, wrapped);
+  assign(timersPromises, promises);
+  return {
+    soon: setImmediate,
+    begin() {
+      started = [];
+      count = 0;
+    },
+    /** Stops every timer that was started since `begin`. */
+    stop() {
+      for (let index = 0; index < count; index += 1) started[index].clear(started[index].timer);
+      started = [];
+      count = 0;
+      abort.abort();
+      abort = new AbortController();
+    },
+  };
+}
