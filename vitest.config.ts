@@ -18,6 +18,7 @@ export default defineConfig({
         test: {
           name: 'full',
           include: ['test/**/*.test.ts'],
+          globalSetup: ['test/support/built-guest.ts'],
           exclude: ['test/architecture.test.ts'],
           // Files of real sandboxes share the machine's cores and count what is left behind on it.
           fileParallelism: false,

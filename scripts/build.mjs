@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { argv } from 'node:process';
 import { pathToFileURL } from 'node:url';
 import { root } from './dependencies.mjs';
+import { buildNodeKernel } from './node-kernel.mjs';
 import { capture } from './run.mjs';
 import { prepare } from './steps.mjs';
 
@@ -12,6 +13,7 @@ const dist = join(root, 'dist');
 export async function build({ step, StepError }, { force = false, types = true } = {}) {
   const entries = { cli: 'src/cli/index.ts', index: 'src/index.ts' };
   const present = Object.fromEntries(Object.entries(entries).filter(([, file]) => existsSync(join(root, file))));
+  await buildNodeKernel();
   if (force || isStale('.built')) await step('Build', () => bundle(present));
   if (types && present.index && (force || isStale('.types'))) {
     await step('Types', async () => {

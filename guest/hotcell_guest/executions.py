@@ -22,7 +22,7 @@ from .kernels import Kernels
 from .languages import PYTHON, answers_questions, kernel_of, missing_commands
 from .limits import Limits
 from .loop import Loop
-from .memory_kills import memory_kills
+from .memory_kills import memory_kills, says_out_of_memory
 from .outputs import OutputPipes
 from .questions import Questions
 from .refusal import Refusal
@@ -275,6 +275,13 @@ class Executions:
         self._to_background(execution)
         self._loop.soon(self._make_pipes_ahead)
 
+    def _finish_lost(self, execution: Execution) -> None:
+        """When all that the kernel printed is known."""
+        assert execution.report is not None
+        if execution.report["outcome"]["kind"] == "kernel-died" and says_out_of_memory(execution.pipes.last_words):
+            execution.report["outcome"] = {"kind": "out-of-memory"}
+        self._finish(execution, state="lost")
+
     def _pipes_for(self, kernel: KernelProcess) -> OutputPipes:
         """The pipes that the kernel has, if nothing was born that could hold them too; else new ones, whose write ends are to be sent.
 
@@ -340,7 +347,7 @@ class Executions:
             execution.report = {"outcome": self._outcome_of_death(execution, status), "cpuMs": 0, "peakMemoryBytes": 0}
         execution.kill_newborn_processes()
         keeper.start_again()
-        execution.pipes.set_barrier(lambda: self._finish(execution, state="lost"))
+        execution.pipes.set_barrier(lambda: self._finish_lost(execution))
 
     def _on_no_kernel(self, name: str, reason: str) -> None:
         if self._waiting is not None and self._waiting[1] is self.kernels.keeper(name):

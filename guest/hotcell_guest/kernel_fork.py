@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
-from typing import Callable
+from typing import Callable, Optional
 
 from .kernel_link import Link
 from .kernel_process import Started
@@ -27,14 +27,20 @@ def fork_kernel(limits: Limits, workspace: str, serve: Callable[[Link], None], *
     return Started(pid, ours, has_helper=has_helper)
 
 
-def start_program(loop: Loop, limits: Limits, workspace: str, argv: list[str], environment: dict[str, str]) -> Started:
-    """A kernel that is a program of its own and keeps to docs/guest-protocol.md, section 13. `environment` comes on top of ours."""
+def start_program(
+    loop: Loop, limits: Limits, workspace: str, argv: list[str], environment: dict[str, str], program_fd: Optional[int] = None
+) -> Started:
+    """A kernel that is a program of its own and keeps to docs/guest-protocol.md, section 13. `environment` comes on top of ours.
+
+    `program_fd` becomes its descriptor 4, for an interpreter that reads what it is to run from there; it is the caller's to close.
+    """
     ours, theirs = socket.socketpair()
     pipes = OutputPipes(loop)
     pipes.discard()
+    pipes.keep_last_words()
     pid = os.fork()
     if pid == 0:
-        become_program(theirs, pipes.write_fds, limits, workspace, argv, environment)
+        become_program(theirs, pipes.write_fds, limits, workspace, argv, environment, program_fd)
     theirs.close()
     pipes.close_write_ends()
     return Started(pid, ours, pipes)

@@ -8,7 +8,7 @@ import random
 import signal
 import socket
 import sys
-from typing import Any, Callable, NoReturn
+from typing import Any, Callable, NoReturn, Optional
 
 from . import linux, preload
 from .descriptors import keep_only, write_file
@@ -30,20 +30,29 @@ def become_kernel(sock: socket.socket, limits: Limits, workspace: str, serve: Ca
 
 
 def become_program(
-    sock: socket.socket, outputs: tuple[int, ...], limits: Limits, workspace: str, argv: list[str], environment: dict[str, str]
+    sock: socket.socket,
+    outputs: tuple[int, ...],
+    limits: Limits,
+    workspace: str,
+    argv: list[str],
+    environment: dict[str, str],
+    program_fd: Optional[int],
 ) -> NoReturn:
     """In the child right after the fork: turns into another program, which says `up` itself. Never returns.
 
-    It gets /dev/null, the two output pipes and the private socket as descriptors 0 to 3, and nothing of this process's memory.
+    It gets /dev/null, the two output pipes and the private socket as descriptors 0 to 3, with a `program_fd` that as 4, and nothing of
+    this process's memory.
     """
 
     def live() -> None:
         # Out of the way first: what is put on 1 to 3 must not be what is still to be moved.
-        taken = [fcntl.fcntl(fd, fcntl.F_DUPFD, PRIVATE_SOCKET_FD + 1) for fd in (*outputs, sock.fileno())]
+        program = () if program_fd is None else (program_fd,)
+        given = (*outputs, sock.fileno(), *program)
+        taken = [fcntl.fcntl(fd, fcntl.F_DUPFD, len(given) + 1) for fd in given]
         for place, fd in enumerate(taken, start=1):
             os.dup2(fd, place)
         os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
-        os.closerange(PRIVATE_SOCKET_FD + 1, 65_536)
+        os.closerange(len(given) + 1, 65_536)
         os.setsid()
         _restore_signals()
         for number in (signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ):

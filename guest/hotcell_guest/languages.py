@@ -17,6 +17,8 @@ RECIPES = "recipes"
 _KERNELS = {
     "python": PYTHON,
     "bash": "bash",
+    "javascript": "node",
+    "typescript": "node",
 }
 
 _ANSWERING = frozenset({PYTHON})
@@ -51,10 +53,17 @@ def _start_recipes(_loop: Loop, limits: Limits, workspace: str) -> Started:
     return fork_kernel(limits, workspace, serve)
 
 
+def _start_node(loop: Loop, limits: Limits, workspace: str) -> Started:
+    from .node_kernel import start_node
+
+    return start_node(loop, limits, workspace)
+
+
 # Not Python's, which comes from a stage with preloads. `start_program` and `fork_kernel` of kernel_fork.py are what a line here needs.
 _STARTS: dict[str, Start] = {
     "bash": _start_bash,
     RECIPES: _start_recipes,
+    "node": _start_node,
 }
 
 

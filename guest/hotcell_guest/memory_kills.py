@@ -1,4 +1,4 @@
-"""How often the sandbox's own memory limit has killed a process, where the guest can see that."""
+"""Who died for want of memory: what the sandbox's own limit has killed, where the guest can see that, and what says so itself."""
 
 from __future__ import annotations
 
@@ -6,6 +6,15 @@ _COUNTERS = (
     "/sys/fs/cgroup/memory.events",
     "/sys/fs/cgroup/memory/memory.oom_control",
 )
+
+
+# How V8 says that its heap, or the process, has no more.
+_LAST_WORDS = (b"JavaScript heap out of memory", b"Fatal process out of memory", b"Fatal JavaScript out of memory")
+
+
+def says_out_of_memory(last_words: bytes) -> bool:
+    """Whether a program that died by itself did so for want of memory. It can lie about that, and about itself only."""
+    return any(words in last_words for words in _LAST_WORDS)
 
 
 def memory_kills() -> int:

@@ -11,6 +11,7 @@ from typing import Callable, Optional
 from .loop import Loop
 
 _READ_BYTES = 65_536
+_LAST_WORDS_BYTES = 16_384
 Sink = Callable[[str, bytes], None]
 
 
@@ -29,6 +30,7 @@ class OutputPipes:
         self._write_fds: tuple[int, ...] = ()
         self._barrier: Optional[tuple[dict[str, int], Callable[[], None]]] = None
         self._paused = False
+        self._last_words: Optional[bytes] = None
         for name in ("stdout", "stderr"):
             read_fd, write_fd = os.pipe()
             os.set_blocking(read_fd, False)
@@ -46,6 +48,14 @@ class OutputPipes:
     def discard(self) -> None:
         """What comes before the first execution is read and forgotten."""
         self.direct_to(_nowhere, lambda: _READ_BYTES)
+
+    def keep_last_words(self) -> None:
+        """Remembers the end of stderr: what a program that is not ours said before it died."""
+        self._last_words = b""
+
+    @property
+    def last_words(self) -> bytes:
+        return self._last_words or b""
 
     @property
     def write_fds(self) -> tuple[int, ...]:
@@ -125,6 +135,8 @@ class OutputPipes:
         if self._barrier is not None:
             waiting = self._barrier[0]
             waiting[name] = max(0, waiting.get(name, 0) - len(data))
+        if self._last_words is not None and name == "stderr":
+            self._last_words = (self._last_words + data)[-_LAST_WORDS_BYTES:]
         self._sink(name, data)
         return len(data)
 

@@ -96,17 +96,21 @@ const fromMain = {
     clearTimeout(persuasion);
     if (value !== undefined) {
       if (value.parts.length > 0) sendDisplay(value.parts, { value: true });
-      send(
-        { type: 'value', truncated: value.truncated || Buffer.byteLength(value.text) > MAX_VALUE_BYTES },
-        bounded(value.text),
-      );
+      const text = Buffer.from(value.text);
+      const truncated = value.truncated || text.length > MAX_VALUE_BYTES;
+      send({ type: 'value', truncated }, bounded(text));
     }
     mendDescriptors();
-    send({ type: 'finished', outcome: outcome.kind === 'raised' ? sources.raised(outcome) : outcome, ...meter.read() });
+    const finish = (made) => send({ type: 'finished', outcome: made, ...meter.read() });
+    if (outcome.kind !== 'raised') return finish(outcome);
+    const raised = sources.raised(outcome);
+    // The heap is not at its end, so V8 only throws; to the user it is the same.
+    if (raised.message === 'Array buffer allocation failed') complain(raised, () => finish({ kind: 'out-of-memory' }));
+    else finish(raised);
   },
   /** An exception that belongs to no execution any more. */
   complaint({ error }) {
-    write(2, `${sources.raised(error).traceback.join('\n')}\n`, () => {});
+    complain(sources.raised(error), () => {});
   },
   /** `process.exit` waits on the main thread for its end: that nothing after it runs is what makes it an exit. */
   leaving() {
@@ -155,9 +159,12 @@ function persuade(patienceMs) {
   }, patienceMs);
 }
 
+function complain({ traceback }, then) {
+  write(2, `${traceback.join('\n')}\n`, then);
+}
+
 /** At most as many bytes as a value may have, and no half character at the end. */
-function bounded(text) {
-  const bytes = Buffer.from(text);
+function bounded(bytes) {
   if (bytes.length <= MAX_VALUE_BYTES) return bytes;
   let end = MAX_VALUE_BYTES;
   while (end > 0 && (bytes[end] & 0xc0) === 0x80) end -= 1;

@@ -10,7 +10,7 @@ import { installOutput } from './output.js';
 import { guardProcess } from './process-guard.js';
 import { installTimers } from './timers.js';
 
-// biome-ignore lint/correctness/noUndeclaredVariables: the boot script calls this file as a function with it
+// The boot script calls this file as a function of `require` and `kernel`.
 const { importer, linkSource, program } = kernel;
 
 const link = createLink(linkSource, program);

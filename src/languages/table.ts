@@ -37,6 +37,22 @@ const WITH_KERNEL: readonly Language[] = [
     needs: ['bash'],
     packages: 'bash',
   },
+  {
+    name: 'javascript',
+    aliases: ['js', 'node'],
+    extensions: ['.js', '.mjs', '.cjs'],
+    keepsState: true,
+    needs: ['node'],
+    packages: 'nodejs',
+  },
+  {
+    name: 'typescript',
+    aliases: ['ts'],
+    extensions: ['.ts', '.mts', '.cts'],
+    keepsState: true,
+    needs: ['node'],
+    packages: 'nodejs',
+  },
 ];
 
 const ALIASES: Readonly<Record<string, readonly string[]>> = { cpp: ['c++', 'cxx'], go: ['golang'], rust: ['rs'] };

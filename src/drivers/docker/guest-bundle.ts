@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { deflateRawSync } from 'node:zlib';
 import { packageRoot } from '../../lib/package-root.ts';
 
 /** How the guest gets into a container: a command that any Python runs, and the bytes that it reads first. */
@@ -12,13 +13,18 @@ let made: GuestBundle | undefined;
 
 /** The guest of this installation. Read once in a process. */
 export function guestBundle(): GuestBundle {
-  made ??= bundle(guestSources(join(packageRoot(), 'guest', 'hotcell_guest')));
+  const folder = join(packageRoot(), 'guest', 'hotcell_guest');
+  made ??= bundle(guestSources(folder), guestData(folder));
   return made;
 }
 
-/** Module name → source. */
-export function bundle(sources: Readonly<Record<string, string>>): GuestBundle {
-  const stage = `${IMPORTER}\nserve(${JSON.stringify(JSON.stringify(sources))})\n`;
+/** Module name → source, and the files beside them: name → content, deflated, in base64. */
+export function bundle(
+  sources: Readonly<Record<string, string>>,
+  data: Readonly<Record<string, string>> = {},
+): GuestBundle {
+  const literal = (value: unknown) => JSON.stringify(JSON.stringify(value));
+  const stage = `${IMPORTER}\nserve(${literal(sources)}, ${JSON.stringify(data)})\n`;
   const text = Buffer.from(stage);
   const length = Buffer.alloc(4);
   length.writeUInt32BE(text.length);
@@ -28,6 +34,14 @@ export function bundle(sources: Readonly<Record<string, string>>): GuestBundle {
 function guestSources(folder: string): Record<string, string> {
   const names = readdirSync(folder).filter((name) => name.endsWith('.py'));
   return Object.fromEntries(names.map((name) => [name.slice(0, -3), readFileSync(join(folder, name), 'utf8')]));
+}
+
+/** Programs of kernels that are not Python's. Most sessions need none: they stay as they are until one is asked for. */
+function guestData(folder: string): Record<string, string> {
+  const names = readdirSync(folder).filter((name) => name.endsWith('.js'));
+  return Object.fromEntries(
+    names.map((name) => [name, deflateRawSync(readFileSync(join(folder, name)), { level: 9 }).toString('base64')]),
+  );
 }
 
 /**
@@ -61,8 +75,9 @@ if sys.version_info < (3, 9):
 class FromMemory(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
     """Imports the guest from the bundle; found again by forks, never by a new interpreter."""
 
-    def __init__(self, sources):
+    def __init__(self, sources, data):
         self._sources = sources
+        self._data = data
 
     def find_spec(self, fullname, path=None, target=None):
         if self._module(fullname) not in self._sources:
@@ -81,14 +96,21 @@ class FromMemory(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
     def get_code(self, fullname):
         return compile(self.get_source(fullname), "/hotcell_guest/" + self._module(fullname) + ".py", "exec", dont_inherit=True)
 
+    def get_data(self, path):
+        import base64, zlib
+        name = path.rpartition("/")[2]
+        if name not in self._data:
+            raise FileNotFoundError(2, "the guest came without " + name)
+        return zlib.decompress(base64.b64decode(self._data[name]), -15)
+
     @staticmethod
     def _module(fullname):
         package, _, name = fullname.partition(".")
         return (name or "__init__") if package == "hotcell_guest" else None
 
 
-def serve(sources):
-    sys.meta_path.insert(0, FromMemory(json.loads(sources)))
+def serve(sources, data):
+    sys.meta_path.insert(0, FromMemory(json.loads(sources), data))
     from hotcell_guest.__main__ import main
     from hotcell_guest import sandbox  # what cannot be imported must fail before the line below
     uname = os.uname()

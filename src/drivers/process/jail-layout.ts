@@ -59,7 +59,7 @@ export async function prepareJailLayout(
 /** The guest's files in the data folder, under a name made of what is in them: the clone may lie in a home that the jail cannot enter. */
 async function installGuest(dataDir: string, python: string): Promise<string> {
   const source = join(packageRoot(), 'guest', 'hotcell_guest');
-  const names = (await readdir(source)).filter((name) => name.endsWith('.py')).sort();
+  const names = (await readdir(source)).filter((name) => /\.(?:py|js)$/.test(name)).sort();
   const hash = createHash('sha256');
   for (const name of names) hash.update(name).update(await readFile(join(source, name)));
   return installFolder(join(dataDir, 'guest', hash.update(python).digest('hex').slice(0, 16)), async (folder) => {
