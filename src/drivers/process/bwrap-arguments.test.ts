@@ -6,6 +6,7 @@ const LAYOUT: JailLayout = {
   pythonFolders: ['/var/lib/hotcell/python/1', '/opt/python'],
   python: '/var/lib/hotcell/python/1/bin/python3',
   guestFolder: '/var/lib/hotcell/guest/1',
+  node: [{ source: '/home/me/.nvm/node', target: '/opt/hotcell/node/bin/node', readOnly: true }],
   etcFiles: { passwd: '/var/lib/hotcell/etc/1/passwd' },
   hostEtc: ['ssl/certs'],
   mounts: [
@@ -43,7 +44,7 @@ describe.each(shapes)('the %s jail', (_shape, args) => {
     const shown = [...valuesOf(args, '--ro-bind', 2), ...valuesOf(args, '--ro-bind-try', 2)].map(([source]) => source);
     expect(shown.sort()).toEqual(
       [
-        ...['/usr', '/lib64', '/etc/ssl/certs', '/srv/data'],
+        ...['/usr', '/lib64', '/etc/ssl/certs', '/srv/data', '/home/me/.nvm/node'],
         ...['/var/lib/hotcell/etc/1/passwd', '/var/lib/hotcell/guest/1', '/var/lib/hotcell/python/1', '/opt/python'],
       ].sort(),
     );

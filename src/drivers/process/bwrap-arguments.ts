@@ -9,6 +9,8 @@ export interface JailLayout {
   readonly pythonFolders: readonly string[];
   readonly python: string;
   readonly guestFolder: string;
+  /** The program of Node at its place inside, and what it needs beside the system's folders. */
+  readonly node: readonly Mount[];
   /** Files of the synthetic /etc: name → path on the host. */
   readonly etcFiles: Readonly<Record<string, string>>;
   /** Parts of the host's /etc that are the same everywhere and hold no secret, if they exist. */
@@ -73,6 +75,7 @@ function common(layout: JailLayout): string[] {
     ...layout.hostEtc.flatMap((name) => ['--ro-bind-try', `/etc/${name}`, `/etc/${name}`]),
     ...layout.pythonFolders.flatMap((folder) => ['--ro-bind', folder, folder]),
     ...['--ro-bind', layout.guestFolder, GUEST_FOLDER],
+    ...layout.node.flatMap((mount) => bind(mount, mount.target)),
   ];
 }
 

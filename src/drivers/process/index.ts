@@ -20,6 +20,7 @@ import { createForkSource, type ForkSource } from './fork-source.ts';
 import { jailIdentity } from './jail-identity.ts';
 import { prepareJailLayout } from './jail-layout.ts';
 import { type JailProcess, killQuietly, startJail } from './jail-process.ts';
+import { NODE_FOLDER } from './node-runtime.ts';
 import { orphanedJails } from './orphans.ts';
 import { probeProcess } from './probe.ts';
 import { findPythonEnvironment, type PythonEnvironment } from './python-environment.ts';
@@ -34,6 +35,8 @@ export interface ProcessDriverOptions {
   readonly shape?: ProcessShape;
   /** False: leave cgroups alone and use the softer limits. For hosts where they lie, and for tests. */
   readonly cgroups?: boolean;
+  /** The program of Node that sandboxes get; by default the one that runs Hotcell. */
+  readonly node?: string;
 }
 
 /** How long the end of a zygote may be heard after the end of what it was about to make. */
@@ -167,7 +170,7 @@ class ProcessDriver implements Driver {
 
   async #createSingle(spec: SandboxSpec, environment: PythonEnvironment, signal?: AbortSignal): Promise<Sandbox> {
     signal?.throwIfAborted();
-    const layout = await prepareJailLayout(this.#host, environment, spec.mounts);
+    const layout = await prepareJailLayout(this.#host, environment, spec.mounts, this.#options.node);
     const cgroup = this.#makeCgroup();
     cgroup?.limit(spec.limits);
     const filter = this.#filterFile();
@@ -279,7 +282,7 @@ class ProcessDriver implements Driver {
   async #startZygote(spec: SandboxSpec, environment: PythonEnvironment): Promise<Zygote> {
     return startZygote({
       bwrap: requireBwrap(),
-      layout: await prepareJailLayout(this.#host, environment, spec.mounts),
+      layout: await prepareJailLayout(this.#host, environment, spec.mounts, this.#options.node),
       identity: jailIdentity(),
       runDir: join(this.#host.runDir, 'jails'),
       environment: jailEnvironment(environment, spec),
@@ -323,7 +326,7 @@ function cgroupName(installationId: string, serverId: string): string {
 
 function jailEnvironment(environment: PythonEnvironment, spec: SandboxSpec): Record<string, string> {
   return standardEnvironment({
-    path: [dirname(environment.python), '/usr/local/bin', '/usr/bin', '/bin'].join(':'),
+    path: [`${NODE_FOLDER}/bin`, dirname(environment.python), '/usr/local/bin', '/usr/bin', '/bin'].join(':'),
     cpus: spec.limits.cpus,
     extra: spec.environment,
   });

@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto';
 import { existsSync, lstatSync } from 'node:fs';
-import { chmod, cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import { newId } from '../../lib/ids.ts';
+import { cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { packageRoot } from '../../lib/package-root.ts';
 import { runCommand } from '../../lib/run-command.ts';
 import type { Host } from '../../sandbox/host.ts';
 import type { Mount } from '../../sandbox/spec.ts';
 import type { JailLayout } from './bwrap-arguments.ts';
+import { installFolder } from './install-folder.ts';
+import { findNodeRuntime } from './node-runtime.ts';
 import type { PythonEnvironment } from './python-environment.ts';
 
 /** A minimum of our own in place of the host's /etc: users, names, and nothing that tells of the host. */
@@ -36,15 +37,21 @@ export async function prepareJailLayout(
   { dataDir, installationId, serverId }: Host,
   environment: PythonEnvironment,
   mounts: readonly Mount[],
+  nodeProgram?: string,
 ): Promise<JailLayout> {
-  const [guestFolder, etcFolder] = await Promise.all([installGuest(dataDir, environment.python), installEtc(dataDir)]);
+  const [guestFolder, etcFolder, node] = await Promise.all([
+    installGuest(dataDir, environment.python),
+    installEtc(dataDir),
+    findNodeRuntime(dataDir, nodeProgram),
+  ]);
   return {
     marker: `${installationId}-${serverId}`,
     pythonFolders: [...new Set([environment.prefix, environment.basePrefix])].filter(
-      (folder) => !isBelow(folder, '/usr'),
+      (folder) => folder !== '/usr' && !folder.startsWith('/usr/'),
     ),
     python: environment.python,
     guestFolder,
+    node,
     etcFiles: Object.fromEntries(Object.keys(ETC).map((name) => [name, join(etcFolder, name)])),
     hostEtc: HOST_ETC.filter((name) => existsSync(`/etc/${name}`)),
     mounts,
@@ -75,37 +82,4 @@ async function installEtc(dataDir: string): Promise<string> {
   return installFolder(join(dataDir, 'etc', hash), async (folder) => {
     for (const [name, text] of Object.entries(ETC)) await writeFile(join(folder, name), text);
   });
-}
-
-/** Made beside its place and renamed: another Hotcell sees it whole or not at all. */
-async function installFolder(folder: string, fill: (folder: string) => Promise<void>): Promise<string> {
-  if (existsSync(folder)) return folder;
-  await mkdir(dirname(folder), { recursive: true, mode: 0o755 });
-  const temporary = join(dirname(folder), newId('making'));
-  await mkdir(temporary);
-  try {
-    await fill(temporary);
-    await openToOthers(temporary);
-    await rename(temporary, folder);
-  } catch (error) {
-    if (!existsSync(folder)) throw error;
-  } finally {
-    await rm(temporary, { recursive: true, force: true });
-  }
-  await chmod(dirname(folder), 0o755);
-  return folder;
-}
-
-/** Whatever the umask is. */
-async function openToOthers(folder: string): Promise<void> {
-  await chmod(folder, 0o755);
-  for (const entry of await readdir(folder, { withFileTypes: true })) {
-    const path = join(folder, entry.name);
-    if (entry.isDirectory()) await openToOthers(path);
-    else await chmod(path, 0o644);
-  }
-}
-
-function isBelow(folder: string, parent: string): boolean {
-  return folder === parent || folder.startsWith(`${parent}/`);
 }
