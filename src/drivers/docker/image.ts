@@ -1,14 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { contentHash, imageFolder, requirementsFile } from '../python-packages.ts';
+import { contentHash, imageFolder } from '../python-packages.ts';
+
+/** What the standard image is made of, beside what is fetched by these files' word. */
+export const imageFiles = ['Dockerfile', 'requirements.txt', 'node.json', 'fetch-node.py'] as const;
 
 /** The standard image, named by what it is made of: another Dockerfile or another package, another tag. */
 export function standardImageTag(): string {
-  return imageTag(readFileSync(join(imageFolder(), 'Dockerfile')), readFileSync(requirementsFile()));
+  return imageTag(...imageFiles.map((name) => readFileSync(join(imageFolder(), name))));
 }
 
-export function imageTag(dockerfile: string | Uint8Array, requirements: string | Uint8Array): string {
-  return `hotcell/python:${contentHash(dockerfile, requirements)}`;
+export function imageTag(...contents: (string | Uint8Array)[]): string {
+  return `hotcell/python:${contentHash(...contents)}`;
 }
 
 /** Where the standard image lays its Python; `PATH` inside leads there first. */

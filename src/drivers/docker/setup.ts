@@ -2,10 +2,11 @@ import { copyFile, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Progress, type Report, runStep } from '../../lib/steps.ts';
-import { imageFolder, requirementsFile } from '../python-packages.ts';
+import { imageFolder } from '../python-packages.ts';
 import { ensureBaseImage, removeBuildStage } from './base-image.ts';
 import { dockerOrFail, hasImage, requireEngine } from './docker-cli.ts';
-import { type BaseImage, standardImageTag } from './image.ts';
+import { type BaseImage, imageFiles, standardImageTag } from './image.ts';
+import { downloadNode } from './node-program.ts';
 import { downloadWheels } from './wheels.ts';
 
 /** Makes the standard image, on whatever base this machine can get. Answers with its tag. */
@@ -25,7 +26,7 @@ export async function setupDocker(options: {
   const base = await ensureBaseImage(report, signal);
   const context = await mkdtemp(join(tmpdir(), 'hotcell-image-'));
   try {
-    const offline = await runStep(
+    const wheels = await runStep(
       report,
       'Python packages for the image',
       (progress) => layOutContext(context, base, engine.architecture, progress, signal),
@@ -34,6 +35,10 @@ export async function setupDocker(options: {
           found ? 'wheels from this machine’s index' : 'left to the build: no pip here could fetch them',
       },
     );
+    const node = await runStep(report, 'Node for the image', () => downloadNode(context, engine.architecture, signal), {
+      note: (version) => version ?? 'left to the build: it could not be fetched here',
+    });
+    const offline = wheels && node !== undefined;
     await runStep(report, 'Standard image', (progress) => build(image, context, base, offline, progress, signal), {
       note: () => `${image} on ${base.image}`,
     });
@@ -50,8 +55,7 @@ async function layOutContext(
   progress: Progress,
   signal?: AbortSignal,
 ): Promise<boolean> {
-  await copyFile(join(imageFolder(), 'Dockerfile'), join(context, 'Dockerfile'));
-  await copyFile(requirementsFile(), join(context, 'requirements.txt'));
+  for (const name of imageFiles) await copyFile(join(imageFolder(), name), join(context, name));
   const wheels = join(context, 'wheels');
   await mkdir(wheels);
   const found = await downloadWheels(wheels, base, architecture, progress, signal);

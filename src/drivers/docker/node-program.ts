@@ -1,0 +1,74 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { runCommand } from '../../lib/run-command.ts';
+import { StepError } from '../../lib/steps.ts';
+import { imageFolder } from '../python-packages.ts';
+
+const pinSchema = z.object({
+  version: z.string(),
+  packages: z.record(z.string(), z.object({ name: z.string(), integrity: z.string() })),
+});
+
+/**
+ * Fetches the image's Node and lays it beside the Dockerfile, by this machine's npm before all, so that its registry, proxy and certificates apply and the
+ * build itself needs no network. Answers with the version, or nothing where it cannot be had: the image is then built without.
+ */
+export async function downloadNode(
+  context: string,
+  engineArchitecture: string,
+  signal?: AbortSignal,
+): Promise<string | undefined> {
+  const { version, packages } = pinSchema.parse(JSON.parse(readFileSync(join(imageFolder(), 'node.json'), 'utf8')));
+  const wanted = packages[engineArchitecture];
+  if (wanted === undefined) return undefined;
+  const archive = (await byNpm(wanted.name, version, signal)) ?? (await byHttp(wanted.name, version, signal));
+  if (archive === undefined) return undefined;
+  // SECURITY: by our own pin and not by what the registry says of itself.
+  if (integrityOf(archive) !== wanted.integrity) {
+    throw new StepError(`${wanted.name} ${version} is not the file that images/python/node.json names.`);
+  }
+  return (await unpack(archive, join(context, 'node'), signal)) ? version : undefined;
+}
+
+export function integrityOf(archive: Uint8Array): string {
+  return `sha512-${createHash('sha512').update(archive).digest('base64')}`;
+}
+
+async function byNpm(name: string, version: string, signal?: AbortSignal): Promise<Uint8Array | undefined> {
+  const folder = await mkdtemp(join(tmpdir(), 'hotcell-node-'));
+  try {
+    const args = ['pack', `${name}@${version}`, '--silent', '--pack-destination', folder];
+    const { exitCode } = await runCommand('npm', args, { signal, cwd: folder });
+    const [file] = await readdir(folder);
+    return exitCode === 0 && file !== undefined ? await readFile(join(folder, file)) : undefined;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function byHttp(name: string, version: string, signal?: AbortSignal): Promise<Uint8Array | undefined> {
+  try {
+    const answer = await fetch(`https://registry.npmjs.org/${name}/-/${name}-${version}.tgz`, signal ? { signal } : {});
+    return answer.ok ? new Uint8Array(await answer.arrayBuffer()) : undefined;
+  } catch {
+    signal?.throwIfAborted();
+    return undefined;
+  }
+}
+
+/** Only the program and its licence: headers and documents are of no use inside. */
+async function unpack(archive: Uint8Array, folder: string, signal?: AbortSignal): Promise<boolean> {
+  await mkdir(folder);
+  const file = join(folder, 'archive.tgz');
+  await writeFile(file, archive);
+  const args = ['-xzf', file, '-C', folder, '--strip-components=1', 'package/bin/node', 'package/LICENSE'];
+  const { exitCode } = await runCommand('tar', args, { signal });
+  await rm(file);
+  // Half of it would be taken for a whole one.
+  if (exitCode !== 0) await rm(folder, { recursive: true, force: true });
+  return exitCode === 0;
+}
