@@ -3,6 +3,8 @@ import util from 'node:util';
 import { ownParts } from './display.js';
 
 const { inspect, types } = util;
+const NativeError = globalThis.Error;
+const slice = Function.prototype.call.bind(String.prototype.slice);
 const MAX_VALUE_CHARS = 65_536;
 const VALUE = { depth: 4, colors: false, maxArrayLength: 100, maxStringLength: MAX_VALUE_CHARS, breakLength: 120 };
 const ERROR = { depth: 4, colors: false, maxArrayLength: 20, maxStringLength: 4_096, breakLength: 120 };
@@ -10,15 +12,15 @@ const ERROR = { depth: 4, colors: false, maxArrayLength: 20, maxStringLength: 4_
 /** The value of the last expression, bounded. */
 export function show(value) {
   if (typeof value === 'string' && value.length > MAX_VALUE_CHARS) {
-    return { text: inspect(value.slice(0, MAX_VALUE_CHARS), VALUE), truncated: true, parts: [] };
+    return { text: inspect(slice(value, 0, MAX_VALUE_CHARS), VALUE), truncated: true, parts: [] };
   }
   const text = inspect(value, VALUE);
-  return { text: text.slice(0, MAX_VALUE_CHARS), truncated: text.length > MAX_VALUE_CHARS, parts: ownParts(value) };
+  return { text: slice(text, 0, MAX_VALUE_CHARS), truncated: text.length > MAX_VALUE_CHARS, parts: ownParts(value) };
 }
 
 /** An exception as an outcome; the link thread makes its traceback from the text. */
 export function describe(error) {
-  const isError = types.isNativeError(error) || error instanceof Error;
+  const isError = types.isNativeError(error) || error instanceof NativeError;
   const text = textOf(error);
   return {
     kind: 'raised',
@@ -31,7 +33,7 @@ export function describe(error) {
 function propertyText(error, name, otherwise) {
   try {
     const value = error[name];
-    return typeof value === 'string' ? value.slice(0, 8_192) : otherwise;
+    return typeof value === 'string' ? slice(value, 0, 8_192) : otherwise;
   } catch {
     return otherwise;
   }
@@ -39,7 +41,7 @@ function propertyText(error, name, otherwise) {
 
 function textOf(error) {
   try {
-    return inspect(error, ERROR).slice(0, 262_144);
+    return slice(inspect(error, ERROR), 0, 262_144);
   } catch {
     return '(its text could not be made)';
   }

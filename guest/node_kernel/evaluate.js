@@ -1,8 +1,8 @@
 import { Session } from 'node:inspector';
+import process from 'node:process';
 import util from 'node:util';
 import v8 from 'node:v8';
 import { describe, show } from './describe.js';
-import { ignoreSignals } from './process-guard.js';
 
 const { isPromise } = util.types;
 const { onInit } = v8.promiseHooks;
@@ -23,7 +23,6 @@ export function createEvaluator({ link, timers, output }) {
       current = execution;
       output.begin();
       timers.begin();
-      ignoreSignals();
       if (failure !== undefined) settle(execution, failure);
       else if (link.isCancelled()) giveUp();
       else evaluate(execution, code);
@@ -122,10 +121,10 @@ export function createEvaluator({ link, timers, output }) {
     if (!execution.settled) reconnect();
     const code = process.exitCode;
     process.exitCode = undefined;
-    const exited = outcome.kind === 'ok' && code !== undefined && Number(code) !== 0;
+    const exited = outcome.kind === 'ok' && code !== undefined && +code !== 0;
     link.send({
       kind: 'finished',
-      outcome: exited ? { kind: 'exited', exitCode: Number(code) & 255 } : outcome,
+      outcome: exited ? { kind: 'exited', exitCode: +code & 255 } : outcome,
       value: outcome.kind === 'ok' ? value : undefined,
     });
   }
@@ -136,7 +135,7 @@ export function createEvaluator({ link, timers, output }) {
     timers.stop();
     if (execution.exitCode === undefined) return finish(execution, { kind: 'interrupted' });
     process._exiting = false;
-    finish(execution, { kind: 'exited', exitCode: Number(execution.exitCode) & 255 });
+    finish(execution, { kind: 'exited', exitCode: +execution.exitCode & 255 });
   }
 
   /** What still waits is abandoned. V8 would tell of its collection, by a call that it does not allow itself at that moment and dies of. */

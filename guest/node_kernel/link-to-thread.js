@@ -1,3 +1,4 @@
+import process from 'node:process';
 import { Worker } from 'node:worker_threads';
 
 const { load, wait } = Atomics;

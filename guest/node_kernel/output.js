@@ -1,9 +1,11 @@
 import { Console } from 'node:console';
 import fs from 'node:fs';
+import process from 'node:process';
 import { Writable } from 'node:stream';
 
 const { writeSync } = fs;
 const { wait } = Atomics;
+const { from } = Buffer;
 const { defineProperty, keys } = Object;
 const clock = new Int32Array(new SharedArrayBuffer(4));
 
@@ -18,9 +20,9 @@ export function installOutput(link) {
     if (owner !== 0 && owner !== fd) link.drain();
     owner = fd;
   };
-  const streams = { stdout: makeStream(1, takeTurn), stderr: makeStream(2, takeTurn) };
+  const streams = { __proto__: null, stdout: makeStream(1, takeTurn), stderr: makeStream(2, takeTurn) };
   const restore = () => {
-    for (const name of ['stdout', 'stderr']) {
+    for (const name in streams) {
       delete streams[name].write; // a program that listened to its own output, and did not give it back
       defineProperty(process, name, { configurable: true, enumerable: true, get: () => streams[name] });
     }
@@ -43,10 +45,10 @@ export function installOutput(link) {
 
 function makeStream(fd, takeTurn) {
   const stream = new Writable({
-    decodeStrings: true,
-    write(chunk, _encoding, done) {
+    decodeStrings: false,
+    write(chunk, encoding, done) {
       takeTurn(fd);
-      writeAll(fd, chunk);
+      writeAll(fd, typeof chunk === 'string' ? from(chunk, encoding) : chunk);
       done();
     },
   });

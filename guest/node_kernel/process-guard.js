@@ -1,3 +1,5 @@
+import process from 'node:process';
+
 const { reallyExit } = process;
 const { wait } = Atomics;
 const { defineProperty } = Object;
@@ -24,15 +26,26 @@ export function guardProcess(evaluator, link) {
       for (;;) wait(parked, 0, 0); // until the link thread has V8 end whatever runs here
     },
   });
+  keepSignals();
   process.argv = [process.argv[0]];
   process.execArgv = [];
 }
 
-const ignore = () => {};
-
-/** Before each execution: the group's SIGINT is for the program's children, and SIGUSR1 would open the debugger's port. */
-export function ignoreSignals() {
-  for (const signal of ['SIGINT', 'SIGUSR1']) {
-    if (!process.listeners(signal).includes(ignore)) process.on(signal, ignore);
+/**
+ * The group's SIGINT is for the program's children, and SIGUSR1 would open the debugger's port. Node watches a signal from its first listener to its last, by
+ * two listeners of its own; these two are watched for good, with whatever listeners the program has.
+ */
+function keepSignals() {
+  const watch = process.listeners('newListener').find(({ name }) => name === 'startListeningIfSignal');
+  const unwatch = process.listeners('removeListener').find(({ name }) => name === 'stopListeningIfSignal');
+  if (watch === undefined || unwatch === undefined) {
+    for (const signal of ['SIGINT', 'SIGUSR1']) process.on(signal, () => {});
+    return;
   }
+  process.removeListener('removeListener', unwatch);
+  process.on('removeListener', (name) => {
+    if (name !== 'SIGINT' && name !== 'SIGUSR1') unwatch(name);
+  });
+  watch('SIGINT');
+  watch('SIGUSR1');
 }

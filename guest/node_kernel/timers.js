@@ -1,13 +1,16 @@
-import timers from 'node:timers';
+import { syncBuiltinESMExports } from 'node:module';
 import timersPromises from 'node:timers/promises';
 import { promisify } from 'node:util';
 
-const { clearImmediate, clearInterval, clearTimeout, setImmediate, setInterval, setTimeout } = timers;
+const { clearImmediate, clearInterval, clearTimeout, setImmediate, setInterval, setTimeout } = globalThis;
 const { assign, defineProperty } = Object;
+const { apply } = Reflect;
+const { AbortController } = globalThis;
 
 /**
  * Remembers the timers that an execution starts, so that an interrupt can stop an asynchronous loop: nobody can end a promise, but one whose timer is
- * gone never goes on. What is awaited through `timers/promises` fails with an AbortError.
+ * gone never goes on. What is awaited through `timers/promises` fails with an AbortError. Node's own timers are not touched: those of the
+ * module `timers`, which its sockets and servers use, are left as they are.
  */
 export function installTimers() {
   let started = [];
@@ -30,17 +33,21 @@ export function installTimers() {
     started.length = kept * 2; // room until the next time
     count = kept;
   };
-  const wrapped = {
-    setTimeout: (...values) => remember(setTimeout(...values), clearTimeout),
-    setInterval: (...values) => remember(setInterval(...values), clearInterval),
-    setImmediate: (...values) => remember(setImmediate(...values), clearImmediate),
-  };
-  const waiting = (original, place) =>
-    function waitAbortably(...values) {
-      const options = { signal: abort.signal, ...values[place] };
-      values[place] = options;
-      return original(...values);
+  const remembering = (start, clear) =>
+    function startTimer() {
+      // biome-ignore lint/complexity/noArguments: a rest parameter would go by the iterator of arrays, which a program may have changed
+      return remember(apply(start, undefined, arguments), clear);
     };
+  const wrapped = {
+    setTimeout: remembering(setTimeout, clearTimeout),
+    setInterval: remembering(setInterval, clearInterval),
+    setImmediate: remembering(setImmediate, clearImmediate),
+  };
+  const waiting = (original, place) => (first, second, third) => {
+    const given = place === 2 ? third : second;
+    const options = { signal: abort.signal, ...given };
+    return place === 2 ? original(first, second, options) : original(first, options);
+  };
   const promises = {
     setTimeout: waiting(timersPromises.setTimeout, 2),
     setImmediate: waiting(timersPromises.setImmediate, 1),
@@ -53,8 +60,8 @@ export function installTimers() {
     defineProperty(wrapped[name], 'name', { value: name });
   }
   assign(globalThis, wrapped);
-  assign(timers, wrapped);
   assign(timersPromises, promises);
+  syncBuiltinESMExports();
   return {
     soon: setImmediate,
     begin() {
