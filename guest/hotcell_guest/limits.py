@@ -9,6 +9,8 @@ from typing import Any, Optional
 
 from . import processes
 
+# V8 from Node 24 on maps half a gibibyte for code that it may make, writable, for each thread that runs JavaScript.
+_RESERVED_BYTES = 4 * 1024**3
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 # Only gVisor has it. /proc/meminfo then tells of the sandbox, elsewhere of the whole host.
 _OWN_KERNEL = "/proc/sentry-meminfo"
@@ -46,8 +48,8 @@ def limit_this_process(limits: Limits) -> None:
 
 
 def limit_program(limits: Limits) -> None:
-    """For a kernel that is about to become another program, with nothing mapped."""
-    _limit(limits, 0)
+    """For a kernel that is about to become another program, which may map far more than it uses."""
+    _limit(limits, _RESERVED_BYTES)
 
 
 def _limit(limits: Limits, mapped_bytes: int) -> None:

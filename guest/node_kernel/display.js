@@ -4,7 +4,7 @@ const { inspect } = util;
 const { entries, getPrototypeOf } = Object;
 const encoder = new TextEncoder();
 const encode = encoder.encode.bind(encoder);
-const MEDIA_TYPE = /^[a-z0-9][a-z0-9!#$&^_.+-]*\/[a-z0-9][a-z0-9!#$&^_.+-]*$/i;
+const MEDIA_TYPE = /^[a-z]+\/[a-z0-9][a-z0-9.+_-]*$/i;
 const MAX_PARTS = 16;
 const OWN_BUNDLE = Symbol.for('Jupyter.display');
 
@@ -16,8 +16,9 @@ export function openDisplay(link, output) {
   return function display(value, options = {}) {
     const { mediaType, id, update } = typeof options === 'string' ? { mediaType: options } : options;
     const parts = partsOf(value, mediaType);
-    output.drain();
+    output.drain(); // what was printed before comes before,
     link.send({ kind: 'display', parts, id: id === undefined ? undefined : `${id}`, update: update === true });
+    output.drain(); // and what a child prints afterwards comes after
   };
 }
 

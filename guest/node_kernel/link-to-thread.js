@@ -16,23 +16,23 @@ export function createLink(source, program) {
     stderr: true,
     execArgv: [],
     workerData: { drained, cancelled, program },
-    resourceLimits: { maxOldGenerationSizeMb: 128, stackSizeMb: 4 },
+    resourceLimits: { maxOldGenerationSizeMb: 128, codeRangeSizeMb: 32, stackSizeMb: 4 },
   });
   // Without it nothing could be said any more, nor stopped.
   const end = () => kill.call(process, pid, 'SIGKILL');
   worker.on('error', end);
   worker.on('exit', end);
   const post = worker.postMessage.bind(worker);
-  let drains = 0;
+  let turns = 0;
   return {
     send: (message) => post(message),
     onMessage: (listener) => worker.on('message', listener),
     /** Comes back when the supervisor has taken all that was written so far. */
     drain() {
-      drains += 1;
-      const number = drains;
-      post({ kind: 'drain', number });
-      for (let seen = load(drained, 0); seen < number; seen = load(drained, 0)) wait(drained, 0, seen);
+      turns += 1;
+      const turn = turns;
+      post({ kind: 'drain', turn });
+      for (let seen = load(drained, 0); seen < turn; seen = load(drained, 0)) wait(drained, 0, seen);
     },
     /** Whether the execution was called off before it began. */
     isCancelled: () => load(cancelled, 0) === 1,

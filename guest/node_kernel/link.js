@@ -43,7 +43,7 @@ parentPort.on('message', (message) => fromMain[message.kind]?.(message));
 function receive({ head, body }) {
   if (head.type === 'execute') begin(head, body.toString('utf8'));
   else if (head.type === 'interrupt') interrupt();
-  else if (head.type === 'drained') settleDrain();
+  else if (head.type === 'drained') settleDrain(head.turn);
   else if (head.type === 'exercise') send({ type: 'exercised' });
 }
 
@@ -83,9 +83,8 @@ const fromMain = {
   up() {
     send({ type: 'up', pid: process.pid });
   },
-  drain({ number }) {
-    drains.push(number);
-    send({ type: 'drain' });
+  drain({ turn }) {
+    send({ type: 'drain', turn });
   },
   display({ parts, id, update }) {
     sendDisplay(parts, { ...(id === undefined ? {} : { id }), ...(update ? { update: true } : {}) });
@@ -118,12 +117,8 @@ const fromMain = {
   },
 };
 
-const drains = [];
-
-function settleDrain() {
-  const number = drains.shift();
-  if (number === undefined) return;
-  Atomics.store(drained, 0, number);
+function settleDrain(turn) {
+  Atomics.store(drained, 0, turn);
   Atomics.notify(drained, 0);
 }
 

@@ -8,6 +8,9 @@ import { fileRequirements } from './proofs/files.ts';
 import { hostileVariableRequirements } from './proofs/hostile-variables.ts';
 import { interruptRequirements } from './proofs/interrupts.ts';
 import { isolationRequirements } from './proofs/isolation.ts';
+import { javascriptRequirements } from './proofs/javascript.ts';
+import { javascriptEndRequirements } from './proofs/javascript-ends.ts';
+import { javascriptProgramRequirements } from './proofs/javascript-programs.ts';
 import { journeyRequirements } from './proofs/journey.ts';
 import { lifecycleRequirements } from './proofs/lifecycle.ts';
 import { limitRequirements } from './proofs/limits.ts';
@@ -27,6 +30,9 @@ export const REQUIREMENTS: readonly Requirement[] = [
   ...variableRequirements,
   ...hostileVariableRequirements,
   ...limitRequirements,
+  ...javascriptRequirements,
+  ...javascriptEndRequirements,
+  ...javascriptProgramRequirements,
   ...isolationRequirements,
   ...lifecycleRequirements,
 ];
