@@ -21,7 +21,7 @@ _KERNELS = {
     "typescript": "node",
 }
 
-_ANSWERING = frozenset({PYTHON})
+_ANSWERING = frozenset({PYTHON, "node"})
 
 Start = Callable[[Loop, Limits, str], Started]
 

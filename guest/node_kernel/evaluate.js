@@ -3,6 +3,7 @@ import process from 'node:process';
 import util from 'node:util';
 import v8 from 'node:v8';
 import { describe, show } from './describe.js';
+import { createNames } from './names.js';
 
 const { isPromise } = util.types;
 const { onInit } = v8.promiseHooks;
@@ -16,6 +17,8 @@ const { then } = Promise.prototype;
 export function createEvaluator({ link, timers, output }) {
   let session = connect();
   let current;
+  const names = createNames();
+  names.begin(session);
 
   return {
     execute({ code, failure }) {
@@ -119,6 +122,7 @@ export function createEvaluator({ link, timers, output }) {
     if (execution !== current) return;
     current = undefined;
     if (!execution.settled) reconnect();
+    const added = names.added(session);
     const code = process.exitCode;
     process.exitCode = undefined;
     const exited = outcome.kind === 'ok' && code !== undefined && +code !== 0;
@@ -126,6 +130,7 @@ export function createEvaluator({ link, timers, output }) {
       kind: 'finished',
       outcome: exited ? { kind: 'exited', exitCode: +code & 255 } : outcome,
       value: outcome.kind === 'ok' ? value : undefined,
+      added,
     });
   }
 

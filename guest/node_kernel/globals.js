@@ -1,9 +1,11 @@
+import childProcess from 'node:child_process';
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import process from 'node:process';
 import url from 'node:url';
 
+const { execFileSync } = childProcess;
 const { statSync } = fs;
 const { isAbsolute, join, resolve } = path;
 const { fileURLToPath, pathToFileURL } = url;
@@ -61,7 +63,9 @@ function createImport(importer, folder) {
   };
   return async (specifier, options, names) => {
     const text = `${specifier}`;
-    const namespace = await importer(newest(text), options);
+    const namespace = await importer(newest(text), options).catch((error) => {
+      throw placed(error, fileOf(text, folder));
+    });
     for (const name of names ?? []) {
       if (!(name in namespace)) {
         throw new SyntaxError(`The requested module '${text}' does not provide an export named '${name}'`);
@@ -69,6 +73,17 @@ function createImport(importer, folder) {
     }
     return namespace;
   };
+}
+
+/** V8 does not say where in a module the syntax error is; Node does, when it only checks it. */
+function placed(error, file) {
+  if (!(error instanceof SyntaxError) || file === undefined) return error;
+  try {
+    execFileSync(process.execPath, ['--check', file], { stdio: ['ignore', 'ignore', 'pipe'], timeout: 5_000 });
+  } catch (failure) {
+    error.stack = `${`${failure.stderr ?? ''}`.split('\n\n')[0]}\n\n${error.stack}`;
+  }
+  return error;
 }
 
 function fileOf(specifier, folder) {

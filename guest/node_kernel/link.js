@@ -8,6 +8,7 @@ import { Socket } from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';
 import { createDecoder, encode } from './frames.js';
 import { createMeter } from './meter.js';
+import { createQuestions } from './questions.js';
 import { createSources } from './sources.js';
 import { mendDescriptors } from './spare-descriptors.js';
 
@@ -25,6 +26,7 @@ const meter = createMeter();
 const sources = createSources();
 const debug = new Session();
 debug.connectToMainThread();
+const questions = createQuestions(debug);
 
 let execution = '';
 let running = false;
@@ -44,7 +46,14 @@ function receive({ head, body }) {
   if (head.type === 'execute') begin(head, body.toString('utf8'));
   else if (head.type === 'interrupt') interrupt();
   else if (head.type === 'drained') settleDrain(head.turn);
-  else if (head.type === 'exercise') send({ type: 'exercised' });
+  else if (head.type === 'question') answer(head, body.toString('utf8'));
+}
+
+/** Asked between executions only: nothing of the user's needs to run for it. */
+async function answer({ question, kind, timeoutMs, ...members }, text) {
+  const said = await questions.answer(kind, members, text, Number(timeoutMs));
+  if (said.ok) send({ type: 'answer', question, ok: true }, Buffer.from(JSON.stringify(said.answer)));
+  else send({ type: 'answer', question, ok: false, code: said.code, message: said.message });
 }
 
 function send(head, body) {
@@ -89,7 +98,7 @@ const fromMain = {
   display({ parts, id, update }) {
     sendDisplay(parts, { ...(id === undefined ? {} : { id }), ...(update ? { update: true } : {}) });
   },
-  finished({ outcome, value }) {
+  finished({ outcome, value, added }) {
     if (!running) return;
     running = false;
     clearTimeout(persuasion);
@@ -100,7 +109,9 @@ const fromMain = {
       send({ type: 'value', truncated }, bounded(text));
     }
     mendDescriptors();
-    const finish = (made) => send({ type: 'finished', outcome: made, ...meter.read() });
+    questions.defined(added.names);
+    const variables = added.names.length === 0 ? {} : { variables: { added: added.names, omitted: added.omitted } };
+    const finish = (made) => send({ type: 'finished', outcome: made, ...meter.read(), ...variables });
     if (outcome.kind !== 'raised') return finish(outcome);
     const raised = sources.raised(outcome);
     // The heap is not at its end, so V8 only throws; to the user it is the same.

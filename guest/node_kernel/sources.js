@@ -4,6 +4,7 @@ const MAX_REMEMBERED_CHARS = 1_048_576;
 const MAX_TRACEBACK_BYTES = 32_768;
 const MAX_LINE_CHARS = 2_000;
 const MAX_NAME_CHARS = 500;
+const MAX_FRAMES = 40;
 const MAX_MESSAGE_CHARS = 4_096;
 /** Frames of Node itself and of ours. Those of packages stay: they are part of the story. */
 const FOREIGN_FRAME = /^\s+at .*(?:\bnode:|hotcell:|\[eval\])/;
@@ -39,6 +40,8 @@ export function createSources() {
         name: cut(name, MAX_NAME_CHARS),
         message: cut(message, MAX_MESSAGE_CHARS),
         traceback: bounded(shown.map((line) => cut(line, MAX_LINE_CHARS))),
+        ...hintFor(text),
+        frames: framesOf(lines),
       };
     },
   };
@@ -52,6 +55,19 @@ export function createSources() {
     return undefined;
   }
 
+  function framesOf(lines) {
+    return lines
+      .map((line) => FRAME.exec(line))
+      .filter((frame) => frame !== null)
+      .slice(0, MAX_FRAMES)
+      .map(([line, url, number]) => ({
+        file: cut(known.get(url)?.filename ?? url, MAX_NAME_CHARS),
+        line: Number(number),
+        function: cut(/at (?:async )?(.*) \(/.exec(line)?.[1] ?? '', 200),
+        own: !url.includes('/node_modules/'),
+      }));
+  }
+
   function readable(line) {
     let text = line;
     for (const { url, filename } of known.values()) {
@@ -59,6 +75,13 @@ export function createSources() {
     }
     return text;
   }
+}
+
+/** What helps, where that is certain. */
+function hintFor(text) {
+  const [, name] = /Cannot find (?:package|module) '((?:@[\w.-]+\/)?[\w-][\w.-]*)'/.exec(text) ?? [];
+  if (name === undefined) return {};
+  return { hint: `There is no package ${name} here: it is looked for in the workspace's node_modules.` };
 }
 
 /** What follows the last frame on its line, as `{` does before an error's own properties, stays. */

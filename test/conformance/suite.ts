@@ -11,6 +11,7 @@ import { isolationRequirements } from './proofs/isolation.ts';
 import { javascriptRequirements } from './proofs/javascript.ts';
 import { javascriptEndRequirements } from './proofs/javascript-ends.ts';
 import { javascriptProgramRequirements } from './proofs/javascript-programs.ts';
+import { javascriptQuestionRequirements } from './proofs/javascript-questions.ts';
 import { journeyRequirements } from './proofs/journey.ts';
 import { lifecycleRequirements } from './proofs/lifecycle.ts';
 import { limitRequirements } from './proofs/limits.ts';
@@ -32,6 +33,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
   ...limitRequirements,
   ...javascriptRequirements,
   ...javascriptEndRequirements,
+  ...javascriptQuestionRequirements,
   ...javascriptProgramRequirements,
   ...isolationRequirements,
   ...lifecycleRequirements,

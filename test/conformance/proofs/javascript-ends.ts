@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import type { Requirement } from '../context.ts';
-import { js, raisedBy, valueOf } from './javascript.ts';
+import { js, raisedBy, shownBy } from './javascript.ts';
 
 const LIMITED = { bare: 'has no limits; proved on every real driver' };
 
@@ -26,13 +26,13 @@ export const javascriptEndRequirements: readonly Requirement[] = [
         const { outcome, state } = await js(session, code, 600);
         expect([code, outcome, state]).toEqual([code, { kind: 'timed-out', limitMs: 600 }, 'kept']);
         expect(performance.now() - began).toBeLessThan(5000);
-        expect(await valueOf(session, 'kept')).toBe('7');
+        expect(await shownBy(session, 'kept')).toBe('7');
       }
-      const turns = await valueOf(session, 'turns');
+      const turns = await shownBy(session, 'turns');
       await new Promise((resolve) => setTimeout(resolve, 100));
-      expect(await valueOf(session, 'turns')).toBe(turns);
+      expect(await shownBy(session, 'turns')).toBe(turns);
       // What V8 still held of them is collected without harm.
-      expect(await valueOf(session, 'for (let i = 0; i < 200; i++) new Array(1e5).fill(i); kept')).toBe('7');
+      expect(await shownBy(session, 'for (let i = 0; i < 200; i++) new Array(1e5).fill(i); kept')).toBe('7');
     },
   },
   {
@@ -45,7 +45,7 @@ export const javascriptEndRequirements: readonly Requirement[] = [
         signal: AbortSignal.timeout(500),
       });
       expect([outcome, state]).toEqual([{ kind: 'interrupted' }, 'kept']);
-      expect(await valueOf(session, 'survivor')).toBe('2');
+      expect(await shownBy(session, 'survivor')).toBe('2');
     },
   },
   {
@@ -59,7 +59,7 @@ export const javascriptEndRequirements: readonly Requirement[] = [
       const later = await js(session, 'setTimeout(() => process.exit(4), 5); await new Promise(() => {})');
       expect(later.outcome).toEqual({ kind: 'exited', exitCode: 4 });
       expect((await js(session, 'process.exitCode = 5')).outcome).toEqual({ kind: 'exited', exitCode: 5 });
-      expect(await valueOf(session, 'x')).toBe('1');
+      expect(await shownBy(session, 'x')).toBe('1');
       const died = await js(session, 'process.abort()');
       expect([died.outcome, died.state]).toEqual([{ kind: 'kernel-died', signal: 'SIGABRT' }, 'lost']);
       expect((await raisedBy(session, 'x')).name).toBe('ReferenceError');
@@ -94,7 +94,7 @@ export const javascriptEndRequirements: readonly Requirement[] = [
       ]) {
         const { outcome } = await js(session, code, 60_000);
         expect([code, outcome.kind]).toEqual([code, 'out-of-memory']);
-        expect(await valueOf(session, '1 + 1')).toBe('2');
+        expect(await shownBy(session, '1 + 1')).toBe('2');
       }
       expect((await session.run('1 + 1')).value?.text).toBe('2');
     },
@@ -144,7 +144,7 @@ export const javascriptEndRequirements: readonly Requirement[] = [
       const ports =
         "require('fs').readFileSync('/proc/net/tcp', 'utf8').split('\\n').filter((l) => / 0A /.test(l)).map((l) => l.split(/\\s+/)[2]).filter((a) => a.endsWith(':240D'))";
       await js(session, "process.kill(process.pid, 'SIGUSR1'); await new Promise((r) => setTimeout(r, 200))");
-      expect(await valueOf(session, ports)).toBe('[]');
+      expect(await shownBy(session, ports)).toBe('[]');
     },
   },
   {

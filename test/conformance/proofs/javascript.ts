@@ -8,14 +8,14 @@ export const javascriptRequirements: readonly Requirement[] = [
     id: 'javascript:value',
     title: 'the last expression is the value, as Node itself shows it',
     prove: async ({ session }) => {
-      expect(await valueOf(session, '1 + 1')).toBe('2');
-      expect(await valueOf(session, "({ a: [1, 'x', new Map([[1, { b: null }]])] })")).toBe(
+      expect(await shownBy(session, '1 + 1')).toBe('2');
+      expect(await shownBy(session, "({ a: [1, 'x', new Map([[1, { b: null }]])] })")).toBe(
         "{\n  a: [ 1, 'x', Map(1) { 1 => { b: null } } ]\n}",
       );
-      expect(await valueOf(session, 'const unused = 5')).toBeUndefined();
-      expect(await valueOf(session, 'undefined')).toBeUndefined();
+      expect(await shownBy(session, 'const unused = 5')).toBeUndefined();
+      expect(await shownBy(session, 'undefined')).toBeUndefined();
       expect((await js(session, '"a".repeat(200_000)')).value?.truncated).toBe(true);
-      expect(await valueOf(session, 'new Array(1e6).fill(7)')).toContain('999900 more items');
+      expect(await shownBy(session, 'new Array(1e6).fill(7)')).toContain('999900 more items');
     },
   },
   {
@@ -23,19 +23,19 @@ export const javascriptRequirements: readonly Requirement[] = [
     title: 'names live on, can be declared again, and are shared with TypeScript',
     prove: async ({ session }) => {
       await js(session, 'const x = 1; let y = 2; class A { n = 3 }\nfunction f(z) { return z * new A().n }');
-      expect(await valueOf(session, 'const x = 10; class A { n = 4 }\nf(x) + y')).toBe('42');
+      expect(await shownBy(session, 'const x = 10; class A { n = 4 }\nf(x) + y')).toBe('42');
       const typed = await session.run('interface P { n: number }\nconst p: P = { n: f(x) as number };\np.n', {
         language: 'typescript',
       });
       expect([typed.language, typed.value?.text]).toEqual(['typescript', '40']);
-      expect(await valueOf(session, 'p.n + 1')).toBe('41');
+      expect(await shownBy(session, 'p.n + 1')).toBe('41');
     },
   },
   {
     id: 'javascript:await',
     title: 'await works at the top, and a program whose last line is a promise is over when that is',
     prove: async ({ session }) => {
-      expect(await valueOf(session, 'const later = await new Promise((r) => setTimeout(r, 20, 5)); later + 1')).toBe(
+      expect(await shownBy(session, 'const later = await new Promise((r) => setTimeout(r, 20, 5)); later + 1')).toBe(
         '6',
       );
       const main = await js(
@@ -71,7 +71,7 @@ export const javascriptRequirements: readonly Requirement[] = [
       await session.files.write('lib/double.mjs', 'export default (n) => n * 2;\nexport const name = "double";\n');
       await session.files.write('old.cjs', 'module.exports = { old: __filename };\n');
       await session.files.write('node_modules/tiny/package.json', '{"name":"tiny","version":"1.2.3","main":"main.js"}');
-      await session.files.write('node_modules/tiny/main.js', 'exports.tiny = (text) => `<${text}>`;\n');
+      await session.files.write('node_modules/tiny/main.js', 'exports.tiny = (text) => "<" + text + ">";\n');
       const code = `import fs, { readFileSync as read } from 'node:fs';
 import double, { name } from './lib/double.mjs';
 import * as path from 'path';
@@ -80,8 +80,8 @@ import {
 } from 'tiny';
 const { old } = require('./old.cjs');
 [typeof fs.readFileSync === typeof read, double(21), name, path.basename(old), tiny('x'), require('tiny').tiny('y')]`;
-      expect(await valueOf(session, code)).toBe("[ true, 42, 'double', 'old.cjs', '<x>', '<y>' ]");
-      expect(await valueOf(session, "(await import('node:os')).EOL + double(1)")).toBe("'\\n2'");
+      expect(await shownBy(session, code)).toBe("[ true, 42, 'double', 'old.cjs', '<x>', '<y>' ]");
+      expect(await shownBy(session, "(await import('node:os')).EOL + double(1)")).toBe("'\\n2'");
       await session.files.write(
         'lib/double.mjs',
         'export default (n) => n * 2 + 0.5;\nexport const name = "again";\n',
@@ -89,11 +89,11 @@ const { old } = require('./old.cjs');
           mode: 'replace',
         },
       );
-      expect(await valueOf(session, "import double from './lib/double.mjs'; double(1)")).toBe('2.5');
+      expect(await shownBy(session, "import double from './lib/double.mjs'; double(1)")).toBe('2.5');
       expect(await raisedBy(session, "import { nothing } from 'node:fs'")).toMatchObject({ name: 'SyntaxError' });
       expect((await raisedBy(session, "import 'no-such-package'")).message).toContain('no-such-package');
-      expect(await valueOf(session, 'export const shown = import.meta.dirname; shown')).toBe(
-        await valueOf(session, '__dirname'),
+      expect(await shownBy(session, 'export const shown = import.meta.dirname; shown')).toBe(
+        await shownBy(session, '__dirname'),
       );
     },
   },
@@ -190,7 +190,7 @@ const item: Item<{ n: number }> = { value: { n: new Twice(4).go() }, level: Leve
       await session.run('n = 6\nopen("shared.txt", "w").write("from python")');
       await js(session, 'const n = 7; require("fs").appendFileSync("shared.txt", ", from node")');
       await session.run('n=8; echo ", from bash" >> shared.txt', { language: 'bash' });
-      expect(await valueOf(session, 'n + require("fs").readFileSync("shared.txt", "utf8")')).toBe(
+      expect(await shownBy(session, 'n + require("fs").readFileSync("shared.txt", "utf8")')).toBe(
         "'7from python, from node, from bash\\n'",
       );
       expect((await session.run('n')).value?.text).toBe('6');
@@ -205,7 +205,7 @@ export function js(session: Session, code: string, timeoutMs = 30_000): PromiseL
   return session.run(code, { language: 'javascript', timeoutMs });
 }
 
-export async function valueOf(session: Session, code: string): Promise<string | undefined> {
+export async function shownBy(session: Session, code: string): Promise<string | undefined> {
   const { outcome, value } = await js(session, code);
   expect(outcome).toEqual({ kind: 'ok' });
   return value?.text;
