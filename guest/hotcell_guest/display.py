@@ -39,10 +39,10 @@ class Displays:
             self.clear_output(wait=True)
         name = _new_id() if display_id is True else None if display_id is None or display_id is False else str(display_id)
         for item in objs:
-            if raw or not representations.shows_itself(item):
-                bundle = item if raw else self._bundle(item)
-                if not isinstance(bundle, dict):
-                    raise TypeError(f"display(raw=True) takes a dict of media types, not {type(bundle).__name__}")
+            if raw and not isinstance(item, dict):
+                raise TypeError(f"display(raw=True) takes a dict of media types, not {type(item).__name__}")
+            bundle = item if raw else self._bundle(item)
+            if bundle is not None:
                 self._publish(representations.chosen(bundle, include, frozenset(exclude or ())), name, update)
         return None if name is None else DisplayHandle(name, self)
 
@@ -61,8 +61,9 @@ class Displays:
         name = transient.get("display_id") if isinstance(transient, dict) else None
         self._publish(data, None if name is None else str(name), update)
 
-    def _bundle(self, item: Any) -> Bundle:
-        return {"text/plain": representations.plain_text(item), **representations.richer(item, self._registered)}
+    def _bundle(self, item: Any) -> Optional[Bundle]:
+        bundle = representations.bundle_of(item, self._registered)
+        return None if bundle is None else {"text/plain": representations.plain_text(item), **bundle}
 
     def _publish(self, bundle: Bundle, display_id: Optional[str], update: bool) -> None:
         redirect = self._redirect()

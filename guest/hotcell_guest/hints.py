@@ -12,6 +12,8 @@ import os
 import re
 import socket
 import sys
+from collections import deque
+from itertools import islice
 from typing import Any, Callable, Iterable, Optional
 
 from . import call_stack, importable
@@ -24,6 +26,7 @@ from .static_lookup import places_of
 MAX_HINT_BYTES = 1_000
 _MAX_CANDIDATES = 2_000
 _MAX_FILES = 2_000
+_MAX_FOLDERS = 200
 
 
 def hint_for(error: BaseException) -> Optional[str]:
@@ -143,13 +146,22 @@ def _nearest(word: str, candidates: Iterable[str], cutoff: float = 0.6) -> list[
     return [by_form[form] for form in difflib.get_close_matches(word.strip().lower(), list(by_form), n=3, cutoff=cutoff)]
 
 
-def _files_below(folder: str) -> list[str]:
+def _files_below(root: str) -> list[str]:
+    """Files of the workspace, a few thousand at most, the nearest first. A folder with millions costs no more than one with thousands."""
     found: list[str] = []
-    for place, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if not name.startswith(".")][:100]
-        found.extend(os.path.relpath(os.path.join(place, name), folder) for name in names)
-        if len(found) > _MAX_FILES:
+    folders = deque([root])
+    for _ in range(_MAX_FOLDERS):
+        if not folders or len(found) >= _MAX_FILES:
             break
+        try:
+            with os.scandir(folders.popleft()) as scan:
+                for entry in islice(scan, _MAX_FILES):
+                    if entry.is_file():
+                        found.append(os.path.relpath(entry.path, root))
+                    elif entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."):
+                        folders.append(entry.path)
+        except OSError:
+            continue
     return found[:_MAX_FILES]
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import signal
 import socket
+import sys
 import time
 from types import FrameType
 from typing import Any, NoReturn, Optional
@@ -22,6 +24,9 @@ from .limits import Limits
 from .screen import Screen
 from .shell import Shell
 from .streams import Streams
+
+_MAX_FINISHED_CHARS = 60_000
+_LEAST_RECURSION = 300
 
 
 def run_kernel(sock: socket.socket, limits: Limits, workspace: str) -> NoReturn:
@@ -87,6 +92,8 @@ class _Kernel:
         self._streams.begin()
         self._screen.begin()
         signal.signal(signal.SIGINT, self._on_interrupt)
+        if sys.getrecursionlimit() < _LEAST_RECURSION:
+            sys.setrecursionlimit(_LEAST_RECURSION)  # or nothing could be parsed any more, not even what sets it higher
         _reset_peak_memory()
 
     def _execute(self, frame: Frame, fds: list[int]) -> None:
@@ -119,7 +126,7 @@ class _Kernel:
         }
         if changes is not None:
             finished["variables"] = changes
-        self._link.send(finished)
+        self._link.send(_that_fits(finished))
         self._prepare()
 
     def _answer(self, frame: Frame, fds: list[int]) -> None:
@@ -169,3 +176,13 @@ def _reset_peak_memory() -> None:
 def _cpu_seconds() -> float:
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
     return time.process_time() + children.ru_utime + children.ru_stime
+
+
+def _that_fits(finished: Head) -> Head:
+    """Names and a traceback are bounded each for itself, but not both together, nor in bytes: the names go first."""
+    changes = finished.get("variables")
+    if changes is None or len(json.dumps(finished)) <= _MAX_FINISHED_CHARS:
+        return finished
+    named = sum(len(names) for names in changes.values() if isinstance(names, list))
+    omitted = named + changes["omitted"] if changes["omitted"] >= 0 else -1
+    return {**finished, "variables": {"added": [], "rebound": [], "deleted": [], "omitted": omitted}}

@@ -15,6 +15,7 @@ from typing import Any, Callable, Container, Iterable, Optional
 from . import figures
 from .display_frames import is_media_type
 from .screen import MAX_PARTS, Part, Parts
+from .static_lookup import defines_any
 
 # A media type and what a method gave for it.
 Bundle = dict[str, Any]
@@ -38,29 +39,21 @@ _TAKES_OVER = "_ipython_display_"
 _GIVES_ALL = "_repr_mimebundle_"
 
 
-def shows_itself(item: Any) -> bool:
-    """Calls `_ipython_display_` where there is one: such an object has displayed itself."""
-    if not hasattr(type(item), _TAKES_OVER):
-        return False
-    try:
-        item._ipython_display_()
-    except NotImplementedError:
-        return False
-    except Exception as error:  # noqa: BLE001 - the user's method
-        complain(f"{_TAKES_OVER} of {type(item).__name__} raised", error)
-        return False
-    return True
+def bundle_of(item: Any, registered: Optional[Callable[[Any], Bundle]] = None) -> Optional[Bundle]:
+    """All that an object shows besides its text; None where it has displayed itself by `_ipython_display_`.
 
-
-def richer(item: Any, registered: Optional[Callable[[Any], Bundle]] = None) -> Bundle:
-    """All that an object shows besides its text. `registered` are functions for its type that the user gave to IPython."""
+    `registered` are functions for its type that the user gave to IPython. An object that has both ways is asked for data first: plotly's
+    figures have, and would open a browser.
+    """
     picture = figures.picture_of(item)
     if picture is not None:
         return {"image/png": picture}
     bundle = _all_at_once(item)
+    if not bundle and _shows_itself(item):
+        return None
     for media_type, name in _METHODS:
-        if media_type not in bundle and hasattr(type(item), name):
-            if media_type == "image/jpeg" and hasattr(type(item), "_repr_png_"):
+        if media_type not in bundle and defines_any(type(item), (name,)):
+            if media_type == "image/jpeg" and defines_any(type(item), ("_repr_png_",)):
                 continue  # the same picture, and worse
             data = _call(item, name)
             if data is not None:
@@ -89,7 +82,7 @@ def encoded(bundle: Bundle) -> Parts:
 
 
 def _all_at_once(item: Any) -> Bundle:
-    if not hasattr(type(item), _GIVES_ALL):
+    if not defines_any(type(item), (_GIVES_ALL,)):
         return {}
     try:
         given = item._repr_mimebundle_(include=None, exclude=None)
@@ -101,6 +94,19 @@ def _all_at_once(item: Any) -> Bundle:
     data = _without_metadata(given)
     # Its text/plain would take the place of the repr.
     return {name: value for name, value in data.items() if value is not None} if isinstance(data, dict) else {}
+
+
+def _shows_itself(item: Any) -> bool:
+    if not defines_any(type(item), (_TAKES_OVER,)):
+        return False
+    try:
+        item._ipython_display_()
+    except NotImplementedError:
+        return False
+    except Exception as error:  # noqa: BLE001 - the user's method
+        complain(f"{_TAKES_OVER} of {type(item).__name__} raised", error)
+        return False
+    return True
 
 
 def _call(item: Any, name: str) -> Any:
@@ -161,7 +167,7 @@ def _is_binary(media_type: str) -> bool:
 
 def _from_base64(text: bytes) -> bytes:
     try:
-        return base64.b64decode(text)
+        return base64.b64decode(b"".join(text.split()), validate=True)
     except binascii.Error as error:
         raise ValueError("it is neither bytes nor base64") from error
 

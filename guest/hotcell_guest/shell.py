@@ -16,11 +16,12 @@ from collections import deque
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any, Optional
 
-from . import display_names, figures, spawning
+from . import charts, display_names, figures, spawning
 from .bindings import Bindings
 from .import_hooks import AfterImport
 from .outcomes import Outcome, outcome_of
 from .screen import Parts, Screen
+from .static_lookup import defines_any
 from .warnings_once import WarningsOnce
 
 if TYPE_CHECKING:
@@ -104,15 +105,15 @@ class Shell:
     def _parts_of(self, value: Any) -> Parts:
         """What the value shows besides its text. Most have no more, and pay a look at their type."""
         kind = type(value)
-        if not any(hasattr(kind, name) for name in _RICH_METHODS) and self._ipython is None:
+        if self._ipython is None and not defines_any(kind, _RICH_METHODS):
             return []
         if figures.is_open_figure(value):
             return []  # shown at the end of the execution, and not twice
         from . import representations
 
-        if representations.shows_itself(value):
+        bundle = representations.bundle_of(value, self._registered)
+        if bundle is None:
             return []
-        bundle = representations.richer(value, self._registered)
         bundle.pop("text/plain", None)
         return representations.encoded(bundle)
 
@@ -200,6 +201,7 @@ class Shell:
         hooks = AfterImport()
         hooks.add("matplotlib", figures.use_our_backend)
         hooks.add("hotcell_guest.matplotlib_backend", self._connect_backend)
+        charts.install(hooks)
         hooks.add("multiprocessing.spawn", spawning.provide_main(lambda: list(self._sources)))
         names: Any = builtins
         names.input = _no_input

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import linecache
+import os
 from typing import Optional
 
 _MAX_LINE_CHARS = 200
 _MARK_LINE_CHARS = 120
+_MAX_FILE_BYTES = 4 * 1_048_576
 
 
 def excerpt(file: str, line: int, columns: Optional[tuple[int, int]], around: int) -> list[str]:
     """Up to `around` lines before and after. Empty where there is no source."""
-    source = linecache.getlines(file)
+    source = _lines_of(file)
     if not 1 <= line <= len(source):
         return []
     first, last = max(1, line - around), min(len(source), line + around)
@@ -24,6 +26,17 @@ def excerpt(file: str, line: int, columns: Optional[tuple[int, int]], around: in
         if number == line and columns is not None:
             shown.extend(_underline(text, columns, width))
     return shown
+
+
+def _lines_of(file: str) -> list[str]:
+    """Code may say that it comes from /dev/zero: only files of a sane size are read."""
+    if file not in linecache.cache:
+        try:
+            if not os.path.isfile(file) or os.path.getsize(file) > _MAX_FILE_BYTES:
+                return []
+        except (OSError, ValueError):
+            return []
+    return linecache.getlines(file)
 
 
 def _underline(text: str, columns: tuple[int, int], width: int) -> list[str]:

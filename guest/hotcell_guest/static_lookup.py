@@ -27,6 +27,16 @@ def class_namespace(cls: type) -> Any:
     return _NAMESPACE(cls)
 
 
+def defines_any(cls: type, names: tuple[str, ...]) -> bool:
+    """Whether the class or one that it inherits from has one of these names."""
+    for base in mro_of(cls):
+        namespace = class_namespace(base)
+        for name in names:
+            if name in namespace:
+                return True
+    return False
+
+
 def name_of(cls: type) -> str:
     """A plain string even where the name is an instance of a subclass of str."""
     return str.__str__(_NAME(cls))[:200]

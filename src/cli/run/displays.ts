@@ -39,7 +39,7 @@ const EXTENSIONS: readonly (readonly [test: RegExp, extension: string])[] = [
   [/^image\/webp$/, '.webp'],
   [/^application\/pdf$/, '.pdf'],
   [/^text\/html$/, '.html'],
-  [/[/+]json$/, '.json'],
+  [/[/+.]json$/, '.json'],
   [/^text\/markdown$/, '.md'],
   [/^text\/latex$/, '.tex'],
   [/^(?!text\/plain$)/, '.bin'],

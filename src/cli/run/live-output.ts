@@ -5,14 +5,21 @@ import { displayText } from './displays.ts';
 
 type Output = Writable & { readonly isTTY?: boolean; hasColors?(): boolean };
 
+const MAX_UPDATED = 1000;
+
 /** Shows what an execution prints as it prints it. Waits for a slow reader; stops when there is none any more. */
 export async function showLive(execution: Execution, streams: { stdout: Output; stderr: Output }): Promise<void> {
   const shown = { stdout: createTextFor(streams.stdout), stderr: createTextFor(streams.stderr) };
+  const updated = new Map<string | undefined, string>();
   for await (const event of execution) {
     if (event.kind === 'stdout' || event.kind === 'stderr') {
       await written(streams[event.kind], shown[event.kind].push(event.text));
-    } else if (event.kind === 'display') await written(streams.stdout, shown.stdout.push(displayText(event)));
+    } else if (event.kind === 'display' && event.update) updated.set(event.id, displayText(event));
+    else if (event.kind === 'display') await written(streams.stdout, shown.stdout.push(displayText(event)));
+    if (updated.size > MAX_UPDATED) updated.clear();
   }
+  // What was shown cannot be taken back here: of a display that was updated the first and the last state are shown.
+  for (const text of updated.values()) await written(streams.stdout, shown.stdout.push(text));
   for (const name of ['stdout', 'stderr'] as const) await written(streams[name], shown[name].end());
 }
 

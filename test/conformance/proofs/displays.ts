@@ -217,6 +217,40 @@ h = display(HTML("1"), display_id="x"); h.update(HTML("2"))`;
     },
   },
   {
+    id: 'display:charts',
+    title: 'chart libraries that would open a browser show their data instead',
+    prove: async ({ fresh }) => {
+      const session = await fresh();
+      // As the real ones are built, where it matters; these need no network to be here.
+      await session.files.write('plotly/__init__.py', '');
+      await session.files.write(
+        'plotly/io.py',
+        `class Renderers: default = "browser"
+renderers = Renderers()
+class Figure:
+    def __repr__(self): return "Figure"
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        return {"application/vnd.plotly.v1+json": {"data": []}} if renderers.default == "plotly_mimetype" else {}
+    def _ipython_display_(self): raise RuntimeError("no browser here")`,
+      );
+      await session.files.write(
+        'altair.py',
+        `class renderers:
+    enabled = "html"
+    @classmethod
+    def enable(cls, name): cls.enabled = name
+class Chart:
+    def _repr_mimebundle_(self, *args, **kwargs):
+        return {"application/vnd.vegalite.v6+json": {"mark": "bar"}} if renderers.enabled == "mimetype" else {"text/html": "<script>"}`,
+      );
+      const plotly = await ok(session.run('import plotly.io\nplotly.io.Figure()'));
+      expect(plotly.value?.text).toBe('Figure');
+      expect([typesOf(plotly.value!), plotly.stderr]).toEqual([['application/vnd.plotly.v1+json'], '']);
+      const altair = await ok(session.run('import altair\ndisplay(altair.Chart())'));
+      expect(altair.displays.map(typesOf)).toEqual([['text/plain', 'application/vnd.vegalite.v6+json']]);
+    },
+  },
+  {
     id: 'output:folded',
     title:
       'of a line that was written over the result has the last state, without colours; events and the log have all',

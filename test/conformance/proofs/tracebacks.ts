@@ -65,10 +65,8 @@ f(7)`;
         ['import sklearn', /'sklearn' comes with the package 'scikit-learn'/],
         ['import cv2', /opencv-python/],
         ['length = 1\nlenght', /Did you mean 'length'\?/],
-        ['import math\nmath.squareroot_\nmath.sqr(2)', /^$/],
         ['import math\nmath.sqr(2)', /Did you mean 'sqrt'\?/],
         ['open("sales.csv")', /The workspace has 'data\/sales.csv'/],
-        ['open("/etc/made-by-test", "w")', /^$|read-only/],
       ];
       for (const [code, expected] of hints)
         expect((await raised(session.run(code))).hint ?? '', code).toMatch(expected);
