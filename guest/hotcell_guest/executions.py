@@ -9,6 +9,7 @@ import time
 from typing import Any, Callable, Optional, Protocol
 
 from . import limits as limits_module
+from . import processes
 from .artifacts import Workspace
 from .bindings import MOST_NAMES, bounded
 from .births import Births
@@ -153,9 +154,18 @@ class Executions:
         keeper.ensure_started()
         return None if self._exercising and name == PYTHON else keeper.kernel
 
-    def begins_work(self, kernel: KernelProcess, is_under_way: Callable[[], bool]) -> None:
+    def has_begun_work(self, kernel: KernelProcess) -> None:
         self.kernels.keeper_of(kernel).has_begun_work()
-        self._watch_memory(is_under_way, lambda: self.lose(kernel, "its kernel used up the memory of the sandbox and was ended"))
+
+    def watch_answering(self, kernel: KernelProcess, is_under_way: Callable[[], bool]) -> None:
+        born_since = processes.ticks_now()
+
+        def relieve() -> None:
+            # A fork that looks at an object goes first: it costs no variables.
+            processes.kill_where(lambda process: process.started >= born_since and not self.kernels.is_ours(process.pid))
+            self._watch_memory(is_under_way, lambda: self.lose(kernel, "its kernel used up the memory of the sandbox and was ended"))
+
+        self._watch_memory(is_under_way, relieve)
 
     def lose(self, kernel: KernelProcess, why: str) -> None:
         self.kernels.keeper_of(kernel).restarted = f"{why}; variables are gone, files are not"

@@ -30,8 +30,11 @@ class Kernels(Protocol):
     def idle_kernel(self, language: str) -> Optional[KernelProcess]:
         """The kernel of a language, up or not; None while there is none. Raises Refusal where it is busy, or the language unknown."""
 
-    def begins_work(self, kernel: KernelProcess, is_under_way: Callable[[], bool]) -> None:
-        """The question runs the user's code: from now on the kernel's variables are somebody's, and its memory is watched."""
+    def has_begun_work(self, kernel: KernelProcess) -> None:
+        """From now on the kernel's variables are somebody's."""
+
+    def watch_answering(self, kernel: KernelProcess, is_under_way: Callable[[], bool]) -> None:
+        """The question may run the user's code: memory is watched as during an execution."""
 
     def lose(self, kernel: KernelProcess, why: str) -> None:
         """Ends a kernel that did not come back; the next execution says why."""
@@ -108,7 +111,9 @@ class Questions:
         question.kernel = kernel
         question.timer = self._loop.call_later(question.timeout_seconds + _INTERRUPT_AFTER_SECONDS, lambda: self._interrupt(question))
         if question.head["kind"] in ("variables.get", "variables.set"):
-            self._kernels.begins_work(kernel, lambda: self._current is question)
+            self._kernels.has_begun_work(kernel)
+        if question.head["kind"] not in ("complete", "inspect"):
+            self._kernels.watch_answering(kernel, lambda: self._current is question)
         kernel.send(question.head, question.body, question.fds)
         _close(question.fds)
         question.fds = ()
