@@ -106,6 +106,12 @@ class GlimpseTest(unittest.TestCase):
             seen = self.see(f"def __repr__(self):\n        os.write(3, {lie!r}.encode() + b'\\n')\n        return 'odd'")
             self.assertEqual(seen["summary"], "odd", lie[:40])
 
+    def test_one_that_talks_without_end_is_given_up_like_any_other(self) -> None:
+        begin = time.monotonic()
+        seen = self.see("def __repr__(self):\n        while True: os.write(3, b'[0, \"length\", 1]\\n' * 100)")
+        self.assertEqual(seen["summary"], TOOK_TOO_LONG)
+        self.assertLess(time.monotonic() - begin, 1.5)
+
     def test_no_descriptor_and_no_child_stays(self) -> None:
         before = len(os.listdir("/proc/self/fd"))
         for body in (
