@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import inspect
 import re
+import sys
 import types
 from typing import Any, Optional
 
@@ -82,7 +84,7 @@ def _of_function(function: types.FunctionType, drop_first: bool) -> str:
     positional = list(names[: code.co_argcount])
     defaults = function.__defaults__ or ()
     values = dict(zip(positional[len(positional) - len(defaults) :], defaults))
-    annotations = function.__annotations__ if type(function.__annotations__) is dict else {}
+    annotations = _annotations_of(function)
     parts = [_parameter(name, annotations, values) for name in positional]
     if code.co_posonlyargcount:
         parts.insert(code.co_posonlyargcount, "/")
@@ -102,6 +104,18 @@ def _of_function(function: types.FunctionType, drop_first: bool) -> str:
         parts.append("**" + _parameter(names[at], annotations, {}))
     returns = annotations.get("return", MISSING)
     return f"({', '.join(parts)})" + ("" if returns is MISSING else f" -> {_annotation(returns)}")
+
+
+def _annotations_of(function: types.FunctionType) -> dict[str, Any]:
+    """From 3.14 on they are made when they are read, by code of the user's; there as text, for which none of it runs."""
+    if sys.version_info < (3, 14):
+        found: Any = function.__annotations__
+        return found if type(found) is dict else {}
+    try:
+        library: Any = importlib.import_module("annotationlib")
+        return dict(library.get_annotations(function, format=library.Format.STRING))
+    except Exception:  # noqa: BLE001 - then without them
+        return {}
 
 
 def _parameter(name: str, annotations: dict[str, Any], values: dict[str, Any]) -> str:
