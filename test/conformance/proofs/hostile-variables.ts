@@ -69,10 +69,13 @@ export const hostileVariableRequirements: readonly Requirement[] = [
       for (const name of Object.keys(HOSTILE)) await session.variables.get(name);
       const boxed = await session.variables.get('box', { timeoutMs: 5_000 });
       expect(boxed.page).toMatchObject({ kind: 'items', total: Object.keys(HOSTILE).length - 4 });
-      const after = await session.run(
-        'print(kept, me == os.getpid(), len([p for p in os.listdir("/proc") if p.isdigit() and open(f"/proc/{p}/stat").read().split()[2] in "RD"]) < 3)',
-      );
-      expect(after).toMatchObject({ stdout: '17 True True\n', stderr: '', state: 'kept' });
+      const after = await session.run(`left = 0
+for pid in filter(str.isdigit, os.listdir("/proc")):
+    try: state, _, _, of_session = open(f"/proc/{pid}/stat").read().rpartition(")")[2].split()[:4]
+    except OSError: continue
+    left += int(of_session) == os.getsid(0) and state not in "ZX"
+print(kept, me == os.getpid(), left)`);
+      expect(after).toMatchObject({ stdout: '17 True 1\n', stderr: '', state: 'kept' });
       expect(after.restarted).toBeUndefined();
       expect(await session.backgroundOutput()).not.toContain('LEAK');
     },
