@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import select
+import shlex
 import signal
 import time
 from typing import Optional
@@ -42,13 +43,14 @@ class _BashKernel:
         self._cpu_at_end, self._peak_at_end = 0.0, 0
         self._last_exit_code = 0
         self._idle = False
+        self._interrupted = False
         self._woken, wake = os.pipe()
         os.set_blocking(wake, False)
         os.set_blocking(self._woken, False)
         signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: self._on_child())
         # Handled and not ignored: what this process starts would ignore it too. The group's SIGINT is meant for them.
-        signal.signal(signal.SIGINT, lambda *_: None)
+        signal.signal(signal.SIGINT, lambda *_: self._on_interrupt())
 
     def serve(self) -> None:
         self._start_bash()
@@ -119,6 +121,8 @@ class _BashKernel:
         self._link.execution = str(frame.head["execution"])
         for fd in fds:
             os.set_inheritable(fd, False)
+        self._interrupted = False
+        self._state.forget()
         cpu_before = cpu_seconds(self._bash)
         exit_code = self._run(frame.body, str(frame.head["filename"]), fds)
         if exit_code is None:
@@ -135,27 +139,34 @@ class _BashKernel:
 
     def _run(self, code: bytes, filename: str, fds: list[int]) -> Optional[int]:
         """Its exit code, or None where bash ended with it."""
-        source = self._write_source(code, filename)
+        source, memory = self._write_source(code, filename)
         stdout, stderr = (f"{self._place}/{fd}" for fd in fds)
         output = f">{stdout} 2>{stderr} </dev/null"
         report = f"{self._place}/{self._report_end}"
         try:
-            self._order(f"{_restored_status(self._last_exit_code)}\\builtin source {source} {output}")
+            self._order(f"{_restored_status(self._last_exit_code)}\\builtin source {shlex.quote(source)} {output}")
             # Lines of their own: an error that ends the code can end its line too.
             self._order(f"\\builtin echo $? >{report}")
             answer = self._wait_for_report()
-            if answer is not None and b"trap" in code:
+            if answer is None:
+                return None
+            if b"trap" in code:
                 self._order(f"\\builtin source {self._state.exit_trap_runner} {output}", f"\\builtin echo done >{report}")
                 if self._wait_for_report() is None:
                     return None
-            return int(answer) & 0xFF if answer is not None else None
+            if self._interrupted and not self._outlives_interrupt():
+                return None
+            return int(answer) & 0xFF
         except ValueError:
             return 1  # a report that the code wrote itself
         except BrokenPipeError:
             self._wait_for_report(1.0)
             return None
         finally:
-            self._folder.remove(source)
+            if memory is None:
+                self._folder.remove(source)
+            else:
+                os.close(memory)
 
     def _replace_ended_bash(self) -> int:
         """Its exit code. Where it could not save its state this kernel ends as it did, and the supervisor says that the state is lost."""
@@ -170,6 +181,15 @@ class _BashKernel:
         self._name_helper()
         return 128 + os.WTERMSIG(end) if os.WIFSIGNALED(end) else os.WEXITSTATUS(end)
 
+    def _outlives_interrupt(self) -> bool:
+        """An interrupt may reach bash when the code has ended already. It must not die of it in the next execution."""
+        time.sleep(0.002)  # the signals of a group arrive one after the other
+        self._order(f"\\builtin echo here >{self._place}/{self._report_end}")
+        return self._wait_for_report() is not None
+
+    def _on_interrupt(self) -> None:
+        self._interrupted = True
+
     def _on_child(self) -> None:
         """Between executions only a background job, or the memory limit, can have ended bash."""
         if self._idle and self._has_ended():
@@ -177,10 +197,16 @@ class _BashKernel:
             self._replace_ended_bash()
             self._idle = True
 
-    def _write_source(self, code: bytes, filename: str) -> str:
-        """The path to source it from, which is what bash's messages call it."""
+    def _write_source(self, code: bytes, filename: str) -> tuple[str, Optional[int]]:
+        """The path to source it from, which is what bash's messages call it. A full disk does not keep anybody from making room."""
         name = re.sub(r"[^A-Za-z0-9._-]+", "-", os.path.basename(filename)).strip("-.") or "code"
-        return self._folder.write(name[:100], code)
+        try:
+            return self._folder.write(name[:100], code), None
+        except OSError:
+            memory = os.memfd_create("source")
+            with os.fdopen(memory, "wb", closefd=False) as file:
+                file.write(code)
+            return f"{self._place}/{memory}", memory
 
 
 def _restored_status(status: int) -> str:

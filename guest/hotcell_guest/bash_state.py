@@ -25,12 +25,15 @@ class BashState:
         return f"{self._place}/{self._runner}"
 
     def lines_for_new_bash(self) -> list[str]:
-        """Orders for a bash that has just begun. What was saved is taken over, once."""
+        """Orders for a bash that has just begun. It takes over what was saved."""
         lines = [f"trap '{self._trap}' EXIT"]
         if self.is_saved():
             lines = [f". {self._place}/{fd} 2>/dev/null" for fd in (self._state, self._options)] + lines
-            lines.append(f": >{self._place}/{self._state}")
         return lines
+
+    def forget(self) -> None:
+        """An execution begins: what was saved before it is not what a bash that ends now leaves."""
+        os.ftruncate(self._state, 0)
 
     def is_saved(self) -> bool:
         size = os.fstat(self._state).st_size

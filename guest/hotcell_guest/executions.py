@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import time
 from typing import Any, Callable, Optional, Protocol
 
@@ -236,6 +235,7 @@ class Executions:
             execution.value = ({"type": "value", "truncated": bool(frame.head["truncated"])}, frame.body[:65_536])
         elif kind == "finished":
             execution.report = _checked_report(frame.head)
+            execution.report["outcome"] = self._told_apart(execution.report["outcome"])
             execution.pipes.set_barrier(lambda: self._finish(execution, state="kept"))
         if self._execution is execution and self._channel.credit(execution.stream) <= 0:
             kernel.pause(True)
@@ -381,10 +381,14 @@ class Executions:
         if os.WIFEXITED(status):
             return {"kind": "exited", "exitCode": os.WEXITSTATUS(status)}
         number = os.WTERMSIG(status)
+        return self._told_apart({"kind": "kernel-died", "signal": signal_name(number)})
+
+    def _told_apart(self, outcome: Head) -> Head:
+        """A death by SIGKILL may be the doing of the sandbox's memory limit: of a kernel, or of a program that one ran."""
+        if outcome.get("kind") != "kernel-died" or outcome.get("signal") != "SIGKILL":
+            return outcome
         before, self._memory_kills = self._memory_kills, memory_kills()
-        if number == signal.SIGKILL and self._memory_kills > before:
-            return {"kind": "out-of-memory"}
-        return {"kind": "kernel-died", "signal": signal_name(number)}
+        return {"kind": "out-of-memory"} if self._memory_kills > before else outcome
 
     # Afterwards and meanwhile
 

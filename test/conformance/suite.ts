@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, test } from 'vitest';
 import type { Hotcell, Session } from '../../src/index.ts';
 import { openTarget, reasonToSkip, type Target } from '../support/targets.ts';
 import type { Context, Requirement } from './context.ts';
+import { bashRequirements } from './proofs/bash.ts';
 import { displayRequirements } from './proofs/displays.ts';
 import { executionRequirements } from './proofs/execution.ts';
 import { fileRequirements } from './proofs/files.ts';
@@ -13,9 +14,11 @@ import { javascriptEndRequirements } from './proofs/javascript-ends.ts';
 import { javascriptProgramRequirements } from './proofs/javascript-programs.ts';
 import { javascriptQuestionRequirements } from './proofs/javascript-questions.ts';
 import { journeyRequirements } from './proofs/journey.ts';
+import { languageRequirements } from './proofs/languages.ts';
 import { lifecycleRequirements } from './proofs/lifecycle.ts';
 import { limitRequirements } from './proofs/limits.ts';
 import { questionRequirements } from './proofs/questions.ts';
+import { recipeRequirements } from './proofs/recipes.ts';
 import { tracebackRequirements } from './proofs/tracebacks.ts';
 import { variableRequirements } from './proofs/variables.ts';
 
@@ -30,6 +33,9 @@ export const REQUIREMENTS: readonly Requirement[] = [
   ...questionRequirements,
   ...variableRequirements,
   ...hostileVariableRequirements,
+  ...languageRequirements,
+  ...bashRequirements,
+  ...recipeRequirements,
   ...limitRequirements,
   ...javascriptRequirements,
   ...javascriptEndRequirements,

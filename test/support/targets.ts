@@ -1,6 +1,8 @@
 import { createProcessDriver } from '../../src/drivers/process/index.ts';
+import { recipeSchema } from '../../src/languages/recipe.ts';
 import { type Hotcell, type HotcellOptions, openHotcell } from '../../src/main.ts';
 import { createBareDriver } from './bare-driver.ts';
+import { TEST_RECIPES } from './test-recipes.ts';
 
 /** A way to isolate that the suites run against: a driver, in one of its shapes. */
 export interface Target {
@@ -45,5 +47,9 @@ export async function reasonToSkip(target: Target): Promise<string | undefined> 
 }
 
 export async function openTarget(target: Target, options: HotcellOptions = {}): Promise<Hotcell> {
-  return openHotcell({ ...target.options, poolSize: 0, preloads: [], ...options });
+  return openHotcell({ ...target.options, poolSize: 0, preloads: [], recipes: recipes(), ...options });
+}
+
+function recipes() {
+  return TEST_RECIPES.map((recipe) => recipeSchema.parse(recipe));
 }

@@ -102,7 +102,8 @@ threading.Thread(target=work).start()`);
   },
 ];
 
-const LIVE_SLEEPS = `import os
+/** Prints what is left of the sleeps that proofs begin. */
+export const LIVE_SLEEPS = `import os
 left = []
 for pid in filter(str.isdigit, os.listdir("/proc")):
     try:
