@@ -7,6 +7,7 @@ import { ensurePythonTools } from './python-tools.mjs';
 import { capture, run } from './run.mjs';
 import { prepare } from './steps.mjs';
 import { countResults, nothing, sum, summaryLine } from './test-results.mjs';
+import { ensureToolsImage } from './tools-image.mjs';
 
 const help = `Usage: npm test -- [unit|vm] [--require-all] [options of vitest]
 
@@ -55,7 +56,8 @@ async function test(steps) {
 }
 
 /** What cannot be set up shows in the tests as skipped with the reason; with --require-all it is a failure here already. */
-async function setUpDrivers({ StepError }) {
+async function setUpDrivers(steps) {
+  const { StepError } = steps;
   if (!existsSync(join(root, 'dist/cli.js'))) return;
   const failed = [];
   const setUp = async (driver) => {
@@ -67,6 +69,7 @@ async function setUpDrivers({ StepError }) {
   // Building gVisor takes minutes and changes the engine's configuration: not without being asked.
   if (requireAll || (exitCode === 0 && output.includes('"runsc"'))) await setUp('gvisor');
   else if (exitCode === 0) await setUp('docker');
+  if (exitCode === 0) await ensureToolsImage(steps).catch((error) => requireAll && Promise.reject(error));
   if (requireAll && failed.length > 0) throw new StepError(`Not set up: ${failed.join(', ')}`);
 }
 

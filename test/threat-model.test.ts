@@ -7,7 +7,7 @@ import { REQUIREMENTS } from './conformance/suite.ts';
 const document = readFileSync(join(packageRoot(), 'docs', 'threat-model.md'), 'utf8');
 const named = [
   ...document.matchAll(
-    /`((?:host|neighbour|network|limit|interrupt|execute|display|traceback|session|files|variables|complete|questions):[a-z0-9-]+)`/g,
+    /`((?:host|neighbour|network|limit|interrupt|execute|display|traceback|session|files|variables|complete|questions|language|bash|recipe):[a-z0-9-]+)`/g,
   ),
 ].map((match) => match[1]);
 

@@ -61,6 +61,7 @@ function byDefault({ default: value }: Property): string {
 
 function allowed({ enum: values, type, minimum, maximum, items }: Property): string {
   if (values !== undefined) return values.map((value) => `\`${value}\``).join(', ');
+  if (items?.type === 'object') return 'a list of recipes';
   if (type === 'array') return `a list of ${items?.pattern === undefined ? 'paths' : 'module names'}`;
   if (type === 'string') return 'a name';
   if (maximum === undefined || maximum >= Number.MAX_SAFE_INTEGER) return `at least ${number(minimum ?? 0)}`;

@@ -13,7 +13,7 @@ export interface BuiltHotcell {
   readonly home: string;
   /** Why programs cannot be run here, where they cannot. */
   readonly unavailable: string | undefined;
-  run(args: readonly string[], options?: { stdin?: string }): Promise<Finished>;
+  run(args: readonly string[], options?: RunOptions): Promise<Finished>;
   /** Starts a program of Node's and leaves it to the caller. */
   start(args: readonly string[]): ChildProcess;
   /** The same with a terminal of its own, where there is a program to make one with. */
@@ -21,6 +21,12 @@ export interface BuiltHotcell {
   /** Every trace of it on this machine: processes, run folders, cgroups. */
   leftovers(): string[];
   remove(): void;
+}
+
+export interface RunOptions {
+  readonly stdin?: string;
+  /** On top of the environment that all of them have. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 export interface Finished {
@@ -41,16 +47,21 @@ export async function buildHotcell(): Promise<BuiltHotcell> {
   symlinkSync(join(resolveDataDir(), 'python'), join(home, 'python'));
   const env = { ...process.env, HOTCELL_HOME: home, HOTCELL_ISOLATION: 'process', NO_COLOR: '1' };
 
-  function run(args: readonly string[], options: { stdin?: string } = {}): Promise<Finished> {
+  function run(args: readonly string[], options: RunOptions = {}): Promise<Finished> {
     return new Promise((resolve) => {
-      const child = execFile(process.execPath, args, { cwd: root, env }, (error, stdout, stderr) => {
-        const signal = constants.signals[error?.signal as NodeJS.Signals] ?? 0;
-        resolve({
-          exitCode: error === null ? 0 : typeof error.code === 'number' ? error.code : 128 + signal,
-          stdout,
-          stderr,
-        });
-      });
+      const child = execFile(
+        process.execPath,
+        args,
+        { cwd: root, env: { ...env, ...options.env } },
+        (error, stdout, stderr) => {
+          const signal = constants.signals[error?.signal as NodeJS.Signals] ?? 0;
+          resolve({
+            exitCode: error === null ? 0 : typeof error.code === 'number' ? error.code : 128 + signal,
+            stdout,
+            stderr,
+          });
+        },
+      );
       child.stdin?.on('error', () => {}).end(options.stdin ?? '');
     });
   }

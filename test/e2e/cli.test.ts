@@ -42,6 +42,46 @@ describe('hotcell run', () => {
     expect(await runStdin('print(6 * 7)')).toEqual({ exitCode: 0, stdout: '42\n', stderr: '' });
   });
 
+  it('goes by the extension, the first line or --language', async () => {
+    const shell = program('x=6; echo "$((x * 7)) from $(basename "$0")"; exit 3', 'script.sh');
+    expect(await command('run', shell)).toEqual({ exitCode: 3, stdout: '42 from bash\n', stderr: '' });
+    expect(await command('run', program('#!/bin/sh\necho "$0" | tail -c 8', 'tool'))).toMatchObject({
+      stdout: 'main.sh\n',
+    });
+    expect(await runStdin('echo "$BASH_VERSION" | head -c 1', '--language', 'bash')).toMatchObject({ stdout: '5' });
+    const json = await command('run', shell, '--json');
+    expect(JSON.parse(json.stdout)).toMatchObject({ language: 'bash', outcome: { kind: 'exited', exitCode: 3 } });
+  });
+
+  it('builds what must be built, and shows what the compiler says', async () => {
+    const prints = program('#include <stdio.h>\nint main(void) { puts("built"); return 0; }\n', 'prints.c');
+    expect(await command('run', prints)).toEqual({ exitCode: 0, stdout: 'built\n', stderr: '' });
+    const broken = await command('run', program('int main(void) {\n  return nothing;\n}\n', 'broken.c'));
+    expect(broken).toMatchObject({ exitCode: 1, stdout: '', stderr: expect.stringMatching(/broken\.c:2:\d+: error:/) });
+  });
+
+  it('refuses a language that it does not know, and names what a sandbox lacks', async () => {
+    expect(await runStdin('x', '--language', 'cobol')).toMatchObject({
+      exitCode: 64,
+      stderr: expect.stringMatching(/python, bash/),
+    });
+    expect(await command('run', program('x', 'program.cob'))).toMatchObject({
+      exitCode: 64,
+      stderr: expect.stringMatching(/--language/),
+    });
+    const recipe = {
+      language: 'cobol',
+      extensions: ['.cob'],
+      fileName: 'a.cob',
+      needs: ['cobc'],
+      run: ['cobc', '{source}'],
+    };
+    const lacking = await hotcell.run(['dist/cli.js', 'run', program('x', 'program.cob')], {
+      env: { HOTCELL_RECIPES: JSON.stringify([recipe]) },
+    });
+    expect(lacking).toMatchObject({ exitCode: 127, stderr: expect.stringMatching(/not in this sandbox: cobc/) });
+  });
+
   it('shows a line while the program still runs', async () => {
     const path = program('import time\nprint("first")\ntime.sleep(60)\nprint("last")');
     const child = hotcell.start(['dist/cli.js', 'run', path]);

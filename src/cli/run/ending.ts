@@ -20,7 +20,7 @@ export function endingText(outcome: Outcome): string | undefined {
     case 'interrupted':
       return 'hotcell: interrupted.';
     case 'kernel-died':
-      return `hotcell: the interpreter died${outcome.signal === undefined ? '' : ` of ${outcome.signal}`}.`;
+      return `hotcell: the program died${outcome.signal === undefined ? '' : ` of ${outcome.signal}`}.`;
   }
 }
 
