@@ -57,7 +57,7 @@ export function createEvaluator({ link, timers, output }) {
     });
     const options = { expression: code, replMode: true, awaitPromise: true, silent: true };
     session.post('Runtime.evaluate', options, (error, answer) => {
-      if (error !== null) ended(execution, error);
+      if (error !== null) ended(execution);
       else if (answer.exceptionDetails !== undefined) failed(execution, answer.exceptionDetails);
     });
     stop();
@@ -93,11 +93,14 @@ export function createEvaluator({ link, timers, output }) {
     }
   }
 
-  /** V8 has ended it, on the link thread's word. */
-  function ended(execution, error) {
+  /**
+   * V8 has ended it, on the link thread's word. Otherwise the inspector is gone: Node takes it down before a signal to itself that it thinks deadly, and a
+   * kernel that survived that could run nothing any more.
+   */
+  function ended(execution) {
     if (execution !== current) return;
     if (execution.exitCode !== undefined || link.isCancelled()) giveUp();
-    else end(execution, { kind: 'raised', name: 'Error', message: error.message, text: error.message });
+    else link.die();
   }
 
   /** Where it failed, for what has no stack. Without a promise the code has not even begun: it does not parse. */

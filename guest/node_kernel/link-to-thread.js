@@ -19,13 +19,14 @@ export function createLink(source, program) {
     resourceLimits: { maxOldGenerationSizeMb: 128, codeRangeSizeMb: 32, stackSizeMb: 4 },
   });
   // Without it nothing could be said any more, nor stopped.
-  const end = () => kill.call(process, pid, 'SIGKILL');
-  worker.on('error', end);
-  worker.on('exit', end);
+  const die = () => kill.call(process, pid, 'SIGKILL');
+  worker.on('error', die);
+  worker.on('exit', die);
   const post = worker.postMessage.bind(worker);
   let turns = 0;
   return {
     send: (message) => post(message),
+    die,
     onMessage: (listener) => worker.on('message', listener),
     /** Comes back when the supervisor has taken all that was written so far. */
     drain() {

@@ -2,13 +2,14 @@
 
 const MAX_REMEMBERED_CHARS = 1_048_576;
 const MAX_TRACEBACK_BYTES = 32_768;
+const MAX_TRACEBACK_LINES = 500;
 const MAX_LINE_CHARS = 2_000;
 const MAX_NAME_CHARS = 500;
 const MAX_FRAMES = 40;
 const MAX_MESSAGE_CHARS = 4_096;
 /** Frames of Node itself and of ours. Those of packages stay: they are part of the story. */
 const FOREIGN_FRAME = /^\s+at .*(?:\bnode:|hotcell:|\[eval\])/;
-const FRAME = /^\s+at (?:.*\()?(.*?):(\d+):(\d+)\)?$/;
+const FRAME = /^\s+at (?:.*\()?(.*?):(\d+):(\d+)\)?(?: \{|,)?$/;
 
 export function createSources() {
   const known = new Map();
@@ -108,9 +109,9 @@ function excerpt({ source, line, column }) {
 
 /** The middle goes first. */
 function bounded(lines) {
-  if (weight(lines) <= MAX_TRACEBACK_BYTES) return lines;
+  if (lines.length <= MAX_TRACEBACK_LINES && weight(lines) <= MAX_TRACEBACK_BYTES) return lines;
   const head = asManyAsFit(lines.slice(0, 10));
-  const tail = asManyAsFit(lines.slice(10).reverse()).reverse();
+  const tail = asManyAsFit(lines.slice(10).slice(-MAX_TRACEBACK_LINES).reverse()).reverse();
   return [...head, `  … ${lines.length - head.length - tail.length} lines left out …`, ...tail];
 }
 
