@@ -12,6 +12,7 @@ const measurements = {
   'round-trip': 'process: 1+1 in a live session, against Jupyter',
   'rich-result': 'process: a frame as the value, text and HTML, against Jupyter and against its text alone',
   variables: 'process: variables of a session with 1,000 names and a 1 GB frame, and completion',
+  javascript: 'process: JavaScript and TypeScript in a live session, against a Node that is started for it',
   'idle-memory': 'process: memory of an idle session with pandas, against Jupyter',
   'cold-start': '`hotcell run` with nothing running',
   'fifty-at-once': 'process: fifty sessions opened at once',

@@ -40,7 +40,7 @@ function guestSources(folder: string): Record<string, string> {
 function guestData(folder: string): Record<string, string> {
   const names = readdirSync(folder).filter((name) => name.endsWith('.js'));
   return Object.fromEntries(
-    names.map((name) => [name, deflateRawSync(readFileSync(join(folder, name)), { level: 9 }).toString('base64')]),
+    names.map((name) => [name, deflateRawSync(readFileSync(join(folder, name))).toString('base64')]),
   );
 }
 

@@ -138,6 +138,35 @@ export const javascriptEndRequirements: readonly Requirement[] = [
     },
   },
   {
+    id: 'javascript:forged',
+    title: 'a program that holds the private socket, the link thread or the inspector hurts its own kernel at most',
+    prove: async ({ fresh }) => {
+      const session = await fresh();
+      const frame =
+        "const frame = (head) => { const h = Buffer.from(JSON.stringify(head)); const b = Buffer.alloc(24); b.write('HC'); b[2] = 1; b.writeUInt32BE(h.length, 4); return Buffer.concat([b, h]) };\nconst say = (head) => require('fs').writeSync(3, frame(head));\n";
+      const wait = '\nawait new Promise((r) => setTimeout(r, 300));';
+      for (const code of [
+        "require('fs').writeSync(3, 'garbage'.repeat(100));",
+        `${frame}say({ type: 'finished', outcome: { kind: 'ok' }, cpuMs: 1, peakMemoryBytes: 1 });`,
+        `${frame}try { for (let i = 0; i < 5000; i++) say({ type: 'drain', turn: i }) } catch {}`,
+        "require('fs').closeSync(3);",
+        "require('fs').closeSync(4);",
+        'for (const handle of process._getActiveHandles()) { try { handle.terminate?.(); handle.destroy?.() } catch {} }',
+        "const s = new (require('inspector').Session)(); s.connect(); s.post('Runtime.terminateExecution');",
+        "process.kill(0, 'SIGWINCH');",
+        "process.setUncaughtExceptionCaptureCallback(null); setTimeout(() => { throw new Error('x') }, 5);",
+      ]) {
+        await js(session, `${code}${wait}`, 5000);
+        // A lie about its end may cost the next execution its kernel; the one after that is as any other.
+        await js(session, '0', 5000);
+        expect([code, await shownBy(session, '40 + 2')]).toEqual([code, '42']);
+      }
+      const typed = await session.run('const n: number = 1; n', { language: 'typescript' });
+      expect(['ok', 'kernel-died']).toContain(typed.outcome.kind);
+      expect((await session.run('1 + 1')).value?.text).toBe('2');
+    },
+  },
+  {
     id: 'javascript:no-port',
     title: 'the inspector that runs the code opens no port, not even by its signal',
     prove: async ({ session }) => {
