@@ -11,7 +11,10 @@ const { isAbsolute, join, resolve } = path;
 const { fileURLToPath, pathToFileURL } = url;
 const { create, defineProperty } = Object;
 
-/** What a program finds beside the language: `require` and `import` from the workspace, and `display`. */
+/**
+ * What a program finds beside the language: `require` and `import` from the workspace, and `display`. Called when the boot script is over: Node then puts
+ * back a `module` that was there before it.
+ */
 export function defineGlobals({ importer, display }) {
   const folder = process.cwd();
   const filename = join(folder, 'session.js');
@@ -26,6 +29,9 @@ export function defineGlobals({ importer, display }) {
     children: [],
     paths: require.resolve.paths('x') ?? [],
   };
+  // Programs ask whether they are the main one, in either way, before they do anything.
+  require.main = module;
+  process.argv = [process.argv[0], filename];
   define('require', require);
   define('module', module);
   define('exports', module.exports);

@@ -13,14 +13,16 @@ import { installTimers } from './timers.js';
 // The boot script calls this file as a function of `require` and `kernel`.
 const { importer, linkSource, program } = kernel;
 
-const link = createLink(linkSource, program);
-const output = installOutput(link);
-const timers = installTimers();
-defineGlobals({ importer, display: openDisplay(link, output) });
-const evaluator = createEvaluator({ link, timers, output });
-guardProcess(evaluator, link);
-link.onMessage((message) => {
-  if (message.kind === 'execute') evaluator.execute(message);
-  else if (message.kind === 'give-up') evaluator.giveUp();
+setImmediate(() => {
+  const link = createLink(linkSource, program);
+  const output = installOutput(link);
+  const timers = installTimers();
+  defineGlobals({ importer, display: openDisplay(link, output) });
+  const evaluator = createEvaluator({ link, timers, output });
+  guardProcess(evaluator, link);
+  link.onMessage((message) => {
+    if (message.kind === 'execute') evaluator.execute(message);
+    else if (message.kind === 'give-up') evaluator.giveUp();
+  });
+  link.send({ kind: 'up' });
 });
-link.send({ kind: 'up' });

@@ -27,7 +27,6 @@ export function guardProcess(evaluator, link) {
     },
   });
   keepSignals();
-  process.argv = [process.argv[0]];
   process.execArgv = [];
 }
 

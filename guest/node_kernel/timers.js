@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { syncBuiltinESMExports } from 'node:module';
 import timersPromises from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -15,7 +16,7 @@ const { AbortController } = globalThis;
 export function installTimers() {
   let started = [];
   let count = 0;
-  let abort = new AbortController();
+  let abort = quietController();
 
   const remember = (timer, clear) => {
     if (count > 1_000 && count === started.length) prune();
@@ -74,7 +75,14 @@ export function installTimers() {
       started = [];
       count = 0;
       abort.abort();
-      abort = new AbortController();
+      abort = quietController();
     },
   };
+}
+
+/** However many sleepers listen to it: Node would warn of more than ten. */
+function quietController() {
+  const controller = new AbortController();
+  setMaxListeners(0, controller.signal);
+  return controller;
 }

@@ -43,6 +43,10 @@ export const javascriptRequirements: readonly Requirement[] = [
         "async function main() {\n  for await (const n of [1, 2]) console.log(n);\n  await new Promise((r) => setTimeout(r, 20));\n  return 'done';\n}\nmain()",
       );
       expect([main.stdout, main.value?.text]).toEqual(['1\n2\n', "'done'"]);
+      const sleepers =
+        "const { setTimeout: nap } = require('timers/promises'); (await Promise.all(Array.from({ length: 30 }, (_, i) => nap(5, i)))).length";
+      const slept = await js(session, sleepers);
+      expect([slept.value?.text, slept.stderr]).toEqual(['30', '']);
       expect(await raisedBy(session, "(async () => { throw new TypeError('late') })()")).toMatchObject({
         name: 'TypeError',
         message: 'late',
@@ -92,6 +96,9 @@ const { old } = require('./old.cjs');
       expect(await shownBy(session, "import double from './lib/double.mjs'; double(1)")).toBe('2.5');
       expect(await raisedBy(session, "import { nothing } from 'node:fs'")).toMatchObject({ name: 'SyntaxError' });
       expect((await raisedBy(session, "import 'no-such-package'")).message).toContain('no-such-package');
+      const isMain =
+        "import { pathToFileURL } from 'node:url'; [require.main === module, import.meta.url === pathToFileURL(process.argv[1]).href]";
+      expect(await shownBy(session, isMain)).toBe('[ true, true ]');
       expect(await shownBy(session, 'export const shown = import.meta.dirname; shown')).toBe(
         await shownBy(session, '__dirname'),
       );
