@@ -4,14 +4,14 @@ import { root } from './dependencies.mjs';
 import { capture } from './run.mjs';
 
 const folder = join(root, '.hotcell', 'tools');
-const tools = ['ruff==0.17.4', 'mypy==2.4.1'];
+const tools = ['ruff==0.17.4', 'mypy==2.4.1', 'nbformat==5.10.4'];
 
-/** ruff and mypy for the guest, in a virtual environment of the repository's own. Answers with where programs lie. */
+/** ruff and mypy for the guest, and nbformat, which judges the notebooks we write, in a virtual environment of the repository's own. Answers with where programs lie. */
 export async function ensurePythonTools({ step, StepError }) {
   const marker = join(folder, '.ready');
   const wanted = tools.join(' ');
   if (existsSync(marker) && readFileSync(marker, 'utf8') === wanted) return join(folder, 'bin');
-  await step(`Tools for the guest (${wanted})`, async () => {
+  await step(`Python tools (${wanted})`, async () => {
     rmSync(folder, { recursive: true, force: true });
     mkdirSync(join(root, '.hotcell'), { recursive: true });
     await mustRun('/usr/bin/env', ['python3', '-m', 'venv', folder], 'sudo apt-get install -y python3-venv');

@@ -38,6 +38,23 @@ export type { FileEntry } from './guest/messages.ts';
 export type { Recipe, RecipeInput } from './languages/recipe.ts';
 export type { Hotcell, HotcellOptions, OpenOptions, Session, SessionFiles } from './main.ts';
 export { openHotcell } from './main.ts';
+export type {
+  CodeCell,
+  Notebook,
+  NotebookCell,
+  NotebookOutput,
+  NotebookSource,
+  TextCell,
+} from './notebooks/nbformat.ts';
+export type {
+  CellEnd,
+  CellResult,
+  NotebookOptions,
+  NotebookResult,
+  NotebookRun,
+  RunningCell,
+} from './notebooks/run.ts';
+export { notebookText } from './notebooks/write.ts';
 export type { Probe } from './sandbox/driver.ts';
 export type {
   DriverName,

@@ -3,9 +3,10 @@ import type { Config } from './config/schema.ts';
 import { type DriverFactories, loadDrivers } from './drivers/loaded-drivers.ts';
 import { HotcellError } from './errors/hotcell-error.ts';
 import type { ExecutionPolicy } from './execution/execute.ts';
-import { type Session, sessionFacade } from './execution/session-facade.ts';
+import { sessionFacade } from './execution/session-facade.ts';
 import { allLanguages } from './languages/table.ts';
 import { newId } from './lib/ids.ts';
+import { notebookSession, type Session } from './notebooks/notebook-session.ts';
 import type { Probe } from './sandbox/driver.ts';
 import { DRIVER_NAMES, type DriverName, type IsolationRequest } from './sandbox/isolation.ts';
 import { chooseIsolation, type IsolationChoice, probeDriver } from './sessions/choose-isolation.ts';
@@ -16,7 +17,8 @@ import { becomeServer } from './sessions/server.ts';
 import { type Session as CoreSession, createSession } from './sessions/session.ts';
 import { type SandboxWishes, specFor } from './sessions/spec-for.ts';
 
-export type { Session, SessionFiles } from './execution/session-facade.ts';
+export type { SessionFiles } from './execution/session-facade.ts';
+export type { Session } from './notebooks/notebook-session.ts';
 
 /** Options of one Hotcell. What is left out comes from the environment (`HOTCELL_…`) or the defaults of docs/configuration.md. */
 export interface HotcellOptions extends Partial<Config> {
@@ -106,7 +108,8 @@ export async function openHotcell(options: HotcellOptions = {}): Promise<Hotcell
     });
     openings.add(opening);
     const session = await opening.finally(() => openings.delete(opening));
-    return sessionFacade(session, session.isolationOf(session.first), policyOf(config));
+    const facade = sessionFacade(session, session.isolationOf(session.first), policyOf(config));
+    return notebookSession(facade, config.recordBytes);
   }
 
   function requireOpen(): void {

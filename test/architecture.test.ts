@@ -18,7 +18,7 @@ const FOLDERS = [
     'sessions',
     'execution',
   ],
-  ...['sub-agents', 'artifacts', 'environments', 'mcp', 'http'],
+  ...['notebooks', 'sub-agents', 'artifacts', 'environments', 'mcp', 'http'],
   'main.ts',
   ...['index.ts', 'cli'],
 ];
@@ -28,6 +28,7 @@ const READERS_OF_ENVIRONMENT: Readonly<Record<string, string>> = {
   'config/load.ts': 'the one reader of options',
   'lib/run-command.ts': 'hands it on whole to the programs it starts',
   'lib/find-program.ts': 'PATH, which is where programs are looked for',
+  'cli/terminal.ts': 'TERM, NO_COLOR and their kin, by which a terminal says what it can do',
   'drivers/docker/engine-address.ts': "DOCKER_HOST, by which the engine's own tools are pointed at an engine",
 };
 

@@ -33,9 +33,14 @@ describe('text for people', () => {
     expect(shownName('\u202Efdp.exe')).toBe('"?fdp.exe"');
   });
 
-  it('colours only on a terminal that has colours', () => {
-    expect(painterFor({ isTTY: true, hasColors: () => true })('red', 'x')).toBe('\x1b[31mx\x1b[0m');
-    expect(painterFor({ isTTY: true, hasColors: () => false })('red', 'x')).toBe('x');
-    expect(painterFor({})('red', 'x')).toBe('x');
+  it('colours only on a terminal that has colours, unless it is told otherwise', () => {
+    const terminal = { isTTY: true, hasColors: () => true };
+    expect(painterFor(terminal, {})('red', 'x')).toBe('\x1b[31mx\x1b[0m');
+    expect(painterFor({ isTTY: true, hasColors: () => false }, {})('red', 'x')).toBe('x');
+    expect(painterFor({}, {})('red', 'x')).toBe('x');
+    expect(painterFor(terminal, { NO_COLOR: '1' })('red', 'x')).toBe('x');
+    expect(painterFor(terminal, { TERM: 'dumb' })('red', 'x')).toBe('x');
+    expect(painterFor({}, { FORCE_COLOR: '1' })('red', 'x')).toBe('\x1b[31mx\x1b[0m');
+    expect(painterFor(terminal, { FORCE_COLOR: '0' })('red', 'x')).toBe('x');
   });
 });

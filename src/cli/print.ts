@@ -1,13 +1,15 @@
 /** Text for people: colours, sizes, durations, names that came from a sandbox. */
 
+import { type ColouredStream, type Environment, wantsColours } from './terminal.ts';
+
 export type Colour = 'green' | 'red' | 'yellow' | 'dim' | 'bold';
 export type Paint = (colour: Colour, text: string) => string;
 
 const CODES: Readonly<Record<Colour, number>> = { green: 32, red: 31, yellow: 33, dim: 2, bold: 1 };
 
-/** Colours for a stream that is a terminal which has them; plain text for any other. Node's judgement honours NO_COLOR and TERM. */
-export function painterFor(stream: { isTTY?: boolean; hasColors?(): boolean }): Paint {
-  if (!(stream.isTTY && stream.hasColors?.())) return (_, text) => text;
+/** Colours for a stream that wants them; plain text for any other. */
+export function painterFor(stream: ColouredStream, env?: Environment): Paint {
+  if (!wantsColours(stream, env)) return (_, text) => text;
   return (colour, text) => `\x1b[${CODES[colour]}m${text}\x1b[0m`;
 }
 

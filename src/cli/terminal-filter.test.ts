@@ -16,6 +16,7 @@ describe('text from a sandbox at a terminal', () => {
     ['questions that the terminal answers by typing', '\x1b[6n\x1b[c\x1b[>0q\x1bP$qm\x1b\\a', 'a'],
     ['moves, erasing, another screen', '\x1b[2J\x1b[H\x1b[3A\x1b[?1049ha\x1b[K', 'a'],
     ['keyboard modes hidden among colours', '\x1b[>4;2m\x1b[?4ma', 'a'],
+    ['text turned around', 'a\u202eb\u2066c', 'abc'],
     ['8-bit introducers', '\x9b2J\x9d0;t\x9ca', '2J0;ta'],
     ['a bell, shifts and a delete', 'a\x07\x0e\x0f\x7fb\x00', 'ab'],
     ['a reset', '\x1bca', 'a'],

@@ -41,10 +41,11 @@ export function createTerminalFilter({ colours }: { colours: boolean }): Termina
   };
 }
 
-/** Text that is whole, safe to show and without colours. */
-export function shownText(text: string): string {
-  return createTerminalFilter({ colours: false }).push(text);
+/** Text that is whole, safe to show and, unless they are wanted, without colours. */
+export function shownText(text: string, options = { colours: false }): string {
+  const filter = createTerminalFilter(options);
+  return filter.push(text) + filter.end();
 }
 
-/** All control characters but the tab, and those of 8 bits. */
-const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/g;
+/** All control characters but the tab, those of 8 bits, and the marks that turn the direction of text, so that it reads as something else. */
+const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g;

@@ -94,6 +94,13 @@ export const configSchema = z.object({
     .max(16_384 * MiB)
     .default(64 * MiB)
     .describe('The largest log of one execution'),
+  recordBytes: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(1024 * MiB)
+    .default(8 * MiB)
+    .describe('Kept of each session for `exportNotebook`; the oldest outputs go first'),
 });
 
 export type Config = z.infer<typeof configSchema>;

@@ -17,6 +17,7 @@ import { journeyRequirements } from './proofs/journey.ts';
 import { languageRequirements } from './proofs/languages.ts';
 import { lifecycleRequirements } from './proofs/lifecycle.ts';
 import { limitRequirements } from './proofs/limits.ts';
+import { notebookRequirements } from './proofs/notebooks.ts';
 import { questionRequirements } from './proofs/questions.ts';
 import { recipeRequirements } from './proofs/recipes.ts';
 import { tracebackRequirements } from './proofs/tracebacks.ts';
@@ -30,6 +31,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
   ...journeyRequirements,
   ...interruptRequirements,
   ...fileRequirements,
+  ...notebookRequirements,
   ...questionRequirements,
   ...variableRequirements,
   ...hostileVariableRequirements,

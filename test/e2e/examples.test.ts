@@ -76,6 +76,13 @@ describe('the examples', () => {
     expect(readFileSync(chart).subarray(1, 4).toString()).toBe('PNG');
   });
 
+  it('sales.ipynb runs, and shows its values and its chart', async () => {
+    const flags = ['--mount', `${join(root, 'examples/sales')}:/data`, '--save-artifacts', join(folder, 'sales')];
+    const { exitCode, stdout, stderr } = await hotcell.run(['dist/cli.js', 'run', 'examples/sales.ipynb', ...flags]);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: expect.stringMatching(/^144\nregion\neast +2523\n/) });
+    expect(stderr).toMatch(/saved .*figure-1\.png/);
+  });
+
   it('random-walk.py gives a figure that it neither saves nor shows', async () => {
     const args = ['dist/cli.js', 'run', 'examples/random-walk.py', '--save-artifacts', folder];
     const { exitCode, stdout } = await hotcell.run(args);

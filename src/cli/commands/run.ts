@@ -1,24 +1,16 @@
 import { Command } from 'commander';
 import type { RunFlags } from '../run/options.ts';
+import { languageOption, sandboxOptions } from '../sandbox-options.ts';
 
 /** `hotcell run <file|->`: runs a program in a sandbox that ends with it. */
 export function runCommand(): Command {
-  return new Command('run')
-    .description('Run a program in a sandbox. The sandbox, and every file in it, ends with the program.')
-    .argument('<file>', 'the program; - reads it from stdin')
-    .option('--language <name>', 'python, bash, c, cpp, go, rust, java, ruby, perl, r, … (default: by the extension)')
-    .option('--isolation <driver>', 'auto, process, docker or gvisor (default: auto, the strongest that works)')
-    .option('--min-isolation <driver>', 'fail rather than use anything weaker')
-    .option('--timeout <time>', 'end the program after this: 30, 30s, 2m, 500ms (default: 60s)')
-    .option('--memory <size>', 'all memory of the sandbox, its files included: 512m, 2g (default: 2g)')
-    .option('--cpus <number>', 'processors the program may keep busy (default: 1)')
-    .option(
-      '--mount <source:target[:rw]>',
-      'show a folder of this machine inside; read-only without :rw; repeatable',
-      collect,
-    )
-    .option('--image <name>', 'container image to run in (docker, gvisor)')
+  const command = new Command('run')
+    .description('Run a program or a notebook in a sandbox. The sandbox, and every file in it, ends with the program.')
+    .argument('<file>', 'the program, or a notebook (.ipynb); - reads a program from stdin');
+  return sandboxOptions(command.addOption(languageOption('by the extension')))
     .option('--save-artifacts <folder>', 'copy the files and figures that the program made to this folder')
+    .option('--output <file>', 'write what was run, with its outputs, to this notebook (.ipynb)')
+    .option('--keep-going', 'of a notebook, run the cells after one that fails too')
     .option('--json', 'print one JSON document with the whole result, and nothing else')
     .addHelpText('after', HELP)
     .action(async (file: string, flags: RunFlags) => {
@@ -33,6 +25,8 @@ any script, the value of its last line is not shown; --json has it. The exit cod
   0 it ended well   1 it raised   n sys.exit(n)   124 timed out   130 interrupted   137 out of memory
   127 its language is not in the sandbox          128+n killed by signal n
   64 and above: Hotcell could not run it (docs/errors.md)
+A notebook's cells run in order, and their values are shown. It stops at the first that fails, whose exit code it has;
+a cell tagged raises-exception may raise.
 Ctrl-C interrupts the program; a second one ends everything at once. Nothing is left behind either way.
 
 Examples:
@@ -41,11 +35,8 @@ Examples:
   $ hotcell run main.go
   $ echo 'ls | wc -l' | hotcell run - --language bash
   $ hotcell run plot.py --save-artifacts out --timeout 2m
+  $ hotcell run analysis.ipynb --output executed.ipynb
   $ hotcell run report.py --mount ./data:/data --memory 1g
   $ hotcell run untrusted.py --min-isolation gvisor
   $ hotcell run script.py --json | jq .outcome
 `;
-
-function collect(value: string, earlier: string[] = []): string[] {
-  return [...earlier, value];
-}

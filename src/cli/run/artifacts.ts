@@ -1,8 +1,9 @@
-import { constants, mkdir, open, realpath } from 'node:fs/promises';
+import { constants, open, realpath, rm } from 'node:fs/promises';
 import { basename, dirname, join, posix, sep } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import type { ExecutionResult } from '../../execution/result.ts';
+import { makeFolder } from '../../lib/make-folder.ts';
 import type { SessionFiles } from '../../main.ts';
 import type { MountRequest } from '../../sessions/mounts.ts';
 import { shownName, sizeText } from '../print.ts';
@@ -12,12 +13,11 @@ export type Made = Pick<ExecutionResult, 'artifacts' | 'displays'>;
 
 /** Copies what a program made to a folder of the host and answers with the paths. What it only showed becomes `figure-1.png`, `display-2.html` and so on. */
 export async function saveArtifacts(made: Made, files: SessionFiles, folder: string): Promise<string[]> {
-  await mkdir(folder, { recursive: true });
+  await makeFolder(folder);
   const root = await realpath(folder);
   const saved: string[] = [];
   for (const { path } of made.artifacts) {
-    await save(await placeBelow(root, path), files.stream(path));
-    saved.push(join(folder, path));
+    if (await saveFile(await placeBelow(root, path), files.stream(path))) saved.push(join(folder, path));
   }
   const taken = new Set(made.artifacts.map(({ path }) => path));
   for (const { name, data } of namedDisplays(made.displays, taken)) {
@@ -53,10 +53,22 @@ async function placeBelow(root: string, path: string): Promise<string> {
   const place = join(root, path);
   const folder = dirname(place);
   if (!isBelow(place, root)) throw outside(path);
-  await mkdir(folder, { recursive: true });
+  await makeFolder(folder);
   const real = await realpath(folder);
   if (real !== root && !isBelow(real, root)) throw outside(path);
   return join(real, basename(place));
+}
+
+/** False where it went again before it could be copied: a later cell, or a process in the background, removed it. */
+async function saveFile(place: string, content: AsyncIterable<Uint8Array>): Promise<boolean> {
+  try {
+    await save(place, content);
+    return true;
+  } catch (error) {
+    if (!(error instanceof HotcellError) || error.code !== 'file_not_found') throw error;
+    await rm(place, { force: true });
+    return false;
+  }
 }
 
 async function save(place: string, content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<void> {

@@ -1,7 +1,7 @@
+import { basename } from 'node:path';
 import { loadConfig } from '../../config/load.ts';
 import { HotcellError } from '../../errors/hotcell-error.ts';
-import { errorText, exitCodeOf, presentError } from '../../errors/present.ts';
-import type { ExecutionResult } from '../../execution/result.ts';
+import type { ExecutionOptions } from '../../execution/execute.ts';
 import { allLanguages } from '../../languages/table.ts';
 import { type Hotcell, openHotcell, type Session } from '../../main.ts';
 import type { KernelState } from '../../sandbox/outcome.ts';
@@ -13,28 +13,27 @@ import { listenForInterrupts } from './interrupts.ts';
 import { jsonResult } from './json-result.ts';
 import { languageOf } from './language.ts';
 import { showLive } from './live-output.ts';
+import { isNotebook, type NotebookEnd, readNotebook, runCells, writeNotebook } from './notebook.ts';
 import { type RunFlags, runOptions } from './options.ts';
-import { readSource } from './source.ts';
+import { readSource, type Source } from './source.ts';
+
+/** What a run leaves to say and to save. */
+interface End extends Omit<NotebookEnd, 'executed'> {
+  /** The notebook with its outputs, where it was one. */
+  readonly executed?: NotebookEnd['executed'];
+  readonly status?: string;
+}
 
 /** As a program that SIGPIPE ended. */
 const EXIT_NO_READER = 141;
 
 /** Runs a program in a sandbox of its own, shows what it prints, and answers with the exit code. */
 export async function run(file: string, flags: RunFlags): Promise<number> {
-  try {
-    return await runChecked(file, flags);
-  } catch (thrown) {
-    if (flags.json) printJson({ error: presentError(thrown), exitCode: exitCodeOf(thrown) });
-    else process.stderr.write(`${errorText(thrown)}\n`);
-    return exitCodeOf(thrown);
-  }
-}
-
-async function runChecked(file: string, flags: RunFlags): Promise<number> {
   const options = runOptions(flags);
-  const source = await readSource(file);
+  const notebook = isNotebook(file) ? await readNotebook(file, flags) : undefined;
+  const source = notebook === undefined ? await readSource(file) : undefined;
   const { recipes } = loadConfig(options.hotcell);
-  const language = languageOf(file, source.code, flags.language, allLanguages(recipes));
+  const language = source && languageOf(file, source.code, flags.language, allLanguages(recipes));
   let hotcell: Hotcell | undefined;
   using interrupts = listenForInterrupts(async () => hotcell?.close());
   const { signal } = interrupts;
@@ -42,21 +41,21 @@ async function runChecked(file: string, flags: RunFlags): Promise<number> {
   try {
     hotcell = await openHotcell(options.hotcell);
     const session = await hotcell.open({ ...options.open, signal });
-    const execution = session.run(source.code, {
+    const limits = {
       signal: AbortSignal.any([signal, readerGone]),
-      filename: source.filename,
-      language,
       ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
-    });
-    if (!flags.json) await showLive(execution, process);
-    const result = await execution;
+    };
+    const end =
+      source === undefined
+        ? await runCells(session, notebook!, flags, { name: basename(file), ...limits })
+        : await runProgram(session, source, flags, { ...limits, language: language! });
     if (readerGone.aborted) return EXIT_NO_READER;
-    const made = withoutMounted(result, options.open.mounts ?? []);
-    const saved = await savedOf(made, result.files, session, flags);
-    const exitCode = exitCodeOfOutcome(result.outcome);
-    if (flags.json) printJson(jsonResult(result, exitCode, saved));
-    else tell(result, made, saved);
-    return exitCode;
+    const made = withoutMounted(end.made, options.open.mounts ?? []);
+    const saved = await savedOf(made, end.files, session, flags);
+    if (flags.output !== undefined) await writeNotebook(flags.output, end.executed ?? (await session.exportNotebook()));
+    if (flags.json) printJson({ ...end.json, ...(saved === undefined ? {} : { saved }) });
+    else tell(end, made, saved);
+    return end.exitCode;
   } catch (error) {
     const exitCode = interrupts.exitCode();
     if (exitCode !== undefined) return exitCode;
@@ -64,6 +63,21 @@ async function runChecked(file: string, flags: RunFlags): Promise<number> {
   } finally {
     await hotcell?.close();
   }
+}
+
+async function runProgram(session: Session, source: Source, flags: RunFlags, limits: ExecutionOptions): Promise<End> {
+  const execution = session.run(source.code, { ...limits, filename: source.filename });
+  if (!flags.json) await showLive(execution, process);
+  const result = await execution;
+  const exitCode = exitCodeOfOutcome(result.outcome);
+  return {
+    exitCode,
+    made: result,
+    files: result.files,
+    json: jsonResult(result, exitCode),
+    ending: endingText(result.outcome),
+    status: statusText(result),
+  };
 }
 
 async function savedOf(
@@ -83,13 +97,13 @@ async function savedOf(
 }
 
 /** Everything that is ours to say goes to stderr: stdout is the program's. */
-function tell(result: ExecutionResult, made: Made, saved: readonly string[] | undefined): void {
+function tell({ ending, status }: End, made: Made, saved: readonly string[] | undefined): void {
   const paint = painterFor(process.stderr);
   const say = (text: string | undefined) => text === undefined || process.stderr.write(`${text}\n`);
-  say(endingText(result.outcome));
+  say(ending);
   if (saved === undefined) say(unsavedText(made));
   else if (saved.length > 0) say(`hotcell: saved ${saved.map(shownName).join(', ')}`);
-  if (process.stderr.isTTY) say(paint('dim', statusText(result)));
+  if (process.stderr.isTTY && status !== undefined) say(paint('dim', status));
 }
 
 /** `hotcell run … | head`: nobody reads any more, so the program need not go on. */

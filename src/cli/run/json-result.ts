@@ -2,7 +2,7 @@ import type { ExecutionResult, Representation } from '../../execution/result.ts'
 import { isTextType } from '../../lib/media-type.ts';
 
 /** A result as one JSON document: text as text, pictures in base64, and no path of a log that goes with the session. */
-export function jsonResult(result: ExecutionResult, exitCode: number, saved: readonly string[] | undefined) {
+export function jsonResult(result: ExecutionResult, exitCode: number) {
   const { displays, value, truncation, ...rest } = result;
   return {
     exitCode,
@@ -10,7 +10,6 @@ export function jsonResult(result: ExecutionResult, exitCode: number, saved: rea
     ...(value === undefined ? {} : { value: withJson(value) }),
     displays: displays.map(withJson),
     ...(truncation === undefined ? {} : { truncation: { ...truncation, logPath: undefined } }),
-    ...(saved === undefined ? {} : { saved }),
   };
 }
 

@@ -17,6 +17,9 @@ export interface RunFlags {
   readonly language?: string;
   readonly saveArtifacts?: string;
   readonly json?: boolean;
+  /** Where to write the notebook of it. */
+  readonly output?: string;
+  readonly keepGoing?: boolean;
 }
 
 export interface RunOptions {
@@ -27,6 +30,9 @@ export interface RunOptions {
 
 /** What the flags ask for, checked before anything is started. */
 export function runOptions(flags: RunFlags): RunOptions {
+  if (flags.output !== undefined && !flags.output.endsWith('.ipynb')) {
+    throw invalid(`--output: ${flags.output} is not the name of a notebook`, 'End it with .ipynb.');
+  }
   const isolation = flags.isolation === undefined ? undefined : isolationRequest(flags.isolation);
   const minIsolation = leastIsolation(flags, isolation);
   const mounts = (flags.mount ?? []).map(mountRequest);

@@ -23,16 +23,17 @@ export async function readSource(file: string): Promise<Source> {
 
 async function readStdin(): Promise<Buffer> {
   if (process.stdin.isTTY) process.stderr.write('Type a program; end it with Ctrl-D.\n');
-  return bounded('<stdin>', process.stdin);
+  return bounded('<stdin>', process.stdin, LARGEST_BYTES);
 }
 
-async function readProgram(file: string): Promise<Buffer> {
+/** The bytes of a file, `limitBytes` at most. Rejects with what is wrong with it. */
+export async function readProgram(file: string, limitBytes = LARGEST_BYTES): Promise<Buffer> {
   let handle: FileHandle | undefined;
   try {
     handle = await open(file);
     // A pipe (`hotcell run <(…)`) is as good as a file, so only a folder is refused by its kind.
     if ((await handle.stat()).isDirectory()) throw Object.assign(new Error(), { code: 'EISDIR' });
-    return await bounded(file, handle.createReadStream({ autoClose: false }));
+    return await bounded(file, handle.createReadStream({ autoClose: false }), limitBytes);
   } catch (error) {
     throw error instanceof HotcellError ? error : unreadable(file, error as NodeJS.ErrnoException);
   } finally {
@@ -40,15 +41,15 @@ async function readProgram(file: string): Promise<Buffer> {
   }
 }
 
-async function bounded(name: string, stream: AsyncIterable<Buffer>): Promise<Buffer> {
+async function bounded(name: string, stream: AsyncIterable<Buffer>, limitBytes: number): Promise<Buffer> {
   const pieces: Buffer[] = [];
   let size = 0;
   for await (const piece of stream) {
     size += piece.length;
-    if (size > LARGEST_BYTES) {
-      throw new HotcellError('code_too_large', `${name}: larger than ${LARGEST_BYTES} bytes, which is the limit`, {
+    if (size > limitBytes) {
+      throw new HotcellError('code_too_large', `${name}: larger than ${limitBytes} bytes, which is the limit`, {
         remedy: 'Keep data in files and mount their folder: --mount ./data:/data',
-        data: { limitBytes: LARGEST_BYTES },
+        data: { limitBytes },
       });
     }
     pieces.push(piece);

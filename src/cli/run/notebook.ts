@@ -1,0 +1,116 @@
+import { writeFile } from 'node:fs/promises';
+import { extname } from 'node:path';
+import { HotcellError } from '../../errors/hotcell-error.ts';
+import type { Artifact, Display, ExecutionResult } from '../../execution/result.ts';
+import type { Session } from '../../main.ts';
+import { LARGEST_NOTEBOOK_BYTES, type Notebook, parseNotebook } from '../../notebooks/nbformat.ts';
+import { notebookText } from '../../notebooks/write.ts';
+import type { KernelState, Outcome } from '../../sandbox/outcome.ts';
+import { wantsColours } from '../terminal.ts';
+import { shownText } from '../terminal-filter.ts';
+import type { Made } from './artifacts.ts';
+import { endingText } from './ending.ts';
+import { exitCodeOfOutcome } from './exit-code.ts';
+import { jsonResult } from './json-result.ts';
+import { showLive } from './live-output.ts';
+import type { RunFlags } from './options.ts';
+import { readProgram } from './source.ts';
+
+/** What a run of a notebook leaves to say and to save. */
+export interface NotebookEnd {
+  readonly exitCode: number;
+  readonly made: Made;
+  readonly files: KernelState;
+  readonly executed: Notebook;
+  readonly json: Readonly<Record<string, unknown>>;
+  /** What a person must hear of it, where there is something. */
+  readonly ending: string | undefined;
+}
+
+export function isNotebook(file: string): boolean {
+  return extname(file).toLowerCase() === '.ipynb';
+}
+
+/** Reads a notebook and checks it, before anything is started. */
+export async function readNotebook(file: string, flags: RunFlags): Promise<Notebook> {
+  if (flags.language !== undefined) {
+    throw new HotcellError('invalid_argument', '--language: a notebook says itself which language it is in', {
+      remedy: 'Leave it out.',
+    });
+  }
+  return parseNotebook(await readProgram(file, LARGEST_NOTEBOOK_BYTES), file);
+}
+
+/** Runs its cells and shows what they print and, as a notebook does, their values. */
+export async function runCells(
+  session: Session,
+  notebook: Notebook,
+  flags: RunFlags,
+  options: { name: string; signal: AbortSignal; timeoutMs?: number },
+): Promise<NotebookEnd> {
+  const made = createMade();
+  const cells: unknown[] = [];
+  let failure: { number: number; outcome: Outcome } | undefined;
+  let files: KernelState = 'kept';
+  const run = session.runNotebook(notebook, {
+    ...options,
+    keepGoing: flags.keepGoing === true,
+    onCell: async (_, execution) => {
+      if (!flags.json) await showLive(execution, process);
+    },
+  });
+  for await (const { number, index, result, failed } of run) {
+    const { outcome, value } = result;
+    if (failed) failure ??= { number, outcome };
+    if (result.files === 'lost') files = 'lost';
+    made.add(result);
+    if (flags.json) cells.push({ index, number, failed, ...jsonResult(result, exitCodeOfOutcome(outcome)) });
+    else {
+      if (value !== undefined) process.stdout.write(`${shownValue(value.text)}\n`);
+      const text = endingText(outcome);
+      if (text !== undefined) process.stderr.write(`${text}\n`);
+    }
+  }
+  const { ok, cellsNotRun, notebook: executed } = await run;
+  const exitCode = failure === undefined ? 0 : exitCodeOfOutcome(failure.outcome);
+  return {
+    exitCode,
+    made: made.all(),
+    files,
+    executed,
+    json: { exitCode, ok, cellsNotRun, cells },
+    ending: failure === undefined ? undefined : failureText(failure.number, cellsNotRun),
+  };
+}
+
+/** Writes a notebook to the host, for `--output`. */
+export async function writeNotebook(file: string, notebook: Notebook): Promise<void> {
+  await writeFile(file, notebookText(notebook)).catch((error: NodeJS.ErrnoException) => {
+    throw new HotcellError('invalid_argument', `${file}: cannot be written (${error.code ?? error.message})`, {
+      remedy: 'Name a file in a folder that is there and that you may write to.',
+    });
+  });
+}
+
+/** A file or a pipe gets the value as it is; a terminal gets what cannot harm whoever looks at it. */
+function shownValue(text: string): string {
+  return process.stdout.isTTY ? shownText(text, { colours: wantsColours(process.stdout) }) : text;
+}
+
+function failureText(number: number, notRun: number): string {
+  const rest = notRun === 0 ? '' : `; ${notRun} after it not run, which --keep-going does`;
+  return `hotcell: code cell ${number} failed${rest}.`;
+}
+
+/** What all cells made together: of a file that several changed, the last word. */
+function createMade() {
+  const artifacts = new Map<string, Artifact>();
+  const displays: Display[] = [];
+  return {
+    add(result: ExecutionResult): void {
+      for (const artifact of result.artifacts) artifacts.set(artifact.path, artifact);
+      displays.push(...result.displays);
+    },
+    all: (): Made => ({ artifacts: [...artifacts.values()], displays }),
+  };
+}

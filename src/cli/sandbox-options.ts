@@ -1,0 +1,39 @@
+import { type Command, Option } from 'commander';
+import { DRIVER_NAMES } from '../sandbox/isolation.ts';
+
+/** The flags that say what a sandbox is to be, for every command that makes one. Their values are judged in `run/options.ts`. */
+export function sandboxOptions(command: Command): Command {
+  return command
+    .addOption(isolationOption())
+    .addOption(valued('--min-isolation <driver>', 'fail rather than use anything weaker', DRIVER_NAMES))
+    .option('--timeout <time>', 'end an execution after this: 30, 30s, 2m, 500ms')
+    .option('--memory <size>', 'all memory of the sandbox, its files included: 512m, 2g (default: 2g)')
+    .option('--cpus <number>', 'processors the sandbox may keep busy (default: 1)')
+    .option(
+      '--mount <source:target[:rw]>',
+      'show a folder of this machine inside; read-only without :rw; repeatable',
+      collect,
+    )
+    .option('--image <name>', 'container image to run in (docker, gvisor)');
+}
+
+export function isolationOption(): Option {
+  const values = ['auto', ...DRIVER_NAMES];
+  return valued('--isolation <driver>', 'how to isolate (default: auto, the strongest that works)', values);
+}
+
+/** Its values are not named here: reading the table of languages would cost every start of the program. */
+export function languageOption(byDefault: string): Option {
+  return new Option('--language <name>', `python, bash, javascript, go, … (default: ${byDefault})`);
+}
+
+/** An option with known values: help and completion show them. Not commander's `choices`, whose refusal has no remedy. */
+export function valued(flags: string, description: string, values: readonly string[]): Option {
+  const option = new Option(flags, description);
+  option.argChoices = [...values];
+  return option;
+}
+
+function collect(value: string, earlier: string[] = []): string[] {
+  return [...earlier, value];
+}

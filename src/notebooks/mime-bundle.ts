@@ -1,0 +1,33 @@
+import type { Representation } from '../execution/result.ts';
+import { isTextType } from '../lib/media-type.ts';
+import { isShallow, type MimeBundle } from './nbformat.ts';
+
+const MEDIA_TYPE = /^[a-z0-9]+\/[a-z0-9.+-]+$/i;
+
+/** Representations as a notebook holds them: JSON as itself, text as text, everything else in base64. What cannot be read is left out. */
+export function mimeBundle(representations: readonly Representation[]): MimeBundle {
+  const entries = representations.flatMap(({ mediaType, data }): [string, unknown][] => {
+    // SECURITY: the names come from a sandbox, and Jupyter refuses a whole file for one that is none.
+    if (!MEDIA_TYPE.test(mediaType)) return [];
+    if (isJson(mediaType)) {
+      const value = jsonIn(data);
+      return value === undefined ? [] : [[mediaType, value]];
+    }
+    return [[mediaType, isTextType(mediaType) ? data.toString('utf8') : data.toString('base64')]];
+  });
+  return Object.fromEntries(entries);
+}
+
+function isJson(mediaType: string): boolean {
+  return mediaType === 'application/json' || mediaType.endsWith('+json');
+}
+
+function jsonIn(data: Buffer): unknown {
+  try {
+    const value: unknown = JSON.parse(data.toString('utf8'));
+    // SECURITY: one display must not make the whole notebook unreadable.
+    return isShallow(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,100 @@
+import { describe, expect, it } from 'vitest';
+import { HotcellError } from '../errors/hotcell-error.ts';
+import { languageOf } from './language.ts';
+import { linesOf, parseNotebook } from './nbformat.ts';
+
+const notebook = (cells: unknown[], more: object = {}) => ({
+  nbformat: 4,
+  nbformat_minor: 4,
+  metadata: {},
+  cells,
+  ...more,
+});
+const code = (source: unknown, more: object = {}) => ({
+  cell_type: 'code',
+  metadata: {},
+  source,
+  outputs: [],
+  execution_count: null,
+  ...more,
+});
+
+function refusalOf(given: string | Uint8Array | object): HotcellError {
+  try {
+    parseNotebook(given, 'x.ipynb');
+  } catch (error) {
+    if (error instanceof HotcellError) return error;
+  }
+  throw new Error('it was not refused');
+}
+
+describe('a notebook', () => {
+  it('is read from an object, from text and from bytes', () => {
+    const value = notebook([code('1 + 1')]);
+    const text = JSON.stringify(value);
+    expect(parseNotebook(text)).toEqual(parseNotebook(value));
+    expect(parseNotebook(Buffer.from(text))).toEqual(parseNotebook(value));
+  });
+
+  it('has its sources in lines, however they were written', () => {
+    const { cells } = parseNotebook(notebook([code('a\nb'), code(['a\n', 'b'])]));
+    expect(cells.map(({ source }) => source)).toEqual([
+      ['a\n', 'b'],
+      ['a\n', 'b'],
+    ]);
+    expect(linesOf('')).toEqual([]);
+    expect(linesOf('a\n\nb\n')).toEqual(['a\n', '\n', 'b\n']);
+  });
+
+  it('loses its old outputs', () => {
+    const { cells } = parseNotebook(
+      notebook([code('1', { outputs: [{ output_type: 'nonsense' }], execution_count: 7 })]),
+    );
+    expect(cells[0]).toMatchObject({ outputs: [], execution_count: null });
+  });
+
+  it('gives an id to every cell that has none of its own, and no two the same', () => {
+    const { cells } = parseNotebook(
+      notebook([code('', { id: 'cell-2' }), code(''), code('', { id: 'cell-2' }), code('', { id: 'no good!' })]),
+    );
+    const ids = cells.map(({ id }) => id);
+    expect(ids[0]).toBe('cell-2');
+    expect(new Set(ids).size).toBe(4);
+    for (const id of ids) expect(id).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);
+  });
+
+  it('says its language in one of several ways', () => {
+    expect(languageOf({ metadata: {} })).toBe('python');
+    expect(languageOf({ metadata: { kernelspec: { name: 'python3' } } })).toBe('python');
+    expect(languageOf({ metadata: { language_info: { name: 'TypeScript' } } })).toBe('typescript');
+    expect(languageOf({ metadata: { kernelspec: { language: 'bash', name: 'calysto' } } })).toBe('bash');
+    expect(languageOf({ metadata: { kernelspec: null, language_info: 7 } })).toBe('python');
+  });
+
+  it.each<[string, string | Uint8Array | object, RegExp]>([
+    ['text that is no JSON', '{', /not JSON/],
+    ['bytes that are no text', Buffer.from([0xff, 0xfe]), /not JSON/],
+    ['JSON that is no notebook', [], /names no nbformat/],
+    ['nothing', 'null', /names no nbformat/],
+    ['an old format', { nbformat: 3, worksheets: [] }, /nbformat 3; only 4/],
+    ['a format of the future', notebook([], { nbformat: 5 }), /nbformat 5; only 4/],
+    ['no cells', { nbformat: 4, metadata: {} }, /cells/],
+    ['an unknown kind of cell', notebook([{ ...code(''), cell_type: 'heading' }]), /cells\.0\.cell_type/],
+    ['a source that is no text', notebook([code(7)]), /cells\.0\.source/],
+    [
+      'metadata that are nested too deep',
+      `{"nbformat":4,"cells":[],"metadata":{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}}`,
+      /deep|not JSON/,
+    ],
+    ['too many cells', notebook(Array.from({ length: 10_001 }, () => code(''))), /more than 10000 cells/],
+  ])('is refused with what to do next: %s', (_, given, message) => {
+    const refusal = refusalOf(given);
+    expect(refusal.code).toBe('invalid_argument');
+    expect(refusal.message).toMatch(message);
+    expect(refusal.remedy).toMatch(/./);
+  });
+
+  it('is refused where it is too large, before it is parsed', () => {
+    expect(refusalOf(Buffer.alloc(65 * 1_048_576)).code).toBe('code_too_large');
+  });
+});

@@ -1,0 +1,175 @@
+import { z } from 'zod';
+import { HotcellError } from '../errors/hotcell-error.ts';
+
+/** A notebook as Jupyter's nbformat 4.5 has it: what is written, and what a file that was read becomes. */
+export interface Notebook {
+  readonly nbformat: 4;
+  readonly nbformat_minor: 5;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly cells: readonly NotebookCell[];
+}
+
+export type NotebookCell = CodeCell | TextCell;
+
+export interface CodeCell {
+  readonly cell_type: 'code';
+  readonly id: string;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly source: readonly string[];
+  readonly execution_count: number | null;
+  readonly outputs: readonly NotebookOutput[];
+}
+
+export interface TextCell {
+  readonly cell_type: 'markdown' | 'raw';
+  readonly id: string;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly source: readonly string[];
+  readonly attachments?: Readonly<Record<string, unknown>>;
+}
+
+export type MimeBundle = Readonly<Record<string, unknown>>;
+
+export type NotebookOutput =
+  | { readonly output_type: 'stream'; readonly name: 'stdout' | 'stderr'; readonly text: readonly string[] }
+  | { readonly output_type: 'display_data'; readonly data: MimeBundle; readonly metadata: object }
+  | {
+      readonly output_type: 'execute_result';
+      readonly execution_count: number;
+      readonly data: MimeBundle;
+      readonly metadata: object;
+    }
+  | {
+      readonly output_type: 'error';
+      readonly ename: string;
+      readonly evalue: string;
+      readonly traceback: readonly string[];
+    };
+
+/** A notebook, as its JSON text or as what that text says. */
+export type NotebookSource = string | Uint8Array | object;
+
+/** Outputs that were saved with it count too, though they are not read. */
+export const LARGEST_NOTEBOOK_BYTES = 64 * 1_048_576;
+const MOST_CELLS = 10_000;
+
+/** As nbformat wants ids: others are replaced. */
+const CELL_ID = /^[a-zA-Z0-9_-]{1,64}$/;
+
+const multiline = z.union([z.string(), z.array(z.string()).transform((lines) => lines.join(''))]);
+const metadata = z
+  .record(z.string(), z.unknown())
+  .refine((value) => isShallow(value), { error: 'is nested too deep' })
+  .default({});
+
+const cellSchema = z.object({
+  cell_type: z.enum(['code', 'markdown', 'raw']),
+  id: z.string().regex(CELL_ID).optional().catch(undefined),
+  metadata,
+  source: multiline,
+  attachments: z
+    .record(z.string(), z.unknown())
+    .refine((value) => isShallow(value))
+    .optional()
+    .catch(undefined),
+});
+
+const notebookSchema = z.object({
+  metadata,
+  cells: z.array(cellSchema).max(MOST_CELLS, { error: `has more than ${MOST_CELLS} cells` }),
+});
+
+const versionSchema = z.object({ nbformat: z.number(), worksheets: z.unknown().optional() });
+
+/** Reads a notebook of nbformat 4. Its outputs are left out: what is run makes new ones. Throws a HotcellError that says what is wrong with it. */
+export function parseNotebook(given: NotebookSource, name = 'notebook'): Notebook {
+  const value = typeof given === 'string' || given instanceof Uint8Array ? parsedJson(given, name) : given;
+  const version = versionSchema.safeParse(value);
+  if (!version.success) {
+    throw unusable(`${name}: not a notebook: it names no nbformat`, 'Give an .ipynb file, as Jupyter saves it.');
+  }
+  requireVersion(version.data.nbformat, name);
+  const parsed = notebookSchema.safeParse(value);
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0];
+    throw unusable(
+      `${name}: not a valid notebook: ${issue?.path.join('.')}: ${issue?.message}`,
+      'Open it in Jupyter and save it again.',
+    );
+  }
+  const newId = idsBeside(parsed.data.cells.flatMap(({ id }) => (id === undefined ? [] : [id])));
+  const seen = new Set<string>();
+  const cells = parsed.data.cells.map((cell, index): NotebookCell => {
+    const id = cell.id === undefined || seen.has(cell.id) ? newId(index) : cell.id;
+    seen.add(id);
+    const shared = { id, metadata: cell.metadata, source: linesOf(cell.source) };
+    if (cell.cell_type === 'code') return { cell_type: 'code', ...shared, execution_count: null, outputs: [] };
+    const attachments = cell.attachments === undefined ? {} : { attachments: cell.attachments };
+    return { cell_type: cell.cell_type, ...shared, ...attachments };
+  });
+  return { nbformat: 4, nbformat_minor: 5, metadata: parsed.data.metadata, cells };
+}
+
+/** Text as notebooks keep it: a list of lines with their ends. */
+export function linesOf(text: string): string[] {
+  return text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
+}
+
+/** Labels that say how a cell is to be treated. */
+export function tagsOf(cell: NotebookCell): string[] {
+  const { tags } = cell.metadata;
+  return Array.isArray(tags) ? tags.filter((tag) => typeof tag === 'string') : [];
+}
+
+const DEEPEST = 200;
+
+/** What is deeper cannot be written again, nor read by Python, which gives up at a thousand. */
+export function isShallow(value: unknown, deepest = DEEPEST): boolean {
+  if (typeof value !== 'object' || value === null) return true;
+  return deepest > 0 && Object.values(value).every((part) => isShallow(part, deepest - 1));
+}
+
+function parsedJson(given: string | Uint8Array, name: string): unknown {
+  if (given.length > LARGEST_NOTEBOOK_BYTES) {
+    throw new HotcellError(
+      'code_too_large',
+      `${name}: larger than ${LARGEST_NOTEBOOK_BYTES} bytes, which is the limit`,
+      {
+        remedy: 'Clear its outputs: jupyter nbconvert --clear-output --inplace <file>',
+        data: { limitBytes: LARGEST_NOTEBOOK_BYTES },
+      },
+    );
+  }
+  try {
+    const text = typeof given === 'string' ? given : new TextDecoder('utf-8', { fatal: true }).decode(given);
+    return JSON.parse(text);
+  } catch {
+    throw unusable(`${name}: not JSON, which a notebook is`, 'Give an .ipynb file, as Jupyter saves it.');
+  }
+}
+
+function requireVersion(version: number, name: string): void {
+  if (version === 4) return;
+  if (version < 4) {
+    throw unusable(
+      `${name}: a notebook of nbformat ${version}; only 4 is read`,
+      'Convert it: jupyter nbconvert --to notebook --nbformat 4 <file>',
+    );
+  }
+  throw unusable(`${name}: a notebook of nbformat ${version}; only 4 is read`, 'Save it in an older format.');
+}
+
+/** Ids for cells that have none, as files before nbformat 4.5 have not. The same file gets the same ids. */
+function idsBeside(taken: readonly string[]): (index: number) => string {
+  const used = new Set(taken);
+  return (index) => {
+    let id = `cell-${index + 1}`;
+    while (used.has(id)) id = `${id}-x`.slice(-64);
+    used.add(id);
+    return id;
+  };
+}
+
+function unusable(message: string, remedy: string): HotcellError {
+  return new HotcellError('invalid_argument', message, { remedy });
+}
