@@ -18,14 +18,16 @@ test('an error is shown with its code, what to do, and its data', () => {
   expect(errorText(error)).toBe('error: the code has 9 bytes; the limit is 8\n  → Write it to a file.');
 });
 
-test('what has no remedy and no data is shown without them', () => {
+test('an error that came without a remedy has one by its kind, and one without data has none', () => {
   const error = new HotcellError('session_closed', 'the session is closed');
   expect(presentError(error)).toEqual({
     code: 'session_closed',
     message: 'the session is closed',
     retry: 'new-session',
+    remedy: 'Open a new session.',
   });
-  expect(errorText(error)).toBe('error: the session is closed');
+  expect(errorText(error)).toBe('error: the session is closed\n  → Open a new session.');
+  expect(errorText(new TypeError('x'))).toMatch(/^error: x\n {2}→ This is a fault in Hotcell/);
 });
 
 test('neither a stack nor a cause is ever shown', () => {

@@ -1,12 +1,12 @@
-import { ERROR_CODES } from './codes.ts';
-import { toHotcellError } from './hotcell-error.ts';
+import { ERROR_CODES, type Retry } from './codes.ts';
+import { type HotcellError, toHotcellError } from './hotcell-error.ts';
 
 /** An error as data, for `--json`, HTTP and MCP alike. */
 export interface PresentedError {
   readonly code: string;
   readonly message: string;
   readonly retry: string;
-  readonly remedy?: string;
+  readonly remedy: string;
   readonly data?: Readonly<Record<string, unknown>>;
 }
 
@@ -16,7 +16,7 @@ export function presentError(thrown: unknown): PresentedError {
     code: error.code,
     message: error.message,
     retry: error.retry,
-    ...(error.remedy === undefined ? {} : { remedy: error.remedy }),
+    remedy: remedyOf(error),
     ...(Object.keys(error.data).length === 0 ? {} : { data: error.data }),
   };
 }
@@ -28,5 +28,19 @@ export function exitCodeOf(thrown: unknown): number {
 /** Two lines for a terminal: what happened, and what to do. */
 export function errorText(thrown: unknown): string {
   const error = toHotcellError(thrown);
-  return error.remedy === undefined ? `error: ${error.message}` : `error: ${error.message}\n  → ${error.remedy}`;
+  return `error: ${error.message}\n  → ${remedyOf(error)}`;
+}
+
+const BY_RETRY: Readonly<Record<Retry, string>> = {
+  never: 'See docs/errors.md for what it means.',
+  later: 'Try again. If it stays, run `hotcell doctor`.',
+  'new-session': 'Open a new session.',
+};
+
+/** No error is without one: where it was thrown nobody may have known better. */
+function remedyOf(error: HotcellError): string {
+  if (error.remedy !== undefined) return error.remedy;
+  if (error.code === 'internal')
+    return 'This is a fault in Hotcell. Run `hotcell doctor`, and report it with what that says.';
+  return BY_RETRY[error.retry];
 }

@@ -212,5 +212,7 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
 /** SECURITY: the name goes into the engine's API, where it can be nothing but the name of an image. */
 function checkedImage(image: string): string {
   if (IMAGE_NAME.test(image)) return image;
-  throw new HotcellError('invalid_argument', `${JSON.stringify(image.slice(0, 100))} is not the name of an image`);
+  throw new HotcellError('invalid_argument', `${JSON.stringify(image.slice(0, 100))} is not the name of an image`, {
+    remedy: 'Give one like python:3.12 or registry.example/team/image@sha256:….',
+  });
 }

@@ -67,6 +67,10 @@ function refusal(driver: DriverName, doing: string, status: number, reason: stri
     });
   }
   return new HotcellError('engine_failed', `${driver}: the engine refused to ${doing}: ${reason}`, {
+    remedy:
+      status === 400
+        ? 'Check the name of the image and the limits.'
+        : 'Run `hotcell doctor`, and see the log of the engine.',
     data: { status },
     cause,
   });

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, lstatSync } from 'node:fs';
 import { cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { HotcellError } from '../../errors/hotcell-error.ts';
 import { packageRoot } from '../../lib/package-root.ts';
 import { runCommand } from '../../lib/run-command.ts';
 import type { Host } from '../../sandbox/host.ts';
@@ -39,6 +40,7 @@ export async function prepareJailLayout(
   mounts: readonly Mount[],
   nodeProgram?: string,
 ): Promise<JailLayout> {
+  requireUncovered(environment);
   const [guestFolder, etcFolder, node] = await Promise.all([
     installGuest(dataDir, environment.python),
     installEtc(dataDir),
@@ -61,6 +63,18 @@ export async function prepareJailLayout(
         .map((name) => [name, lstatSync(`/${name}`).isSymbolicLink()]),
     ),
   };
+}
+
+/** Places where a sandbox has folders of its own: what the host has there cannot be shown in it. */
+const COVERED = ['/tmp', '/var/tmp', '/dev', '/proc', '/workspace'];
+
+/** Said here, where the reason is known: bubblewrap would only say that there is no such file. */
+function requireUncovered({ python, prefix, basePrefix }: PythonEnvironment): void {
+  const place = COVERED.find((covered) => [prefix, basePrefix].some((folder) => folder.startsWith(`${covered}/`)));
+  if (place === undefined) return;
+  throw new HotcellError('start_failed', `${python} lies below ${place}, where a sandbox has a folder of its own`, {
+    remedy: `Set HOTCELL_HOME to a folder outside ${place} and run \`hotcell setup process\` again.`,
+  });
 }
 
 /** The guest's files in the data folder, under a name made of what is in them: the clone may lie in a home that the jail cannot enter. */
