@@ -1,7 +1,8 @@
 import { Command, CommanderError } from 'commander';
-import { errorText, exitCodeOf } from '../errors/present.ts';
+import { errorText, exitCodeOf, presentError } from '../errors/present.ts';
 import { demoCommand } from './commands/demo.ts';
 import { doctorCommand } from './commands/doctor.ts';
+import { replCommand } from './commands/repl.ts';
 import { runCommand } from './commands/run.ts';
 import { setupCommand } from './commands/setup.ts';
 import { hotcellVersion } from './version.ts';
@@ -17,7 +18,7 @@ export async function runCli(argv: readonly string[]): Promise<void> {
   try {
     await createProgram().parseAsync([...argv]);
   } catch (thrown) {
-    process.exitCode = thrown instanceof CommanderError ? usageExitCode(thrown) : fail(thrown);
+    process.exitCode = thrown instanceof CommanderError ? usageExitCode(thrown) : fail(thrown, argv.includes('--json'));
   } finally {
     clearInterval(alive);
   }
@@ -36,7 +37,13 @@ export function createProgram(): Command {
     })
     .showHelpAfterError('Run with --help to see what there is.')
     .addHelpText('after', EXAMPLES);
-  for (const command of [runCommand(), doctorCommand(), setupCommand(), demoCommand()]) {
+  for (const command of [
+    runCommand(),
+    replCommand(),
+    doctorCommand(),
+    setupCommand(),
+    demoCommand(),
+  ]) {
     program.addCommand(command.copyInheritedSettings(program));
   }
   for (const command of [program, ...program.commands]) command.exitOverride();
@@ -47,6 +54,7 @@ const EXAMPLES = `
 Examples:
   $ hotcell run script.py                 run a file in a sandbox that ends with it
   $ echo 'print(6 * 7)' | hotcell run -   run what comes in on stdin
+  $ hotcell repl                          work in a sandbox from the terminal
   $ hotcell doctor                        what works here, what does not, and what to do about it
   $ hotcell demo                          a worked example: a CSV in, a summary and a chart out
 `;
@@ -56,9 +64,11 @@ function ignoreLostReaders(): void {
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
 }
 
-function fail(thrown: unknown): number {
-  process.stderr.write(`${errorText(thrown)}\n`);
-  return exitCodeOf(thrown);
+function fail(thrown: unknown, asJson: boolean): number {
+  const exitCode = exitCodeOf(thrown);
+  if (asJson) process.stdout.write(`${JSON.stringify({ error: presentError(thrown), exitCode }, null, 2)}\n`);
+  else process.stderr.write(`${errorText(thrown)}\n`);
+  return exitCode;
 }
 
 /** Help and version end a program well; everything else that commander throws is a mistake in how it was called. */

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { resolveDataDir } from '../../src/config/load.ts';
 import { findProgram } from '../../src/lib/find-program.ts';
 import { quote } from '../../src/lib/superuser.ts';
+import { startOnTerminal, type TerminalProgram } from '../support/terminal.ts';
 
 export const root = new URL('../..', import.meta.url).pathname;
 
@@ -18,6 +19,11 @@ export interface BuiltHotcell {
   start(args: readonly string[]): ChildProcess;
   /** The same with a terminal of its own, where there is a program to make one with. */
   startOnTerminal(args: readonly string[]): ChildProcess | undefined;
+  /** The same, for a test that reads the screen. What is in `env` is added to the environment, or taken out of it where it is undefined. */
+  onTerminal(
+    args: readonly string[],
+    options?: { env?: NodeJS.ProcessEnv; columns?: number; rows?: number },
+  ): TerminalProgram;
   /** Every trace of it on this machine: processes, run folders, cgroups. */
   leftovers(): string[];
   remove(): void;
@@ -35,13 +41,18 @@ export interface Finished {
   readonly stderr: string;
 }
 
-/** Builds what is stale and makes the data folder. The Python environment is shared: making one takes a minute. */
-export async function buildHotcell(): Promise<BuiltHotcell> {
+/** Builds what is stale. */
+export function buildHotcellOnly(): void {
   const { status, stderr } = spawnSync(process.execPath, ['scripts/build.mjs', '--no-types'], {
     cwd: root,
     encoding: 'utf8',
   });
   if (status !== 0) throw new Error(stderr);
+}
+
+/** Builds what is stale and makes the data folder. The Python environment is shared: making one takes a minute. */
+export async function buildHotcell(): Promise<BuiltHotcell> {
+  buildHotcellOnly();
   const home = mkdtempSync(join(tmpdir(), 'hc-'));
   chmodSync(home, 0o711); // the jail's user must be able to pass
   symlinkSync(join(resolveDataDir(), 'python'), join(home, 'python'));
@@ -78,6 +89,8 @@ export async function buildHotcell(): Promise<BuiltHotcell> {
       const command = [process.execPath, ...args].map(quote).join(' ');
       return spawn(script, ['-qec', command, '/dev/null'], { cwd: root, env, stdio: ['pipe', 'pipe', 'inherit'] });
     },
+    onTerminal: (args, options = {}) =>
+      startOnTerminal([process.execPath, ...args], { cwd: root, ...options, env: { ...env, ...options.env } }),
     leftovers: () => leftovers(home),
     remove: () => rmSync(home, { recursive: true, force: true }),
   };

@@ -1,9 +1,10 @@
 import { once } from 'node:events';
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { notebookOf } from '../support/notebooks.ts';
 import { type BuiltHotcell, buildHotcell } from './built-hotcell.ts';
 
 let hotcell: BuiltHotcell;
@@ -214,6 +215,94 @@ describe('hotcell run --json', () => {
   });
 });
 
+describe('hotcell run of a notebook', () => {
+  const notebook = (...cells: (string | Record<string, unknown>)[]) =>
+    program(JSON.stringify(notebookOf(cells)), 'n.ipynb');
+  const out = () => join(folder, 'out.ipynb');
+
+  it('runs its cells, shows what they print and their values, and writes it with its outputs', async () => {
+    const file = notebook('x = 6', { cell_type: 'markdown', source: '# title' }, 'print("out")\nx * 7');
+    expect(await command('run', file, '--output', out())).toEqual({ exitCode: 0, stdout: 'out\n42\n', stderr: '' });
+    const { cells } = JSON.parse(readFileSync(out(), 'utf8'));
+    expect(cells[2]).toMatchObject({
+      execution_count: 2,
+      outputs: [
+        { output_type: 'stream', text: ['out\n'] },
+        { output_type: 'execute_result', data: { 'text/plain': '42' } },
+      ],
+    });
+  });
+
+  it('stops at the first cell that fails, with its exit code, and keeps going where it is asked to', async () => {
+    const file = notebook('1 / 0', 'print("after")');
+    const stopped = await command('run', file, '--output', out());
+    expect(stopped).toMatchObject({ exitCode: 1, stdout: '' });
+    expect(stopped.stderr).toMatch(/n\.ipynb cell 1.*ZeroDivisionError.*code cell 1 failed; 1 after it not run/s);
+    expect(readFileSync(out(), 'utf8')).toContain('ZeroDivisionError');
+    expect(await command('run', file, '--keep-going')).toMatchObject({ exitCode: 1, stdout: 'after\n' });
+  });
+
+  it('prints one document with --json', async () => {
+    const file = notebook(
+      '1',
+      { source: '1 / 0', metadata: { tags: ['raises-exception'] } },
+      'import sys; sys.exit(3)',
+      '2',
+    );
+    const { stdout, exitCode } = await command('run', file, '--json');
+    expect(exitCode).toBe(3);
+    expect(JSON.parse(stdout)).toMatchObject({
+      exitCode: 3,
+      ok: false,
+      cellsNotRun: 1,
+      cells: [
+        { number: 1, failed: false, value: { text: '1' } },
+        { number: 2, failed: false, outcome: { kind: 'raised' } },
+        { number: 3, failed: true, outcome: { kind: 'exited', exitCode: 3 } },
+      ],
+    });
+  });
+
+  it('keeps what its cells made, but not what a later one removed', async () => {
+    const file = notebook(
+      'open("a.txt", "w").write("a")',
+      'open("b.txt", "w").write("b")',
+      'import os; os.remove("a.txt")',
+    );
+    const kept = join(folder, 'kept');
+    await command('run', file, '--save-artifacts', kept);
+    expect(readdirSync(kept)).toEqual(['b.txt']);
+  });
+
+  it('is interrupted by Ctrl-C in the cell that runs, and still written', async () => {
+    const file = notebook('1', 'print("ready", flush=True)\nwhile True: pass', '2');
+    const child = hotcell.start(['dist/cli.js', 'run', file, '--output', out()]);
+    for await (const line of createInterface({ input: child.stdout! })) if (line === 'ready') break;
+    child.stdout!.resume();
+    child.kill('SIGINT');
+    expect(await once(child, 'exit')).toEqual([130, null]);
+    expect(readFileSync(out(), 'utf8')).toContain('KeyboardInterrupt');
+  });
+});
+
+describe('hotcell run --output', () => {
+  it('writes a notebook of a program too', async () => {
+    const file = join(folder, 'out.ipynb');
+    await runStdin('6 * 7', '--output', file);
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ nbformat: 4, cells: [{ source: ['6 * 7'] }] });
+  });
+});
+
+describe('at a terminal', () => {
+  it('hotcell run lets no escape sequence of the program through but colours, and into a pipe every byte', async () => {
+    const path = program('print("\\x1b[32mgreen\\x1b[0m \\x1b]0;owned\\x07\\x1b[2Jend")');
+    const terminal = hotcell.onTerminal(['dist/cli.js', 'run', path], { env: { NO_COLOR: undefined } });
+    expect(await terminal.ended).toBe(0);
+    expect(terminal.written()).toContain('\x1b[32mgreen\x1b[0m end');
+    expect((await command('run', path)).stdout).toBe('\x1b[32mgreen\x1b[0m \x1b]0;owned\x07\x1b[2Jend\n');
+  });
+});
+
 describe('an interrupt', () => {
   const stubborn = `
 import time
@@ -319,6 +408,15 @@ describe('bad input', () => {
       64,
       /--image: /,
     ],
+    ['what is no image', () => [program(''), '--image', '../x', '--isolation', 'docker'], 64, /not the name.*\n {2}→ /],
+    ['what is no notebook', () => [program('{}', 'x.ipynb')], 64, /not a notebook.*\n {2}→ /],
+    [
+      'a notebook of old',
+      () => [program('{"nbformat": 3, "worksheets": []}', 'x.ipynb')],
+      64,
+      /nbformat 3.*\n {2}→ Convert it: /,
+    ],
+    ['an output that is no notebook', () => [program(''), '--output', 'x.txt'], 64, /--output: .*\n {2}→ /],
     ['an option that does not exist', () => [program(''), '--isolaton', 'x'], 64, /Did you mean --isolation\?/],
     ['no file at all', () => [], 64, /missing required argument 'file'/],
   ];
@@ -372,17 +470,40 @@ describe('hotcell demo', () => {
   });
 });
 
+describe('hotcell demo --json', () => {
+  it('prints one document, and nothing else', async () => {
+    const { stdout, stderr, exitCode } = await command('demo', '--json', '--out', join(folder, 'demo'));
+    expect({ stderr, exitCode }).toEqual({ stderr: '', exitCode: 0 });
+    expect(JSON.parse(stdout)).toMatchObject({
+      exitCode: 0,
+      isolation: { driver: 'process' },
+      outcome: { kind: 'ok' },
+    });
+  });
+
+  it('prints what Hotcell could not do as an error', async () => {
+    const { stdout, stderr, exitCode } = await command('demo', '--json', '--isolation', 'magic');
+    expect({ stderr, exitCode }).toEqual({ stderr: '', exitCode: 64 });
+    expect(JSON.parse(stdout).error).toMatchObject({ code: 'invalid_argument', remedy: expect.any(String) });
+  });
+});
+
 describe('hotcell', () => {
   it('says its version', async () => {
     const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
     expect(await command('--version')).toEqual({ exitCode: 0, stdout: `${version}\n`, stderr: '' });
   });
 
-  it.each([[['--help']], [['run', '--help']], [['doctor', '--help']], [['setup', '--help']], [['demo', '--help']]])(
-    'shows examples with %j',
-    async (args) => {
-      const { exitCode, stdout } = await command(...args);
-      expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: expect.stringMatching(/Examples:\n {2}\$ /) });
-    },
-  );
+  it.each([
+    [['--help']],
+    [['run', '--help']],
+    [['doctor', '--help']],
+    [['setup', '--help']],
+    [['demo', '--help']],
+    [['repl', '--help']],
+    [['completion', '--help']],
+  ])('shows examples with %j', async (args) => {
+    const { exitCode, stdout } = await command(...args);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: expect.stringMatching(/Examples:\n {2}\$ /) });
+  });
 });

@@ -1,13 +1,15 @@
 import { Command } from 'commander';
+import { isolationOption } from '../sandbox-options.ts';
 
 /** `hotcell demo`: a worked example. `npm start` runs it after setting things up. */
 export function demoCommand(): Command {
   return new Command('demo')
     .description('Show a worked example: a CSV goes into a sandbox, a summary and a chart come out.')
-    .option('--isolation <driver>', 'auto, process, docker or gvisor')
+    .addOption(isolationOption())
     .option('--out <folder>', 'where to put the chart', 'hotcell-demo')
+    .option('--json', 'print what came of it as one JSON document, and nothing else')
     .addHelpText('after', HELP)
-    .action(async (options: { isolation?: string; out: string }) => {
+    .action(async (options: { isolation?: string; out: string; json?: boolean }) => {
       const { demo } = await import('../demo/index.ts');
       process.exitCode = await demo(options);
     });
@@ -17,4 +19,5 @@ const HELP = `
 Examples:
   $ hotcell demo
   $ hotcell demo --isolation docker --out /tmp/charts
+  $ hotcell demo --json | jq .saved
 `;

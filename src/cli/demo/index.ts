@@ -16,11 +16,12 @@ export interface DemoOptions {
   readonly isolation?: string;
   /** Where the chart goes, on the host. */
   readonly out: string;
+  readonly json?: boolean;
 }
 
 /** The worked example: a CSV goes in, a summary and a chart come out. Answers with the exit code. */
 export async function demo(options: DemoOptions): Promise<number> {
-  const narrator = createNarrator();
+  const narrator = createNarrator(options.json === true);
   const isolation = options.isolation === undefined ? {} : { isolation: isolationRequest(options.isolation) };
   await using hotcell = await openHotcell({ poolSize: 0, ...isolation });
 
@@ -32,27 +33,33 @@ export async function demo(options: DemoOptions): Promise<number> {
 
   const missing = await missingModules(session, ['pandas', 'matplotlib']);
   const program = missing.length === 0 ? 'summary.py' : 'summary_plain.py';
-  const exitCode = await summarise(session, program, options, narrator);
+  const { exitCode, ...summary } = await summarise(session, program, options, narrator);
+  if (options.json) {
+    const findings = { exitCode, isolation: session.isolation, program, missing, ...summary };
+    process.stdout.write(`${JSON.stringify(findings, null, 2)}\n`);
+    return exitCode;
+  }
   if (missing.length > 0) narrator.say(...missingLines(missing, session.isolation));
   else if (exitCode === 0) await askAgain(session, narrator);
   narrator.say('', ...howToGoOn());
   return exitCode;
 }
 
-async function summarise(session: Session, program: string, options: DemoOptions, narrator: Narrator): Promise<number> {
+async function summarise(session: Session, program: string, options: DemoOptions, narrator: Narrator) {
   const code = (await exampleFile(program)).toString('utf8');
   narrator.say(narrator.paint('bold', `Run examples/sales/${program} in it:`));
   const execution = session.run(code, { filename: program });
-  await showLive(execution, process);
+  if (!options.json) await showLive(execution, process);
   const result = await execution;
   const ending = endingText(result.outcome);
-  if (ending !== undefined) process.stderr.write(`${ending}\n`);
+  if (ending !== undefined && !options.json) process.stderr.write(`${ending}\n`);
   narrator.done(`Ran for ${durationText(result.durationMs)}, imports included`);
-  if (result.artifacts.length > 0) {
-    const saved = await saveArtifacts(result, session.files, options.out);
+  const saved = result.artifacts.length === 0 ? [] : await saveArtifacts(result, session.files, options.out);
+  if (saved.length > 0) {
     narrator.done(`The chart is on your machine: ${narrator.paint('bold', saved.join(', '))}`);
   }
-  return exitCodeOfOutcome(result.outcome);
+  const { outcome, stdout, durationMs } = result;
+  return { exitCode: exitCodeOfOutcome(outcome), outcome, stdout, durationMs, saved };
 }
 
 /** What sets a session apart from a script: the variables are still there. */
@@ -91,9 +98,11 @@ interface Narrator {
   step<T>(name: string, work: () => Promise<T>): Promise<T>;
 }
 
-function createNarrator(): Narrator {
+function createNarrator(silent: boolean): Narrator {
   const paint = painterFor(process.stdout);
-  const say = (...lines: string[]) => void process.stdout.write(`${lines.join('\n')}\n`);
+  const say = (...lines: string[]) => {
+    if (!silent) process.stdout.write(`${lines.join('\n')}\n`);
+  };
   const done = (text: string) => say(`${paint('green', '✓')} ${text}`);
   return {
     paint,

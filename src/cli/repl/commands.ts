@@ -1,0 +1,153 @@
+import { writeFile } from 'node:fs/promises';
+import { HotcellError } from '../../errors/hotcell-error.ts';
+import type { Session } from '../../main.ts';
+import { notebookText } from '../../notebooks/write.ts';
+import { type Paint, shownName, sizeText } from '../print.ts';
+import { shownText } from '../terminal-filter.ts';
+
+/** What a command works with. */
+export interface CommandContext {
+  readonly session: Session;
+  readonly language: string;
+  readonly paint: Paint;
+  /** Columns of the terminal. */
+  readonly width: number;
+  say(text: string): Promise<void>;
+}
+
+export interface Command {
+  readonly name: string;
+  run(context: CommandContext): Promise<void>;
+}
+
+interface CommandEntry {
+  /** As it is typed. */
+  readonly usage: string;
+  readonly help: string;
+  run(context: CommandContext, words: readonly string[]): Promise<void>;
+}
+
+const MOST_FILES = 200;
+const MOST_VARIABLES = 100;
+
+/** Every command that is ours. Any other word with a `%` is the kernel's. */
+const COMMANDS: Readonly<Record<string, CommandEntry>> = {
+  vars: { usage: '%vars', help: 'list the variables', run: listVariables },
+  files: { usage: '%files [folder]', help: 'list the files of the workspace', run: listFiles },
+  reset: { usage: '%reset', help: 'forget the variables, end all processes; files stay', run: reset },
+  save: { usage: '%save [-f] <file.ipynb>', help: 'write the session to a notebook of yours', run: save },
+  help: { usage: '%help', help: 'show this', run: help },
+  exit: { usage: '%exit', help: 'close the session, as Ctrl-D does', run: async () => {} },
+};
+
+const EXITS = new Set(['exit', 'quit', 'exit()', 'quit()', '%quit', '%exit']);
+
+/** The command that this is, if it is one of ours. */
+export function commandIn(text: string): Command | undefined {
+  const trimmed = text.trim();
+  if (EXITS.has(trimmed)) return { name: 'exit', run: async () => {} };
+  const [, asked] = trimmed.match(/^([\p{L}_$][\p{L}\p{N}_$.]*)\?$/u) ?? [];
+  if (asked !== undefined) return { name: 'about', run: (context) => tellAbout(context, asked) };
+  const [, name = '', rest = ''] = trimmed.match(/^%(\w+)(?:[ \t]+([^\n]*))?$/) ?? [];
+  if (!Object.hasOwn(COMMANDS, name)) return undefined;
+  const entry = COMMANDS[name]!;
+  return { name, run: (context) => entry.run(context, rest.split(/\s+/).filter(Boolean)) };
+}
+
+export function commandNames(): string[] {
+  return Object.keys(COMMANDS).map((name) => `%${name}`);
+}
+
+/** `name?`: what it is, how it is called, what its documentation says. */
+async function tellAbout({ session, language, say, paint }: CommandContext, name: string): Promise<void> {
+  const found = await session.inspect(name, { language, busy: 'refuse' });
+  if (found === undefined) return say(`${name} is not known here.`);
+  const parts: [string, string | undefined][] = [
+    ['type', found.type],
+    ['value', found.summary],
+    ['signature', found.signature],
+    ['doc', found.doc],
+  ];
+  const lines = parts.flatMap(([label, text]) => {
+    if (text === undefined || text === '') return [];
+    const safe = shownText(text);
+    return [`${paint('green', `${label}:`)}${safe.includes('\n') ? '\n' : ' '}${safe}`];
+  });
+  await say(lines.join('\n'));
+}
+
+async function listVariables({ session, language, width, say, paint }: CommandContext): Promise<void> {
+  const { variables, total } = await session.variables.list({ language, limit: MOST_VARIABLES, busy: 'refuse' });
+  if (variables.length === 0) return say(paint('dim', 'There are no variables.'));
+  const cut = (text: string, most: number) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
+  const rows = variables.map(({ name, type, summary, shape, sizeBytes }) => [
+    cut(shownText(name), 30),
+    cut(shownText(type), 20),
+    shape === undefined ? (sizeBytes === undefined ? '' : sizeText(sizeBytes)) : shape.join(' × '),
+    shownText(summary).replaceAll(/\s+/g, ' '),
+  ]);
+  const widths = [0, 1, 2].map((column) => Math.max(...rows.map((row) => row[column]!.length)));
+  const room = Math.max(width - widths.reduce((sum, each) => sum + each + 2, 0), 20);
+  const lines = rows.map(([name, type, size, summary]) =>
+    `${name!.padEnd(widths[0]!)}  ${paint('dim', type!.padEnd(widths[1]!))}  ${paint('dim', size!.padStart(widths[2]!))}  ${cut(summary!, room)}`.trimEnd(),
+  );
+  await say([...lines, ...(total > rows.length ? [`… and ${total - rows.length} more`] : [])].join('\n'));
+}
+
+async function listFiles({ session, say, paint }: CommandContext, [folder = '.']: readonly string[]): Promise<void> {
+  const { entries, omitted } = await session.files.list(folder, { recursive: true, limit: MOST_FILES });
+  const files = entries.filter(({ kind }) => kind !== 'folder');
+  if (files.length === 0) return say(paint('dim', 'There are no files.'));
+  const sizes = files.map(({ sizeBytes }) => sizeText(sizeBytes));
+  const width = Math.max(...sizes.map(({ length }) => length));
+  const lines = files.map(({ path, kind }, index) => {
+    const what = kind === 'file' ? '' : paint('dim', ` (${kind})`);
+    return `${sizes[index]!.padStart(width)}  ${shownName(path)}${what}`;
+  });
+  await say([...lines, ...(omitted === 0 ? [] : [`… and ${omitted} more`])].join('\n'));
+}
+
+async function reset({ session, say, paint }: CommandContext): Promise<void> {
+  await session.reset();
+  await say(paint('dim', 'Variables are gone; files are kept.'));
+}
+
+async function save({ session, say, paint }: CommandContext, words: readonly string[]): Promise<void> {
+  const [file, ...more] = words.filter((word) => word !== '-f');
+  if (file === undefined || more.length > 0 || !file.endsWith('.ipynb')) {
+    throw new HotcellError('invalid_argument', '%save: takes the name of one notebook', {
+      remedy: 'For example: %save analysis.ipynb',
+    });
+  }
+  const notebook = await session.exportNotebook();
+  const flag = words.includes('-f') ? 'w' : 'wx';
+  await writeFile(file, notebookText(notebook), { flag }).catch((error: NodeJS.ErrnoException) => {
+    const exists = error.code === 'EEXIST';
+    const message = exists ? 'is there already' : `cannot be written (${error.code ?? error.message})`;
+    throw new HotcellError('invalid_argument', `%save: ${file} ${message}`, {
+      remedy: exists ? `Write over it with: %save -f ${file}` : 'Name a file in a folder that you may write to.',
+    });
+  });
+  await say(`${paint('dim', 'written to')} ${file} ${paint('dim', `(${notebook.cells.length} cells)`)}`);
+}
+
+async function help({ say, paint }: CommandContext): Promise<void> {
+  const entries = Object.values(COMMANDS);
+  const width = Math.max(...entries.map(({ usage }) => usage.length));
+  const line = (left: string, right: string) => `  ${left.padEnd(width)}  ${paint('dim', right)}`;
+  await say(
+    [
+      ...entries.map((entry) => line(entry.usage, entry.help)),
+      line('name?', 'what the kernel knows of a name'),
+      line('!command', 'run a shell command in the sandbox'),
+      '',
+      line('Tab', 'complete a name'),
+      line('Enter', 'run it; a block ends with an empty line'),
+      line('Alt-Enter', 'a new line, whatever stands there'),
+      line('Up, Down', 'earlier entries that begin with what was typed'),
+      line('Ctrl-R', 'earlier entries that hold what was typed'),
+      line('Ctrl-C', 'interrupt what runs, or clear the line; variables stay'),
+      line('Ctrl-D', 'close the session: the sandbox and its files are gone'),
+    ].join('\n'),
+  );
+}

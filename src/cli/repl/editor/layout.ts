@@ -1,0 +1,81 @@
+import stringWidth from 'fast-string-width';
+import type { Buffer } from './buffer.ts';
+
+/** What stands before the first line and before the others. Both are as wide as each other. */
+export interface Prompts {
+  readonly first: string;
+  readonly next: string;
+  readonly width: number;
+}
+
+export interface Layout {
+  /** What to write, from the first column of an empty place. */
+  readonly text: string;
+  /** Where that leaves the terminal, and where the cursor belongs, in rows and columns from there. */
+  readonly endRow: number;
+  readonly cursorRow: number;
+  readonly cursorColumn: number;
+}
+
+const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
+
+/** How a buffer looks on a terminal of this size. Of one that is higher than the terminal, the lines around the cursor. */
+export function layOut({ text, cursor }: Buffer, prompts: Prompts, size: { columns: number; rows: number }): Layout {
+  const columns = Math.max(size.columns, 1);
+  const lines = text.split('\n');
+  const cursorLine = text.slice(0, cursor).split('\n').length - 1;
+  const cursorAt = cursor - (text.lastIndexOf('\n', cursor - 1) + 1);
+  // Only of lines that may be shown: what was pasted can be long.
+  const heightOf = (index: number) => endOf(lines[index]!, prompts.width, columns).row + 1;
+  const [from, to] = visible(lines.length, heightOf, cursorLine, Math.max(size.rows - 1, 1));
+  let written = '';
+  let row = 0;
+  let found = { row: 0, column: 0 };
+  for (let index = from; index < to; index += 1) {
+    const line = lines[index]!;
+    if (index > from) {
+      written += '\r\n';
+      row += 1;
+    }
+    written += (index === 0 ? prompts.first : prompts.next) + line;
+    const end = endOf(line, prompts.width, columns);
+    // A row that is full to its end leaves the cursor upon its last column until something more is written. Only one that typing goes on behind needs
+    // another row; a line end needs none.
+    const isFull = end.column === 0 && end.row > 0;
+    const goesOn = index === cursorLine && cursorAt === line.length;
+    if (isFull && goesOn) written += ' \r';
+    if (index === cursorLine) {
+      const place = endOf(line.slice(0, cursorAt), prompts.width, columns);
+      found = { row: row + place.row, column: place.column };
+    }
+    row += isFull && !goesOn ? end.row - 1 : end.row;
+  }
+  return { text: written, endRow: row, cursorRow: found.row, cursorColumn: found.column };
+}
+
+/** Where the terminal's cursor stands after `line`, which begins in `column`. */
+function endOf(line: string, column: number, columns: number): { row: number; column: number } {
+  let at = column;
+  let row = 0;
+  for (const { segment } of graphemes.segment(line)) {
+    const width = stringWidth(segment);
+    // What does not fit whole goes to the next row.
+    if (at + width > columns) {
+      row += 1;
+      at = 0;
+    }
+    at += width;
+  }
+  row += Math.floor(at / columns);
+  return { row, column: at % columns };
+}
+
+/** The lines to show: all where they fit, else as many around the cursor's as do. */
+function visible(count: number, heightOf: (index: number) => number, line: number, rows: number): [number, number] {
+  let from = line;
+  let to = line + 1;
+  let left = rows - heightOf(line);
+  while (from > 0 && heightOf(from - 1) <= left) left -= heightOf(--from);
+  while (to < count && heightOf(to) <= left) left -= heightOf(to++);
+  return [from, to];
+}

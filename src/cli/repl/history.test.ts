@@ -1,0 +1,69 @@
+import { mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openHistory } from './history.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'hc-history-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+describe('the history', () => {
+  it('outlives a session, line ends included, for each language on its own', async () => {
+    const history = await openHistory(folder, 'python');
+    await history.add('x = 1');
+    await history.add('def f():\n    return "ü"');
+    expect((await openHistory(folder, 'python')).entries()).toEqual(['x = 1', 'def f():\n    return "ü"']);
+    expect((await openHistory(folder, 'bash')).entries()).toEqual([]);
+  });
+
+  it('is for nobody else to read', async () => {
+    await (await openHistory(folder, 'python')).add('x = 1');
+    expect(statSync(join(folder, 'history')).mode & 0o777).toBe(0o700);
+    expect(statSync(join(folder, 'history', 'python.jsonl')).mode & 0o777).toBe(0o600);
+  });
+
+  it('leaves out what begins with a space, what is empty and what was just there', async () => {
+    const history = await openHistory(folder, 'python');
+    for (const entry of ['x', ' token = "secret"', '', 'x', 'y']) await history.add(entry);
+    expect(history.entries()).toEqual(['x', 'y']);
+    expect(readFileSync(join(folder, 'history', 'python.jsonl'), 'utf8')).toBe('"x"\n"y"\n');
+  });
+
+  it('is bounded, in memory and on disk', async () => {
+    const history = await openHistory(folder, 'python');
+    await history.add('first');
+    const lines = Array.from({ length: 3_000 }, (_, number) => `"${number}"\n`).join('');
+    writeFileSync(join(folder, 'history', 'python.jsonl'), lines);
+    const again = await openHistory(folder, 'python');
+    expect(again.entries().length).toBe(1_000);
+    expect(again.entries().at(-1)).toBe('2999');
+    expect(readFileSync(join(folder, 'history', 'python.jsonl'), 'utf8').split('\n').length).toBe(501);
+    await again.add('x'.repeat(100_000));
+    expect(again.entries().at(-1)).toBe('2999');
+  });
+
+  it('bears a file that was half written', async () => {
+    await (await openHistory(folder, 'python')).add('x');
+    writeFileSync(join(folder, 'history', 'python.jsonl'), '"x"\n{"no": 1}\n"half');
+    expect((await openHistory(folder, 'python')).entries()).toEqual(['x']);
+  });
+
+  it('goes on without a file where there can be none', async () => {
+    writeFileSync(join(folder, 'history'), 'a file in its place');
+    const history = await openHistory(folder, 'python');
+    await history.add('x');
+    expect({ entries: history.entries(), failure: history.failure }).toEqual({ entries: ['x'], failure: 'EEXIST' });
+  });
+
+  it('writes through no link and takes no name for a path', async () => {
+    await (await openHistory(folder, 'python')).add('x');
+    symlinkSync(join(folder, 'elsewhere'), join(folder, 'history', 'bash.jsonl'));
+    await (await openHistory(folder, 'bash')).add('secret');
+    await (await openHistory(folder, '../../up')).add('y');
+    expect(() => readFileSync(join(folder, 'elsewhere'))).toThrow();
+    expect(readFileSync(join(folder, 'history', '______up.jsonl'), 'utf8')).toBe('"y"\n');
+  });
+});

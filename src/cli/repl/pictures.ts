@@ -1,0 +1,73 @@
+import { mkdtemp, open } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { extname, join } from 'node:path';
+import type { Display, Representation } from '../../execution/result.ts';
+import { makeFolder } from '../../lib/make-folder.ts';
+import { namedDisplays, picturesOf } from '../run/displays.ts';
+import type { ImageProtocol } from '../terminal.ts';
+
+/** Writes what a terminal cannot print to files of the host. */
+export interface Pictures {
+  /** The path it was written to; undefined where there is nothing to write. */
+  save(display: Display): Promise<string | undefined>;
+  /** The folder, once there is something in it. */
+  folder(): string | undefined;
+}
+
+/** `folder`, or one of its own among the temporary files, made when the first picture comes. Pictures stay when the session is closed. */
+export function createPictures(given?: string): Pictures {
+  let folder: string | undefined;
+  let count = 0;
+
+  async function made(): Promise<string> {
+    if (given !== undefined) await makeFolder(given);
+    return given ?? mkdtemp(join(tmpdir(), 'hotcell-'));
+  }
+
+  return {
+    folder: () => folder,
+    async save(display) {
+      const [named] = namedDisplays([display], new Set());
+      if (named === undefined) return undefined;
+      folder ??= await made();
+      for (;;) {
+        count += 1;
+        const stem = picturesOf([display]).length === 0 ? 'display' : 'figure';
+        const path = join(folder, `${stem}-${count}${extname(named.name)}`);
+        if (await writeNew(path, named.data)) return path;
+      }
+    },
+  };
+}
+
+/** Never over a file that is there, nor through a link. False where something is. */
+async function writeNew(path: string, data: Buffer): Promise<boolean> {
+  try {
+    const handle = await open(path, 'wx', 0o600);
+    await handle.writeFile(data).finally(() => handle.close());
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+const LARGEST_INLINE_BYTES = 4 * 1_048_576;
+const KITTY_PIECE_CHARS = 4096;
+
+/** The sequence that shows a picture in the terminal itself, where both can. SECURITY: the picture goes in base64, so nothing in it is a sequence. */
+export function inlineSequence({ representations }: Display, protocol: ImageProtocol | undefined): string | undefined {
+  const find = (type: string) => representations.find(({ mediaType }) => mediaType === type);
+  const picture: Representation | undefined =
+    protocol === 'kitty' ? find('image/png') : (find('image/png') ?? find('image/jpeg') ?? find('image/gif'));
+  if (protocol === undefined || picture === undefined || picture.data.length > LARGEST_INLINE_BYTES) return undefined;
+  const data = picture.data.toString('base64');
+  if (protocol === 'iterm') return `\x1b]1337;File=inline=1;size=${picture.data.length}:${data}\x07\n`;
+  const pieces = data.match(new RegExp(`.{1,${KITTY_PIECE_CHARS}}`, 'g')) ?? [];
+  return `${pieces
+    .map((piece, index) => {
+      const first = index === 0 ? 'a=T,f=100,' : '';
+      return `\x1b_G${first}m=${index === pieces.length - 1 ? 0 : 1};${piece}\x1b\\`;
+    })
+    .join('')}\n`;
+}

@@ -1,0 +1,140 @@
+import type { Execution } from '../../execution/execute.ts';
+import type { Display, ExecutionResult } from '../../execution/result.ts';
+import { durationText, type Paint, sizeText } from '../print.ts';
+import { displayText } from '../run/displays.ts';
+import type { ImageProtocol } from '../terminal.ts';
+import { createTerminalFilter, shownText } from '../terminal-filter.ts';
+import { inlineSequence, type Pictures } from './pictures.ts';
+
+export interface Screen {
+  readonly paint: Paint;
+  readonly colours: boolean;
+  readonly images: ImageProtocol | undefined;
+  /** Resolves when the terminal has taken it: a flood is slowed down to what it can show. */
+  write(text: string): Promise<void>;
+}
+
+/** Shows an execution while it runs, and then its value and how it ended. Nothing that comes from the sandbox goes to the terminal unfiltered. */
+export async function showExecution(
+  execution: Execution,
+  number: number,
+  screen: Screen,
+  pictures: Pictures,
+): Promise<ExecutionResult> {
+  const printed = createPrinter(screen);
+  const updated = new Set<string>();
+  for await (const event of execution) {
+    if (event.kind === 'stdout' || event.kind === 'stderr') await printed.output(event.kind, event.text);
+    else if (event.kind === 'display') {
+      // A progress bar is updated a thousand times; its last state is enough.
+      if (event.update && event.id !== undefined) updated.add(event.id);
+      else await showDisplay(event);
+    }
+  }
+  const result = await execution;
+  for (const display of result.displays)
+    if (display.id !== undefined && updated.has(display.id)) await showDisplay(display);
+  if (result.value !== undefined) {
+    const text = shownText(result.value.text, screen);
+    const label = screen.paint('red', `Out[${number}]:`);
+    await printed.line(`${label}${text.includes('\n') ? '\n' : ' '}${text}${result.value.truncated ? ' …' : ''}`);
+    await showPicture(result.value);
+  }
+  await printed.end();
+  for (const line of endLines(result, screen)) await printed.line(line);
+  return result;
+
+  async function showDisplay(display: Display): Promise<void> {
+    const text = displayText(display);
+    if (text !== '') await printed.line(shownText(text.replace(/\n$/, ''), screen));
+    else await showPicture(display, true);
+  }
+
+  async function showPicture(display: Display, anyKind = false): Promise<void> {
+    const isPicture = display.representations.some(({ mediaType }) => mediaType.startsWith('image/'));
+    if (!isPicture && !anyKind) return;
+    const inline = inlineSequence(display, screen.images);
+    if (inline !== undefined) await printed.line(inline.replace(/\n$/, ''));
+    try {
+      const path = await pictures.save(display);
+      if (path !== undefined) await printed.line(`${screen.paint('dim', 'written to')} ${path}`);
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException;
+      await printed.line(screen.paint('yellow', `hotcell: the picture could not be written (${code ?? message}).`));
+    }
+  }
+}
+
+interface Printer {
+  output(source: 'stdout' | 'stderr', text: string): Promise<void>;
+  /** A line of its own, also where the last one was not ended. */
+  line(text: string): Promise<void>;
+  end(): Promise<void>;
+}
+
+function createPrinter(screen: Screen): Printer {
+  const safe = { stdout: createTerminalFilter(screen), stderr: createTerminalFilter(screen) };
+  let isLineEnded = true;
+
+  async function write(text: string): Promise<void> {
+    if (text === '') return;
+    isLineEnded = text.replaceAll(/\x1b\[[\d;:]*m/g, '').endsWith('\n');
+    await screen.write(text);
+  }
+
+  async function end(): Promise<void> {
+    await screen.write(safe.stdout.end() + safe.stderr.end());
+    if (!isLineEnded) await write('\n');
+  }
+
+  return {
+    output: (source, text) => write(safe[source].push(text)),
+    line: async (text) => {
+      await end();
+      await write(`${text}\n`);
+    },
+    end,
+  };
+}
+
+/** How it ended, where that was not well, and what of the session is gone. */
+function endLines(result: ExecutionResult, screen: Screen): string[] {
+  const { outcome, state, files, restarted } = result;
+  const said = (text: string) => screen.paint('yellow', `hotcell: ${text}`);
+  const lost =
+    files === 'lost'
+      ? 'variables and files are gone; a new sandbox takes over.'
+      : state === 'lost'
+        ? 'variables are gone; files are kept.'
+        : undefined;
+  return [
+    ...(restarted === undefined ? [] : [said(`started anew (${shownText(restarted)}).`)]),
+    ...outcomeLines(outcome, screen, said),
+    ...(lost === undefined ? [] : [said(lost)]),
+    ...((result.truncation?.displaysDropped ?? 0) > 0 ? [said('displays were too large and are left out.')] : []),
+  ];
+}
+
+function outcomeLines(outcome: ExecutionResult['outcome'], screen: Screen, said: (text: string) => string): string[] {
+  switch (outcome.kind) {
+    case 'ok':
+      return [];
+    case 'raised':
+      return shownText(outcome.traceback.join('\n'), screen)
+        .split('\n')
+        .map((line) => (line.startsWith(outcome.name) ? screen.paint('red', line) : line))
+        .concat(outcome.hint === undefined ? [] : screen.paint('green', `→ ${shownText(outcome.hint)}`));
+    case 'exited':
+      return [said(`the code exited with ${outcome.exitCode}.`)];
+    case 'interrupted':
+      return [screen.paint('red', 'KeyboardInterrupt')];
+    case 'unavailable':
+      return [said(shownText(`not in this sandbox: ${outcome.missing.join(', ')}. ${outcome.hint}`))];
+    case 'timed-out':
+      return [said(`timed out after ${durationText(outcome.limitMs)}.`)];
+    case 'out-of-memory':
+      return [said(`out of memory, at the limit of ${sizeText(outcome.limitBytes)}. Give it more with --memory.`)];
+    case 'kernel-died':
+      return [said(`the interpreter died${outcome.signal === undefined ? '' : ` of ${outcome.signal}`}.`)];
+  }
+}

@@ -1,0 +1,358 @@
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { descendantsOf } from '../support/host-processes.ts';
+import type { TerminalProgram } from '../support/terminal.ts';
+import { type BuiltHotcell, buildHotcell } from './built-hotcell.ts';
+
+const CTRL = { c: '\x03', d: '\x04', r: '\x12', u: '\x15' };
+const UP = '\x1b[A';
+
+let hotcell: BuiltHotcell;
+beforeAll(async () => {
+  hotcell = await buildHotcell();
+});
+afterAll(() => hotcell.remove());
+
+let folder: string;
+let terminal: TerminalProgram | undefined;
+beforeEach((context) => {
+  if (hotcell.unavailable !== undefined) context.skip(hotcell.unavailable);
+  folder = mkdtempSync(join(tmpdir(), 'hc-repl-'));
+});
+afterEach(async () => {
+  if (hotcell.unavailable !== undefined) return;
+  terminal?.type(`${CTRL.c}${CTRL.d}`);
+  await Promise.race([terminal?.ended, new Promise((resolve) => setTimeout(resolve, 10_000))]);
+  terminal?.kill();
+  terminal = undefined;
+  expect(hotcell.leftovers()).toEqual([]);
+  rmSync(join(hotcell.home, 'history'), { recursive: true, force: true });
+  rmSync(folder, { recursive: true, force: true });
+});
+
+interface Opened extends TerminalProgram {
+  /** Types a line and Enter, and waits for what is to be seen then. */
+  enter(line: string, seen: string | RegExp): Promise<void>;
+}
+
+/** A REPL whose first prompt is there. */
+async function open(
+  flags: readonly string[] = [],
+  options: Parameters<BuiltHotcell['onTerminal']>[1] = {},
+): Promise<Opened> {
+  const started = hotcell.onTerminal(['dist/cli.js', 'repl', '--figures', join(folder, 'figures'), ...flags], options);
+  terminal = started;
+  await started.see('In [1]:');
+  return {
+    ...started,
+    enter: async (line, seen) => {
+      started.type(`${line}\r`);
+      await started.see(seen);
+    },
+  };
+}
+
+describe('hotcell repl', () => {
+  it('keeps variables, shows values, and closes at Ctrl-D with nothing left', async () => {
+    const { enter, type, ended, screen } = await open();
+    await enter('x = 6', 'In [2]:');
+    await enter('x * 7', 'Out[2]: 42');
+    await enter('"a\\nb".splitlines', /Out\[3\]: <built-in method/);
+    await enter('print("to the", end=" "); "end"', /to the \nOut\[4\]: 'end'\n\nIn \[5\]:/);
+    type(CTRL.d);
+    expect(await ended).toBe(0);
+    expect(screen()).toMatch(/^Hotcell [\d.]+ · python · process \(level 1\)/);
+  });
+
+  it('goes on upon a new line where a block was begun, indents it, and runs it at an empty line', async () => {
+    const { enter } = await open();
+    await enter('def double(n):', /def double\(n\):\n {3}\.\.\.:/);
+    await enter('if n is None:', /if n is None:\n {3}\.\.\.:/);
+    await enter('return 0', /return 0\n {3}\.\.\.:/);
+    await enter('return n * 2', /\.\.\.: {5}return n \* 2\n/);
+    await enter('', 'In [2]:');
+    await enter('double(21), double(None)', 'Out[2]: (42, 0)');
+    await enter('sum([', /sum\(\[\n/);
+    await enter('1, 2', /1, 2\n/);
+    await enter('])', 'Out[3]: 3');
+  });
+
+  it('takes many lines that are pasted, as one, and leaves running them to Enter', async () => {
+    const { type, see, screen } = await open();
+    const program = 'def f(n):\n\tif n:\n\n\t\treturn n\n\n\treturn -1\n\nprint(f(1), f(0))\n';
+    type(`\x1b[200~${program}\x1b[201~`);
+    await see('print(f(1), f(0))');
+    expect(screen()).not.toMatch(/^1 -1$/m);
+    type('\r');
+    await see(/^1 -1$/m);
+    // Without the marks of a terminal that knows of pasting, the lines come at once all the same.
+    type('for x in [1, 2]:\r    print("line", x)\r\r');
+    await see(/^line 1\nline 2$/m);
+  });
+
+  it('edits what was pasted, in all its lines', async () => {
+    const { type, see } = await open();
+    type('\x1b[200~def g():\n    return 1\x1b[201~');
+    await see('return 1');
+    type(`${UP}\x1b[H`); // up, and to the beginning of the line
+    type('async ');
+    await see('async def g():');
+    type('\x1b[B\x1b[F'); // down, and to the end of it
+    type(' + 41\r');
+    await see(/return 1 \+ 41\n/);
+    type('\r');
+    await see('In [2]:');
+    type('await g()\r');
+    await see('Out[2]: 42');
+  });
+
+  it('completes names from the kernel, and shows what there is where there are several', async () => {
+    const { enter, type, see } = await open();
+    await enter('import math', 'In [2]:');
+    type('math.sqr\t');
+    await see('In [2]: math.sqrt');
+    await enter('(49)', 'Out[2]: 7.0');
+    type('math.is\t');
+    await see(/isclose +isfinite +isinf +isnan +isqrt/);
+    await enter('nan(1)', 'Out[3]: False');
+    type('%fi\t');
+    await see('In [4]: %files');
+    type(CTRL.c);
+    await enter('math.gcd?', /signature: .*\ndoc: /);
+    await enter('nothing_of_that_name?', 'nothing_of_that_name is not known here');
+  });
+
+  it('interrupts what runs at Ctrl-C and keeps the variables; at the prompt it clears the line', async () => {
+    const { enter, type, see } = await open();
+    await enter('x = "still here"', 'In [2]:');
+    type('print("runs")\x1b\r'); // Alt-Enter
+    type('while True: pass\r');
+    await see('...:');
+    type('\r');
+    await see(/^runs$/m);
+    type(CTRL.c);
+    await see(/KeyboardInterrupt\n\nIn \[3\]:/);
+    await enter('x', "Out[3]: 'still here'");
+    type('half a line');
+    await see('half a line');
+    type(CTRL.c);
+    await see(/half a line\^C\nIn \[4\]: ?$/);
+    await enter('1 + 1', 'Out[4]: 2');
+  });
+
+  it('says at a second Ctrl-C what happens to code that will not stop, and goes on after it', async () => {
+    const { enter, type, see } = await open();
+    const stubborn =
+      'while True:\n    try:\n        print("runs"); import time; time.sleep(60)\n    except BaseException: print("no")';
+    await enter(`\x1b[200~${stubborn}\x1b[201~`, /print\("no"\)\n/);
+    type('\r');
+    await see(/^runs$/m);
+    type(CTRL.c);
+    await see(/^no$/m);
+    type(CTRL.c);
+    await see(/interrupted already.*\n?.*killed/);
+    await see(/variables are gone; files are kept\.\n\nIn \[2\]:/);
+    await enter('1 + 1', 'Out[2]: 2');
+  });
+
+  it('shows a picture as the path of a file, and in the terminal where that can', async (context) => {
+    const { enter, written, see, screen } = await open([], { env: { TERM_PROGRAM: 'iTerm.app' } });
+    await enter('import matplotlib.pyplot as plt', /In \[2\]:|ModuleNotFoundError/);
+    if (screen().includes('ModuleNotFoundError')) return context.skip('there is no matplotlib in the sandbox');
+    await enter('plt.plot([1, 2]); None', 'written to ');
+    await see('In [3]:');
+    const [name] = readdirSync(join(folder, 'figures'));
+    expect(name).toBe('figure-1.png');
+    const picture = readFileSync(join(folder, 'figures', name!));
+    expect(picture.subarray(1, 4).toString()).toBe('PNG');
+    expect(written()).toContain(`\x1b]1337;File=inline=1;size=${picture.length}:${picture.toString('base64')}\x07`);
+  });
+
+  it('lists files, forgets at %reset, and saves a notebook that runs', async () => {
+    const { enter, type, ended } = await open();
+    await enter('open("a.txt", "w").write("four")', 'Out[1]: 4');
+    await enter('%files', /^4 bytes {2}a\.txt$/m);
+    await enter('%reset', 'Variables are gone; files are kept.');
+    await enter('open("a.txt").read()', "Out[2]: 'four'");
+    const file = join(folder, 'saved.ipynb');
+    await enter(`%save ${file}`, /written to.*saved\.ipynb \(2 cells\)/s);
+    await enter(`%save ${file}`, /is there already/);
+    await enter('%help', /Ctrl-D +close/);
+    type('exit\r');
+    expect(await ended).toBe(0);
+    const again = await hotcell.run(['dist/cli.js', 'run', file]);
+    expect(again).toMatchObject({ exitCode: 0, stdout: "4\n'four'\n" });
+  });
+
+  it('lists the variables, whatever they are', async () => {
+    const { enter } = await open();
+    await enter('%vars', 'There are no variables.');
+    await enter('numbers, text = [1, 2, 3], "a\\x1b[2J\\nb"', 'In [2]:');
+    await enter('%vars', /^numbers +list .*\n?.*^text +str /ms);
+  });
+
+  it('speaks other languages, with a history of their own', async () => {
+    const { enter, type, see } = await open(['--language', 'bash']);
+    await enter('for x in 1 2; do', /do\n {3}\.\.\.:/);
+    await enter('echo "line $x"', /x"\n {3}\.\.\.:/);
+    await enter('done', /^line 1\nline 2$/m);
+    type(UP);
+    await see(/In \[2\]: for x in 1 2; do/);
+    expect(readdirSync(join(hotcell.home, 'history'))).toEqual(['bash.jsonl']);
+  });
+
+  it('refuses a language that nobody knows', async () => {
+    const started = hotcell.onTerminal(['dist/cli.js', 'repl', '--language', 'klingon']);
+    expect(await started.ended).toBe(64);
+    expect(started.screen()).toMatch(/klingon.*\n {2}→ Use one of/s);
+  });
+
+  it('says that its kernel was lost, and goes on with a new one', async () => {
+    const { enter } = await open();
+    await enter('x = 1', 'In [2]:');
+    await enter('import os; os.abort()', /died of SIGABRT\.\nhotcell: variables are gone; files are kept\./);
+    await enter('x', "NameError: name 'x' is not defined");
+  });
+
+  it('says that its sandbox was lost, and goes on with a new one', async () => {
+    const { enter, pid } = await open();
+    await enter('x = 1', 'In [2]:');
+    for (const { pid: descendant } of descendantsOf(await pid())) process.kill(descendant, 'SIGKILL');
+    await enter('x', /hotcell: started anew \(.*\)\.\n(?:.*\n)*NameError/);
+    await enter('6 * 7', 'Out[3]: 42');
+  });
+
+  it('is not drowned by a flood of output', async () => {
+    const { enter, type, see, written } = await open();
+    type('while True: print("flood" * 20)\r');
+    await see('...:');
+    type('\r');
+    await see(/^(flood){16}$/m);
+    const begin = performance.now();
+    type(CTRL.c);
+    await see(/KeyboardInterrupt\n\nIn \[2\]:/);
+    expect(performance.now() - begin).toBeLessThan(8_000);
+    await enter('6 * 7', 'Out[2]: 42');
+    expect(written().length).toBeGreaterThan(10_000);
+  });
+
+  it('lets no escape sequence of the program through but colours', async () => {
+    const { enter, written, screen } = await open([], { env: { NO_COLOR: undefined, FORCE_COLOR: undefined } });
+    await enter('print("\\x1b[32mgreen\\x1b[0m \\x1b]0;owned\\x07\\x1b[2J\\x1b[1;1Hhere")', /^green here$/m);
+    await enter('class R:\x1b\r    __repr__ = lambda s: "\\x1b[5A\\x1b]52;c;eA==\\x07repr"', '52;c');
+    await enter('', 'In [3]:');
+    await enter('R()', 'Out[3]: repr');
+    await enter('raise Exception("\\x1b[5Aup")', 'Exception: up');
+    expect(written()).toContain('\x1b[32mgreen\x1b[0m');
+    expect(written()).not.toMatch(/\x1b\]|\x1b\[2J|\x1b\[1;1H/);
+    expect(screen()).toMatch(/^Hotcell/);
+  });
+
+  it('has no colours where none are wanted', async () => {
+    const { enter, written } = await open();
+    await enter('1 / 0', 'ZeroDivisionError');
+    expect(written()).not.toMatch(/\x1b\[[\d;]*m/);
+  });
+
+  it('shows the output as it comes', async () => {
+    const { enter, type, see, screen } = await open();
+    type('import time; print("first"); time.sleep(60); print("last")\r');
+    await see(/^first$/m);
+    expect(screen()).not.toMatch(/^last$/m);
+    type(CTRL.c);
+    await see('In [2]:');
+    await enter('1', 'Out[2]: 1');
+  });
+
+  it('keeps what is typed while something runs for the next prompt', async () => {
+    const { type, see } = await open();
+    type('import time; print("runs"); time.sleep(1)\r');
+    await see(/^runs$/m);
+    type('6 * 7\r');
+    await see('Out[2]: 42');
+  });
+});
+
+describe('the history of hotcell repl', () => {
+  it('is there the next time, whole blocks included, without what began with a space', async () => {
+    const first = await open();
+    await first.enter('x = "remembered"', 'In [2]:');
+    await first.enter(' token = "secret"', 'In [3]:');
+    await first.enter('\x1b[200~def f():\n    return x\x1b[201~', /return x\n/);
+    await first.enter('', 'In [4]:');
+    first.type(CTRL.d);
+    await first.ended;
+    const file = join(hotcell.home, 'history', 'python.jsonl');
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(readFileSync(file, 'utf8')).not.toMatch(/secret/);
+
+    const { type, see } = await open();
+    type(UP);
+    await see(/In \[1\]: def f\(\):\n {3}\.\.\.: {5}return x/);
+    type(`${UP}${UP}`);
+    await see(/In \[1\]: x = "remembered"\s*$/);
+    type(`${CTRL.u}mem${CTRL.r}`);
+    await see('In [1]: x = "remembered"');
+    type('; x\r');
+    await see("Out[1]: 'remembered'");
+  });
+});
+
+describe('hotcell repl is ended', () => {
+  it('by Ctrl-C while it is being opened, with nothing left', async () => {
+    terminal = hotcell.onTerminal(['dist/cli.js', 'repl']);
+    const lock = join(hotcell.home, 'run');
+    for (let tries = 0; tries < 200 && !(existsSync(lock) && readdirSync(lock).length > 1); tries += 1) {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    terminal.type(CTRL.c);
+    await Promise.race([terminal.ended, terminal.see('In [1]:')]);
+  });
+
+  it.each([
+    ['SIGTERM', 143],
+    ['SIGHUP', 129],
+  ] as const)('by %s, with nothing left', async (signal, exitCode) => {
+    const { type, see, pid, ended } = await open();
+    type('import time; print("runs"); time.sleep(60)\r');
+    await see(/^runs$/m);
+    process.kill(await pid(), signal);
+    expect(await ended).toBe(exitCode);
+  });
+
+  it('by its terminal going away, with nothing left', async () => {
+    const { type, see, pid, kill } = await open();
+    type('import time; print("runs"); time.sleep(60)\r');
+    await see(/^runs$/m);
+    const program = await pid();
+    kill();
+    await gone(program);
+  });
+});
+
+describe('hotcell repl refuses', () => {
+  it('to begin without a terminal, and says what to do instead', async () => {
+    expect(await hotcell.run(['dist/cli.js', 'repl'], { stdin: '1 + 1\n' })).toEqual({
+      exitCode: 64,
+      stdout: '',
+      stderr: expect.stringMatching(/^error: repl: needs a terminal\n {2}→ .*hotcell run -\n$/),
+    });
+  });
+
+  it('no more than a picture where its folder cannot be made', async () => {
+    writeFileSync(join(folder, 'figures'), '');
+    const { enter } = await open();
+    await enter('class P: _repr_png_ = lambda self: b"png"', '...:');
+    await enter('', 'In [2]:');
+    await enter('P()', 'the picture could not be written (EEXIST)');
+    await enter('1 + 1', 'Out[3]: 2');
+  });
+});
+
+async function gone(pid: number): Promise<void> {
+  const deadline = Date.now() + 10_000;
+  while (existsSync(`/proc/${pid}`) && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 50));
+  expect(existsSync(`/proc/${pid}`)).toBe(false);
+}
