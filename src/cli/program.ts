@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { errorText, exitCodeOf, presentError } from '../errors/present.ts';
+import { completionCommand } from './commands/completion.ts';
 import { demoCommand } from './commands/demo.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { replCommand } from './commands/repl.ts';
@@ -43,6 +44,7 @@ export function createProgram(): Command {
     doctorCommand(),
     setupCommand(),
     demoCommand(),
+    completionCommand(),
   ]) {
     program.addCommand(command.copyInheritedSettings(program));
   }
