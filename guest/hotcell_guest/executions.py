@@ -448,5 +448,9 @@ def _checked_changes(raw: Any) -> Optional[Head]:
     """Names only, and not many: user code can have written it."""
     if raw is None:
         return None
-    found = {kind: [str(name) for name in list(raw.get(kind, ()))[:MOST_NAMES]] for kind in ("added", "rebound", "deleted")}
-    return bounded(found, max(-1, int(raw.get("omitted", 0))))
+    if not isinstance(raw, dict):
+        raise ValueError("finished: variables are not an object")
+    found = {
+        kind: [name for name in list(raw.get(kind, ()))[:MOST_NAMES] if isinstance(name, str)] for kind in ("added", "rebound", "deleted")
+    }
+    return bounded(found, min(max(-1, int(raw.get("omitted", 0))), 10**9))

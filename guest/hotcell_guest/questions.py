@@ -130,8 +130,10 @@ class Questions:
             self._done()
             self._reply(question.id, {}, frame.body)
         else:
-            code = head.get("code")
-            self._end(code if code in _CODES else "raised", str(head.get("message", ""))[:_MAX_MESSAGE_CHARS])
+            code, message = head.get("code"), head.get("message")
+            # A text or nothing: one that is nested deeply could not even be printed.
+            said = message[:_MAX_MESSAGE_CHARS] if isinstance(message, str) else ""
+            self._end(code if isinstance(code, str) and code in _CODES else "raised", said)
 
     def kernel_died(self, kernel: KernelProcess, how: str) -> bool:
         """Says whether it died over a question."""

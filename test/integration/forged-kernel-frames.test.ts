@@ -20,6 +20,12 @@ describe('a frame that the code forges', () => {
     ['with a media type that is none', JSON.stringify({ ...display, mediaType: 'image/png\n' })],
     ['with more representations than there may be', JSON.stringify({ ...display, part: 16 })],
     ['with a negative index', JSON.stringify({ ...display, index: -1 })],
+    ['with variables that are none', JSON.stringify({ ...finished, variables: 7 })],
+    ['with names of the wrong kind', JSON.stringify({ ...finished, variables: { added: 7 } })],
+    [
+      'with an endless number of names',
+      JSON.stringify({ ...finished, variables: { omitted: 1 } }).replace('"omitted":1', '"omitted":1e999'),
+    ],
     ['that is no JSON', '{"type":"finished"'],
   ])('%s ends its kernel or its sandbox, in time and by name', async (_what, head) => {
     const end = await run(
@@ -28,6 +34,20 @@ describe('a frame that the code forges', () => {
     );
     if (end.kind === 'lost') expect(end.error.code).toBe('guest_misbehaved');
     else expect(end.end).toMatchObject({ outcome: { kind: 'kernel-died' }, state: 'lost' });
+  });
+
+  test('with names beyond every limit has them cut', async () => {
+    const deep = `${'['.repeat(400)}${']'.repeat(400)}`;
+    const names = JSON.stringify({
+      ...finished,
+      variables: { added: Array(200).fill('n'.repeat(150)), rebound: ['DEEP'] },
+    });
+    const end = await run(
+      `import os, struct, time\nhead = bytes.fromhex("${Buffer.from(names.replace('"DEEP"', deep)).toString('hex')}")\n` +
+        'os.write(3, struct.pack(">2sBBIIIII", b"HC", 1, 0, len(head), 0, 0, 0, 0) + head)\ntime.sleep(20)',
+    );
+    expect(end).toMatchObject({ kind: 'finished', end: { variables: { rebound: [], omitted: 0 } } });
+    expect(end.kind === 'finished' && end.end.variables?.added).toHaveLength(100);
   });
 
   test('that is an end like any other ends the execution, and that is all', async () => {
