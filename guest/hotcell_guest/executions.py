@@ -347,6 +347,7 @@ class Executions:
     def _on_death(self, name: str, kernel: KernelProcess, status: int) -> None:
         if name == PYTHON:
             self._end_exercise()
+        kernel.kill_helper()
         keeper, execution = self.kernels.keeper(name), self._execution
         if execution is None or execution.kernel is not kernel:
             if self.questions.kernel_died(kernel, describe_status(status)) and keeper.restarted is not None:

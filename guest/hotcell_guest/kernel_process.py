@@ -83,6 +83,14 @@ class KernelProcess:
         if self._has_helper:
             self.helper = pid
 
+    def kill_helper(self) -> None:
+        """When the kernel is gone: code that killed it must not go on in the child that ran the code."""
+        if self.helper is not None:
+            try:
+                os.kill(self.helper, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+
     def answer_drain(self, head: Head) -> None:
         """SECURITY: code that asks for drains without end and reads no answer must not fill the supervisor's memory."""
         if len(self._unsent) < _MOST_UNSENT:

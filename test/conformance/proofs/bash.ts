@@ -156,6 +156,24 @@ export const bashRequirements: readonly Requirement[] = [
     },
   },
   {
+    id: 'bash:parent',
+    title: 'a shell that kills the process it was started by does not outlive it',
+    exempt: { bare: 'sees the processes of the whole host' },
+    prove: async ({ fresh }) => {
+      const session = await fresh();
+      await session.run('x=1', { language: 'bash' });
+      for (const signal of ['KILL', 'STOP']) {
+        const code = `trap "" INT TERM; kill -${signal} $PPID; while :; do :; done`;
+        const result = await session.run(code, { language: 'bash', timeoutMs: 2_000 });
+        expect(result.state, signal).toBe('lost');
+        expect(result.durationMs, signal).toBeLessThan(7_000);
+        const live = await stdoutOf(session, LIVE_SHELLS);
+        expect(live, signal).toBe('False');
+        expect((await session.run('echo "x=$x"', { language: 'bash' })).stdout, signal).toBe('x=\n');
+      }
+    },
+  },
+  {
     id: 'bash:flood',
     title: 'a flood of output is bounded, and input of a megabyte is taken',
     prove: async ({ session }) => {
@@ -173,3 +191,19 @@ export const bashRequirements: readonly Requirement[] = [
 function runner(session: Session) {
   return (code: string, options: ExecutionOptions = {}) => session.run(code, { language: 'bash', ...options });
 }
+
+/** Dying takes a moment of the processor. */
+const LIVE_SHELLS = `import os, time
+def live():
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            state = open(f"/proc/{pid}/stat").read().rpartition(")")[2].split()[0]
+            if state != "Z" and open(f"/proc/{pid}/comm").read() == "bash\\n":
+                return True
+        except OSError:
+            pass
+    return False
+until = time.monotonic() + 3
+while live() and time.monotonic() < until:
+    time.sleep(0.02)
+print(live())`;
