@@ -110,7 +110,7 @@ export function createEvaluator({ link, timers, output }) {
     const text = exception?.description ?? 'SyntaxError';
     const name = exception?.className ?? 'SyntaxError';
     const message = text.slice(name.length + 2).split('\n    at ')[0];
-    settle(execution, { kind: 'raised', name, message, text, place: execution.place });
+    settle(execution, { kind: 'raised', name, message, text, place: execution.place, unparsed: true });
   }
 
   /** Waits a turn of the event loop first: callbacks that are due, and what they print, still belong to this execution. */

@@ -32,6 +32,7 @@ let execution = '';
 let running = false;
 let displays = 0;
 let persuasion;
+let plain;
 let syntax;
 
 socket.on('data', (chunk) => {
@@ -66,6 +67,7 @@ function begin(head, source) {
   displays = 0;
   Atomics.store(cancelled, 0, 0);
   meter.begin();
+  plain = head.language === 'typescript' ? undefined : source;
   const { code, failure } = prepared(source, head.language === 'typescript');
   const url = sources.add(String(head.filename), source, code);
   if (failure === undefined) parentPort.postMessage({ kind: 'execute', code: `${code}\n//# sourceURL=${url}` });
@@ -77,6 +79,15 @@ function prepared(source, isTypeScript) {
   if (!isTypeScript && !/\b(?:import|export)\b/.test(source)) return { code: source };
   syntax ??= loadSyntax();
   return syntax.prepare(source, isTypeScript);
+}
+
+/** Code that does not parse, and would as TypeScript: the one thing that is certain to help. */
+function typescriptHint({ name, unparsed }) {
+  if (plain === undefined || name !== 'SyntaxError' || !unparsed) return {};
+  syntax ??= loadSyntax();
+  const { code, failure } = syntax.prepare(plain, true);
+  const isTyped = failure === undefined && code !== plain && syntax.prepare(plain, false).code !== code;
+  return isTyped ? { hint: "This is TypeScript: run it with the language 'typescript'." } : {};
 }
 
 function loadSyntax() {
@@ -113,7 +124,7 @@ const fromMain = {
     const variables = added.names.length === 0 ? {} : { variables: { added: added.names, omitted: added.omitted } };
     const finish = (made) => send({ type: 'finished', outcome: made, ...meter.read(), ...variables });
     if (outcome.kind !== 'raised') return finish(outcome);
-    const raised = sources.raised(outcome);
+    const raised = { ...sources.raised(outcome), ...typescriptHint(outcome) };
     // The heap is not at its end, so V8 only throws; to the user it is the same.
     if (raised.message === 'Array buffer allocation failed') complain(raised, () => finish({ kind: 'out-of-memory' }));
     else finish(raised);

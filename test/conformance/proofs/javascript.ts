@@ -127,6 +127,8 @@ const { old } = require('./old.cjs');
         '',
         "SyntaxError: Unexpected token ';'",
       ]);
+      expect((await raisedBy(session, 'const typed: number = 1')).hint).toContain("'typescript'");
+      expect((await raisedBy(session, 'let c = (;')).hint).toBeUndefined();
       const several = await raisedBy(
         session,
         "await Promise.any([Promise.reject(new Error('one')), Promise.reject(2)])",
