@@ -5,6 +5,23 @@ import type { Requirement } from '../context.ts';
 /** What the kernel of Node promises: the language, its modules, what it prints and shows. */
 export const javascriptRequirements: readonly Requirement[] = [
   {
+    id: 'javascript:start',
+    title: 'the kernel starts with the first execution that needs it, soon, and later ones wait for nothing',
+    prove: async ({ fresh }) => {
+      const session = await fresh();
+      const timed = async () => {
+        const began = performance.now();
+        expect(await shownBy(session, '1 + 1')).toBe('2');
+        return performance.now() - began;
+      };
+      // Generous: a suite has the machine never to itself. It is 80 ms and 1 ms on a quiet one.
+      expect(await timed()).toBeLessThan(5000);
+      const later: number[] = [];
+      for (let turn = 0; turn < 21; turn += 1) later.push(await timed());
+      expect(later.sort((a, b) => a - b)[10]).toBeLessThan(100);
+    },
+  },
+  {
     id: 'javascript:value',
     title: 'the last expression is the value, as Node itself shows it',
     prove: async ({ session }) => {
