@@ -16,7 +16,8 @@ plt.plot(x, np.cos(x), label="cos")
 plt.legend()
 `);
   if (outcome.kind !== 'ok') throw new Error(outcome.message ?? outcome.kind);
-  const figure = displays[0].representations.at(-1); // captured without plt.show(); the richest comes last
+  // Captured without plt.show(); the richest way to show it is the last.
+  const figure = displays[0].representations.at(-1);
   await writeFile(file, figure.data);
   console.log(`${figure.mediaType}, saved to ${file}`);
 } finally {

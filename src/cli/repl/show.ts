@@ -14,6 +14,9 @@ export interface Screen {
   write(text: string): Promise<void>;
 }
 
+/** No result holds more displays. */
+const MOST_UPDATED = 1_000;
+
 /** Shows an execution while it runs, and then its value and how it ended. Nothing that comes from the sandbox goes to the terminal unfiltered. */
 export async function showExecution(
   execution: Execution,
@@ -27,8 +30,8 @@ export async function showExecution(
     if (event.kind === 'stdout' || event.kind === 'stderr') await printed.output(event.kind, event.text);
     else if (event.kind === 'display') {
       // A progress bar is updated a thousand times; its last state is enough.
-      if (event.update && event.id !== undefined) updated.add(event.id);
-      else await showDisplay(event);
+      if (!event.update || event.id === undefined) await showDisplay(event);
+      else if (updated.size < MOST_UPDATED) updated.add(event.id);
     }
   }
   const result = await execution;
