@@ -11,10 +11,10 @@ from . import limits as limits_module
 from . import processes
 from .artifacts import Workspace
 from .bindings import MOST_NAMES, bounded
-from .births import Births
 from .channel import Channel
 from .display_frames import display_head
 from .execution import Execution
+from .execution_pipes import ExecutionPipes
 from .frames import Frame, Head
 from .kernel_keeper import KernelEvents, KernelKeeper, describe_status, signal_name
 from .kernel_process import KernelProcess
@@ -23,11 +23,9 @@ from .languages import PYTHON, answers_questions, kernel_of, missing_commands
 from .limits import Limits
 from .loop import Loop
 from .memory_kills import memory_kills, says_out_of_memory
-from .outputs import OutputPipes
 from .questions import Questions
 from .refusal import Refusal
 
-BACKGROUND_STREAM = 1
 _WATCHDOG_SECONDS = 0.02
 _MAX_ARTIFACTS_BYTES = 262_144
 
@@ -57,9 +55,7 @@ class Executions:
         self._exercising: list[int] = []
         self._when_up: list[Callable[[], None]] = []
         self._said_ready = False
-        self._background: list[OutputPipes] = []
-        self._pipes_ahead: Optional[OutputPipes] = None
-        self._births = Births()
+        self._pipes = ExecutionPipes(loop, channel)
         self._memory_kills = memory_kills()
         self.questions = Questions(loop, self, reply, fail)
         self.kernels = Kernels(loop, workspace.folder, self._events_of)
@@ -77,7 +73,7 @@ class Executions:
         self.kernels.limit(limits)
 
     def open_background(self) -> None:
-        self._channel.open_stream(BACKGROUND_STREAM, self._resume_background)
+        self._pipes.open_background()
 
     def replace_unused_kernel(self, then: Callable[[], None]) -> None:
         if self.questions.under_way:
@@ -184,7 +180,7 @@ class Executions:
         kernel = keeper.kernel
         assert kernel is not None
         name, stream = str(frame.head["execution"]), int(frame.head["stream"])
-        pipes = kernel.own_pipes or self._pipes_for(kernel)
+        pipes = self._pipes.pipes_for(kernel)
         pipes.direct_to(lambda source, data: self._event(execution, {"type": source}, data), lambda: self._channel.credit(stream))
         execution = self._execution = Execution(self._loop, name, stream, keeper, pipes, self.kernels.is_ours)
         keeper.has_begun_work()
@@ -282,8 +278,7 @@ class Executions:
             body, finished["artifactsOmitted"] = b"[]", len(changes.files) + max(0, changes.omitted)
         self._event(execution, finished, body)
         self._channel.close_stream(execution.stream)
-        self._to_background(execution)
-        self._loop.soon(self._make_pipes_ahead)
+        self._pipes.to_background(execution.pipes, execution.name)
 
     def _finish_lost(self, execution: Execution) -> None:
         """When all that the kernel printed is known."""
@@ -291,24 +286,6 @@ class Executions:
         if execution.report["outcome"]["kind"] == "kernel-died" and says_out_of_memory(execution.pipes.last_words):
             execution.report["outcome"] = {"kind": "out-of-memory"}
         self._finish(execution, state="lost")
-
-    def _pipes_for(self, kernel: KernelProcess) -> OutputPipes:
-        """The pipes that the kernel has, if nothing was born that could hold them too; else new ones, whose write ends are to be sent.
-
-        What a background process prints is told from the next execution's output by the pipe it comes through.
-        """
-        last_born, pipes = self._births.last(), kernel.pipes
-        if pipes is not None and last_born is not None and last_born == kernel.pipes_given_at and pipes.is_empty:
-            self._background.remove(pipes)
-            return pipes
-        pipes, self._pipes_ahead = self._pipes_ahead or OutputPipes(self._loop), None
-        kernel.pipes, kernel.pipes_given_at = pipes, last_born
-        return pipes
-
-    def _make_pipes_ahead(self) -> None:
-        """After the end of an execution has been written: the next one finds its pipes ready."""
-        if self._pipes_ahead is None:
-            self._pipes_ahead = OutputPipes(self._loop)
 
     # Kernels
 
@@ -391,21 +368,7 @@ class Executions:
         before, self._memory_kills = self._memory_kills, memory_kills()
         return {"kind": "out-of-memory"} if self._memory_kills > before else outcome
 
-    # Afterwards and meanwhile
-
-    def _to_background(self, execution: Execution) -> None:
-        def sink(source: str, data: bytes) -> None:
-            head = {"type": "background", "execution": execution.name, "source": source}
-            self._channel.send(head, data, BACKGROUND_STREAM)
-
-        self._background = [pipes for pipes in self._background if pipes.open]
-        execution.pipes.direct_to(sink, lambda: self._channel.credit(BACKGROUND_STREAM))
-        if execution.pipes not in self._background:
-            self._background.append(execution.pipes)
-
-    def _resume_background(self) -> None:
-        for pipes in self._background:
-            pipes.resume()
+    # Meanwhile
 
     def _watch_memory(self, is_under_way: Callable[[], bool], kill: Callable[[], None]) -> None:
         limit = self._limits.memory_watchdog_bytes if self._limits is not None else None

@@ -1,0 +1,59 @@
+"""The output pipes of a sandbox's executions: which ones the next gets, and who reads them when it is over."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from .births import Births
+from .channel import Channel
+from .kernel_process import KernelProcess
+from .loop import Loop
+from .outputs import OutputPipes
+
+BACKGROUND_STREAM = 1
+
+
+class ExecutionPipes:
+    """What a background process prints is told from the next execution's output by the pipe it comes through."""
+
+    def __init__(self, loop: Loop, channel: Channel) -> None:
+        self._loop = loop
+        self._channel = channel
+        self._background: list[OutputPipes] = []
+        self._ahead: Optional[OutputPipes] = None
+        self._births = Births()
+
+    def open_background(self) -> None:
+        self._channel.open_stream(BACKGROUND_STREAM, self._resume_background)
+
+    def pipes_for(self, kernel: KernelProcess) -> OutputPipes:
+        """The kernel's own; those it had, if nothing was born that could hold them too; else new ones, whose write ends are to be sent."""
+        if kernel.own_pipes is not None:
+            return kernel.own_pipes
+        last_born, pipes = self._births.last(), kernel.pipes
+        if pipes is not None and last_born is not None and last_born == kernel.pipes_given_at and pipes.is_empty:
+            self._background.remove(pipes)
+            return pipes
+        pipes, self._ahead = self._ahead or OutputPipes(self._loop), None
+        kernel.pipes, kernel.pipes_given_at = pipes, last_born
+        return pipes
+
+    def to_background(self, pipes: OutputPipes, execution: str) -> None:
+        """An execution has ended: what comes now belongs to none. The next one finds its pipes ready."""
+
+        def sink(source: str, data: bytes) -> None:
+            self._channel.send({"type": "background", "execution": execution, "source": source}, data, BACKGROUND_STREAM)
+
+        self._background = [pipes for pipes in self._background if pipes.open]
+        pipes.direct_to(sink, lambda: self._channel.credit(BACKGROUND_STREAM))
+        if pipes not in self._background:
+            self._background.append(pipes)
+        self._loop.soon(self._make_ahead)
+
+    def _make_ahead(self) -> None:
+        if self._ahead is None:
+            self._ahead = OutputPipes(self._loop)
+
+    def _resume_background(self) -> None:
+        for pipes in self._background:
+            pipes.resume()
