@@ -10,7 +10,9 @@ const bundles = ['main', 'link', 'syntax'];
  * Bundles the JavaScript kernel into the guest's folder: scripts without dependencies, for every Node from 18 on. Cheap when nothing has changed.
  */
 export async function buildNodeKernel() {
-  const newest = Math.max(...readdirSync(source).map((name) => statSync(join(source, name)).mtimeMs));
+  // The transpiler in it is a dependency: another version of that is another bundle.
+  const sources = [join(root, 'package-lock.json'), ...readdirSync(source).map((name) => join(source, name))];
+  const newest = Math.max(...sources.map((file) => statSync(file).mtimeMs));
   const isFresh = ['boot', ...bundles].every((part) => {
     const stat = statSync(join(target, `node-${part}.js`), { throwIfNoEntry: false });
     return stat !== undefined && stat.mtimeMs > newest;
