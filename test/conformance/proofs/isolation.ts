@@ -55,6 +55,7 @@ const ATTACKS: readonly Attack[] = [
     title: '/proc shows only the processes of the sandbox',
     code: 'verdict(len([p for p in os.listdir("/proc") if p.isdigit()]) > 8)',
     bare: 'in',
+    alone: true,
   },
   {
     id: 'host:pid1',
