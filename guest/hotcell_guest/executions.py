@@ -228,13 +228,19 @@ class Executions:
         elif kind == "clear":
             self._event(execution, {"type": "clear", "wait": bool(frame.head["wait"])}, b"")
         elif kind == "value":
-            execution.value = ({"type": "value", "truncated": bool(frame.head["truncated"])}, frame.body[:65_536])
+            execution.value = _value_event(frame.head, frame.body)
         elif kind == "finished":
-            execution.report = _checked_report(frame.head)
-            execution.report["outcome"] = self._told_apart(execution.report["outcome"])
-            execution.pipes.set_barrier(lambda: self._finish(execution, state="kept"))
+            self._take_end(execution, frame)
         if self._execution is execution and self._channel.credit(execution.stream) <= 0:
             kernel.pause(True)
+
+    def _take_end(self, execution: Execution, frame: Frame) -> None:
+        """It is over for the kernel; for the host when what is in the pipes has been passed on."""
+        execution.report = _checked_report(frame.head)
+        if "value" in frame.head:
+            execution.value = _value_event(frame.head["value"], frame.body)
+        execution.report["outcome"] = self._told_apart(execution.report["outcome"])
+        execution.pipes.set_barrier(lambda: self._finish(execution, state="kept"))
 
     def _resume(self, execution: Execution) -> None:
         execution.pipes.resume()
@@ -384,6 +390,10 @@ class Executions:
             self._loop.call_later(_WATCHDOG_SECONDS, look)
 
         self._loop.call_later(_WATCHDOG_SECONDS, look)
+
+
+def _value_event(head: Head, text: bytes) -> tuple[Head, bytes]:
+    return {"type": "value", "truncated": bool(head["truncated"])}, text[:65_536]
 
 
 def _interrupted(reason: str) -> Head:

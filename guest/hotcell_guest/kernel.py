@@ -126,7 +126,10 @@ class _Kernel:
         }
         if changes is not None:
             finished["variables"] = changes
-        self._link.send(_that_fits(finished))
+        value = self._screen.take_value()
+        if value is not None:
+            finished["value"] = value[0]
+        self._link.send(_that_fits(finished), b"" if value is None else value[1])
         self._prepare()
 
     def _answer(self, frame: Frame, fds: list[int]) -> None:

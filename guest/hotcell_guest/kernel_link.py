@@ -24,7 +24,6 @@ class Link:
         self._decoded: deque[Frame] = deque()
         self._for_kernel: deque[Frame] = deque()
         self._fds: list[int] = []
-        self._held = b""
         self._reading = threading.Lock()
         self._writing = threading.Lock()
         self._main = threading.get_ident()
@@ -39,15 +38,10 @@ class Link:
     def send(self, head: Head, body: bytes = b"") -> None:
         data = encode(Frame({**head, "execution": self.execution}, body))
         if threading.get_ident() == self._main:
-            data, self._held = self._held + data, b""
             self._send_whole(data)
         else:
             with self._writing:
                 self._sock.sendall(data)
-
-    def hold(self, head: Head, body: bytes) -> None:
-        """Sends it together with the next: one wake-up of the supervisor less."""
-        self._held += encode(Frame({**head, "execution": self.execution}, body))
 
     def is_writing(self) -> bool:
         """Asked by another signal handler, which comes again."""

@@ -20,7 +20,6 @@ _PIECE_BYTES = 131_072
 
 class Link(Protocol):
     def send(self, head: Head, body: bytes = b"") -> None: ...
-    def hold(self, head: Head, body: bytes) -> None: ...
     def drain(self) -> None: ...
 
 
@@ -31,11 +30,13 @@ class Screen:
         self._link = link
         self._flush = flush
         self._shown = 0
+        self._value: Optional[tuple[Head, bytes]] = None
         self._pid = os.getpid()
 
     def begin(self) -> None:
         """An execution begins."""
         self._shown = 0
+        self._value = None
 
     def show(self, parts: Parts, display_id: Optional[str] = None, update: bool = False) -> None:
         """Shows one thing. A fork of the user's has the same objects but must stay off the kernel's socket: it prints the text."""
@@ -57,7 +58,12 @@ class Screen:
     def value(self, text: str, truncated: bool, parts: Parts) -> None:
         if parts:
             self._send({"value": True}, parts)
-        self._link.hold({"type": "value", "truncated": truncated}, text.encode("utf-8", "replace"))
+        self._value = ({"truncated": truncated}, text.encode("utf-8", "replace"))
+
+    def take_value(self) -> Optional[tuple[Head, bytes]]:
+        """The value, for the frame that ends the execution: one frame less for most of them."""
+        value, self._value = self._value, None
+        return value
 
     def _settle(self) -> None:
         """What was printed before comes before."""

@@ -38,6 +38,8 @@ _RICH_METHODS = ("_repr_mimebundle_", "_ipython_display_", "_repr_html_", "_repr
     ("_repr_markdown_", "_repr_latex_", "_repr_json_", "_repr_pdf_", "_repr_javascript_")
 )
 
+_PLAIN_TYPES = frozenset({int, float, str, bool, bytes, complex, list, tuple, dict, set})
+
 
 class Shell:
     """The interpreter state of one kernel. `screen` is where results go."""
@@ -105,7 +107,7 @@ class Shell:
     def _parts_of(self, value: Any) -> Parts:
         """What the value shows besides its text. Most have no more, and pay a look at their type."""
         kind = type(value)
-        if self._ipython is None and not defines_any(kind, _RICH_METHODS):
+        if self._ipython is None and (kind in _PLAIN_TYPES or not defines_any(kind, _RICH_METHODS)):
             return []
         if figures.is_open_figure(value):
             return []  # shown at the end of the execution, and not twice

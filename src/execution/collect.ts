@@ -8,7 +8,7 @@ import {
   finishedMessage,
   type GuestOutcome,
 } from '../guest/messages.ts';
-import { createFoldedOutput } from '../lib/folded-output.ts';
+import { createFoldedOutput, type FoldedOutput } from '../lib/folded-output.ts';
 import type { Frame } from '../lib/frames.ts';
 import { ProtocolViolation } from '../lib/frames.ts';
 import { mediaTypeOf } from '../lib/media-type.ts';
@@ -65,8 +65,8 @@ export function createCollector(
   emit: (event: ExecutionEvent) => void | Promise<void>,
   isListening: () => boolean = () => true,
 ): Collector {
-  const newOutputs = () => ({ stdout: createFoldedOutput(limits), stderr: createFoldedOutput(limits) });
-  let outputs = newOutputs();
+  // Made with the first byte: most executions leave one of them empty.
+  let outputs: { stdout?: FoldedOutput; stderr?: FoldedOutput } = {};
   const decoders: { stdout?: TextDecoder; stderr?: TextDecoder } = {};
   const spool = createSpool(logPath, {
     beginAtBytes: limits.headBytes + limits.tailBytes,
@@ -85,6 +85,7 @@ export function createCollector(
   }
 
   function output(name: 'stdout' | 'stderr', body: Buffer): void | Promise<void> {
+    outputs[name] ??= createFoldedOutput(limits);
     outputs[name].push(body);
     const spooled = spool.push(body);
     // Text that nobody reads is not made.
@@ -111,7 +112,7 @@ export function createCollector(
 
   function clear(): void {
     clearNext = false;
-    outputs = newOutputs();
+    outputs = {};
     displays.clear();
   }
 
@@ -145,8 +146,8 @@ export function createCollector(
   function truncation(): Truncation | undefined {
     const path = spool.path();
     const found: Truncation = {
-      stdoutDroppedBytes: outputs.stdout.droppedBytes(),
-      stderrDroppedBytes: outputs.stderr.droppedBytes(),
+      stdoutDroppedBytes: outputs.stdout?.droppedBytes() ?? 0,
+      stderrDroppedBytes: outputs.stderr?.droppedBytes() ?? 0,
       displaysDropped: displays.dropped(),
       logDroppedBytes: spool.droppedBytes() + gapBytes,
       ...(path === undefined ? {} : { logPath: path }),
@@ -164,8 +165,8 @@ export function createCollector(
     parts: () => {
       const cut = truncation();
       return {
-        stdout: outputs.stdout.text(),
-        stderr: outputs.stderr.text(),
+        stdout: outputs.stdout?.text() ?? '',
+        stderr: outputs.stderr?.text() ?? '',
         displays: displays.shown(),
         ...(value === undefined ? {} : { value }),
         ...(cut === undefined ? {} : { truncation: cut }),
@@ -190,7 +191,10 @@ function withoutColours(outcome: GuestOutcome): GuestOutcome {
   };
 }
 
+const NO_ARTIFACTS = Buffer.from('[]');
+
 function parseArtifacts(body: Buffer): Artifact[] {
+  if (body.equals(NO_ARTIFACTS)) return [];
   try {
     return artifactList
       .parse(JSON.parse(body.toString('utf8')))

@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HotcellError } from '../errors/hotcell-error.ts';
 import { type Languages, languageNamed } from '../languages/table.ts';
@@ -75,7 +74,7 @@ async function runOne(
 ): Promise<ExecutionResult> {
   const startedAt = performance.now();
   const collector = createCollector(
-    join(session.logFolder, `${run.executionId}.log`),
+    `${session.logFolder}/${run.executionId}.log`,
     policy.output,
     (event) => reader()?.push(event),
     () => reader() !== undefined,
