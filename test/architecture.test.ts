@@ -5,20 +5,8 @@ import { packageRoot } from '../src/lib/package-root.ts';
 
 /** A folder imports only from folders before it. (`sandbox` before `config`: docs/adr/0001-sandbox-before-config.md.) */
 const FOLDERS = [
-  ...[
-    'lib',
-    'errors',
-    'sandbox',
-    'languages',
-    'config',
-    'telemetry',
-    'guest',
-    'broker',
-    'drivers',
-    'sessions',
-    'execution',
-  ],
-  ...['notebooks', 'sub-agents', 'artifacts', 'environments', 'mcp', 'http'],
+  ...['lib', 'errors', 'sandbox', 'languages', 'config', 'telemetry', 'guest', 'broker', 'drivers', 'execution'],
+  ...['notebooks', 'sessions', 'sub-agents', 'artifacts', 'environments', 'mcp', 'http'],
   'main.ts',
   ...['index.ts', 'cli'],
 ];

@@ -1,8 +1,8 @@
 import { HotcellError } from '../errors/hotcell-error.ts';
 import { completionAnswer, inspectionAnswer } from '../guest/answers.ts';
 import { ask, type Question } from '../guest/questions.ts';
-import type { Session } from '../sessions/session.ts';
 import { partAround, pointsIn, unitsOf } from './code-part.ts';
+import type { CoreSession as Session } from './core-session.ts';
 
 /** Options of whatever is asked of an idle kernel. */
 export interface QuestionOptions {

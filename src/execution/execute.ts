@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HotcellError } from '../errors/hotcell-error.ts';
+import type { LiveSandbox } from '../guest/live-sandbox.ts';
 import { type Languages, languageNamed } from '../languages/table.ts';
 import { newId } from '../lib/ids.ts';
-import type { LiveSandbox } from '../sessions/live-sandbox.ts';
-import type { Session } from '../sessions/session.ts';
 import { type Collector, createCollector, type OutputLimits } from './collect.ts';
+import type { CoreSession as Session } from './core-session.ts';
 import { EventQueue, type ExecutionEvent } from './events.ts';
 import type { ExecutionResult } from './result.ts';
 import { type KernelRun, outcomeOf, type RunEnd, runInGuest } from './run.ts';

@@ -1,8 +1,8 @@
 import { listFolder, readPieces, readWhole, removePath, type WriteMode, writePieces } from '../guest/files.ts';
 import type { FileEntry } from '../guest/messages.ts';
 import type { Isolation } from '../sandbox/isolation.ts';
-import type { Session as CoreSession } from '../sessions/session.ts';
 import { type Completion, type CursorOptions, complete, type Inspection, inspect } from './completion.ts';
+import type { CoreSession } from './core-session.ts';
 import { type Execution, type ExecutionOptions, type ExecutionPolicy, execute } from './execute.ts';
 import { type LanguageStatus, languageStatuses } from './language-status.ts';
 import { type SessionVariables, sessionVariables } from './variables.ts';

@@ -2,8 +2,8 @@ import { HotcellError } from '../errors/hotcell-error.ts';
 import { type VariableAnswer, variableAnswer, variableSummary, variablesAnswer } from '../guest/answers.ts';
 import { answered, cancellable, patienceMs } from '../guest/questions.ts';
 import { type Pieces, upload } from '../guest/upload.ts';
-import type { Session } from '../sessions/session.ts';
 import { askInOrder, type QuestionOptions, turnOf, withOptions } from './completion.ts';
+import type { CoreSession as Session } from './core-session.ts';
 
 /** The variables of a session's kernel. Every call takes its turn like an execution, and none can cost the session its state by itself. */
 export interface SessionVariables {

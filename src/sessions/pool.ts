@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type LiveSandbox, openLiveSandbox } from '../guest/live-sandbox.ts';
 import { aborted } from '../lib/abort.ts';
 import { newId } from '../lib/ids.ts';
 import type { Driver } from '../sandbox/driver.ts';
 import type { SandboxSpec } from '../sandbox/spec.ts';
-import { type LiveSandbox, openLiveSandbox } from './live-sandbox.ts';
 
 /** How many sandboxes are kept ready for each kind that was asked for, and how many in all. */
 export interface PoolLimits {

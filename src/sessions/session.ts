@@ -1,32 +1,19 @@
 import { rm } from 'node:fs/promises';
 import { HotcellError } from '../errors/hotcell-error.ts';
+import type { CoreSession } from '../execution/core-session.ts';
+import type { LiveSandbox } from '../guest/live-sandbox.ts';
 import type { Isolation } from '../sandbox/isolation.ts';
 import type { SandboxSpec } from '../sandbox/spec.ts';
-import type { LiveSandbox } from './live-sandbox.ts';
 import { type SessionState, transition } from './state.ts';
 
 /**
- * What a client holds: an id, a spec, and one sandbox at a time. When a sandbox is lost, the next use makes another and says so. Used by `execution/`,
- * which runs code in it, one piece at a time and in order.
+ * What a client holds: an id, a spec, and one sandbox at a time. When a sandbox is lost, the next use makes another and says so. `execution/` runs
+ * code in it, one piece at a time and in order.
  */
-export interface Session {
-  readonly id: string;
-  readonly spec: SandboxSpec;
-  readonly logFolder: string;
+export interface Session extends CoreSession {
   /** The sandbox it began with, lost or not. */
   readonly first: LiveSandbox;
   state(): SessionState;
-  /** Counts its executions, from 1: the name of each in tracebacks. */
-  nextNumber(): number;
-  /** Runs `work` when every earlier one is done. `busy: 'refuse'` rejects instead of waiting. */
-  inOrder<T>(
-    work: (live: LiveSandbox, restarted: string | undefined) => Promise<T>,
-    options: { busy: 'wait' | 'refuse'; signal?: AbortSignal },
-  ): Promise<T>;
-  /** The sandbox as it is now, for what need not wait for an execution: files, interrupts. */
-  live(signal?: AbortSignal): Promise<LiveSandbox>;
-  isolationOf(live: LiveSandbox): Isolation;
-  close(): Promise<void>;
 }
 
 export interface SessionOptions {

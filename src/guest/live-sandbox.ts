@@ -1,8 +1,8 @@
 import { HotcellError, toHotcellError } from '../errors/hotcell-error.ts';
-import { connectGuest, type GuestConnection } from '../guest/connection.ts';
 import { createBoundedOutput } from '../lib/bounded-output.ts';
 import type { Driver, Sandbox } from '../sandbox/driver.ts';
 import type { SandboxSpec } from '../sandbox/spec.ts';
+import { connectGuest, type GuestConnection } from './connection.ts';
 
 /** A sandbox with its guest connected: what a session holds and a pool keeps ready. */
 export interface LiveSandbox {
