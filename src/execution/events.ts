@@ -25,6 +25,11 @@ export class EventQueue implements AsyncIterator<ExecutionEvent, undefined> {
   #caughtUp: Deferred<void> | undefined;
   #failure: unknown;
 
+  /** False when the execution has ended, or the reader has had enough. */
+  get isOpen(): boolean {
+    return this.#open;
+  }
+
   /** A promise means: wait, the reader is behind. */
   push(event: ExecutionEvent): void | Promise<void> {
     if (!this.#open) return;

@@ -5,13 +5,21 @@ import { type Languages, languageNamed } from '../languages/table.ts';
 import { newId } from '../lib/ids.ts';
 import { type Collector, createCollector, type OutputLimits } from './collect.ts';
 import type { CoreSession as Session } from './core-session.ts';
-import { EventQueue, type ExecutionEvent } from './events.ts';
+import { EventReaders } from './event-readers.ts';
+import type { ExecutionEvent } from './events.ts';
 import type { ExecutionResult } from './result.ts';
 import { type KernelRun, outcomeOf, type RunEnd, runInGuest } from './run.ts';
 
 /** One execution: iterate over it for what happens, await it for the result. Both at once is fine; neither is needed for it to run. */
 export interface Execution extends AsyncIterable<ExecutionEvent>, PromiseLike<ExecutionResult> {
   readonly id: string;
+  /** What was printed so far: the beginning and the end of it, as in the result. */
+  partial(): PartialOutput;
+}
+
+export interface PartialOutput {
+  readonly stdout: string;
+  readonly stderr: string;
 }
 
 export interface ExecutionOptions {
@@ -27,6 +35,8 @@ export interface ExecutionOptions {
   readonly tracebackLocals?: boolean;
   /** What to do while another execution runs. */
   readonly busy?: 'wait' | 'refuse';
+  /** Called when its turn has come. */
+  readonly onBegin?: () => void;
 }
 
 export interface ExecutionPolicy {
@@ -40,28 +50,45 @@ export interface ExecutionPolicy {
 /** Runs code in a session. Bad arguments and what Hotcell cannot do reject the result; however the code ends is an outcome. */
 export function execute(session: Session, code: string, options: ExecutionOptions, policy: ExecutionPolicy): Execution {
   const id = newId('x');
-  let events: EventQueue | undefined;
+  const readers = new EventReaders();
+  let collector: Collector | undefined;
+  const began = (made: Collector) => {
+    collector = made;
+    options.onBegin?.();
+  };
   const result = (async () => {
     await undefined; // whoever iterates does so before the first event
     const run = checkedRun(id, code, `<execution ${session.nextNumber()}>`, options, policy);
-    return session.inOrder((live, restarted) => runOne(session, live, restarted, run, policy, () => events), {
+    return session.inOrder((live, restarted) => runOne(session, live, restarted, run, policy, readers, began), {
       busy: options.busy ?? 'wait',
       ...(options.signal === undefined ? {} : { signal: options.signal }),
     });
   })();
+  let printed: PartialOutput = { stdout: '', stderr: '' };
   result.then(
-    () => events?.end(),
-    (error: unknown) => events?.end(error),
+    ({ stdout, stderr }) => {
+      printed = { stdout, stderr };
+      collector = undefined;
+      readers.end();
+    },
+    (error: unknown) => {
+      printed = printedTo(collector);
+      collector = undefined;
+      readers.end(error);
+    },
   );
   return {
     id,
+    partial: () => (collector === undefined ? printed : printedTo(collector)),
     // biome-ignore lint/suspicious/noThenProperty: an execution is awaited as often as it is iterated over
     then: (onResult, onError) => result.then(onResult, onError),
-    [Symbol.asyncIterator]: () => {
-      events ??= new EventQueue();
-      return events;
-    },
+    [Symbol.asyncIterator]: () => readers.open(),
   };
+}
+
+function printedTo(collector: Collector | undefined): PartialOutput {
+  const { stdout = '', stderr = '' } = collector?.parts() ?? {};
+  return { stdout, stderr };
 }
 
 async function runOne(
@@ -70,18 +97,20 @@ async function runOne(
   restarted: string | undefined,
   run: KernelRun,
   policy: ExecutionPolicy,
-  reader: () => EventQueue | undefined,
+  readers: EventReaders,
+  began: (collector: Collector) => void,
 ): Promise<ExecutionResult> {
   const startedAt = performance.now();
   const collector = createCollector(
     `${session.logFolder}/${run.executionId}.log`,
     policy.output,
-    (event) => reader()?.push(event),
-    () => reader() !== undefined,
+    (event) => readers.push(event),
+    () => readers.isListening(),
   );
+  began(collector);
   live.onGap = (bytes) => collector.addGap(bytes);
   try {
-    const end = await runInGuest(live.connection, { ...run, onInterrupt: () => reader()?.stopWaiting() }, collector);
+    const end = await runInGuest(live.connection, { ...run, onInterrupt: () => readers.stopWaiting() }, collector);
     if (end.kind === 'lost') {
       live.connection.close(end.error);
       // The result does not wait for the wreck to be cleared; closing the session does.
