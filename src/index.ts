@@ -10,7 +10,7 @@ export type {
   QuestionOptions,
 } from './execution/completion.ts';
 export type { ExecutionEvent } from './execution/events.ts';
-export type { Execution, ExecutionOptions } from './execution/execute.ts';
+export type { Execution, ExecutionOptions, PartialOutput } from './execution/execute.ts';
 export type { LanguageStatus } from './execution/language-status.ts';
 export type {
   Artifact,
@@ -36,8 +36,16 @@ export type {
 export type { WriteMode } from './guest/files.ts';
 export type { FileEntry } from './guest/messages.ts';
 export type { Recipe, RecipeInput } from './languages/recipe.ts';
-export type { Hotcell, HotcellOptions, OpenOptions, Session, SessionFiles } from './main.ts';
-export { openHotcell } from './main.ts';
+export type {
+  Hotcell,
+  HotcellOptions,
+  HotcellServer,
+  OpenOptions,
+  ServerOptions,
+  Session,
+  SessionFiles,
+} from './main.ts';
+export { openHotcell, openServer } from './main.ts';
 export type {
   CodeCell,
   Notebook,
@@ -64,6 +72,18 @@ export type {
   LimitEnforcement,
   PassedOver,
 } from './sandbox/isolation.ts';
-export type { KernelState, Outcome, Raised, StackFrame } from './sandbox/outcome.ts';
+export type { InterruptionReason, KernelState, Outcome, Raised, StackFrame } from './sandbox/outcome.ts';
 export type { Limits } from './sandbox/spec.ts';
+export type {
+  CallOptions,
+  ManagedExecution,
+  ManagedSession,
+  OpenRequest,
+  Owner,
+  OwnerQuotas,
+  RunOptions,
+  SessionDirectory,
+} from './sessions/directory.ts';
 export type { MountRequest } from './sessions/mounts.ts';
+export { anonymousOwner, localOwner, tokenOwner } from './sessions/owner.ts';
+export type { SessionState } from './sessions/state.ts';

@@ -6,16 +6,19 @@ import type { ExecutionPolicy } from './execution/execute.ts';
 import { sessionFacade } from './execution/session-facade.ts';
 import { openLiveSandbox } from './guest/live-sandbox.ts';
 import { allLanguages } from './languages/table.ts';
+import { systemClock } from './lib/clock.ts';
 import { newId } from './lib/ids.ts';
 import { notebookSession, type Session } from './notebooks/notebook-session.ts';
 import type { Probe } from './sandbox/driver.ts';
 import { DRIVER_NAMES, type DriverName, type IsolationRequest } from './sandbox/isolation.ts';
 import { chooseIsolation, type IsolationChoice, probeDriver } from './sessions/choose-isolation.ts';
+import { createDirectory, type SessionDirectory } from './sessions/directory.ts';
 import { requireSameMounts } from './sessions/mounts.ts';
 import { createPool } from './sessions/pool.ts';
 import { becomeServer } from './sessions/server.ts';
-import { type Session as CoreSession, createSession } from './sessions/session.ts';
+import { type Session as CoreSession, createSession, type Slots } from './sessions/session.ts';
 import { type SandboxWishes, specFor } from './sessions/spec-for.ts';
+import { openTelemetry, type Telemetry } from './telemetry/telemetry.ts';
 
 export type { SessionFiles } from './execution/session-facade.ts';
 export type { Session } from './notebooks/notebook-session.ts';
@@ -49,6 +52,75 @@ const POOL_LEAST_FREE_BYTES = 1_073_741_824;
 
 /** Starts nothing but a lock: the first session pays for what it needs, and nothing else does. */
 export async function openHotcell(options: HotcellOptions = {}): Promise<Hotcell> {
+  const { hotcell } = await start(options);
+  return hotcell;
+}
+
+/** What MCP and HTTP stand on: a Hotcell whose sessions have owners, and that tells of itself. */
+export interface HotcellServer extends AsyncDisposable {
+  readonly hotcell: Hotcell;
+  readonly config: Config;
+  readonly dataDir: string;
+  readonly sessions: SessionDirectory;
+  readonly telemetry: Telemetry;
+  /** Refuses new work, ends what runs, and leaves nothing. Safe to repeat. */
+  close(): Promise<void>;
+}
+
+export interface ServerOptions extends HotcellOptions {
+  /** Only somebody who serves them needs metrics. */
+  readonly metrics?: boolean;
+}
+
+/** As cheap to start as a Hotcell: some clients start a server only to look at it. */
+export async function openServer({ metrics = false, ...options }: ServerOptions = {}): Promise<HotcellServer> {
+  const { hotcell, config, dataDir, openCore } = await start(options);
+  const telemetry = await openTelemetry(config, dataDir, { metrics }).catch(async (error: unknown) => {
+    await hotcell.close();
+    throw error;
+  });
+  const sessions = createDirectory({
+    openSession: async ({ id, slots, ...request }) => {
+      const core = await openCore(request, { id, slots });
+      return {
+        session: facadeOf(core, config),
+        spec: core.spec,
+        state: core.state,
+        retire: core.retire,
+      };
+    },
+    config,
+    clock: systemClock,
+    audit: telemetry.audit,
+    metrics: telemetry.metrics,
+  });
+  telemetry.watch(sessions.census);
+  let closing: Promise<void> | undefined;
+  const close = () => {
+    closing ??= (async () => {
+      await sessions.shutdown();
+      await hotcell.close();
+      await telemetry.close();
+    })();
+    return closing;
+  };
+  return { hotcell, config, dataDir, sessions, telemetry, close, [Symbol.asyncDispose]: close };
+}
+
+interface Started {
+  readonly hotcell: Hotcell;
+  readonly config: Config;
+  readonly dataDir: string;
+  openCore(wanted: OpenOptions, given?: Partial<GivenToSession>): Promise<CoreSession>;
+}
+
+/** What a server decides for a session, and a user of the library does not. */
+interface GivenToSession {
+  readonly id: string;
+  readonly slots: Slots;
+}
+
+async function start(options: HotcellOptions): Promise<Started> {
   const { dataDir = resolveDataDir(), drivers: givenDrivers = {}, ...given } = options;
   const config = loadConfig(given);
   const { startTimeoutMs } = config;
@@ -73,8 +145,8 @@ export async function openHotcell(options: HotcellOptions = {}): Promise<Hotcell
     return choice;
   }
 
-  async function openSession(wanted: OpenOptions): Promise<CoreSession> {
-    const spec = await specFor(config, dataDir, wanted);
+  async function openSession(wanted: OpenOptions, given: Partial<GivenToSession>): Promise<CoreSession> {
+    const spec = { ...(await specFor(config, dataDir, wanted)), ...(given.id === undefined ? {} : { id: given.id }) };
     const { driver, passedOver } = await choose(wanted.isolation ?? config.isolation);
     requireOpen();
     // The first sandbox has the session's own id, so that a person finds it; one that replaces it must not meet its remains.
@@ -90,26 +162,25 @@ export async function openHotcell(options: HotcellOptions = {}): Promise<Hotcell
       first: pool.claim(driver, spec) ?? (await make(spec.id, wanted.signal)),
       reopen: () => make(newId('s')),
       onClosed: () => sessions.delete(session),
+      slots: given.slots,
     });
     sessions.add(session);
     return session;
   }
 
-  async function open(wanted: OpenOptions = {}): Promise<Session> {
+  async function openCore(wanted: OpenOptions, given: Partial<GivenToSession> = {}): Promise<CoreSession> {
     requireOpen();
     if (sessions.size + openings.size >= config.maxSessions) {
       throw new HotcellError('too_many_sessions', `${config.maxSessions} sessions are open, which is the limit`, {
         remedy: 'Close one, or raise maxSessions.',
       });
     }
-    const opening = openSession(wanted).catch((error: unknown) => {
+    const opening = openSession(wanted, given).catch((error: unknown) => {
       requireOpen(); // whatever the closing did to it, this is why
       throw error;
     });
     openings.add(opening);
-    const session = await opening.finally(() => openings.delete(opening));
-    const facade = sessionFacade(session, session.isolationOf(session.first), policyOf(config));
-    return notebookSession(facade, config.recordBytes);
+    return opening.finally(() => openings.delete(opening));
   }
 
   function requireOpen(): void {
@@ -130,8 +201,8 @@ export async function openHotcell(options: HotcellOptions = {}): Promise<Hotcell
 
   const probeOne = (name: DriverName) => probeDriver(name, drivers.load[name]);
 
-  return {
-    open,
+  const hotcell: Hotcell = {
+    open: async (wanted = {}) => facadeOf(await openCore(wanted), config),
     close,
     settled: async () => {
       await pool.settled();
@@ -140,6 +211,12 @@ export async function openHotcell(options: HotcellOptions = {}): Promise<Hotcell
     probe: (only) => Promise.all((only === undefined ? DRIVER_NAMES : [only]).map(probeOne)),
     [Symbol.asyncDispose]: close,
   };
+  return { hotcell, config, dataDir, openCore };
+}
+
+function facadeOf(session: CoreSession, config: Config): Session {
+  const facade = sessionFacade(session, session.isolationOf(session.first), policyOf(config));
+  return notebookSession(facade, config.recordBytes);
 }
 
 function endedBy(stop: AbortSignal, signal: AbortSignal | undefined): AbortSignal {

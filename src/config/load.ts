@@ -1,16 +1,16 @@
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { HotcellError } from '../errors/hotcell-error.ts';
 import { type Config, configSchema } from './schema.ts';
 
 /** Options as given, then the environment, then defaults. The only reader of `process.env`. */
 export function loadConfig(given: Partial<Config> = {}, env: NodeJS.ProcessEnv = process.env): Config {
   const fromEnvironment: Record<string, unknown> = {};
-  for (const name of Object.keys(configSchema.shape)) {
+  for (const [name, schema] of Object.entries(configSchema.shape)) {
     const value = env[environmentName(name)];
     if (value === undefined || value === '') continue;
-    fromEnvironment[name] = fromText(name, value);
+    fromEnvironment[name] = fromText(name, schema, value);
   }
   const defined = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
   return parseOptions(configSchema, { ...fromEnvironment, ...defined });
@@ -32,9 +32,8 @@ export function environmentName(option: string): string {
   return `HOTCELL_${option.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
 }
 
-function fromText(name: string, value: string): unknown {
-  if (isList(name)) return value.split(',').filter(Boolean);
-  if (name !== 'recipes') return value;
+function fromText(name: string, schema: z.ZodType, value: string): unknown {
+  if (name !== 'recipes') return isList(schema) ? value.split(',').filter(Boolean) : value;
   try {
     return JSON.parse(value);
   } catch {
@@ -44,8 +43,8 @@ function fromText(name: string, value: string): unknown {
   }
 }
 
-function isList(name: string): boolean {
-  return name === 'preloads' || name === 'mountRoots' || name === 'mountDenied';
+function isList(schema: z.ZodType): boolean {
+  return schema instanceof z.ZodDefault ? isList(schema.unwrap() as z.ZodType) : schema instanceof z.ZodArray;
 }
 
 /** Where Hotcell keeps what it makes: environments, built programs, records of sessions. */

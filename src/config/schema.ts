@@ -6,6 +6,8 @@ import { DEFAULT_LIMITS, LEAST_LIMITS, type Limits } from '../sandbox/spec.ts';
 const MiB = 1_048_576;
 const DAY_MS = 86_400_000;
 
+const wholeNumber = (least: number, most: number) => z.coerce.number().int().min(least).max(most);
+
 const atLeast = (name: keyof Limits) =>
   z.coerce
     .number()
@@ -78,7 +80,33 @@ export const configSchema = z.object({
     .max(600_000)
     .default(30_000)
     .describe('How long a sandbox may take to start'),
-  maxSessions: z.coerce.number().int().min(1).max(10_000).default(200).describe('Open sessions at once'),
+  maxSessions: wholeNumber(1, 10_000).default(200).describe('Open sessions at once'),
+  maxSessionsPerOwner: wholeNumber(1, 10_000).default(20).describe('Open sessions of one token at once'),
+  maxOpenings: wholeNumber(1, 1000)
+    .default(8)
+    .describe('Sandboxes that a server starts at once; more wait, owner by owner'),
+  sessionIdleMs: wholeNumber(100, 30 * DAY_MS)
+    .default(1_800_000)
+    .describe('A session that nobody has used for so long is closed'),
+  sessionMaxAgeMs: wholeNumber(100, 30 * DAY_MS)
+    .default(DAY_MS)
+    .describe('A session is closed at this age, busy or not; nobody can ask for more'),
+  maxExecutions: wholeNumber(1, 10_000)
+    .default(100)
+    .describe('Executions that a server runs at once; more wait, owner by owner'),
+  maxPendingExecutions: wholeNumber(1, 100_000)
+    .default(200)
+    .describe('Executions of one owner that may run or wait at once'),
+  keptExecutions: wholeNumber(1, 10_000).default(32).describe('Ended executions that each session remembers'),
+  keptExecutionBytes: wholeNumber(0, 16_384 * MiB)
+    .default(32 * MiB)
+    .describe('What they may hold in memory; the last one is always kept'),
+  keptLogBytes: wholeNumber(0, 1_048_576 * MiB)
+    .default(256 * MiB)
+    .describe('What their logs may hold on disk; the last one is always kept'),
+  maxUploadBytes: wholeNumber(1, 1_048_576 * MiB)
+    .default(1024 * MiB)
+    .describe('The largest file that may be written to a workspace through a server'),
   poolSize: z.coerce.number().int().min(0).max(100).default(1).describe('Sandboxes kept ready for each kind in use'),
   outputBytes: z.coerce
     .number()
@@ -101,6 +129,32 @@ export const configSchema = z.object({
     .max(1024 * MiB)
     .default(8 * MiB)
     .describe('Kept of each session for `exportNotebook`; the oldest outputs go first'),
+  host: z.string().min(1).max(255).default('127.0.0.1').describe('The address that `hotcell serve` listens on'),
+  port: wholeNumber(0, 65_535).default(7878).describe('Its port; 0 takes a free one'),
+  publicUrl: z
+    .url({ protocol: /^https?$/, error: 'not an http or https address' })
+    .optional()
+    .describe('The address that links begin with, where it is another than that of the server')
+    .meta({ allowed: 'an address' }),
+  linkMs: wholeNumber(1000, 30 * DAY_MS)
+    .default(3_600_000)
+    .describe('How long a link to a file works'),
+  linkSecret: z
+    .string()
+    .min(32)
+    .max(1024)
+    .optional()
+    .describe('Links are signed with this; without it each server makes its own, and its links end with it')
+    .meta({ allowed: 'at least 32 characters' }),
+  logLevel: z
+    .enum(['silent', 'error', 'warn', 'info', 'debug'])
+    .default('info')
+    .describe("How much a server tells of itself. Users' code is never in it"),
+  logFile: z.string().min(1).optional().describe('Where it tells that; stderr by default').meta({ allowed: 'a path' }),
+  auditBytes: wholeNumber(0, 16_384 * MiB)
+    .default(32 * MiB)
+    .describe('The audit log (`audit/audit.jsonl` in the data folder) begins anew at this size; 0: there is none'),
+  auditFiles: wholeNumber(1, 1000).default(8).describe('How many of its files are kept, the current one included'),
 });
 
 export type Config = z.infer<typeof configSchema>;

@@ -30,7 +30,7 @@ export const ERROR_CODES = {
     httpStatus: 413,
     exitCode: 65,
     retry: 'never',
-    means: 'the file is larger than the caller allowed',
+    means: 'the file is larger than the limit, or than the caller allowed',
   },
   disk_full: { httpStatus: 507, exitCode: 73, retry: 'never', means: "the sandbox's disk limit is reached" },
   file_failed: {
@@ -40,6 +40,18 @@ export const ERROR_CODES = {
     means: 'the operating system inside the sandbox refused a file operation',
   },
   mount_denied: { httpStatus: 403, exitCode: 77, retry: 'never', means: 'a host folder may not be mounted' },
+  session_not_found: {
+    httpStatus: 404,
+    exitCode: 66,
+    retry: 'new-session',
+    means: 'you have no session of that id or name',
+  },
+  session_exists: {
+    httpStatus: 409,
+    exitCode: 73,
+    retry: 'never',
+    means: 'one of your open sessions has that id or name already',
+  },
   session_closed: { httpStatus: 410, exitCode: 69, retry: 'new-session', means: 'the session is closed' },
   session_busy: { httpStatus: 409, exitCode: 75, retry: 'later', means: 'the session runs an execution already' },
   sandbox_lost: { httpStatus: 502, exitCode: 69, retry: 'new-session', means: 'the sandbox ended under the session' },
@@ -102,6 +114,13 @@ export const ERROR_CODES = {
   start_failed: { httpStatus: 502, exitCode: 69, retry: 'later', means: 'a sandbox could not be started' },
   start_timeout: { httpStatus: 504, exitCode: 69, retry: 'later', means: 'a sandbox was not ready in time' },
   too_many_sessions: { httpStatus: 429, exitCode: 75, retry: 'later', means: 'the limit of sessions is reached' },
+  too_many_executions: {
+    httpStatus: 429,
+    exitCode: 75,
+    retry: 'later',
+    means: 'too many of your executions run or wait already',
+  },
+  shutting_down: { httpStatus: 503, exitCode: 75, retry: 'later', means: 'the server takes no new work: it is ending' },
   cancelled: {
     httpStatus: 499,
     exitCode: 130,

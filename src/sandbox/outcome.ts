@@ -5,7 +5,8 @@ export type Outcome =
   | { readonly kind: 'exited'; readonly exitCode: number }
   | { readonly kind: 'timed-out'; readonly limitMs: number }
   | { readonly kind: 'out-of-memory'; readonly limitBytes: number }
-  | { readonly kind: 'interrupted' }
+  /** With a reason where it was not the caller who wanted that. */
+  | { readonly kind: 'interrupted'; readonly reason?: InterruptionReason }
   | { readonly kind: 'kernel-died'; readonly signal?: string }
   /** The sandbox lacks commands that the language needs. Nothing was run. */
   | { readonly kind: 'unavailable'; readonly missing: readonly string[]; readonly hint: string };
@@ -32,3 +33,6 @@ export interface StackFrame {
 
 /** Whether the kernel that ran it still lives, with its variables. Files are kept either way, unless `filesLost` says otherwise. */
 export type KernelState = 'kept' | 'lost';
+
+/** `session-expired`: the session had reached its maximum age. */
+export type InterruptionReason = 'session-expired';

@@ -4,7 +4,7 @@ import type { CoreSession } from '../execution/core-session.ts';
 import type { LiveSandbox } from '../guest/live-sandbox.ts';
 import type { Isolation } from '../sandbox/isolation.ts';
 import type { SandboxSpec } from '../sandbox/spec.ts';
-import { type SessionState, transition } from './state.ts';
+import { type SessionState, takesWork, transition } from './state.ts';
 
 /**
  * What a client holds: an id, a spec, and one sandbox at a time. When a sandbox is lost, the next use makes another and says so. `execution/` runs
@@ -14,6 +14,15 @@ export interface Session extends CoreSession {
   /** The sandbox it began with, lost or not. */
   readonly first: LiveSandbox;
   state(): SessionState;
+  /** From now on it refuses new work; what runs goes on until `close`. */
+  retire(): void;
+}
+
+/** A place among the executions of a whole server, which may have to be waited for. */
+export interface Slots {
+  /** One at once, if there is one: a call in a quiet server costs no promise. */
+  tryTake(): (() => void) | undefined;
+  take(signal: AbortSignal): Promise<() => void>;
 }
 
 export interface SessionOptions {
@@ -26,10 +35,12 @@ export interface SessionOptions {
   /** Makes another after a loss. */
   readonly reopen: () => Promise<LiveSandbox>;
   readonly onClosed: () => void;
+  /** Where a server bounds what runs at once in all its sessions. */
+  readonly slots?: Slots | undefined;
 }
 
 export function createSession(options: SessionOptions): Session {
-  let state: SessionState = 'idle';
+  let state: SessionState = 'opening';
   let current: LiveSandbox | undefined;
   let reopening: Promise<LiveSandbox> | undefined;
   let lossReason: string | undefined;
@@ -37,20 +48,22 @@ export function createSession(options: SessionOptions): Session {
   let waiting = 0;
   let executions = 0;
   let closing: Promise<void> | undefined;
+  const retired = new AbortController();
 
   adopt(options.first);
+  move('opened');
 
   function adopt(live: LiveSandbox): void {
     current = live;
     void live.connection.ended.then((error) => {
-      if (current !== live || state === 'closed') return;
+      if (current !== live || !takesWork(state)) return;
       current = undefined;
       lossReason = error.message;
     });
   }
 
   function requireOpen(): void {
-    if (state !== 'closed') return;
+    if (takesWork(state)) return;
     throw new HotcellError('session_closed', `the session ${options.id} is closed`, { remedy: 'Open a new one.' });
   }
 
@@ -62,10 +75,24 @@ export function createSession(options: SessionOptions): Session {
       reopening = undefined;
     });
     const made = await orWithdrawn(reopening, signal, () => true);
-    if (state !== ('closed' as SessionState) && current === undefined) adopt(made);
+    if (takesWork(state) && current === undefined) adopt(made);
     if (current !== made) await made.dispose();
     requireOpen();
     return current ?? made;
+  }
+
+  function retire(): void {
+    move('closing-began');
+    retired.abort();
+  }
+
+  /** Waits for a place. Rejects when the caller withdraws or the session is closed meanwhile. */
+  async function slot(signal: AbortSignal | undefined): Promise<(() => void) | undefined> {
+    const either = signal === undefined ? retired.signal : AbortSignal.any([signal, retired.signal]);
+    return options.slots?.take(either).catch(() => {
+      requireOpen();
+      throw withdrawal();
+    });
   }
 
   function move(event: Parameters<typeof transition>[1]): void {
@@ -78,6 +105,7 @@ export function createSession(options: SessionOptions): Session {
     first: options.first,
     logFolder: options.logFolder,
     state: () => state,
+    retire,
     nextNumber: () => {
       executions += 1;
       return executions;
@@ -96,16 +124,19 @@ export function createSession(options: SessionOptions): Session {
       let hasBegun = false;
       const turn = queue.then(async () => {
         waiting -= 1;
-        hasBegun = true;
         requireOpen();
         if (signal?.aborted === true) throw withdrawal();
         move('execution-began');
+        let release: (() => void) | undefined;
         try {
+          release = options.slots?.tryTake() ?? (await slot(signal));
+          hasBegun = true;
           const sandbox = await live(signal);
           const restarted = lossReason;
           lossReason = undefined;
           return await work(sandbox, restarted);
         } finally {
+          release?.();
           move('execution-ended');
         }
       });
@@ -116,7 +147,7 @@ export function createSession(options: SessionOptions): Session {
 
     close() {
       closing ??= (async () => {
-        move('closed');
+        retire();
         const sandbox = current;
         current = undefined;
         options.onClosed();
@@ -125,6 +156,7 @@ export function createSession(options: SessionOptions): Session {
         await queue;
         // A log that cannot be removed is no reason for a session to stay; the next start of a server tries again.
         await rm(options.logFolder, { recursive: true, force: true }).catch(() => {});
+        move('closed');
       })();
       return closing;
     },

@@ -46,6 +46,8 @@ interface Property {
   readonly maximum?: number;
   readonly pattern?: string;
   readonly items?: Property;
+  /** Said in the schema, where its type says too little. */
+  readonly allowed?: string;
 }
 
 function propertiesOf(schema: z.ZodType): Record<string, Property> {
@@ -59,7 +61,8 @@ function byDefault({ default: value }: Property): string {
   return typeof value === 'number' ? number(value) : `\`${String(value)}\``;
 }
 
-function allowed({ enum: values, type, minimum, maximum, items }: Property): string {
+function allowed({ enum: values, type, minimum, maximum, items, allowed: said }: Property): string {
+  if (said !== undefined) return said;
   if (values !== undefined) return values.map((value) => `\`${value}\``).join(', ');
   if (items?.type === 'object') return 'a list of recipes';
   if (type === 'array') return `a list of ${items?.pattern === undefined ? 'paths' : 'module names'}`;

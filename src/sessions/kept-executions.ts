@@ -1,0 +1,89 @@
+import { rm, stat } from 'node:fs/promises';
+import type { ExecutionResult } from '../execution/result.ts';
+import type { EndableExecution } from './managed-execution.ts';
+
+export interface KeptLimits {
+  readonly count: number;
+  readonly bytes: number;
+  readonly logBytes: number;
+}
+
+/** The executions of one session: all that run or wait, and the last of those that ended, within limits. */
+export interface KeptExecutions {
+  add(execution: EndableExecution): void;
+  get(id: string): EndableExecution | undefined;
+  /** The oldest first. */
+  all(): readonly EndableExecution[];
+  unfinished(): readonly EndableExecution[];
+}
+
+interface Kept {
+  readonly execution: EndableExecution;
+  readonly bytes: number;
+  readonly logBytes: number;
+  readonly logPath: string | undefined;
+}
+
+export function createKeptExecutions(limits: KeptLimits): KeptExecutions {
+  const running = new Map<string, EndableExecution>();
+  /** In the order in which they ended. */
+  const ended = new Map<string, Kept>();
+
+  async function keep(execution: EndableExecution): Promise<void> {
+    const result = await execution.result.catch(() => undefined);
+    const logPath = result?.truncation?.logPath;
+    const logBytes = logPath === undefined ? 0 : await sizeOfFile(logPath);
+    running.delete(execution.id);
+    ended.set(execution.id, { execution, bytes: result === undefined ? 0 : sizeOf(result), logBytes, logPath });
+    for (const [id, { logPath: path }] of dropped([...ended], limits)) {
+      ended.delete(id);
+      // Who asks for it finds nothing; the rest of the folder goes with the session.
+      if (path !== undefined) rm(path, { force: true }).catch(() => {});
+    }
+  }
+
+  return {
+    add: (execution) => {
+      running.set(execution.id, execution);
+      void keep(execution);
+    },
+    get: (id) => running.get(id) ?? ended.get(id)?.execution,
+    all: () =>
+      [...[...ended.values()].map(({ execution }) => execution), ...running.values()].sort(
+        (a, b) => a.startedAt.getTime() - b.startedAt.getTime(),
+      ),
+    unfinished: () => [...running.values()],
+  };
+}
+
+/** Those that must go, the oldest first. The last one stays however large it is: somebody waits for it. */
+export function dropped<T extends { readonly bytes: number; readonly logBytes: number }>(
+  kept: readonly (readonly [string, T])[],
+  limits: KeptLimits,
+): readonly (readonly [string, T])[] {
+  let bytes = 0;
+  let logBytes = 0;
+  const newestFirst = kept.toReversed();
+  const first = newestFirst.findIndex(([, one], index) => {
+    bytes += one.bytes;
+    logBytes += one.logBytes;
+    return index > 0 && (index >= limits.count || bytes > limits.bytes || logBytes > limits.logBytes);
+  });
+  return first === -1 ? [] : kept.slice(0, kept.length - first);
+}
+
+function sizeOf({ stdout, stderr, value, displays, outcome, artifacts }: ExecutionResult): number {
+  const shown = [...displays, ...(value === undefined ? [] : [value])].flatMap(
+    ({ representations }) => representations,
+  );
+  const text = stdout.length + stderr.length + (value?.text.length ?? 0);
+  const traceback = outcome.kind === 'raised' ? outcome.traceback.reduce((sum, line) => sum + line.length, 0) : 0;
+  return shown.reduce((sum, { data }) => sum + data.length, text + traceback) + 200 * artifacts.length;
+}
+
+async function sizeOfFile(path: string): Promise<number> {
+  return stat(path).then(
+    ({ size }) => size,
+    () => 0,
+  );
+}

@@ -1,0 +1,75 @@
+import { z } from 'zod';
+import { parseOptions } from '../config/load.ts';
+import type { Config } from '../config/schema.ts';
+import { HotcellError } from '../errors/hotcell-error.ts';
+import type { IsolationRequest } from '../sandbox/isolation.ts';
+import type { Limits } from '../sandbox/spec.ts';
+import type { MountRequest } from './mounts.ts';
+
+/** What a client may say of a new session. Whatever it leaves out is the server's default. */
+export interface OpenRequest {
+  /** Of the client's own choice; unique among its own sessions only. */
+  readonly id?: string;
+  /** A second way to call it, for people. */
+  readonly name?: string;
+  readonly isolation?: IsolationRequest;
+  readonly image?: string;
+  readonly limits?: Partial<Limits>;
+  readonly mounts?: readonly MountRequest[];
+  readonly idleMs?: number;
+  readonly maxAgeMs?: number;
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+/** One that was checked, with its times filled in. */
+export interface CheckedRequest extends OpenRequest {
+  readonly idleMs: number;
+  readonly maxAgeMs: number;
+}
+
+/** What clients may call a session by. Also the form of a tool's argument. */
+export const SESSION_ID = /^[A-Za-z0-9_-]{1,64}$/;
+
+const name = z
+  .string()
+  .min(1)
+  .max(100)
+  .regex(/^[^\p{C}]+$/u, { error: 'has characters that cannot be shown' });
+
+const environment = z
+  .record(
+    z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, { error: 'not the name of an environment variable' }),
+    z
+      .string()
+      .max(32_768)
+      .regex(/^[^\0]*$/, { error: 'holds a NUL' }),
+  )
+  .refine((variables) => Object.keys(variables).length <= 100, { error: 'more than 100 variables' });
+
+const ids = z.object({
+  id: z.string().regex(SESSION_ID, { error: 'is 1 to 64 letters, digits, - and _' }).optional(),
+  name: name.optional(),
+  environment: environment.optional(),
+});
+
+/** Checks what no later step does. Throws `invalid_argument`. */
+export function checkRequest(
+  request: OpenRequest,
+  config: Pick<Config, 'sessionIdleMs' | 'sessionMaxAgeMs'>,
+): CheckedRequest {
+  parseOptions(ids, { id: request.id, name: request.name, environment: request.environment });
+  const maxAgeMs = checkedMs('maxAgeMs', request.maxAgeMs ?? config.sessionMaxAgeMs, config.sessionMaxAgeMs);
+  const idleMs = checkedMs(
+    'idleMs',
+    request.idleMs ?? Math.min(config.sessionIdleMs, maxAgeMs),
+    config.sessionMaxAgeMs,
+  );
+  return { ...request, idleMs, maxAgeMs };
+}
+
+function checkedMs(option: string, value: number, most: number): number {
+  if (Number.isFinite(value) && value >= 1 && value <= most) return value;
+  throw new HotcellError('invalid_argument', `${option}: ${value} is not between 1 and ${most}`, {
+    remedy: 'Ask for less, or raise sessionMaxAgeMs.',
+  });
+}

@@ -1,0 +1,48 @@
+import { HotcellError } from '../errors/hotcell-error.ts';
+
+/** What one owner has: sessions in all, and how many of these only wait to be opened. */
+export interface Holding {
+  readonly sessions: number;
+  readonly waiting: number;
+}
+
+export type Admission =
+  | { readonly kind: 'admitted' }
+  /** There is room when the last waiting opening of that owner, who has more, gives way. */
+  | { readonly kind: 'displaces'; readonly owner: string }
+  | { readonly kind: 'refused'; readonly error: HotcellError };
+
+/**
+ * Whether an owner may open one more session. A server that is full refuses, but for one case: while openings wait for their turn, an owner who has
+ * fewer sessions goes before one who has at least two more, so that a hundred openings of one at once leave room for the first of another.
+ */
+export function admit(
+  owner: { readonly id: string; readonly quota: number },
+  holdings: ReadonlyMap<string, Holding>,
+  limit: number,
+): Admission {
+  const mine = holdings.get(owner.id)?.sessions ?? 0;
+  if (mine >= owner.quota) {
+    return refused(`you have ${mine} sessions, which is your limit`, 'Close one, or use one that is open.');
+  }
+  const total = [...holdings.values()].reduce((sum, { sessions }) => sum + sessions, 0);
+  if (total < limit) return { kind: 'admitted' };
+  const [richest] = [...holdings]
+    .filter(([, { sessions, waiting }]) => waiting > 0 && sessions > mine + 1)
+    .sort(([, a], [, b]) => b.sessions - a.sessions);
+  if (richest !== undefined) return { kind: 'displaces', owner: richest[0] };
+  return refused(
+    `${limit} sessions are open on this server, which is the limit`,
+    mine === 0 ? 'Try again in a while, or raise maxSessions.' : 'Close one of yours, or raise maxSessions.',
+  );
+}
+
+export function displaced(): HotcellError {
+  return new HotcellError('too_many_sessions', 'the server is full, and others have fewer sessions than you', {
+    remedy: 'Use a session that is open, or try again in a while.',
+  });
+}
+
+function refused(message: string, remedy: string): Admission {
+  return { kind: 'refused', error: new HotcellError('too_many_sessions', message, { remedy }) };
+}

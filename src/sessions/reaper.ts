@@ -1,0 +1,67 @@
+import type { Clock } from '../lib/clock.ts';
+
+/** What decides how long a session lives. Milliseconds since 1970. */
+export interface Lifetime {
+  readonly openedAt: number;
+  readonly lastUsedAt: number;
+  /** Something runs or waits in it, or is being copied in or out. */
+  readonly inUse: boolean;
+  readonly idleMs: number;
+  readonly maxAgeMs: number;
+}
+
+/** Why a session must be closed now, if it must. Age counts for a busy one too; idleness never does. */
+export function whyDue(life: Lifetime, now: number): 'age' | 'idle' | undefined {
+  if (now >= life.openedAt + life.maxAgeMs) return 'age';
+  if (!life.inUse && now >= life.lastUsedAt + life.idleMs) return 'idle';
+  return undefined;
+}
+
+/** When it ends if nobody uses it again. */
+export function expiresAt(life: Lifetime): number {
+  return Math.min(life.openedAt + life.maxAgeMs, life.lastUsedAt + life.idleMs);
+}
+
+/** When to look again. One in use becomes idle later than now, and so cannot be due before this. */
+export function nextLookAt(life: Lifetime, now: number): number {
+  return Math.min(life.openedAt + life.maxAgeMs, (life.inUse ? now : life.lastUsedAt) + life.idleMs);
+}
+
+/** One timer for all sessions, set to the first moment at which one can be due. Using a session only moves that back, and needs no new timer. */
+export interface Reaper {
+  /** A session was opened: look again no later than it needs. */
+  watch(life: Lifetime): void;
+  stop(): void;
+}
+
+export function createReaper(clock: Clock, lives: () => Iterable<Lifetime>, reapDue: (now: number) => void): Reaper {
+  let callOff: (() => void) | undefined;
+  let setFor = Number.POSITIVE_INFINITY;
+  let stopped = false;
+
+  function setTimer(at: number, now: number): void {
+    if (stopped || at >= setFor) return;
+    callOff?.();
+    setFor = at;
+    callOff = clock.after(at - now, look);
+  }
+
+  function look(): void {
+    callOff = undefined;
+    setFor = Number.POSITIVE_INFINITY;
+    const now = clock.now();
+    reapDue(now);
+    for (const life of lives()) setTimer(nextLookAt(life, now), now);
+  }
+
+  return {
+    watch: (life) => {
+      const now = clock.now();
+      setTimer(nextLookAt(life, now), now);
+    },
+    stop: () => {
+      stopped = true;
+      callOff?.();
+    },
+  };
+}

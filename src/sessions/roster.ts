@@ -1,0 +1,81 @@
+import { HotcellError } from '../errors/hotcell-error.ts';
+
+/** What the roster must know of a session. */
+export interface Member {
+  readonly id: string;
+  readonly name?: string | undefined;
+  readonly owner: { readonly id: string };
+}
+
+/**
+ * Who is who: sessions by owner, and by the id and the name that their owner calls them by. One owner's ids mean nothing to another. Remembers for a
+ * while why those that are gone went, so that a client is told.
+ */
+export interface Roster<Entry extends Member> {
+  /** Throws `session_exists` where the owner has one of that id or name. */
+  add(entry: Entry): void;
+  find(owner: string, handle: string): Entry | undefined;
+  /** Can no longer be found, but counts until it is removed. */
+  bury(entry: Entry, epitaph: string): void;
+  remove(entry: Entry): void;
+  /** Why it went, if this owner had one of that id or name. */
+  epitaph(owner: string, handle: string): string | undefined;
+  /** Also those that were buried and not yet removed. */
+  all(): readonly Entry[];
+  of(owner: string): readonly Entry[];
+}
+
+const MOST_EPITAPHS = 1000;
+
+export function createRoster<Entry extends Member>(): Roster<Entry> {
+  const byHandle = new Map<string, Entry>();
+  const epitaphs = new Map<string, string>();
+  const all = new Set<Entry>();
+
+  function release(entry: Entry): void {
+    for (const key of keysOf(entry)) if (byHandle.get(key) === entry) byHandle.delete(key);
+  }
+
+  return {
+    add: (entry) => {
+      const keys = keysOf(entry);
+      const taken = keys.find((key) => byHandle.has(key));
+      if (taken !== undefined) {
+        const handle = taken === keys[0] ? entry.id : entry.name;
+        throw new HotcellError('session_exists', `you have an open session ${handle} already`, {
+          remedy: 'Use that one, close it first, or choose another id and name.',
+        });
+      }
+      for (const key of keys) {
+        byHandle.set(key, entry);
+        epitaphs.delete(key);
+      }
+      all.add(entry);
+    },
+    find: (owner, handle) => byHandle.get(keyOf(owner, handle)),
+    bury: (entry, epitaph) => {
+      release(entry);
+      for (const key of keysOf(entry)) epitaphs.set(key, epitaph);
+      for (const oldest of epitaphs.keys()) {
+        if (epitaphs.size <= MOST_EPITAPHS) break;
+        epitaphs.delete(oldest);
+      }
+    },
+    remove: (entry) => {
+      release(entry);
+      all.delete(entry);
+    },
+    epitaph: (owner, handle) => epitaphs.get(keyOf(owner, handle)),
+    all: () => [...all],
+    of: (owner) => [...all].filter((entry) => entry.owner.id === owner),
+  };
+}
+
+function keysOf({ owner, id, name }: Member): string[] {
+  return [keyOf(owner.id, id), ...(name === undefined || name === id ? [] : [keyOf(owner.id, name)])];
+}
+
+/** SECURITY: unambiguous, so that no choice of owner and id can spell another owner's. */
+function keyOf(owner: string, handle: string): string {
+  return JSON.stringify([owner, handle]);
+}
