@@ -21,7 +21,7 @@ const READERS_OF_ENVIRONMENT: Readonly<Record<string, string>> = {
 };
 
 /** Packages that are loaded only when they are used: they cost every start that does without them. */
-const LOADED_LATE = ['dockerode'];
+const LOADED_LATE = ['dockerode', 'pino', 'prom-client'];
 
 const NAMES_THAT_REFUSE_NOTHING = /(^|-)(utils?|helpers?|managers?|services?|base|common|misc)$/;
 

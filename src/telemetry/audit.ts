@@ -8,7 +8,8 @@ export interface AuditEntry {
   readonly event:
     | 'session-opened'
     | 'session-closed'
-    | 'execution'
+    | 'execution-began'
+    | 'execution-ended'
     | 'file-written'
     | 'file-read'
     | 'file-removed'

@@ -1,0 +1,156 @@
+import { type FileHandle, mkdir, open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { AuditEntry, AuditSink } from './audit.ts';
+import { rotate } from './rotate.ts';
+
+/** The audit log on disk: one JSON object a line, `audit.jsonl` and its predecessors `audit.1.jsonl` and on. Servers of one data folder share it. */
+export interface AuditLog extends AuditSink {
+  /** Resolves when all that was recorded so far is on disk, or could not be written. */
+  flush(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface AuditLogOptions {
+  readonly fileBytes: number;
+  readonly files: number;
+  readonly now?: () => Date;
+  /** Told once when it cannot be written, and again after it could. */
+  readonly onFailure?: (error: unknown) => void;
+}
+
+/** Many small writes cost more than one; this much of the end is lost if the server is killed. */
+const GATHER_MS = 50;
+const RETRY_MS = 1_000;
+const CLOSE_MS = 2_000;
+const MOST_PENDING_BYTES = 4 * 1_048_576;
+const LONGEST_TEXT = 300;
+
+export function createAuditLog(folder: string, options: AuditLogOptions): AuditLog {
+  const { now = () => new Date(), onFailure = () => {} } = options;
+  let pending: Buffer[] = [];
+  let pendingBytes = 0;
+  let dropped = 0;
+  let failing = false;
+  let timer: NodeJS.Timeout | undefined;
+  let writing: Promise<void> | undefined;
+  let closed = false;
+
+  function record(entry: AuditEntry): void {
+    if (closed) return;
+    add(lineOf({ time: now().toISOString(), ...entry }));
+    if (writing === undefined) timer ??= later(failing ? RETRY_MS : GATHER_MS);
+  }
+
+  /** A disk that is full must not fill the memory. */
+  function add(line: Buffer): void {
+    if (pendingBytes + line.length > MOST_PENDING_BYTES) {
+      dropped += 1;
+      return;
+    }
+    pending.push(line);
+    pendingBytes += line.length;
+  }
+
+  function later(ms: number): NodeJS.Timeout {
+    return setTimeout(() => {
+      timer = undefined;
+      void flush();
+    }, ms).unref();
+  }
+
+  function flush(): Promise<void> {
+    writing ??= write().finally(() => {
+      writing = undefined;
+      if (pending.length > 0 && !closed) timer ??= later(failing ? RETRY_MS : GATHER_MS);
+    });
+    return writing;
+  }
+
+  async function write(): Promise<void> {
+    if (dropped > 0 && pendingBytes < MOST_PENDING_BYTES / 2) {
+      pending.push(lineOf({ time: now().toISOString(), event: 'entries-lost', count: dropped }));
+      dropped = 0;
+    }
+    const lines = pending;
+    if (lines.length === 0) return;
+    pending = [];
+    pendingBytes = 0;
+    const left = await append(lines).catch((error: unknown) => {
+      if (!failing) onFailure(error);
+      failing = true;
+      return lines;
+    });
+    if (left.length === 0) failing = false;
+    const newer = pending;
+    pending = [];
+    pendingBytes = 0;
+    for (const line of [...left, ...newer]) add(line);
+  }
+
+  /** Writes lines; gives back those that it could not. */
+  async function append(lines: readonly Buffer[]): Promise<readonly Buffer[]> {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const path = join(folder, 'audit.jsonl');
+    const bytes = Buffer.concat(lines);
+    await rotate(path, { newBytes: bytes.length, fileBytes: options.fileBytes, files: options.files });
+    // Opened each time: another server may have put it aside since.
+    const file = await open(path, 'a', 0o600);
+    try {
+      const { written, error } = await writeAll(file, bytes);
+      if (error === undefined) return [];
+      if (!failing) onFailure(error);
+      failing = true;
+      return unwritten(lines, written);
+    } finally {
+      await file.close();
+    }
+  }
+
+  return {
+    record,
+    flush: async () => {
+      clearTimeout(timer);
+      timer = undefined;
+      await writing;
+      await flush();
+    },
+    close: async () => {
+      closed = true;
+      clearTimeout(timer);
+      const last = (async () => {
+        await writing;
+        await flush();
+      })();
+      await Promise.race([last, sleep(CLOSE_MS, undefined, { ref: false })]);
+    },
+  };
+}
+
+async function writeAll(file: FileHandle, bytes: Buffer): Promise<{ written: number; error?: unknown }> {
+  let written = 0;
+  try {
+    while (written < bytes.length) written += (await file.write(bytes, written)).bytesWritten;
+    return { written };
+  } catch (error) {
+    return { written, error };
+  }
+}
+
+/** The lines from the first that is not whole on disk. After half a line the rest begins on a new one, so that only that half cannot be read. */
+function unwritten(lines: readonly Buffer[], written: number): Buffer[] {
+  let end = 0;
+  const first = lines.findIndex((line) => {
+    end += line.length;
+    return end > written;
+  });
+  const rest = lines.slice(first);
+  const isTorn = written > end - rest[0]!.length;
+  return isTorn ? [Buffer.from('\n'), ...rest] : rest;
+}
+
+function lineOf(entry: object): Buffer {
+  const short = (_: string, value: unknown) =>
+    typeof value === 'string' && value.length > LONGEST_TEXT ? `${value.slice(0, LONGEST_TEXT)}…` : value;
+  return Buffer.from(`${JSON.stringify(entry, short)}\n`);
+}

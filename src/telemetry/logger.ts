@@ -1,0 +1,95 @@
+import type { Config } from '../config/schema.ts';
+
+/**
+ * What a server tells the people who run it, as JSON lines. Never on stdout, which belongs to the protocol. SECURITY: fields are names, numbers and codes;
+ * no caller hands it code, output, contents of files or tokens.
+ */
+export interface Logger {
+  error(message: string, fields?: LogFields): void;
+  warn(message: string, fields?: LogFields): void;
+  info(message: string, fields?: LogFields): void;
+  debug(message: string, fields?: LogFields): void;
+  close(): Promise<void>;
+}
+
+export type LogFields = Readonly<Record<string, unknown>>;
+type Level = 'error' | 'warn' | 'info' | 'debug';
+
+const RANKS: Readonly<Record<Config['logLevel'], number>> = { silent: 0, error: 1, warn: 2, info: 3, debug: 4 };
+/** What waits for a reader of stderr who does not read. More is left out. */
+const MOST_WAITING_BYTES = 1_048_576;
+const CLOSE_MS = 500;
+
+/** Loads pino with the first line that is worth writing: a server that has nothing to say starts without it. */
+export function createLogger({ logLevel, logFile }: Pick<Config, 'logLevel' | 'logFile'>): Logger {
+  let sink: Promise<Sink> | undefined;
+  let ready: Sink | undefined;
+  const early: [Level, string, LogFields][] = [];
+
+  function log(level: Level, message: string, fields: LogFields = {}): void {
+    if (RANKS[level] > RANKS[logLevel]) return;
+    if (ready !== undefined) ready.write(level, message, fields);
+    else {
+      if (early.length < 1000) early.push([level, message, fields]);
+      sink ??= load();
+      sink.catch(() => {}); // a log that cannot be written is no reason to stop
+    }
+  }
+
+  async function load(): Promise<Sink> {
+    ready = await openSink(logFile);
+    for (const line of early.splice(0)) ready.write(...line);
+    return ready;
+  }
+
+  return {
+    error: (message, fields) => log('error', message, fields),
+    warn: (message, fields) => log('warn', message, fields),
+    info: (message, fields) => log('info', message, fields),
+    debug: (message, fields) => log('debug', message, fields),
+    close: async () => {
+      const opened = await sink?.catch(() => undefined);
+      await opened?.close();
+    },
+  };
+}
+
+interface Sink {
+  write(level: Level, message: string, fields: LogFields): void;
+  close(): Promise<void>;
+}
+
+async function openSink(logFile: string | undefined): Promise<Sink> {
+  const { pino } = await import('pino');
+  const destination = pino.destination({
+    dest: logFile ?? 2,
+    sync: false,
+    mkdir: true,
+    mode: 0o600,
+    maxLength: MOST_WAITING_BYTES,
+  });
+  destination.on('error', () => {}); // whoever read it is gone
+  const logger = pino(
+    {
+      level: 'debug',
+      base: undefined,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+      // SECURITY: should a caller hand over a request after all.
+      redact: ['token', 'authorization', 'cookie', 'headers.authorization', 'headers.cookie'],
+    },
+    destination,
+  );
+  return {
+    write: (level, message, fields) => logger[level](fields, message),
+    close: () =>
+      new Promise((resolve) => {
+        const giveUp = setTimeout(resolve, CLOSE_MS).unref();
+        destination.once('drain', () => {});
+        destination.flush(() => {
+          clearTimeout(giveUp);
+          resolve();
+        });
+      }),
+  };
+}

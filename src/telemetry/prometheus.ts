@@ -1,0 +1,86 @@
+import type { Metrics } from './metrics.ts';
+
+export type SessionCensus = () => readonly {
+  readonly state: string;
+  readonly driver: string;
+  readonly count: number;
+}[];
+
+/** Metrics in the form that Prometheus reads. */
+export interface PrometheusMetrics extends Metrics {
+  exposition(): Promise<{ contentType: string; text: string }>;
+}
+
+/** From a quick call to a long night. */
+const EXECUTION_SECONDS = [0.001, 0.005, 0.025, 0.1, 0.5, 1, 5, 15, 60, 300, 1800];
+/** From a sandbox of the pool to an image on a slow disk. */
+const OPENING_SECONDS = [0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+
+/** Loads prom-client: only where somebody serves metrics. Labels have few values by construction: drivers, outcomes, codes. */
+export async function createPrometheusMetrics(census: SessionCensus): Promise<PrometheusMetrics> {
+  const { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } = await import('prom-client');
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry });
+
+  const sessions = new Gauge({
+    name: 'hotcell_sessions',
+    help: 'Sessions there are now',
+    labelNames: ['state', 'driver'],
+    registers,
+    collect: () => {
+      sessions.reset();
+      for (const { state, driver, count } of census()) sessions.set({ state, driver }, count);
+    },
+  });
+  const opened = new Counter({
+    name: 'hotcell_sessions_opened_total',
+    help: 'Sessions that were opened',
+    labelNames: ['driver'],
+    registers,
+  });
+  const opening = new Histogram({
+    name: 'hotcell_session_opening_seconds',
+    help: 'How long openings took, waiting included',
+    labelNames: ['driver'],
+    buckets: OPENING_SECONDS,
+    registers,
+  });
+  const closed = new Counter({
+    name: 'hotcell_sessions_closed_total',
+    help: 'Sessions that were closed, by reason',
+    labelNames: ['driver', 'reason'],
+    registers,
+  });
+  const executions = new Histogram({
+    name: 'hotcell_execution_seconds',
+    help: 'How long executions ran, by outcome',
+    labelNames: ['driver', 'outcome'],
+    buckets: EXECUTION_SECONDS,
+    registers,
+  });
+  const bytes = new Counter({
+    name: 'hotcell_bytes_total',
+    help: 'Bytes that went into sandboxes and came out of them',
+    labelNames: ['direction', 'kind'],
+    registers,
+  });
+  const refusals = new Counter({
+    name: 'hotcell_refusals_total',
+    help: 'Calls that were refused, by the code of the error',
+    labelNames: ['code'],
+    registers,
+  });
+
+  return {
+    opened: (driver, seconds) => {
+      opened.inc({ driver });
+      opening.observe({ driver }, seconds);
+    },
+    closed: (driver, reason) => closed.inc({ driver, reason }),
+    executed: (driver, outcome, seconds) => executions.observe({ driver, outcome }, seconds),
+    bytes: (direction, kind, count) => bytes.inc({ direction, kind }, count),
+    refused: (code) => refusals.inc({ code }),
+    exposition: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
+  };
+}
