@@ -6,7 +6,7 @@ import type { ExecutionPolicy } from './execution/execute.ts';
 import { sessionFacade } from './execution/session-facade.ts';
 import { openLiveSandbox } from './guest/live-sandbox.ts';
 import { allLanguages } from './languages/table.ts';
-import { systemClock } from './lib/clock.ts';
+import { type Clock, systemClock } from './lib/clock.ts';
 import { newId } from './lib/ids.ts';
 import { notebookSession, type Session } from './notebooks/notebook-session.ts';
 import type { Probe } from './sandbox/driver.ts';
@@ -70,10 +70,13 @@ export interface HotcellServer extends AsyncDisposable {
 export interface ServerOptions extends HotcellOptions {
   /** Only somebody who serves them needs metrics. */
   readonly metrics?: boolean;
+  /** What sessions age by: for tests. */
+  readonly clock?: Clock;
 }
 
 /** As cheap to start as a Hotcell: some clients start a server only to look at it. */
-export async function openServer({ metrics = false, ...options }: ServerOptions = {}): Promise<HotcellServer> {
+export async function openServer(serverOptions: ServerOptions = {}): Promise<HotcellServer> {
+  const { metrics = false, clock = systemClock, ...options } = serverOptions;
   const { hotcell, config, dataDir, openCore } = await start(options);
   const telemetry = await openTelemetry(config, dataDir, { metrics }).catch(async (error: unknown) => {
     await hotcell.close();
@@ -90,7 +93,7 @@ export async function openServer({ metrics = false, ...options }: ServerOptions 
       };
     },
     config,
-    clock: systemClock,
+    clock,
     audit: telemetry.audit,
     metrics: telemetry.metrics,
   });

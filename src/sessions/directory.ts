@@ -1,24 +1,18 @@
 import type { Config } from '../config/schema.ts';
 import { HotcellError, toHotcellError } from '../errors/hotcell-error.ts';
 import type { Clock } from '../lib/clock.ts';
-import { createFairQueue } from '../lib/fair-queue.ts';
-import { newId } from '../lib/ids.ts';
 import type { AuditSink } from '../telemetry/audit.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import {
-  type ManagedSession,
-  manageSession,
-  type OpenedSession,
-  type OwnedSession,
-  shortIsolation,
-} from './managed-session.ts';
-import { type CheckedRequest, checkRequest, type OpenRequest } from './open-request.ts';
+import { type ClosingReason, createBookkeeping } from './bookkeeping.ts';
+import { createExecutionQuota } from './execution-quota.ts';
+import { type ManagedSession, manageSession, type OpenedSession, type OwnedSession } from './managed-session.ts';
+import type { CheckedRequest, OpenRequest } from './open-request.ts';
+import { createOpenings, type Entry } from './openings.ts';
 import type { Owner } from './owner.ts';
-import { admit, displaced, type Holding } from './quota.ts';
 import { createReaper, whyDue } from './reaper.ts';
 import { createRoster } from './roster.ts';
 import type { Slots } from './session.ts';
-import { type SessionState, transition } from './state.ts';
+import type { SessionState } from './state.ts';
 
 export type { ManagedExecution, RunOptions } from './managed-execution.ts';
 export type { ManagedSession } from './managed-session.ts';
@@ -35,8 +29,8 @@ export interface SessionDirectory {
   use(owner: Owner, id: string | undefined, options?: CallOptions): Promise<ManagedSession>;
   list(owner: Owner): readonly ManagedSession[];
   /** Resolves when nothing of it is left. One that is closed already is fine. */
-  close(owner: Owner, id: string): Promise<void>;
-  /** By `session.id`, whoever owns it. SECURITY: for callers that hold a proof of their own, such as a signed link; never for an id from a client alone. */
+  close(owner: Owner, id: string, options?: CallOptions): Promise<void>;
+  /** By `session.id`, whoever owns it. SECURITY: for callers with a proof of their own, such as a signed link; never for an id from a client alone. */
   find(uniqueId: string): ManagedSession | undefined;
   /** Counts by state and driver, for metrics. */
   census(): readonly { state: SessionState; driver: string; count: number }[];
@@ -66,183 +60,65 @@ export interface DirectoryOptions {
 /** The name of the session that is meant where none is named. */
 export const DEFAULT_SESSION = 'default';
 
-interface Entry {
-  readonly id: string;
-  readonly name: string | undefined;
-  readonly owner: Owner;
-  /** Unique in the server. */
-  readonly uniqueId: string;
-  readonly driver: string;
-  readonly stop: AbortController;
-  opening: 'waiting' | 'starting' | 'done';
-  state: SessionState;
-  session?: OwnedSession;
-  opened: Promise<OwnedSession>;
-  closing?: Promise<void>;
-}
-
 export function createDirectory({ openSession, config, clock, audit, metrics }: DirectoryOptions): SessionDirectory {
   const roster = createRoster<Entry>();
-  const byUniqueId = new Map<string, Entry>();
-  const openings = createFairQueue(config.maxOpenings);
-  const executions = createFairQueue(config.maxExecutions);
-  const pending = new Map<string, number>();
-  let shuttingDown: Promise<void> | undefined;
-
+  const executions = createExecutionQuota(config.maxExecutions);
+  const books = createBookkeeping(audit, metrics);
+  const openings = createOpenings({
+    config,
+    roster,
+    openSession: ({ uniqueId, owner, stop: { signal } }, request) =>
+      openSession({ ...request, id: uniqueId, owner: owner.id, slots: executions.slotsOf(owner), signal }),
+    onOpened: (entry, request, opened) => {
+      const session = manage(entry, request, opened);
+      reaper.watch(session.lifetime());
+      books.opened(entry, request, opened, clock.now() - entry.askedAt);
+      return session;
+    },
+    clock,
+  });
   const living = () => roster.all().filter((entry) => entry.session !== undefined && entry.closing === undefined);
   const reaper = createReaper(
     clock,
-    () => living().map(({ session }) => session!.lifetime),
+    () => living().map(({ session }) => session!.lifetime()),
     (now) => {
       for (const entry of living()) {
-        const why = whyDue(entry.session!.lifetime, now);
+        const why = whyDue(entry.session!.lifetime(), now);
         if (why !== undefined) closeEntry(entry, why).catch(() => {});
       }
     },
   );
-
-  function enter(owner: Owner, request: OpenRequest, { signal, via }: CallOptions): Entry {
-    requireRunning();
-    const checked = checkRequest(request, config);
-    makeRoom(owner);
-    const uniqueId = newId('s');
-    const entry: Entry = {
-      id: checked.id ?? uniqueId,
-      name: checked.name,
-      owner,
-      uniqueId,
-      driver: checked.isolation ?? config.isolation,
-      stop: new AbortController(),
-      opening: 'waiting',
-      state: 'opening',
-      opened: undefined as never,
-    };
-    roster.add(entry);
-    byUniqueId.set(uniqueId, entry);
-    entry.opened = start(entry, checked, signal, via);
-    entry.opened.catch(() => {});
-    return entry;
-  }
-
-  /** Throws where there is none. */
-  function makeRoom(owner: Owner): void {
-    const admission = admit({ id: owner.id, quota: owner.quotas.sessions }, holdings(), config.maxSessions);
-    if (admission.kind === 'refused') throw admission.error;
-    if (admission.kind === 'admitted') return;
-    const last = roster.of(admission.owner).findLast(({ opening }) => opening === 'waiting');
-    if (last === undefined) return;
-    last.stop.abort(displaced());
-    leave(last, 'was displaced before it was opened');
-  }
-
-  function holdings(): Map<string, Holding> {
-    const found = new Map<string, Holding>();
-    for (const { owner, opening } of roster.all()) {
-      const { sessions, waiting } = found.get(owner.id) ?? { sessions: 0, waiting: 0 };
-      found.set(owner.id, { sessions: sessions + 1, waiting: waiting + (opening === 'waiting' ? 1 : 0) });
-    }
-    return found;
-  }
-
-  async function start(
-    entry: Entry,
-    request: CheckedRequest,
-    signal?: AbortSignal,
-    via?: string,
-  ): Promise<OwnedSession> {
-    const { owner, stop } = entry;
-    const askedAt = clock.now();
-    const withdraw = () => stop.abort(new HotcellError('cancelled', 'the opening was withdrawn'));
-    signal?.addEventListener('abort', withdraw, { once: true });
-    if (signal?.aborted === true) withdraw();
-    try {
-      const release = await openings.take(owner.id, { signal: stop.signal });
-      entry.opening = 'starting';
-      const opened = await openSession({
-        ...request,
-        id: entry.uniqueId,
-        owner: owner.id,
-        slots: slotsOf(owner),
-        signal: stop.signal,
-      }).finally(release);
-      if (stop.signal.aborted) {
-        await opened.session.close();
-        stop.signal.throwIfAborted();
-      }
-      const session = manage(entry, request, opened);
-      entry.session = session;
-      entry.state = transition(entry.state, 'opened') ?? entry.state;
-      reaper.watch(session.lifetime);
-      metrics.opened(session.driver, (clock.now() - askedAt) / 1000);
-      audit.record({
-        event: 'session-opened',
-        owner: owner.id,
-        session: entry.id,
-        ...(via === undefined ? {} : { via }),
-        isolation: shortIsolation(opened.session),
-        policy: { ...policyOf(opened), idleMs: request.idleMs, maxAgeMs: request.maxAgeMs },
-        durationMs: Math.round(clock.now() - askedAt),
-      });
-      return session;
-    } catch (thrown) {
-      leave(entry, 'could not be opened');
-      throw stop.signal.aborted && stop.signal.reason instanceof HotcellError ? stop.signal.reason : thrown;
-    } finally {
-      entry.opening = 'done';
-      signal?.removeEventListener('abort', withdraw);
-    }
-  }
+  let shuttingDown: Promise<void> | undefined;
 
   function manage(entry: Entry, request: CheckedRequest, opened: OpenedSession): OwnedSession {
+    const { id, name, owner } = entry;
+    const { idleMs, maxAgeMs } = request;
     return manageSession({
-      opened,
-      id: entry.id,
-      name: entry.name,
-      owner: entry.owner,
-      idleMs: request.idleMs,
-      maxAgeMs: request.maxAgeMs,
-      kept: { count: config.keptExecutions, bytes: config.keptExecutionBytes, logBytes: config.keptLogBytes },
-      clock,
-      audit,
-      metrics,
-      admit: () => admitExecution(entry.owner),
+      ...{ opened, id, name, owner, idleMs, maxAgeMs, config, clock, audit, metrics },
+      admit: () => executions.admit(owner),
       close: () => closeEntry(entry, 'asked'),
     });
   }
 
-  function slotsOf(owner: Owner): Slots {
-    return {
-      tryTake: () => executions.tryTake(owner.id),
-      take: (signal) => executions.take(owner.id, { signal }),
-    };
-  }
-
-  function admitExecution({ id, quotas }: Owner): () => void {
-    const count = pending.get(id) ?? 0;
-    if (count >= quotas.executions) {
-      throw new HotcellError('too_many_executions', `${count} of your executions run or wait, which is your limit`, {
-        remedy: 'Wait for one of them, or cancel it.',
-      });
-    }
-    pending.set(id, count + 1);
-    return () => {
-      const left = (pending.get(id) ?? 1) - 1;
-      if (left === 0) pending.delete(id);
-      else pending.set(id, left);
-    };
-  }
-
-  function leave(entry: Entry, epitaph: string): void {
-    if (entry.session !== undefined) roster.bury(entry, epitaph);
-    roster.remove(entry);
-    byUniqueId.delete(entry.uniqueId);
-    entry.state = 'closed';
+  async function find(owner: Owner, id: string | undefined, { signal, ...call }: CallOptions): Promise<OwnedSession> {
+    requireRunning();
+    const hasDefault = owner.withoutDefault !== true;
+    if (id === undefined && !hasDefault) return openings.begin(owner, {}, { signal, ...call }).opened;
+    const handle = id ?? DEFAULT_SESSION;
+    const known = roster.find(owner.id, handle);
+    if (known === undefined && !(handle === DEFAULT_SESSION && hasDefault)) throw missing(owner, handle);
+    // Others may wait for the same opening: it does not end with one caller's signal.
+    const { opened } = known ?? openings.begin(owner, { name: DEFAULT_SESSION }, call);
+    const session = await unlessWithdrawn(opened, signal);
+    session.touch();
+    return session;
   }
 
   function closeEntry(entry: Entry, why: ClosingReason): Promise<void> {
     entry.closing ??= (async () => {
-      const session = await ending(entry);
-      if (session === undefined) return;
+      entry.stop.abort(new HotcellError('session_closed', `the session ${entry.id} ${EPITAPHS[why]}`));
+      const session = entry.session ?? (await entry.opened.catch(() => undefined));
+      if (session === undefined) return; // it was still being opened, and is not any more
       session.retire();
       // It cannot be called by its id any more, but counts until nothing of it is left.
       roster.bury(entry, EPITAPHS[why]);
@@ -250,21 +126,11 @@ export function createDirectory({ openSession, config, clock, audit, metrics }: 
         if (why === 'age') await session.expire();
         await session.dispose();
       } finally {
-        leave(entry, EPITAPHS[why]);
-        metrics.closed(session.driver, why);
-        audit.record({ event: 'session-closed', owner: entry.owner.id, session: entry.id, outcome: why });
+        roster.remove(entry);
+        books.closed(entry, why);
       }
     })();
     return entry.closing;
-  }
-
-  /** The session that is to be closed; one that is still being opened is withdrawn. */
-  async function ending(entry: Entry): Promise<OwnedSession | undefined> {
-    if (entry.session !== undefined) return entry.session;
-    entry.stop.abort(
-      new HotcellError('session_closed', `the session ${entry.id} was closed while it was being opened`),
-    );
-    return entry.opened.catch(() => undefined);
   }
 
   function requireRunning(): void {
@@ -274,87 +140,41 @@ export function createDirectory({ openSession, config, clock, audit, metrics }: 
 
   function missing(owner: Owner, id: string): HotcellError {
     const epitaph = roster.epitaph(owner.id, id);
-    if (epitaph === undefined) {
-      return new HotcellError('session_not_found', `you have no session ${id}`, {
-        remedy: 'Open one, or list your sessions.',
-      });
+    if (epitaph !== undefined) {
+      return new HotcellError('session_closed', `the session ${id} ${epitaph}`, { remedy: 'Open a new one.' });
     }
-    return new HotcellError('session_closed', `the session ${id} ${epitaph}`, { remedy: 'Open a new one.' });
+    return new HotcellError('session_not_found', `you have no session ${id}`, {
+      remedy: 'List your sessions, or open one.',
+    });
   }
 
-  /** Counts and notes what `work` is refused with. */
-  async function noted<T>(
-    owner: Owner,
-    via: string | undefined,
-    session: string | undefined,
-    work: () => Promise<T>,
-  ): Promise<T> {
+  /** Keeps the books of what `work` is refused with. */
+  async function noted<T>(owner: Owner, session: string | undefined, via: string | undefined, work: () => Promise<T>) {
     try {
       return await work();
     } catch (thrown) {
       const error = toHotcellError(thrown);
-      metrics.refused(error.code);
-      audit.record({
-        event: 'refused',
-        owner: owner.id,
-        ...(via === undefined ? {} : { via }),
-        ...(session === undefined ? {} : { session }),
-        refusal: error.code,
-      });
+      books.refused(owner, error, { via, session });
       throw error;
     }
   }
 
   return {
     open: (owner, request, options = {}) =>
-      noted(owner, options.via, request.id, () => enter(owner, request, options).opened),
-
-    use: (owner, id, options = {}) =>
-      noted(owner, options.via, id, async () => {
+      noted(owner, request.id, options.via, async () => {
         requireRunning();
-        if (id === undefined && owner.withoutDefault === true) return enter(owner, {}, options).opened;
-        const handle = id ?? DEFAULT_SESSION;
-        const known = roster.find(owner.id, handle);
-        if (known === undefined && (handle !== DEFAULT_SESSION || owner.withoutDefault === true)) {
-          throw missing(owner, handle);
-        }
-        // Others may wait for the same opening: it does not end with one caller's signal.
-        const entry =
-          known ??
-          enter(owner, { name: DEFAULT_SESSION }, { ...(options.via === undefined ? {} : { via: options.via }) });
-        const session = await unlessWithdrawn(entry.opened, options.signal);
-        session.touch();
-        return session;
+        return openings.begin(owner, request, options).opened;
       }),
-
-    list: (owner) =>
-      living()
-        .filter((entry) => entry.owner.id === owner.id)
-        .map(({ session }) => session!),
-
-    close: (owner, id) =>
-      noted(owner, undefined, id, async () => {
+    use: (owner, id, options = {}) => noted(owner, id, options.via, () => find(owner, id, options)),
+    list: (owner) => living().flatMap(({ session }) => (session?.owner === owner.id ? [session] : [])),
+    close: (owner, id, { via } = {}) =>
+      noted(owner, id, via, async () => {
         const entry = roster.find(owner.id, id);
         if (entry !== undefined) return closeEntry(entry, 'asked');
         if (roster.epitaph(owner.id, id) === undefined) throw missing(owner, id);
       }),
-
-    find: (uniqueId) => {
-      const entry = byUniqueId.get(uniqueId);
-      return entry?.closing === undefined ? entry?.session : undefined;
-    },
-
-    census: () => {
-      const counts = new Map<string, { state: SessionState; driver: string; count: number }>();
-      for (const entry of roster.all()) {
-        const state = entry.session?.state() ?? entry.state;
-        const driver = entry.session?.driver ?? entry.driver;
-        const { count } = counts.get(`${state} ${driver}`) ?? { count: 0 };
-        counts.set(`${state} ${driver}`, { state, driver, count: count + 1 });
-      }
-      return [...counts.values()];
-    },
-
+    find: (uniqueId) => living().find((entry) => entry.uniqueId === uniqueId)?.session,
+    census: () => censusOf(roster.all()),
     shutdown: () => {
       shuttingDown ??= (async () => {
         reaper.stop();
@@ -365,8 +185,6 @@ export function createDirectory({ openSession, config, clock, audit, metrics }: 
   };
 }
 
-type ClosingReason = 'asked' | 'idle' | 'age' | 'shutdown';
-
 const EPITAPHS: Readonly<Record<ClosingReason, string>> = {
   asked: 'was closed',
   idle: 'was closed because nobody had used it for a while',
@@ -374,8 +192,15 @@ const EPITAPHS: Readonly<Record<ClosingReason, string>> = {
   shutdown: 'was closed with the server',
 };
 
-function policyOf({ spec: { limits, mounts, image } }: OpenedSession): Record<string, unknown> {
-  return { limits, ...(mounts.length === 0 ? {} : { mounts }), ...(image === undefined ? {} : { image }) };
+function censusOf(entries: readonly Entry[]): ReturnType<SessionDirectory['census']> {
+  const counts = new Map<string, { state: SessionState; driver: string; count: number }>();
+  for (const { session, isolation } of entries) {
+    const state = session?.state() ?? 'opening';
+    const driver = session?.driver ?? isolation;
+    const count = counts.get(`${state} ${driver}`)?.count ?? 0;
+    counts.set(`${state} ${driver}`, { state, driver, count: count + 1 });
+  }
+  return [...counts.values()];
 }
 
 function unlessWithdrawn<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {

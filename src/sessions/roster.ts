@@ -13,6 +13,7 @@ export interface Member {
  */
 export interface Roster<Entry extends Member> {
   /** Throws `session_exists` where the owner has one of that id or name. */
+  requireFree(entry: Member): void;
   add(entry: Entry): void;
   find(owner: string, handle: string): Entry | undefined;
   /** Can no longer be found, but counts until it is removed. */
@@ -37,16 +38,15 @@ export function createRoster<Entry extends Member>(): Roster<Entry> {
   }
 
   return {
+    requireFree: ({ owner, id, name = id }) => {
+      const taken = [id, name].find((handle) => byHandle.has(keyOf(owner.id, handle)));
+      if (taken === undefined) return;
+      throw new HotcellError('session_exists', `you have an open session ${taken} already`, {
+        remedy: 'Use that one, close it first, or choose another id and name.',
+      });
+    },
     add: (entry) => {
-      const keys = keysOf(entry);
-      const taken = keys.find((key) => byHandle.has(key));
-      if (taken !== undefined) {
-        const handle = taken === keys[0] ? entry.id : entry.name;
-        throw new HotcellError('session_exists', `you have an open session ${handle} already`, {
-          remedy: 'Use that one, close it first, or choose another id and name.',
-        });
-      }
-      for (const key of keys) {
+      for (const key of keysOf(entry)) {
         byHandle.set(key, entry);
         epitaphs.delete(key);
       }
