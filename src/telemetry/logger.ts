@@ -1,4 +1,8 @@
+import { mkdirSync, openSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/schema.ts';
+import { createBoundedWriter } from '../lib/bounded-writer.ts';
 
 /**
  * What a server tells the people who run it, as JSON lines. Never on stdout, which belongs to the protocol. SECURITY: fields are names, numbers and codes;
@@ -19,6 +23,7 @@ const RANKS: Readonly<Record<Config['logLevel'], number>> = { silent: 0, error: 
 /** What waits for a reader of stderr who does not read. More is left out. */
 const MOST_WAITING_BYTES = 1_048_576;
 const CLOSE_MS = 500;
+const STDERR = 2;
 
 /** Loads pino with the first line that is worth writing: a server that has nothing to say starts without it. */
 export function createLogger({ logLevel, logFile }: Pick<Config, 'logLevel' | 'logFile'>): Logger {
@@ -61,14 +66,7 @@ interface Sink {
 
 async function openSink(logFile: string | undefined): Promise<Sink> {
   const { pino } = await import('pino');
-  const destination = pino.destination({
-    dest: logFile ?? 2,
-    sync: false,
-    mkdir: true,
-    mode: 0o600,
-    maxLength: MOST_WAITING_BYTES,
-  });
-  destination.on('error', () => {}); // whoever read it is gone
+  const writer = createBoundedWriter(logFile === undefined ? STDERR : openLog(logFile), MOST_WAITING_BYTES);
   const logger = pino(
     {
       level: 'debug',
@@ -78,18 +76,15 @@ async function openSink(logFile: string | undefined): Promise<Sink> {
       // SECURITY: should a caller hand over a request after all.
       redact: ['token', 'authorization', 'cookie', 'headers.authorization', 'headers.cookie'],
     },
-    destination,
+    writer,
   );
   return {
     write: (level, message, fields) => logger[level](fields, message),
-    close: () =>
-      new Promise((resolve) => {
-        const giveUp = setTimeout(resolve, CLOSE_MS).unref();
-        destination.once('drain', () => {});
-        destination.flush(() => {
-          clearTimeout(giveUp);
-          resolve();
-        });
-      }),
+    close: () => Promise.race([writer.drained(), sleep(CLOSE_MS, undefined, { ref: false })]),
   };
+}
+
+function openLog(path: string): number {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  return openSync(path, 'a', 0o600);
 }

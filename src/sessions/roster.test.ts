@@ -1,0 +1,73 @@
+import { describe, expect, test } from 'vitest';
+import { createRoster, type Member } from './roster.ts';
+
+const member = (owner: string, id: string, name?: string): Member => ({ owner: { id: owner }, id, name });
+
+describe('the roster', () => {
+  test('finds a session by its id and by its name, for its owner alone', () => {
+    const roster = createRoster<Member>();
+    const mine = member('ada', 's-1', 'analysis');
+    roster.add(mine);
+    expect([roster.find('ada', 's-1'), roster.find('ada', 'analysis')]).toEqual([mine, mine]);
+    expect([roster.find('bob', 's-1'), roster.find('bob', 'analysis')]).toEqual([undefined, undefined]);
+  });
+
+  test('lets two owners use the same id and name', () => {
+    const roster = createRoster<Member>();
+    const hers = member('ada', 'work', 'w');
+    const his = member('bob', 'work', 'w');
+    for (const one of [hers, his]) {
+      roster.requireFree(one);
+      roster.add(one);
+    }
+    roster.bury(hers, 'was closed');
+    roster.remove(hers);
+    expect(roster.find('bob', 'work')).toBe(his);
+    expect([roster.epitaph('ada', 'work'), roster.epitaph('bob', 'work')]).toEqual(['was closed', undefined]);
+  });
+
+  test.each([
+    ['s-1', undefined],
+    ['analysis', undefined],
+    ['other', 's-1'],
+    ['other', 'analysis'],
+  ])('refuses the id %s and the name %s where one of them is taken', (id, name) => {
+    const roster = createRoster<Member>();
+    roster.add(member('ada', 's-1', 'analysis'));
+    expect(() => roster.requireFree(member('ada', id, name))).toThrow(/already/);
+    expect(() => roster.requireFree(member('bob', id, name))).not.toThrow();
+  });
+
+  test.each([
+    ['a","b', 'c', 'a', 'b","c'],
+    ['a', 'b', 'a\0b', ''],
+    ['ada', '__proto__', 'bob', '__proto__'],
+  ])('never takes owner %j with id %j for owner %j with id %j', (owner, id, otherOwner, otherId) => {
+    const roster = createRoster<Member>();
+    roster.add(member(owner, id));
+    expect(roster.find(otherOwner, otherId)).toBeUndefined();
+  });
+
+  test('counts one that is buried until it is removed, and gives its id away at once', () => {
+    const roster = createRoster<Member>();
+    const old = member('ada', 'work');
+    const young = member('ada', 'work');
+    roster.add(old);
+    roster.bury(old, 'was closed');
+    expect([roster.find('ada', 'work'), roster.all().length]).toEqual([undefined, 1]);
+    roster.add(young);
+    roster.remove(old);
+    expect([roster.find('ada', 'work'), roster.epitaph('ada', 'work')]).toEqual([young, undefined]);
+  });
+
+  test('remembers a bounded number of those that are gone', () => {
+    const roster = createRoster<Member>();
+    for (let n = 0; n < 3000; n += 1) {
+      const one = member('ada', `s${n}`);
+      roster.add(one);
+      roster.bury(one, 'was closed');
+      roster.remove(one);
+    }
+    expect([roster.epitaph('ada', 's0'), roster.epitaph('ada', 's2999')]).toEqual([undefined, 'was closed']);
+  });
+});

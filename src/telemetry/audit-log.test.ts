@@ -1,0 +1,107 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { AuditEntry } from './audit.ts';
+import { createAuditLog } from './audit-log.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'hotcell-audit-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const entry = (session: string): AuditEntry => ({ event: 'session-closed', owner: 'ada', session, outcome: 'asked' });
+const parse = (text: string) =>
+  text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+const linesOf = (name = 'audit.jsonl') => parse(readFileSync(join(folder, 'a', name), 'utf8'));
+const opened = (options: Partial<Parameters<typeof createAuditLog>[1]> = {}) =>
+  createAuditLog(join(folder, 'a'), { fileBytes: 1_000_000, files: 3, now: () => new Date(0), ...options });
+
+describe('the audit log', () => {
+  test('keeps one object a line, in order, for its owner alone', async () => {
+    const log = opened();
+    for (const name of ['one', 'two']) log.record(entry(name));
+    await log.close();
+    expect(linesOf()).toEqual(
+      ['one', 'two'].map((session) => ({ time: '1970-01-01T00:00:00.000Z', ...entry(session) })),
+    );
+    expect(statSync(join(folder, 'a', 'audit.jsonl')).mode & 0o777).toBe(0o600);
+    expect(statSync(join(folder, 'a')).mode & 0o777).toBe(0o700);
+  });
+
+  test('makes no file before there is something to write', async () => {
+    await opened().close();
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  test('writes by itself, soon', async () => {
+    const log = opened();
+    log.record(entry('one'));
+    await expect.poll(() => linesOf().length, { timeout: 2000 }).toBe(1);
+    await log.close();
+  });
+
+  test('cuts what is long: no entry carries the contents of a file', async () => {
+    const log = opened();
+    log.record({ event: 'file-written', owner: 'ada', path: 'x'.repeat(100_000) });
+    await log.close();
+    expect(readFileSync(join(folder, 'a', 'audit.jsonl')).length).toBeLessThan(500);
+  });
+
+  test('begins a new file when one is full, and keeps so many', async () => {
+    const log = opened({ fileBytes: 1000, files: 3 });
+    for (let n = 0; n < 60; n += 1) {
+      log.record(entry(`s${n}`));
+      await log.flush();
+    }
+    await log.close();
+    expect(readdirSync(join(folder, 'a')).sort()).toEqual(['audit.1.jsonl', 'audit.2.jsonl', 'audit.jsonl']);
+    const sessions = ['audit.2.jsonl', 'audit.1.jsonl', 'audit.jsonl'].flatMap((name) =>
+      linesOf(name).map(({ session }) => session),
+    );
+    expect(sessions).toEqual(Array.from({ length: sessions.length }, (_, n) => `s${60 - sessions.length + n}`));
+  });
+
+  test('is shared by servers that write and rotate at the same time: no line is torn or lost', async () => {
+    const logs = [0, 1, 2].map(() => opened({ fileBytes: 5000, files: 100 }));
+    for (let n = 0; n < 50; n += 1) {
+      await Promise.all(
+        logs.map((log, server) => {
+          log.record(entry(`${server}-${n}`));
+          return log.flush();
+        }),
+      );
+    }
+    await Promise.all(logs.map((log) => log.close()));
+    const sessions = readdirSync(join(folder, 'a')).flatMap((name) => linesOf(name).map(({ session }) => session));
+    expect(new Set(sessions).size).toBe(150);
+    expect(sessions.length).toBe(150);
+  }, 20_000);
+
+  test('costs its callers nothing when the disk is full, says so once, and counts what it lost', async () => {
+    const failures: unknown[] = [];
+    const log = opened({ fileBytes: 1e9, onFailure: (error) => failures.push(error) });
+    log.record(entry('first'));
+    await log.flush();
+    rmSync(join(folder, 'a', 'audit.jsonl'));
+    symlinkSync('/dev/full', join(folder, 'a', 'audit.jsonl'));
+    for (let n = 0; n < 60_000; n += 1) log.record(entry(`${n}-${'x'.repeat(200)}`));
+    await log.flush();
+    await log.flush();
+    expect(failures).toMatchObject([{ code: 'ENOSPC' }]);
+    rmSync(join(folder, 'a', 'audit.jsonl'));
+    await log.flush();
+    log.record(entry('last'));
+    await log.flush();
+    await log.close();
+    const kept = linesOf();
+    const lost = kept.find(({ event }) => event === 'entries-lost');
+    expect(kept.map(({ session }) => session)).toContain('last');
+    expect(Number(lost?.count)).toBeGreaterThan(1000);
+    expect(Number(lost?.count) + kept.length - 2).toBe(60_000);
+  });
+});

@@ -1,0 +1,55 @@
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createLogger } from './logger.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'hotcell-log-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const path = () => join(folder, 'sub', 'hotcell.log');
+const lines = () =>
+  readFileSync(path(), 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+
+test('writes lines of JSON to its file, the first ones too, for its owner alone', async () => {
+  const logger = createLogger({ logLevel: 'info', logFile: path() });
+  logger.info('listening', { port: 1 });
+  logger.warn('slow');
+  await logger.close();
+  expect(lines()).toMatchObject([
+    { level: 'info', msg: 'listening', port: 1, time: expect.stringMatching(/^\d{4}-/) },
+    { level: 'warn', msg: 'slow' },
+  ]);
+  expect(statSync(path()).mode & 0o777).toBe(0o600);
+});
+
+test('leaves out what is below its level', async () => {
+  const logger = createLogger({ logLevel: 'warn', logFile: path() });
+  logger.info('no');
+  logger.debug('no');
+  logger.error('yes');
+  await logger.close();
+  expect(lines().map(({ msg }) => msg)).toEqual(['yes']);
+});
+
+test('never shows a token, should it be handed one', async () => {
+  const logger = createLogger({ logLevel: 'info', logFile: path() });
+  logger.info('request', { token: 'secret-1', headers: { authorization: 'Bearer secret-2' } });
+  await logger.close();
+  expect(readFileSync(path(), 'utf8')).not.toContain('secret');
+});
+
+test('a file that cannot be written stops nobody', async () => {
+  writeFileSync(join(folder, 'file'), '');
+  const logger = createLogger({ logLevel: 'info', logFile: join(folder, 'file', 'hotcell.log') });
+  logger.info('one');
+  await logger.close();
+  logger.info('two');
+  await logger.close();
+});
