@@ -15,6 +15,7 @@ import { chooseIsolation, type IsolationChoice, probeDriver } from './sessions/c
 import { createDirectory, type SessionDirectory } from './sessions/directory.ts';
 import { requireSameMounts } from './sessions/mounts.ts';
 import { createPool } from './sessions/pool.ts';
+import type { RunWatch } from './sessions/run-notes.ts';
 import { becomeServer } from './sessions/server.ts';
 import { type Session as CoreSession, createSession, type Slots } from './sessions/session.ts';
 import { type SandboxWishes, specFor } from './sessions/spec-for.ts';
@@ -83,10 +84,10 @@ export async function openServer(serverOptions: ServerOptions = {}): Promise<Hot
     throw error;
   });
   const sessions = createDirectory({
-    openSession: async ({ id, slots, ...request }) => {
+    openSession: async ({ id, slots, watchRun, ...request }) => {
       const core = await openCore(request, { id, slots });
       return {
-        session: facadeOf(core, config),
+        session: facadeOf(core, config, watchRun),
         spec: core.spec,
         state: core.state,
         retire: core.retire,
@@ -217,9 +218,11 @@ async function start(options: HotcellOptions): Promise<Started> {
   return { hotcell, config, dataDir, openCore };
 }
 
-function facadeOf(session: CoreSession, config: Config): Session {
+function facadeOf(session: CoreSession, config: Config, watchRun?: RunWatch): Session {
   const facade = sessionFacade(session, session.isolationOf(session.first), policyOf(config));
-  return notebookSession(facade, config.recordBytes);
+  if (watchRun === undefined) return notebookSession(facade, config.recordBytes);
+  const run: Session['run'] = (code, options = {}) => watchRun(code, options, (given) => facade.run(code, given));
+  return notebookSession({ ...facade, run }, config.recordBytes);
 }
 
 function endedBy(stop: AbortSignal, signal: AbortSignal | undefined): AbortSignal {

@@ -11,6 +11,7 @@ import { createOpenings, type Entry } from './openings.ts';
 import type { Owner } from './owner.ts';
 import { createReaper, whyDue } from './reaper.ts';
 import { createRoster } from './roster.ts';
+import type { RunWatch } from './run-notes.ts';
 import type { Slots } from './session.ts';
 import type { SessionState } from './state.ts';
 
@@ -46,7 +47,7 @@ export interface CallOptions {
 
 /** What the directory asks of the library: a session with this id, whose executions take a place among those of the server. */
 export type OpenSession = (
-  request: CheckedRequest & { id: string; owner: string; slots: Slots; signal: AbortSignal },
+  request: CheckedRequest & { id: string; owner: string; slots: Slots; watchRun: RunWatch; signal: AbortSignal },
 ) => Promise<OpenedSession>;
 
 export interface DirectoryOptions {
@@ -67,8 +68,15 @@ export function createDirectory({ openSession, config, clock, audit, metrics }: 
   const openings = createOpenings({
     config,
     roster,
-    openSession: ({ uniqueId, owner, stop: { signal } }, request) =>
-      openSession({ ...request, id: uniqueId, owner: owner.id, slots: executions.slotsOf(owner), signal }),
+    openSession: (entry, request) =>
+      openSession({
+        ...request,
+        id: entry.uniqueId,
+        owner: entry.owner.id,
+        slots: executions.slotsOf(entry.owner),
+        watchRun: (code, options, run) => entry.session?.watchRun(code, options, run) ?? run(options),
+        signal: entry.stop.signal,
+      }),
     onOpened: (entry, request, opened) => {
       const session = manage(entry, request, opened);
       reaper.watch(session.lifetime());

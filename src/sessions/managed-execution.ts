@@ -33,8 +33,8 @@ export interface EndableExecution extends ManagedExecution {
 
 /** Starts an execution by `start` and keeps hold of it. Called by a managed session. */
 export function manageExecution(
-  start: (options: ExecutionOptions) => Execution,
-  { via: _, signal, onBegin, ...options }: RunOptions,
+  start: (options: RunOptions) => Execution,
+  { signal, onBegin, ...options }: RunOptions,
   startedAt: Date,
   /** What a withdrawal means when the session ended it. */
   ended: () => HotcellError,

@@ -1,14 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/schema.ts';
 import { HotcellError } from '../errors/hotcell-error.ts';
-import type { Session } from '../execution/session-facade.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { Session } from '../notebooks/notebook-session.ts';
 import type { SandboxSpec } from '../sandbox/spec.ts';
 import type { AuditEntry, AuditSink } from '../telemetry/audit.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { ManagedExecution, RunOptions } from './managed-execution.ts';
 import type { Owner } from './owner.ts';
 import { expiresAt, type Lifetime } from './reaper.ts';
+import { createRunNotes, type RunWatch } from './run-notes.ts';
 import { createRuns } from './session-runs.ts';
 import type { SessionState } from './state.ts';
 import { trackSession } from './tracked-session.ts';
@@ -60,6 +61,8 @@ export interface ManagedOptions {
 /** What the directory sees of it. */
 export interface OwnedSession extends ManagedSession {
   readonly driver: string;
+  /** Sees every execution in it. */
+  readonly watchRun: RunWatch;
   lifetime(): Lifetime;
   touch(): void;
   retire(): void;
@@ -105,15 +108,18 @@ export function manageSession(options: ManagedOptions): OwnedSession {
     },
   });
 
-  const runs = createRuns({
-    start: (code, given) => session.run(code, given),
-    kept: { count: config.keptExecutions, bytes: config.keptExecutionBytes, logBytes: config.keptLogBytes },
-    admit: options.admit,
-    clock,
+  const notes = createRunNotes({
     metrics,
     record,
     driver,
     policy: { timeoutMs: config.timeoutMs, limits: opened.spec.limits },
+  });
+  const runs = createRuns({
+    start: session.run,
+    kept: { count: config.keptExecutions, bytes: config.keptExecutionBytes, logBytes: config.keptLogBytes },
+    admit: options.admit,
+    onRefused: notes.refused,
+    clock,
     expired: () =>
       new HotcellError('session_closed', `the session ${id} reached its maximum age before this ran`, {
         remedy: 'Open a new one.',
@@ -135,6 +141,7 @@ export function manageSession(options: ManagedOptions): OwnedSession {
     openedAt: new Date(openedAt),
     session,
     driver,
+    watchRun: notes.watch,
     state: opened.state,
     lastUsedAt: () => new Date(lastUsedAt),
     expiresAt: () => new Date(expiresAt(lifetime())),

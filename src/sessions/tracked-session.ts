@@ -1,5 +1,6 @@
 import { HotcellError } from '../errors/hotcell-error.ts';
-import type { Session, SessionFiles } from '../execution/session-facade.ts';
+import type { SessionFiles } from '../execution/session-facade.ts';
+import type { Session } from '../notebooks/notebook-session.ts';
 
 export interface Tracking {
   /** Something began to use the session; what it gives back says that it is over. */
