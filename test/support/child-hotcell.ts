@@ -77,7 +77,8 @@ interface Answer {
   readonly error?: { code?: string; message: string };
 }
 
-function talkTo(child: ChildProcess) {
+/** Orders to a child, and its answers. */
+export function talkTo(child: ChildProcess) {
   const waiting = new Map<number, { begun: Deferred<void>; done: Deferred<unknown> }>();
   let next = 0;
   child.on('message', ({ id, begun, result, error }: Answer) => {
