@@ -97,6 +97,7 @@ export async function openServer(serverOptions: ServerOptions = {}): Promise<Hot
     clock,
     audit: telemetry.audit,
     metrics: telemetry.metrics,
+    logger: telemetry.logger,
   });
   telemetry.watch(sessions.census);
   let closing: Promise<void> | undefined;

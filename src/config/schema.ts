@@ -82,6 +82,12 @@ export const configSchema = z.object({
     .describe('How long a sandbox may take to start'),
   maxSessions: wholeNumber(1, 10_000).default(200).describe('Open sessions at once'),
   maxSessionsPerOwner: wholeNumber(1, 10_000).default(20).describe('Open sessions of one token at once'),
+  maxMemoryBytes: wholeNumber(LEAST_LIMITS.memoryBytes, Number.MAX_SAFE_INTEGER)
+    .default(8192 * MiB)
+    .describe('The most memory that a client of a server may ask for, for one session'),
+  maxCpus: z.coerce.number().min(LEAST_LIMITS.cpus).max(1024).default(8).describe('The most processors'),
+  maxProcesses: wholeNumber(LEAST_LIMITS.processes, 1_000_000).default(4096).describe('The most processes'),
+  maxOpenFiles: wholeNumber(LEAST_LIMITS.openFiles, 1_048_576).default(65_536).describe('The most open files'),
   maxOpenings: wholeNumber(1, 1000)
     .default(8)
     .describe('Sandboxes that a server starts at once; more wait, owner by owner'),
@@ -95,7 +101,7 @@ export const configSchema = z.object({
     .default(100)
     .describe('Executions that a server runs at once; more wait, owner by owner'),
   maxPendingExecutions: wholeNumber(1, 100_000)
-    .default(200)
+    .default(100)
     .describe('Executions of one owner that may run or wait at once'),
   keptExecutions: wholeNumber(1, 10_000).default(32).describe('Ended executions that each session remembers'),
   keptExecutionBytes: wholeNumber(0, 16_384 * MiB)

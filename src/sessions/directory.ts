@@ -2,6 +2,7 @@ import type { Config } from '../config/schema.ts';
 import { HotcellError, toHotcellError } from '../errors/hotcell-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { AuditSink } from '../telemetry/audit.ts';
+import type { Logger } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { type ClosingReason, createBookkeeping } from './bookkeeping.ts';
 import { createExecutionQuota } from './execution-quota.ts';
@@ -56,12 +57,14 @@ export interface DirectoryOptions {
   readonly clock: Clock;
   readonly audit: AuditSink;
   readonly metrics: Metrics;
+  readonly logger: Pick<Logger, 'error'>;
 }
 
 /** The name of the session that is meant where none is named. */
 export const DEFAULT_SESSION = 'default';
 
-export function createDirectory({ openSession, config, clock, audit, metrics }: DirectoryOptions): SessionDirectory {
+export function createDirectory(options: DirectoryOptions): SessionDirectory {
+  const { openSession, config, clock, audit, metrics, logger } = options;
   const roster = createRoster<Entry>();
   const executions = createExecutionQuota(config.maxExecutions);
   const books = createBookkeeping(audit, metrics);
@@ -92,7 +95,10 @@ export function createDirectory({ openSession, config, clock, audit, metrics }: 
     (now) => {
       for (const entry of living()) {
         const why = whyDue(entry.session!.lifetime(), now);
-        if (why !== undefined) closeEntry(entry, why).catch(() => {});
+        if (why === undefined) continue;
+        closeEntry(entry, why).catch((error: unknown) => {
+          logger.error('a session could not be closed', { session: entry.uniqueId, why: toHotcellError(error).code });
+        });
       }
     },
   );
@@ -148,10 +154,11 @@ export function createDirectory({ openSession, config, clock, audit, metrics }: 
 
   function missing(owner: Owner, id: string): HotcellError {
     const epitaph = roster.epitaph(owner.id, id);
+    const shown = id.slice(0, 100);
     if (epitaph !== undefined) {
-      return new HotcellError('session_closed', `the session ${id} ${epitaph}`, { remedy: 'Open a new one.' });
+      return new HotcellError('session_closed', `the session ${shown} ${epitaph}`, { remedy: 'Open a new one.' });
     }
-    return new HotcellError('session_not_found', `you have no session ${id}`, {
+    return new HotcellError('session_not_found', `you have no session ${shown}`, {
       remedy: 'List your sessions, or open one.',
     });
   }

@@ -10,7 +10,8 @@ export interface KeptLimits {
 
 /** The executions of one session: all that run or wait, and the last of those that ended, within limits. */
 export interface KeptExecutions {
-  add(execution: EndableExecution): void;
+  /** `heldBytes`: what it holds besides its result, its code. */
+  add(execution: EndableExecution, heldBytes: number): void;
   get(id: string): EndableExecution | undefined;
   /** The oldest first. */
   all(): readonly EndableExecution[];
@@ -29,12 +30,12 @@ export function createKeptExecutions(limits: KeptLimits): KeptExecutions {
   /** In the order in which they ended. */
   const ended = new Map<string, Kept>();
 
-  async function keep(execution: EndableExecution): Promise<void> {
+  async function keep(execution: EndableExecution, heldBytes: number): Promise<void> {
     const result = await execution.result.catch(() => undefined);
     const logPath = result?.truncation?.logPath;
     const logBytes = logPath === undefined ? 0 : await sizeOfFile(logPath);
     running.delete(execution.id);
-    ended.set(execution.id, { execution, bytes: result === undefined ? 0 : sizeOf(result), logBytes, logPath });
+    ended.set(execution.id, { execution, bytes: heldBytes + sizeOf(result), logBytes, logPath });
     for (const [id, { logPath: path }] of dropped([...ended], limits)) {
       ended.delete(id);
       // Who asks for it finds nothing; the rest of the folder goes with the session.
@@ -43,9 +44,9 @@ export function createKeptExecutions(limits: KeptLimits): KeptExecutions {
   }
 
   return {
-    add: (execution) => {
+    add: (execution, heldBytes) => {
       running.set(execution.id, execution);
-      void keep(execution);
+      void keep(execution, heldBytes);
     },
     get: (id) => running.get(id) ?? ended.get(id)?.execution,
     all: () =>
@@ -72,7 +73,9 @@ export function dropped<T extends { readonly bytes: number; readonly logBytes: n
   return first === -1 ? [] : kept.slice(0, kept.length - first);
 }
 
-function sizeOf({ stdout, stderr, value, displays, outcome, artifacts }: ExecutionResult): number {
+function sizeOf(result: ExecutionResult | undefined): number {
+  if (result === undefined) return 0;
+  const { stdout, stderr, value, displays, outcome, artifacts } = result;
   const shown = [...displays, ...(value === undefined ? [] : [value])].flatMap(
     ({ representations }) => representations,
   );

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { checkRequest, type OpenRequest } from './open-request.ts';
 
-const config = { sessionIdleMs: 1000, sessionMaxAgeMs: 60_000 };
+const most = { maxMemoryBytes: 1e9, maxCpus: 2, maxProcesses: 100, maxOpenFiles: 100 };
+const config = { sessionIdleMs: 1000, sessionMaxAgeMs: 60_000, ...most };
 
 test('fills in the times of the server', () => {
   expect(checkRequest({}, config)).toEqual({ idleMs: 1000, maxAgeMs: 60_000 });
@@ -21,6 +22,9 @@ test.each<[OpenRequest, RegExp]>([
   [{ idleMs: 0 }, /idleMs/],
   [{ idleMs: Number.NaN }, /idleMs/],
   [{ maxAgeMs: 60_001 }, /maxAgeMs/],
+  [{ limits: { memoryBytes: 1e9 + 1 } }, /memoryBytes/],
+  [{ limits: { cpus: 3 } }, /cpus/],
+  [{ limits: { processes: 101 } }, /processes/],
   [{ environment: { 'A=B': 'x' } }, /environment/],
   [{ environment: { '': 'x' } }, /environment/],
   [{ environment: { '$(id)': 'x' } }, /environment/],

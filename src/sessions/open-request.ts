@@ -55,7 +55,7 @@ const ids = z.object({
 /** Checks what no later step does. Throws `invalid_argument`. */
 export function checkRequest(
   request: OpenRequest,
-  config: Pick<Config, 'sessionIdleMs' | 'sessionMaxAgeMs'>,
+  config: Pick<Config, 'sessionIdleMs' | 'sessionMaxAgeMs' | (typeof MOST)[number][1]>,
 ): CheckedRequest {
   parseOptions(ids, { id: request.id, name: request.name, environment: request.environment });
   const maxAgeMs = checkedMs('maxAgeMs', request.maxAgeMs ?? config.sessionMaxAgeMs, config.sessionMaxAgeMs);
@@ -64,8 +64,24 @@ export function checkRequest(
     request.idleMs ?? Math.min(config.sessionIdleMs, maxAgeMs),
     config.sessionMaxAgeMs,
   );
+  for (const [limit, option] of MOST) {
+    const asked = request.limits?.[limit] ?? 0;
+    if (asked > config[option]) {
+      throw new HotcellError('invalid_argument', `limits.${limit}: ${asked} is more than ${config[option]}`, {
+        remedy: `Ask for less, or raise ${option}.`,
+      });
+    }
+  }
   return { ...request, idleMs, maxAgeMs };
 }
+
+/** Limits that a client can raise, and the option that says how far. The others live within these: files are in memory. */
+const MOST = [
+  ['memoryBytes', 'maxMemoryBytes'],
+  ['cpus', 'maxCpus'],
+  ['processes', 'maxProcesses'],
+  ['openFiles', 'maxOpenFiles'],
+] as const;
 
 function checkedMs(option: string, value: number, most: number): number {
   if (Number.isFinite(value) && value >= 1 && value <= most) return value;

@@ -42,7 +42,7 @@ export function createRuns({ start, kept: limits, admit, onRefused, clock, expir
     }
     const execution = manageExecution((given) => start(code, given), options, startedAt, expired);
     execution.result.then(leave, leave);
-    kept.add(execution);
+    kept.add(execution, code.length);
     return execution;
   }
 
