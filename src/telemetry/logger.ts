@@ -65,7 +65,8 @@ interface Sink {
 }
 
 async function openSink(logFile: string | undefined): Promise<Sink> {
-  const { pino } = await import('pino');
+  // The default: a bundle has no other names of a CommonJS module.
+  const { default: pino } = await import('pino');
   const writer = createBoundedWriter(logFile === undefined ? STDERR : openLog(logFile), MOST_WAITING_BYTES);
   const logger = pino(
     {

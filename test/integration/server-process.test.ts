@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { ServerOptions } from '../../src/main.ts';
@@ -114,4 +115,15 @@ describe.skipIf(skip !== undefined)('a server beside another of its installation
       expect(hostTraces(home)).toEqual(before);
     },
   );
+
+  it('tells of itself as it is built: a log, metrics, the audit log', async () => {
+    const logFile = join(home, 'server.log');
+    const server = await start({ logLevel: 'info', logFile, metrics: true });
+    await server.run('ada', undefined, '1');
+    await server.log('hello');
+    expect(await server.metrics()).toContain('hotcell_sessions_opened_total{driver="process"} 1');
+    expect(await server.end('SIGTERM')).toBe(0);
+    expect(JSON.parse(readFileSync(logFile, 'utf8'))).toMatchObject({ level: 'info', msg: 'hello' });
+    expect(readFileSync(join(home, 'audit', 'audit.jsonl'), 'utf8')).toContain('"outcome":"shutdown"');
+  });
 });

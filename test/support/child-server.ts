@@ -14,6 +14,8 @@ export interface ChildServer {
     id: string | undefined,
     code: string,
   ): Promise<{ outcome: string; value?: string; restarted?: string }>;
+  log(message: string): Promise<void>;
+  metrics(): Promise<string>;
   settled(): Promise<void>;
   /** Tells it to begin something, and resolves when it has: in the middle of it. */
   begin(command: 'use' | 'run' | 'closeSession' | 'close', ...args: unknown[]): Promise<void>;
@@ -34,6 +36,10 @@ export async function startServer(home: string, options: ServerOptions): Promise
     pid: child.pid ?? 0,
     use: async (owner, id) => (await ask('use', owner, id)) as string,
     run: async (owner, id, code) => (await ask('run', owner, id, code)) as Awaited<ReturnType<ChildServer['run']>>,
+    log: async (message) => {
+      await ask('log', message);
+    },
+    metrics: async () => (await ask('metrics')) as string,
     settled: async () => {
       await ask('settled');
     },

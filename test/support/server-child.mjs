@@ -17,6 +17,8 @@ const commands = {
     return { outcome: outcome.kind, value: value?.text, restarted };
   },
   closeSession: (owner, id) => server.sessions.close(ownerOf(owner), id),
+  log: async (message) => server.telemetry.logger.info(message),
+  metrics: async () => (await server.telemetry.exposition()).text,
   settled: () => server.hotcell.settled(),
   close: () => server.close(),
 };
