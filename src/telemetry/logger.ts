@@ -65,7 +65,7 @@ interface Sink {
 }
 
 async function openSink(logFile: string | undefined): Promise<Sink> {
-  // The default: a bundle has no other names of a CommonJS module.
+  // CommonJS: once bundled, it has its names on `default` alone.
   const { default: pino } = await import('pino');
   const writer = createBoundedWriter(logFile === undefined ? STDERR : openLog(logFile), MOST_WAITING_BYTES);
   const logger = pino(

@@ -18,9 +18,9 @@ const OPENING_SECONDS = [0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 /** Loads prom-client: only where somebody serves metrics. Labels have few values by construction: drivers, outcomes, codes. */
 export async function createPrometheusMetrics(census: SessionCensus): Promise<PrometheusMetrics> {
-  // The default: a bundle has no other names of a CommonJS module.
-  const { default: prometheus } = await import('prom-client');
-  const { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } = prometheus;
+  // CommonJS: once bundled, it has its names on `default` alone.
+  const { default: client } = await import('prom-client');
+  const { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } = client;
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
