@@ -90,7 +90,12 @@ export async function buildHotcell(): Promise<BuiltHotcell> {
       return spawn(script, ['-qec', command, '/dev/null'], { cwd: root, env, stdio: ['pipe', 'pipe', 'inherit'] });
     },
     onTerminal: (args, options = {}) =>
-      startOnTerminal([process.execPath, ...args], { cwd: root, ...options, env: { ...env, ...options.env } }),
+      startOnTerminal([process.execPath, ...args], {
+        cwd: root,
+        ...options,
+        // A person sits at it: where a test runs says nothing about colours there.
+        env: { ...env, CI: undefined, ...options.env },
+      }),
     leftovers: () => leftovers(home),
     remove: () => rmSync(home, { recursive: true, force: true }),
   };

@@ -1,8 +1,9 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { descendantsOf } from '../support/host-processes.ts';
+import { descendantsOf, until } from '../support/host-processes.ts';
 import type { TerminalProgram } from '../support/terminal.ts';
 import { type BuiltHotcell, buildHotcell } from './built-hotcell.ts';
 
@@ -219,7 +220,11 @@ describe('hotcell repl', () => {
   it('says that its sandbox was lost, and goes on with a new one', async () => {
     const { enter, pid } = await open();
     await enter('x = 1', 'In [2]:');
-    for (const { pid: descendant } of descendantsOf(await pid())) process.kill(descendant, 'SIGKILL');
+    const parent = await pid();
+    for (const { pid: descendant } of descendantsOf(parent)) process.kill(descendant, 'SIGKILL');
+    // A call in the same moment would be the one to find out, and end with it.
+    await until(() => descendantsOf(parent).length === 0, 'they are gone', 20_000);
+    await sleep(500);
     await enter('x', /hotcell: started anew \(.*\)\.\n(?:.*\n)*NameError/);
     await enter('6 * 7', 'Out[3]: 42');
   });
