@@ -52,6 +52,26 @@ describe('the audit log', () => {
     expect(readFileSync(join(folder, 'a', 'audit.jsonl')).length).toBeLessThan(500);
   });
 
+  test('counts what one owner is refused over and over: nobody washes the log away with that', async () => {
+    const log = opened();
+    const refused = (owner: string, session: string): AuditEntry => ({
+      event: 'refused',
+      owner,
+      session,
+      refusal: 'session_not_found',
+    });
+    for (let n = 0; n < 10_000; n += 1) log.record(refused('mallory', `guess-${n}`));
+    log.record(refused('ada', 'typo'));
+    await log.flush();
+    log.record(refused('mallory', 'again'));
+    await log.close();
+    expect(linesOf()).toMatchObject([
+      { owner: 'mallory', session: 'guess-9999', times: 10_000 },
+      { owner: 'ada', session: 'typo' },
+      { owner: 'mallory', session: 'again' },
+    ]);
+  });
+
   test('begins a new file when one is full, and keeps so many', async () => {
     const log = opened({ fileBytes: 1000, files: 3 });
     for (let n = 0; n < 60; n += 1) {

@@ -28,8 +28,9 @@ const LONGEST_TEXT = 300;
 
 export function createAuditLog(folder: string, options: AuditLogOptions): AuditLog {
   const { now = () => new Date(), onFailure = () => {} } = options;
-  let pending: Buffer[] = [];
+  let pending: Line[] = [];
   let pendingBytes = 0;
+  const refusals = new Map<string, { readonly line: Line; count: number }>();
   let dropped = 0;
   let failing = false;
   let timer: NodeJS.Timeout | undefined;
@@ -38,18 +39,36 @@ export function createAuditLog(folder: string, options: AuditLogOptions): AuditL
 
   function record(entry: AuditEntry): void {
     if (closed) return;
-    add(lineOf({ time: now().toISOString(), ...entry }));
+    if (entry.event === 'refused') recordRefusal(entry);
+    else add(lineOf({ time: now().toISOString(), ...entry }));
     if (writing === undefined) timer ??= later(failing ? RETRY_MS : GATHER_MS);
   }
 
-  /** A disk that is full must not fill the memory. */
-  function add(line: Buffer): void {
-    if (pendingBytes + line.length > MOST_PENDING_BYTES) {
-      dropped += 1;
+  /**
+   * SECURITY: what is refused over and over, within one write, is one line with a number. Otherwise a client could wash away what the log holds of
+   * it, by refusals that cost it nothing.
+   */
+  function recordRefusal(entry: AuditEntry): void {
+    const key = JSON.stringify([entry.owner, entry.refusal, entry.via]);
+    const known = refusals.get(key);
+    if (known === undefined) {
+      const line = lineOf({ time: now().toISOString(), ...entry });
+      if (add(line)) refusals.set(key, { line, count: 1 });
       return;
     }
+    known.count += 1;
+    known.line.bytes = lineOf({ time: now().toISOString(), ...entry, times: known.count }).bytes;
+  }
+
+  /** A disk that is full must not fill the memory. */
+  function add(line: Line): boolean {
+    if (pendingBytes + line.bytes.length > MOST_PENDING_BYTES) {
+      dropped += 1;
+      return false;
+    }
     pending.push(line);
-    pendingBytes += line.length;
+    pendingBytes += line.bytes.length;
+    return true;
   }
 
   function later(ms: number): NodeJS.Timeout {
@@ -76,6 +95,7 @@ export function createAuditLog(folder: string, options: AuditLogOptions): AuditL
     if (lines.length === 0) return;
     pending = [];
     pendingBytes = 0;
+    refusals.clear();
     const left = await append(lines).catch((error: unknown) => {
       if (!failing) onFailure(error);
       failing = true;
@@ -89,10 +109,10 @@ export function createAuditLog(folder: string, options: AuditLogOptions): AuditL
   }
 
   /** Writes lines; gives back those that it could not. */
-  async function append(lines: readonly Buffer[]): Promise<readonly Buffer[]> {
+  async function append(lines: readonly Line[]): Promise<readonly Line[]> {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const path = join(folder, 'audit.jsonl');
-    const bytes = Buffer.concat(lines);
+    const bytes = Buffer.concat(lines.map((line) => line.bytes));
     await rotate(path, { newBytes: bytes.length, fileBytes: options.fileBytes, files: options.files });
     // Opened each time: another server may have put it aside since.
     const file = await open(path, 'a', 0o600);
@@ -138,19 +158,23 @@ async function writeAll(file: FileHandle, bytes: Buffer): Promise<{ written: num
 }
 
 /** The lines from the first that is not whole on disk. After half a line the rest begins on a new one, so that only that half cannot be read. */
-function unwritten(lines: readonly Buffer[], written: number): Buffer[] {
+function unwritten(lines: readonly Line[], written: number): Line[] {
   let end = 0;
   const first = lines.findIndex((line) => {
-    end += line.length;
+    end += line.bytes.length;
     return end > written;
   });
   const rest = lines.slice(first);
-  const isTorn = written > end - rest[0]!.length;
-  return isTorn ? [Buffer.from('\n'), ...rest] : rest;
+  const isTorn = written > end - rest[0]!.bytes.length;
+  return isTorn ? [{ bytes: Buffer.from('\n') }, ...rest] : rest;
 }
 
-function lineOf(entry: object): Buffer {
+interface Line {
+  bytes: Buffer;
+}
+
+function lineOf(entry: object): Line {
   const short = (_: string, value: unknown) =>
     typeof value === 'string' && value.length > LONGEST_TEXT ? `${value.slice(0, LONGEST_TEXT)}…` : value;
-  return Buffer.from(`${JSON.stringify(entry, short)}\n`);
+  return { bytes: Buffer.from(`${JSON.stringify(entry, short)}\n`) };
 }
