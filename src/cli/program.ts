@@ -1,12 +1,13 @@
 import { Command, CommanderError } from 'commander';
 import { errorText, exitCodeOf, presentError } from '../errors/present.ts';
+import { packageVersion } from '../lib/package-version.ts';
 import { completionCommand } from './commands/completion.ts';
 import { demoCommand } from './commands/demo.ts';
 import { doctorCommand } from './commands/doctor.ts';
+import { mcpCommand } from './commands/mcp.ts';
 import { replCommand } from './commands/repl.ts';
 import { runCommand } from './commands/run.ts';
 import { setupCommand } from './commands/setup.ts';
-import { hotcellVersion } from './version.ts';
 
 /** As sysexits.h has it; the table of errors uses the same numbers. */
 const EXIT_USAGE = 64;
@@ -33,7 +34,7 @@ export function createProgram(): Command {
     .helpOption('-h, --help', 'Show this help')
     .option('-V, --version', 'Print the version')
     .on('option:version', () => {
-      process.stdout.write(`${hotcellVersion()}\n`);
+      process.stdout.write(`${packageVersion()}\n`);
       throw new CommanderError(0, 'commander.version', '');
     })
     .showHelpAfterError('Run with --help to see what there is.')
@@ -41,6 +42,7 @@ export function createProgram(): Command {
   for (const command of [
     runCommand(),
     replCommand(),
+    mcpCommand(),
     doctorCommand(),
     setupCommand(),
     demoCommand(),

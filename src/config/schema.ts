@@ -135,6 +135,16 @@ export const configSchema = z.object({
     .max(1024 * MiB)
     .default(8 * MiB)
     .describe('Kept of each session for `exportNotebook`; the oldest outputs go first'),
+  replyChars: wholeNumber(1000, 100_000)
+    .default(16_000)
+    .describe('Of each text (stdout, stderr, a value) in the reply of a tool; the rest is in the log'),
+  loadRoots: z
+    .array(z.string())
+    .default([])
+    .describe(
+      'Host folders below which `load_file` may copy files; over stdio the home folder and the folder it was started in, by default',
+    ),
+  loadDenied: z.array(z.string()).default([]).describe('Host paths that are never copied, besides the built-in ones'),
   host: z.string().min(1).max(255).default('127.0.0.1').describe('The address that `hotcell serve` listens on'),
   port: wholeNumber(0, 65_535).default(7878).describe('Its port; 0 takes a free one'),
   publicUrl: z

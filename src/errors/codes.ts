@@ -39,6 +39,12 @@ export const ERROR_CODES = {
     retry: 'later',
     means: 'the operating system inside the sandbox refused a file operation',
   },
+  host_path_denied: {
+    httpStatus: 403,
+    exitCode: 77,
+    retry: 'never',
+    means: 'a file of the host may not be copied into a sandbox',
+  },
   mount_denied: { httpStatus: 403, exitCode: 77, retry: 'never', means: 'a host folder may not be mounted' },
   session_not_found: {
     httpStatus: 404,
@@ -53,6 +59,12 @@ export const ERROR_CODES = {
     means: 'one of your open sessions has that id or name already',
   },
   session_closed: { httpStatus: 410, exitCode: 69, retry: 'new-session', means: 'the session is closed' },
+  execution_not_found: {
+    httpStatus: 404,
+    exitCode: 66,
+    retry: 'never',
+    means: 'you have no execution of that id, or it is no longer remembered',
+  },
   session_busy: { httpStatus: 409, exitCode: 75, retry: 'later', means: 'the session runs an execution already' },
   sandbox_lost: { httpStatus: 502, exitCode: 69, retry: 'new-session', means: 'the sandbox ended under the session' },
   guest_misbehaved: {

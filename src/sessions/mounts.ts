@@ -108,7 +108,8 @@ function checkedTarget(target: string): string {
   return path;
 }
 
-function isWithin(path: string, folder: string): boolean {
+/** Whether a path is a folder or lies below it. Both have their links resolved. */
+export function isWithin(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder === '/' ? '/' : `${folder}/`);
 }
 

@@ -2,12 +2,12 @@ import { release } from 'node:os';
 import { loadConfig, resolveDataDir } from '../../config/load.ts';
 import { findPythonEnvironment } from '../../drivers/process/python-environment.ts';
 import { findProgram } from '../../lib/find-program.ts';
+import { packageVersion } from '../../lib/package-version.ts';
 import { runCommand } from '../../lib/run-command.ts';
 import type { Hotcell } from '../../main.ts';
 import type { Probe } from '../../sandbox/driver.ts';
 import { type DriverName, ISOLATION_LEVELS, type PassedOver } from '../../sandbox/isolation.ts';
 import { strongestFirst } from '../../sessions/choose-isolation.ts';
-import { hotcellVersion } from '../version.ts';
 
 /** Everything `hotcell doctor` knows, as `--json` prints it. */
 export interface Findings {
@@ -64,7 +64,7 @@ async function findVersions(): Promise<Record<string, string>> {
     versionOf('runsc', ['--version']),
   ]);
   return {
-    hotcell: hotcellVersion(),
+    hotcell: packageVersion(),
     node: process.versions.node,
     [process.platform]: release(),
     ...(bubblewrap === undefined ? {} : { bubblewrap }),

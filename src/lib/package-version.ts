@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { packageRoot } from '../lib/package-root.ts';
+import { packageRoot } from './package-root.ts';
 
 /** The version of this Hotcell, as its package has it. */
-export function hotcellVersion(): string {
+export function packageVersion(): string {
   return (JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8')) as { version: string }).version;
 }

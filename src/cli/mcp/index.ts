@@ -1,0 +1,61 @@
+import { homedir } from 'node:os';
+import { loadConfig, resolveDataDir } from '../../config/load.ts';
+import type { Config } from '../../config/schema.ts';
+import { packageVersion } from '../../lib/package-version.ts';
+import type { HotcellServer } from '../../main.ts';
+import { createHostFiles } from '../../mcp/host-files/index.ts';
+import { createMcpFactory } from '../../mcp/server.ts';
+import { serveOnStdio } from '../../mcp/stdio/index.ts';
+import { createLazyDirectory } from '../../sessions/lazy-directory.ts';
+import { deniedByDefault } from '../../sessions/mounts.ts';
+import { localOwner } from '../../sessions/owner.ts';
+import { stopSignals } from './stop-signals.ts';
+
+export interface McpFlags {
+  readonly isolation?: Config['isolation'];
+  readonly minIsolation?: Config['minIsolation'];
+  readonly loadRoot?: string[];
+}
+
+/** Serves MCP over stdio until the client goes or a signal comes, and answers with the exit code. */
+export async function mcp(flags: McpFlags): Promise<number> {
+  const config = loadConfig({
+    ...(flags.isolation === undefined ? {} : { isolation: flags.isolation }),
+    ...(flags.minIsolation === undefined ? {} : { minIsolation: flags.minIsolation }),
+    ...(flags.loadRoot === undefined ? {} : { loadRoots: flags.loadRoot }),
+  });
+  let server: HotcellServer | undefined;
+  const directory = createLazyDirectory(async () => {
+    const { openServer } = await import('../../main.ts');
+    server = await openServer(config);
+    return server.sessions;
+  });
+  using signals = stopSignals();
+  const log = { warn: () => {}, debug: () => {} };
+  const factory = createMcpFactory({
+    version: packageVersion(),
+    directory,
+    owner: localOwner(config),
+    config,
+    links: { urlFor: async () => undefined },
+    hostFiles: createHostFiles({
+      roots: config.loadRoots.length > 0 ? config.loadRoots : usualRoots(),
+      denied: [...deniedByDefault(resolveDataDir()), ...config.loadDenied],
+      base: process.cwd(),
+    }),
+    log,
+    audit: { record: (entry) => server?.telemetry.audit.record(entry) },
+  });
+  const service = serveOnStdio(factory, process, log);
+  await Promise.race([service.closed, signals.stopped]);
+  await service.close();
+  await directory.shutdown();
+  await server?.close();
+  process.stdin.destroy(); // a pipe that is still open would keep this process alive
+  return 0;
+}
+
+/** A person's own files. Some clients start servers in `/`, which is nobody's folder. */
+function usualRoots(): string[] {
+  return [homedir(), process.cwd()].filter((folder) => folder !== '/');
+}

@@ -1,0 +1,14 @@
+/** The signals by which clients and people end a server. The first is heeded; while it ends, more change nothing. */
+export function stopSignals(): Disposable & { readonly stopped: Promise<void> } {
+  let stop = () => {};
+  const stopped = new Promise<void>((resolve) => {
+    stop = resolve;
+  });
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, stop);
+  return {
+    stopped,
+    [Symbol.dispose]: () => {
+      for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.off(signal, stop);
+    },
+  };
+}

@@ -1,0 +1,30 @@
+import type { Config } from '../config/schema.ts';
+import type { Owner, SessionDirectory } from '../sessions/directory.ts';
+import type { AuditSink } from '../telemetry/audit.ts';
+import type { HostFiles } from './host-files/index.ts';
+
+/** What the MCP side is given. Over HTTP there is one for each owner; the parts are shared. */
+export interface McpDeps {
+  /** Of Hotcell. */
+  readonly version: string;
+  readonly directory: SessionDirectory;
+  readonly owner: Owner;
+  readonly config: Config;
+  readonly links: FileLinks;
+  /** Files of this machine that may be copied into a sandbox. Absent: `load_file` is not offered. */
+  readonly hostFiles?: HostFiles;
+  readonly log: McpLog;
+  readonly audit: AuditSink;
+}
+
+/** Addresses at which a browser or `curl` gets a file of a workspace. */
+export interface FileLinks {
+  /** `uniqueId` is `session.id` of a managed session. Undefined where nothing listens. */
+  urlFor(uniqueId: string, path: string): Promise<string | undefined>;
+}
+
+/** Of the logger, what is used here. */
+export interface McpLog {
+  warn(message: string, fields?: Readonly<Record<string, unknown>>): void;
+  debug(message: string, fields?: Readonly<Record<string, unknown>>): void;
+}

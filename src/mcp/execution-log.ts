@@ -1,0 +1,68 @@
+import { open } from 'node:fs/promises';
+import type { ManagedExecution } from '../sessions/directory.ts';
+
+export interface LogPiece {
+  readonly offset: number;
+  readonly text: string;
+  readonly next_offset?: number;
+  readonly size_bytes: number;
+}
+
+/** A piece of everything that an execution printed: from its log on disk where there is one, else from what was kept of both streams. */
+export async function readLog(
+  execution: ManagedExecution,
+  range: { offset: number; length: number },
+): Promise<LogPiece> {
+  const path = execution.state() === 'ended' ? await logPathOf(execution) : undefined;
+  return path === undefined ? pieceOf(Buffer.from(keptText(execution)), range) : pieceOfFile(path, range);
+}
+
+/** Of the result: the path is the host's own and never leaves it. */
+async function logPathOf(execution: ManagedExecution): Promise<string | undefined> {
+  const result = await execution.result.catch(() => undefined);
+  return result?.truncation?.logPath;
+}
+
+function keptText(execution: ManagedExecution): string {
+  const { stdout, stderr } = execution.partial();
+  return stderr === '' ? stdout : `${stdout}${stdout === '' || stdout.endsWith('\n') ? '' : '\n'}${stderr}`;
+}
+
+async function pieceOfFile(path: string, { offset, length }: { offset: number; length: number }): Promise<LogPiece> {
+  const file = await open(path, 'r');
+  try {
+    const { size } = await file.stat();
+    const buffer = Buffer.alloc(Math.max(0, Math.min(length, size - offset)));
+    const { bytesRead } = await file.read(buffer, 0, buffer.length, offset);
+    return asPiece(buffer.subarray(0, bytesRead), offset, size);
+  } finally {
+    await file.close();
+  }
+}
+
+function pieceOf(all: Buffer, { offset, length }: { offset: number; length: number }): LogPiece {
+  return asPiece(all.subarray(offset, offset + length), offset, all.length);
+}
+
+/** Cut at a character where more follows. */
+function asPiece(bytes: Buffer, offset: number, size: number): LogPiece {
+  const end = offset + bytes.length < size ? wholeCharacters(bytes) : bytes.length;
+  const next = offset + end;
+  return {
+    offset,
+    text: bytes.subarray(0, end).toString('utf8'),
+    ...(next < size && end > 0 ? { next_offset: next } : {}),
+    size_bytes: size,
+  };
+}
+
+/** How many bytes are left when a character that was begun and not ended is taken off. */
+export function wholeCharacters(bytes: Buffer): number {
+  for (let back = 1; back <= Math.min(4, bytes.length); back += 1) {
+    const byte = bytes[bytes.length - back]!;
+    if ((byte & 0xc0) === 0x80) continue;
+    const needs = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1;
+    return needs > back ? bytes.length - back : bytes.length;
+  }
+  return bytes.length;
+}

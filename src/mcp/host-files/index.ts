@@ -1,0 +1,119 @@
+import { constants, type FileHandle, lstat, open, readlink, realpath, stat } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { basename, isAbsolute, join, normalize, resolve } from 'node:path';
+import { HotcellError } from '../../errors/hotcell-error.ts';
+import { filesMatching, globBase, type HostFile, isGlob } from './matching.ts';
+import { denial, type HostPolicy, hostPolicy, OUTSIDE, refusalOf } from './policy.ts';
+
+export type { HostFile } from './matching.ts';
+
+/** Files of the host, for `load_file`. Nothing leaves it that the policy does not allow, whatever the name or the links on the way. */
+export interface HostFiles {
+  /** What a file, a folder or a glob stands for. Throws where nothing is there, or where it may not be read. */
+  find(source: string): Promise<HostFile[]>;
+  /** Its bytes, never whole in memory. Throws `file_too_large` when more come than `limitBytes`. */
+  stream(file: HostFile, limitBytes: number): AsyncIterable<Buffer>;
+}
+
+const MOST_FILES = 1_000;
+const PIECE_BYTES = 262_144;
+
+export function createHostFiles(
+  given: Omit<HostPolicy, 'home'> & { readonly base: string; readonly home?: string },
+): HostFiles {
+  const home = given.home ?? homedir();
+  const ready = hostPolicy({ roots: given.roots, denied: given.denied, home });
+
+  return {
+    async find(source) {
+      const policy = await ready;
+      const wanted = absolute(source, home, given.base);
+      const base = isGlob(wanted) ? globBase(wanted) : wanted;
+      // As it is written first: whether a secret is there is nobody's business either.
+      const written = refusalOf(base, policy);
+      if (written !== undefined && written !== OUTSIDE) throw denial(source, written);
+      const real = await realpath(base).catch(() => {
+        throw missing(source);
+      });
+      const status = await stat(real);
+      if (!isGlob(wanted) && !status.isDirectory()) return [await fileAt(real, basename(wanted), source, policy)];
+      if (!status.isDirectory()) throw missing(source);
+      const reason = refusalOf(real, policy);
+      // A folder that holds secrets among other things is searched without them; one that is a secret is refused.
+      if (reason !== undefined) throw denial(source, reason);
+      const pattern = isGlob(wanted) ? wanted.slice(base.length).replace(/^\/+/, '') : '**';
+      const files = await filesMatching(real, pattern, MOST_FILES, (path) => refusalOf(path, policy) === undefined);
+      if (files.length === 0) throw missing(source);
+      return files;
+    },
+
+    async *stream(file, limitBytes) {
+      const handle = await openChecked(file, await ready);
+      try {
+        let size = 0;
+        for await (const piece of handle.createReadStream({ highWaterMark: PIECE_BYTES, autoClose: false })) {
+          size += (piece as Buffer).length;
+          if (size > limitBytes) throw tooLarge(file.name, limitBytes);
+          yield piece as Buffer;
+        }
+      } finally {
+        await handle.close();
+      }
+    },
+  };
+}
+
+export function tooLarge(name: string, limitBytes: number): HotcellError {
+  return new HotcellError('file_too_large', `${name}: more than ${limitBytes} bytes, which is the limit`, {
+    remedy: 'Load less of it, or raise maxUploadBytes.',
+    data: { limitBytes },
+  });
+}
+
+async function fileAt(real: string, name: string, shown: string, policy: HostPolicy): Promise<HostFile> {
+  const reason = refusalOf(real, policy);
+  if (reason !== undefined) throw denial(shown, reason);
+  const status = await lstat(real);
+  if (!status.isFile()) throw denial(shown, 'it is neither a file nor a folder');
+  return { path: real, name, sizeBytes: status.size };
+}
+
+/**
+ * SECURITY: between the check and the opening somebody may put a link in the place of a folder on the way. So what was opened is asked for its own path, and the policy
+ * decides again about that. A FIFO would wait for ever without O_NONBLOCK.
+ */
+async function openChecked({ path, name }: HostFile, policy: HostPolicy): Promise<FileHandle> {
+  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
+  const handle = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch((error: NodeJS.ErrnoException) => {
+    throw error.code === 'ELOOP' ? denial(name, 'it is a link now') : unreadable(name, error);
+  });
+  try {
+    const status = await handle.stat();
+    if (!status.isFile()) throw denial(name, 'it is not a file any more');
+    const now = process.platform === 'linux' ? await readlink(`/proc/self/fd/${handle.fd}`) : await realpath(path);
+    const reason = now === path ? refusalOf(now, policy) : 'it was exchanged while it was read';
+    if (reason !== undefined) throw denial(name, reason);
+    const there = await lstat(now);
+    if (there.ino !== status.ino || there.dev !== status.dev) throw denial(name, 'it was exchanged while it was read');
+    return handle;
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
+
+function absolute(source: string, home: string, base: string): string {
+  if (source.includes('\0')) throw new HotcellError('invalid_argument', 'source: a path has no NUL');
+  if (source === '~' || source.startsWith('~/')) return normalize(join(home, source.slice(1)));
+  return isAbsolute(source) ? normalize(source) : resolve(base, source);
+}
+
+function missing(source: string): HotcellError {
+  return new HotcellError('file_not_found', `${source}: there is no such file on this machine`, {
+    remedy: 'Give a path, a folder, or a glob such as ~/data/*.csv.',
+  });
+}
+
+function unreadable(name: string, error: NodeJS.ErrnoException): HotcellError {
+  return new HotcellError('file_not_found', `${name}: cannot be read (${error.code})`);
+}

@@ -1,0 +1,65 @@
+import { readdir, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import picomatch from 'picomatch';
+import { HotcellError } from '../../errors/hotcell-error.ts';
+
+/** A file of the host that may be copied. */
+export interface HostFile {
+  /** Its links resolved. */
+  readonly path: string;
+  /** Below what was asked for: the name of a file, the path in a folder. */
+  readonly name: string;
+  readonly sizeBytes: number;
+}
+
+const DEEPEST = 32;
+const MOST_ENTRIES = 100_000;
+
+export function isGlob(path: string): boolean {
+  return /[*?[{]/.test(path);
+}
+
+/** The folder before the first part that is a pattern. */
+export function globBase(pattern: string): string {
+  return dirname(pattern.slice(0, pattern.search(/[*?[{]/) + 1));
+}
+
+/**
+ * Regular files below a folder whose path in it matches. Links are passed over, wherever they point: a folder that is copied must not drag others in. So are hidden ones,
+ * unless the pattern names them, and what may not be read.
+ */
+export async function filesMatching(
+  folder: string,
+  pattern: string,
+  limit: number,
+  mayRead: (path: string) => boolean,
+): Promise<HostFile[]> {
+  const matches = picomatch(pattern, { dot: false });
+  const wantsHidden = pattern.split('/').some((part) => part.startsWith('.'));
+  const found: HostFile[] = [];
+  let seen = 0;
+
+  async function walk(place: string, below: string, depth: number): Promise<void> {
+    const entries = await readdir(place, { withFileTypes: true }).catch(() => []);
+    for (const entry of entries) {
+      seen += 1;
+      if (seen > MOST_ENTRIES) throw tooMany(`more than ${MOST_ENTRIES} entries`);
+      const name = below === '' ? entry.name : `${below}/${entry.name}`;
+      const path = join(place, entry.name);
+      if ((entry.name.startsWith('.') && !wantsHidden) || !mayRead(path)) continue;
+      if (entry.isDirectory() && depth < DEEPEST) await walk(path, name, depth + 1);
+      if (!entry.isFile() || !matches(name)) continue;
+      if (found.length >= limit) throw tooMany(`more than ${limit} files`);
+      found.push({ path, name, sizeBytes: (await stat(path)).size });
+    }
+  }
+
+  await walk(folder, '', 0);
+  return found.sort((one, other) => (one.name < other.name ? -1 : 1));
+}
+
+function tooMany(what: string): HotcellError {
+  return new HotcellError('invalid_argument', `source: ${what}`, {
+    remedy: 'Name a smaller folder or a narrower pattern, or pack it into an archive first.',
+  });
+}

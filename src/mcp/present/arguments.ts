@@ -1,0 +1,16 @@
+import type { z } from 'zod';
+import { HotcellError } from '../../errors/hotcell-error.ts';
+
+/** Arguments as the schema makes them. Throws `invalid_argument` with every complaint, because a model mends all of them at once. */
+export function checkedArguments<Schema extends z.ZodObject>(schema: Schema, args: unknown): z.output<Schema> {
+  const parsed = schema.safeParse(args ?? {});
+  if (parsed.success) return parsed.data;
+  const complaints = parsed.error.issues.slice(0, 10).map((issue) => `${placeOf(issue.path)}${issue.message}`);
+  throw new HotcellError('invalid_argument', complaints.join('; '), {
+    remedy: `Arguments of this tool: ${Object.keys(schema.shape).join(', ') || 'none'}.`,
+  });
+}
+
+function placeOf(path: readonly PropertyKey[]): string {
+  return path.length === 0 ? '' : `${path.join('.')}: `;
+}

@@ -1,0 +1,179 @@
+import { z } from 'zod';
+import type { Artifact, ExecutionResult } from '../../execution/result.ts';
+import { fileUri, logUri } from '../resources/uris.ts';
+import { clip } from './clip.ts';
+
+/** An execution as data: the output schema of every tool that runs something. */
+export const executionOutput = z.object({
+  session_id: z.string().describe('The session it ran in: pass it to go on there'),
+  execution_id: z.string(),
+  state: z.enum(['waiting', 'running', 'ended']).describe('`ended`: the rest is final'),
+  outcome: z
+    .enum([
+      ...([
+        'ok',
+        'raised',
+        'exited',
+        'timed-out',
+        'out-of-memory',
+        'interrupted',
+        'kernel-died',
+        'unavailable',
+      ] as const),
+    ])
+    .optional()
+    .describe('How it ended'),
+  exit_code: z.number().int().optional(),
+  stdout: z.string(),
+  stderr: z.string(),
+  value: z.string().optional().describe('The value of the last expression'),
+  error: z
+    .object({ name: z.string(), message: z.string(), traceback: z.string(), hint: z.string().optional() })
+    .optional()
+    .describe('What the code raised'),
+  notes: z
+    .array(z.string())
+    .describe('What to know besides: limits that were met, state that was lost, what to do next'),
+  images: z.number().int().describe('Pictures in this reply'),
+  files: z
+    .array(
+      z.object({
+        path: z.string().describe('Below the workspace'),
+        change: z.enum(['created', 'modified']),
+        size_bytes: z.number().int(),
+        media_type: z.string(),
+        uri: z.string().describe('For resources/read'),
+        url: z.string().optional().describe('For a browser or curl; expires'),
+      }),
+    )
+    .describe('Files that it made or changed'),
+  files_omitted: z.number().int().describe('Changed files beyond those listed; -1: too many to compare'),
+  omitted: z
+    .object({ stdout_chars: z.number().int(), stderr_chars: z.number().int(), log_uri: z.string() })
+    .optional()
+    .describe('What was left out of stdout and stderr here; the log has it'),
+  changed: z
+    .object({ added: z.array(z.string()), rebound: z.array(z.string()), deleted: z.array(z.string()) })
+    .optional()
+    .describe('Variables that it made, bound anew or deleted'),
+  variables: z.enum(['kept', 'lost']).optional().describe('Whether variables live on for the next call'),
+  duration_ms: z.number().optional(),
+  isolation: z.object({ driver: z.string(), level: z.number() }).optional(),
+});
+export type ExecutionOutput = z.infer<typeof executionOutput>;
+
+export interface Place {
+  readonly sessionId: string;
+  readonly executionId: string;
+  /** The most characters of each text. */
+  readonly chars: number;
+}
+
+/** An execution that has ended. */
+export function endedOutput(
+  result: ExecutionResult,
+  place: Place,
+  made: { files: ExecutionOutput['files']; images: number; notes: readonly string[] },
+): ExecutionOutput {
+  const { outcome, value, isolation } = result;
+  const exitCode = exitCodeOf(result);
+  return {
+    session_id: place.sessionId,
+    execution_id: place.executionId,
+    state: 'ended',
+    outcome: outcome.kind,
+    ...(exitCode === undefined ? {} : { exit_code: exitCode }),
+    ...clippedStreams(result, place, result.truncation),
+    ...(value === undefined ? {} : { value: clip(value.text, place.chars).text }),
+    ...(outcome.kind !== 'raised'
+      ? {}
+      : {
+          error: {
+            name: outcome.name,
+            message: clip(outcome.message, place.chars).text,
+            traceback: clip(outcome.traceback.join('\n'), place.chars).text,
+            ...(outcome.hint === undefined ? {} : { hint: outcome.hint }),
+          },
+        }),
+    notes: [...made.notes],
+    images: made.images,
+    files: made.files,
+    files_omitted:
+      result.artifactsOmitted === -1 ? -1 : result.artifactsOmitted + result.artifacts.length - made.files.length,
+    ...changedOf(result),
+    variables: result.state,
+    duration_ms: Math.round(result.durationMs * 1000) / 1000,
+    isolation: { driver: isolation.driver, level: isolation.level },
+  };
+}
+
+/** One that has not: what it printed so far. */
+export function unendedOutput(
+  state: 'waiting' | 'running',
+  partial: { stdout: string; stderr: string },
+  place: Place,
+  notes: readonly string[],
+): ExecutionOutput {
+  return {
+    session_id: place.sessionId,
+    execution_id: place.executionId,
+    state,
+    ...clippedStreams(partial, place),
+    notes: [...notes],
+    images: 0,
+    files: [],
+    files_omitted: 0,
+  };
+}
+
+export function fileEntry(
+  sessionId: string,
+  artifact: Artifact,
+  url: string | undefined,
+): ExecutionOutput['files'][number] {
+  return {
+    path: artifact.path,
+    change: artifact.change,
+    size_bytes: artifact.sizeBytes,
+    media_type: artifact.mediaType,
+    uri: fileUri(sessionId, artifact.path),
+    ...(url === undefined ? {} : { url }),
+  };
+}
+
+function clippedStreams(
+  streams: { stdout: string; stderr: string },
+  place: Place,
+  dropped: { stdoutDroppedBytes: number; stderrDroppedBytes: number } = {
+    stdoutDroppedBytes: 0,
+    stderrDroppedBytes: 0,
+  },
+): Pick<ExecutionOutput, 'stdout' | 'stderr' | 'omitted'> {
+  const stdout = clip(streams.stdout, place.chars);
+  const stderr = clip(streams.stderr, place.chars);
+  const stdoutChars = stdout.omittedChars + dropped.stdoutDroppedBytes;
+  const stderrChars = stderr.omittedChars + dropped.stderrDroppedBytes;
+  return {
+    stdout: stdout.text,
+    stderr: stderr.text,
+    ...(stdoutChars + stderrChars === 0
+      ? {}
+      : {
+          omitted: {
+            stdout_chars: stdoutChars,
+            stderr_chars: stderrChars,
+            log_uri: logUri(place.sessionId, place.executionId),
+          },
+        }),
+  };
+}
+
+function changedOf({ variables }: ExecutionResult): Pick<ExecutionOutput, 'changed'> {
+  if (variables === undefined) return {};
+  const { added, rebound, deleted } = variables;
+  return { changed: { added: [...added], rebound: [...rebound], deleted: [...deleted] } };
+}
+
+function exitCodeOf({ outcome }: ExecutionResult): number | undefined {
+  return outcome.kind === 'exited' ? outcome.exitCode : undefined;
+}

@@ -1,0 +1,70 @@
+import type { ContentBlock } from '@modelcontextprotocol/server';
+import type { Artifact, ExecutionResult } from '../../execution/result.ts';
+import type { ManagedExecution, ManagedSession } from '../../sessions/directory.ts';
+import type { ToolReply } from '../define-tool.ts';
+import type { McpDeps } from '../deps.ts';
+import { type ExecutionOutput, endedOutput, fileEntry, unendedOutput } from './execution-output.ts';
+import { executionText } from './execution-text.ts';
+import { notesOf } from './notes.ts';
+import { imageBlock, isPicture, MOST_PICTURES, PICTURE_BYTES, shownOf } from './pictures.ts';
+
+/** Files of one execution that a reply names; more are counted. */
+const MOST_FILES = 20;
+
+/** The reply about an execution that has ended: text, its pictures, and links to its files. */
+export async function endedReply(
+  managed: ManagedSession,
+  execution: ManagedExecution,
+  result: ExecutionResult,
+  deps: McpDeps,
+): Promise<ToolReply<ExecutionOutput>> {
+  const place = placeOf(managed, execution, deps);
+  const shown = shownOf(result, place.chars);
+  const artifacts = result.artifacts.slice(0, MOST_FILES);
+  // A figure that was shown and saved is one picture to the reader.
+  const images = shown.images.length > 0 ? shown.images : await pictureFiles(managed, artifacts);
+  const files = await Promise.all(
+    artifacts.map(async (artifact) =>
+      fileEntry(managed.id, artifact, await deps.links.urlFor(managed.session.id, artifact.path)),
+    ),
+  );
+  const isFirst = managed.executions()[0]?.id === execution.id;
+  const structured = endedOutput(result, place, { files, images: images.length, notes: notesOf(result, isFirst) });
+  return {
+    structured,
+    content: [{ type: 'text', text: executionText(structured, shown.texts) }, ...images, ...files.map(linkTo)],
+  };
+}
+
+/** The reply about one that runs on. */
+export function unendedReply(
+  managed: ManagedSession,
+  execution: ManagedExecution,
+  deps: McpDeps,
+): ToolReply<ExecutionOutput> {
+  const state = execution.state() === 'waiting' ? 'waiting' : 'running';
+  const what = state === 'waiting' ? 'Waits for its turn in the session.' : 'Runs on.';
+  const note = `${what} Ask again: get_execution with execution_id ${execution.id} (wait_ms to wait for it, cancel to stop it).`;
+  const structured = unendedOutput(state, execution.partial(), placeOf(managed, execution, deps), [note]);
+  return { structured, content: [{ type: 'text', text: executionText(structured) }] };
+}
+
+function placeOf(managed: ManagedSession, execution: ManagedExecution, { config }: McpDeps) {
+  return { sessionId: managed.id, executionId: execution.id, chars: config.replyChars };
+}
+
+/** Pictures that were only saved. One that cannot be read, or has gone since, is a link like any file. */
+async function pictureFiles(managed: ManagedSession, artifacts: readonly Artifact[]): Promise<ContentBlock[]> {
+  const wanted = artifacts.filter(({ mediaType, sizeBytes }) => isPicture(mediaType) && sizeBytes <= PICTURE_BYTES / 2);
+  const blocks = await Promise.all(
+    wanted.slice(0, MOST_PICTURES / 2).map(async ({ path, mediaType }) => {
+      const data = await managed.session.files.read(path, { limitBytes: PICTURE_BYTES }).catch(() => undefined);
+      return data === undefined ? [] : [imageBlock(mediaType, data)];
+    }),
+  );
+  return blocks.flat();
+}
+
+function linkTo({ uri, path, media_type, size_bytes }: ExecutionOutput['files'][number]): ContentBlock {
+  return { type: 'resource_link', uri, name: path, mimeType: media_type, size: size_bytes };
+}

@@ -1,0 +1,14 @@
+import type { ManagedExecution } from '../../sessions/directory.ts';
+
+const CHARS = 300;
+
+/** The end of what an execution printed so far: what a person sees while waiting. */
+export function latestOutput(execution: ManagedExecution): string {
+  if (execution.state() === 'waiting') return 'waits for its turn';
+  const { stdout, stderr } = execution.partial();
+  const text = (stdout.trimEnd() === '' ? stderr : stdout).trimEnd();
+  if (text === '') return 'runs, nothing printed yet';
+  const end = text.slice(-CHARS);
+  const lines = end.slice(text.length > CHARS ? end.indexOf('\n') + 1 : 0);
+  return lines.toWellFormed();
+}

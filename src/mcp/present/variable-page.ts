@@ -1,0 +1,55 @@
+import type { VariablePage } from '../../execution/variables.ts';
+import { clip } from './clip.ts';
+
+/** A page of a value as text, with where it stands in the whole. */
+export function pageText(page: VariablePage, chars: number): string {
+  const { text } = clip(bodyOf(page), chars);
+  return [text, ...placeOf(page)].join('\n');
+}
+
+function bodyOf(page: VariablePage): string {
+  switch (page.kind) {
+    case 'text':
+    case 'repr':
+      return page.text;
+    case 'bytes':
+      return page.data.toString('hex').replace(/(..)(?=.)/g, '$1 ');
+    case 'items':
+      return page.items.map(({ text }, index) => `${page.offset + index}: ${text}`).join('\n');
+    case 'entries':
+      return page.entries.map(({ key, value }) => `${key.text}: ${value.text}`).join('\n');
+    case 'rows':
+      return [
+        ['', ...page.columns.map(({ name, type }) => `${name} (${type})`)].join('\t'),
+        ...page.rows.map((row, index) => [page.index[index] ?? '', ...row].join('\t')),
+      ].join('\n');
+  }
+}
+
+function placeOf(page: VariablePage): string[] {
+  if (page.kind === 'repr') return page.truncated ? ['… cut'] : [];
+  const shown = countOf(page);
+  const end = page.offset + shown;
+  const rows = end < page.total || page.offset > 0 ? [`(${page.offset} to ${end} of ${page.total})`] : [];
+  if (page.kind !== 'rows' || page.columnOffset + page.columns.length >= page.totalColumns) return rows;
+  const last = page.columnOffset + page.columns.length;
+  return [
+    ...rows,
+    `(columns ${page.columnOffset} to ${last} of ${page.totalColumns}; more with column_offset ${last})`,
+  ];
+}
+
+function countOf(page: Exclude<VariablePage, { kind: 'repr' }>): number {
+  switch (page.kind) {
+    case 'text':
+      return page.text.length;
+    case 'bytes':
+      return page.data.length;
+    case 'items':
+      return page.items.length;
+    case 'entries':
+      return page.entries.length;
+    case 'rows':
+      return page.rows.length;
+  }
+}

@@ -1,0 +1,137 @@
+import { HotcellError } from '../errors/hotcell-error.ts';
+import type { SessionFiles } from '../execution/session-facade.ts';
+import { wholeCharacters } from './execution-log.ts';
+
+/** Pieces of a file for a reader who cannot take it whole. Nothing here holds more than a piece in memory. */
+
+export interface TextPiece {
+  readonly text: string;
+  readonly start_line?: number;
+  readonly end_line?: number;
+  readonly next_line?: number;
+  readonly offset?: number;
+  readonly next_offset?: number;
+}
+
+export interface BytePiece {
+  readonly data: Buffer;
+  readonly offset: number;
+  readonly next_offset?: number;
+}
+
+type Files = Pick<SessionFiles, 'stream'>;
+
+export async function readBytes(
+  files: Files,
+  path: string,
+  { offset, length }: { offset: number; length: number },
+): Promise<BytePiece> {
+  const pieces: Buffer[] = [];
+  // One more than asked for tells whether more follows.
+  for await (const piece of files.stream(path, { offset, length: length + 1 })) pieces.push(piece);
+  const all = Buffer.concat(pieces);
+  const data = all.subarray(0, length);
+  return { data, offset, ...(all.length > length ? { next_offset: offset + length } : {}) };
+}
+
+/** Text by bytes, cut at characters. */
+export async function readTextBytes(
+  files: Files,
+  path: string,
+  range: { offset: number; length: number },
+): Promise<TextPiece> {
+  const { data, offset, next_offset } = await readBytes(files, path, range);
+  const end = next_offset === undefined ? data.length : wholeCharacters(data);
+  if (next_offset === undefined) return { text: textOf(path, data), offset };
+  return { text: textOf(path, data.subarray(0, end)), offset, next_offset: offset + end };
+}
+
+/**
+ * Text by lines: whole lines from `fromLine` on, as many as fit. A single line that does not fit is given in part, and the rest of it by bytes. What lies before is read
+ * and passed over.
+ */
+export async function readTextLines(
+  files: Files,
+  path: string,
+  { fromLine, lines, chars }: { fromLine: number; lines: number; chars: number },
+): Promise<TextPiece> {
+  const wanted: Buffer[] = [];
+  let line = 1;
+  let startByte = 0;
+  let seenBytes = 0;
+  let wantedBytes = 0;
+  let isMore = false;
+  const mostBytes = chars * 4;
+  for await (const piece of files.stream(path)) {
+    let from = 0;
+    while (line < fromLine) {
+      const end = piece.indexOf(NEWLINE, from);
+      if (end === -1) break;
+      line += 1;
+      from = end + 1;
+    }
+    if (line >= fromLine) {
+      if (wantedBytes === 0) startByte = seenBytes + from;
+      wanted.push(piece.subarray(from));
+      wantedBytes += piece.length - from;
+    }
+    seenBytes += piece.length;
+    if (wantedBytes > mostBytes) {
+      isMore = true;
+      break;
+    }
+  }
+  if (line < fromLine && fromLine > 1) {
+    throw new HotcellError('invalid_argument', `${path}: start_line ${fromLine} is past its end; it has ${line} lines`);
+  }
+  return takeLines(path, Buffer.concat(wanted), { fromLine, lines, chars, startByte, isMore });
+}
+
+const NEWLINE = 0x0a;
+
+interface Taking {
+  readonly fromLine: number;
+  readonly lines: number;
+  readonly chars: number;
+  readonly startByte: number;
+  /** Whether the file goes on after the buffer. */
+  readonly isMore: boolean;
+}
+
+function takeLines(path: string, buffer: Buffer, { fromLine, lines, chars, startByte, isMore }: Taking): TextPiece {
+  let end = 0;
+  let taken = 0;
+  while (taken < lines && end < buffer.length) {
+    const newline = buffer.indexOf(NEWLINE, end);
+    if (newline === -1 && isMore) break;
+    const next = newline === -1 ? buffer.length : newline + 1;
+    if (taken > 0 && next > chars) break;
+    end = next;
+    taken += 1;
+    if (end >= chars) break;
+  }
+  if ((taken === 0 && buffer.length > 0) || end > chars * 2) {
+    const cut = wholeCharacters(buffer.subarray(0, chars));
+    return {
+      text: textOf(path, buffer.subarray(0, cut)),
+      offset: startByte,
+      next_offset: startByte + cut,
+      start_line: fromLine,
+    };
+  }
+  const isEnd = end >= buffer.length && !isMore;
+  return {
+    text: textOf(path, buffer.subarray(0, end)),
+    start_line: fromLine,
+    end_line: fromLine + Math.max(taken, 1) - 1,
+    ...(isEnd ? {} : { next_line: fromLine + taken }),
+  };
+}
+
+function textOf(path: string, data: Buffer): string {
+  const text = data.toString('utf8');
+  if (!text.includes('\0')) return text;
+  throw new HotcellError('invalid_argument', `${path}: not text`, {
+    remedy: 'Read it with encoding base64, or look at it with run_code.',
+  });
+}

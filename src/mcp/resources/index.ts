@@ -1,0 +1,152 @@
+import {
+  type McpServer,
+  ProtocolError,
+  ProtocolErrorCode,
+  type ReadResourceResult,
+  ResourceNotFoundError,
+  ResourceTemplate,
+} from '@modelcontextprotocol/server';
+import { type HotcellError, toHotcellError } from '../../errors/hotcell-error.ts';
+import { isTextType, mediaTypeOf } from '../../lib/media-type.ts';
+import type { ManagedSession } from '../../sessions/directory.ts';
+import type { McpDeps } from '../deps.ts';
+import { readLog } from '../execution-log.ts';
+import { decoded, FILE_TEMPLATE, fileUri, LOG_TEMPLATE, logUri } from './uris.ts';
+
+/** In one message; stdio clients take no more than 10 MB, and base64 adds a third. */
+const READ_BYTES = 6 * 1_048_576;
+const LISTED_PER_SESSION = 100;
+
+/** Files of workspaces and logs of executions, for clients that follow links. Only of the owner's own sessions, and listing opens none. */
+export function registerResources(server: McpServer, deps: McpDeps): void {
+  server.registerResource(
+    'workspace-file',
+    new ResourceTemplate(FILE_TEMPLATE, {
+      list: async () => ({ resources: (await Promise.all(sessionsOf(deps).map(filesOf))).flat() }),
+      complete: { session: (value) => idsStarting(deps, value) },
+    }),
+    { title: 'File in a workspace', description: 'A file of a session, by its path in the workspace.' },
+    (uri, { session, path }) => answered(uri, () => readFile(deps, uri, decoded(session), decoded(path))),
+  );
+  server.registerResource(
+    'execution-log',
+    new ResourceTemplate(LOG_TEMPLATE, {
+      list: async () => ({ resources: (await Promise.all(sessionsOf(deps).map(logsOf))).flat() }),
+      complete: {
+        session: (value) => idsStarting(deps, value),
+        execution: (value) =>
+          sessionsOf(deps).flatMap((managed) =>
+            managed.executions().flatMap(({ id }) => (id.startsWith(value) ? [id] : [])),
+          ),
+      },
+    }),
+    {
+      title: 'Output of an execution',
+      description: 'All that it printed, as far as it was kept.',
+      mimeType: 'text/plain',
+    },
+    (uri, { session, execution }) =>
+      answered(uri, () => readExecutionLog(deps, uri, decoded(session), decoded(execution))),
+  );
+}
+
+async function readFile(
+  deps: McpDeps,
+  uri: URL,
+  sessionId: string | undefined,
+  path: string | undefined,
+): Promise<ReadResourceResult> {
+  const managed = existing(deps, sessionId);
+  if (managed === undefined || path === undefined) throw new ResourceNotFoundError(uri.href);
+  const data = await managed.session.files.read(path, { limitBytes: READ_BYTES });
+  const mimeType = mediaTypeOf(path);
+  const content = isUtf8(mimeType, data) ? { text: data.toString('utf8') } : { blob: data.toString('base64') };
+  return { contents: [{ uri: uri.href, mimeType, ...content }] };
+}
+
+async function readExecutionLog(
+  deps: McpDeps,
+  uri: URL,
+  sessionId: string | undefined,
+  executionId: string | undefined,
+): Promise<ReadResourceResult> {
+  const execution = executionId === undefined ? undefined : existing(deps, sessionId)?.execution(executionId);
+  if (execution === undefined) throw new ResourceNotFoundError(uri.href);
+  const { text, next_offset, size_bytes } = await readLog(execution, { offset: 0, length: READ_BYTES });
+  const rest =
+    next_offset === undefined
+      ? ''
+      : `\n… ${size_bytes - next_offset} bytes follow: get_execution with log_offset ${next_offset}`;
+  return { contents: [{ uri: uri.href, mimeType: 'text/plain', text: `${text}${rest}` }] };
+}
+
+/** SECURITY: looked up among the owner's own and never opened: another's id is unknown, like one that never was. */
+function existing(deps: McpDeps, sessionId: string | undefined): ManagedSession | undefined {
+  return sessionsOf(deps).find(({ id }) => id === sessionId);
+}
+
+function sessionsOf({ directory, owner }: McpDeps): readonly ManagedSession[] {
+  return directory.list(owner);
+}
+
+function idsStarting(deps: McpDeps, value: string): string[] {
+  return sessionsOf(deps).flatMap(({ id }) => (id.startsWith(value) ? [id] : []));
+}
+
+async function filesOf(managed: ManagedSession) {
+  const { entries } = await managed.session.files
+    .list('.', { recursive: true, limit: LISTED_PER_SESSION })
+    .catch(() => ({ entries: [] })); // it is being closed
+  return entries
+    .filter(({ kind }) => kind === 'file')
+    .map(({ path, sizeBytes }) => ({
+      uri: fileUri(managed.id, path),
+      name: path,
+      title: path,
+      mimeType: mediaTypeOf(path),
+      size: sizeBytes,
+    }));
+}
+
+/** Those that hold more than a reply did. */
+async function logsOf(managed: ManagedSession) {
+  const ended = managed.executions().filter((execution) => execution.state() === 'ended');
+  const results = await Promise.all(ended.map(({ result }) => result.catch(() => undefined)));
+  return results
+    .filter((result) => result?.truncation !== undefined)
+    .slice(-LISTED_PER_SESSION)
+    .map((result) => ({
+      uri: logUri(managed.id, result!.executionId),
+      name: `${result!.executionId}.log`,
+      title: `Output of ${result!.executionId}`,
+      mimeType: 'text/plain',
+    }));
+}
+
+/** Failures of reading are errors of the protocol: there is no result to put them in. */
+async function answered(uri: URL, read: () => Promise<ReadResourceResult>): Promise<ReadResourceResult> {
+  try {
+    return await read();
+  } catch (thrown) {
+    if (thrown instanceof ProtocolError) throw thrown;
+    const error = toHotcellError(thrown);
+    if (error.code === 'file_not_found') throw new ResourceNotFoundError(uri.href);
+    const message = error.code === 'internal' ? 'the resource cannot be read' : remediedText(error);
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, message, { uri: uri.href, code: error.code });
+  }
+}
+
+function remediedText({ code, message, remedy }: HotcellError): string {
+  if (code === 'file_too_large') return `${message}: read it in pieces with read_file`;
+  return remedy === undefined ? message : `${message}. ${remedy}`;
+}
+
+function isUtf8(mimeType: string, data: Buffer): boolean {
+  if (!isTextType(mimeType) && mimeType !== 'application/octet-stream') return false;
+  try {
+    new TextDecoder('utf-8', { fatal: true }).decode(data);
+    return !data.includes(0);
+  } catch {
+    return false;
+  }
+}

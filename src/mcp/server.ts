@@ -1,0 +1,78 @@
+import { McpServer } from '@modelcontextprotocol/server';
+import type { Tool } from './define-tool.ts';
+import type { McpDeps } from './deps.ts';
+import { INSTRUCTIONS } from './instructions.ts';
+import { startProgress } from './progress.ts';
+import { registerPrompts } from './prompts/index.ts';
+import { registerResources } from './resources/index.ts';
+import { TOOLS } from './tools/index.ts';
+
+export interface McpOptions {
+  /** In place of ours: a profile's. */
+  readonly tools?: readonly Tool[];
+  readonly instructions?: string;
+}
+
+/**
+ * Servers of both protocol eras, for one owner. Called once per stdio connection and once per HTTP request, so making one is cheap: whatever costs is made once,
+ * at module scope or in `deps`.
+ */
+export function createMcpFactory(deps: McpDeps, options: McpOptions = {}): () => McpServer {
+  const tools = (options.tools ?? TOOLS).filter(
+    ({ needsHostFiles }) => !needsHostFiles || deps.hostFiles !== undefined,
+  );
+  return () => {
+    const server = new McpServer(
+      { name: 'hotcell', title: 'Hotcell', version: deps.version },
+      {
+        instructions: options.instructions ?? INSTRUCTIONS,
+        capabilities: { tools: { listChanged: false }, resources: {}, prompts: { listChanged: false } },
+        // What is listed changes with the version of Hotcell alone.
+        cacheHints: { 'tools/list': { ttlMs: 3_600_000, cacheScope: 'public' } },
+      },
+    );
+    for (const tool of tools) registerTool(server, tool, deps);
+    registerResources(server, deps);
+    registerPrompts(server);
+    return server;
+  };
+}
+
+/** As many as Claude Code takes of one reply's text where the tool says so; without it that is about 100,000. */
+const RESULT_CHARS = 200_000;
+
+/** The tools whose calls may run for minutes, for whoever chooses how to answer over HTTP. */
+export function longTools(tools: readonly Tool[] = TOOLS): ReadonlySet<string> {
+  return new Set(tools.filter(({ isLong }) => isLong).map(({ name }) => name));
+}
+
+function registerTool(server: McpServer, tool: Tool, deps: McpDeps): void {
+  const { name, title, description, annotations } = tool;
+  server.registerTool(
+    name,
+    {
+      title,
+      description,
+      annotations: { title, ...annotations },
+      inputSchema: tool.listed.input,
+      outputSchema: tool.listed.output,
+      _meta: { 'anthropic/maxResultSizeChars': RESULT_CHARS },
+    },
+    async (args, context) => {
+      const progress = startProgress(context);
+      const startedAt = performance.now();
+      try {
+        const result = await tool.answer(args, {
+          deps,
+          signal: context.mcpReq.signal,
+          reportWith: progress.reportWith,
+        });
+        const durationMs = Math.round(performance.now() - startedAt);
+        deps.log.debug('tool call', { tool: name, owner: deps.owner.id, durationMs, isError: result.isError === true });
+        return result;
+      } finally {
+        progress.stop();
+      }
+    },
+  );
+}

@@ -1,0 +1,57 @@
+import { z } from 'zod';
+import { HotcellError } from '../../errors/hotcell-error.ts';
+import { defineTool } from '../define-tool.ts';
+import { replaceExact } from '../replace-exact.ts';
+import { fileUri } from '../resources/uris.ts';
+import { pathArgument, sessionArgument } from './session-argument.ts';
+
+const LARGEST_BYTES = 8 * 1_048_576;
+
+export const editFile = defineTool({
+  name: 'edit_file',
+  title: 'Edit a file',
+  description: `Replaces exact text in a file of the workspace. old_text must be there once, with its spaces and line ends as they are in the file; take more lines around it to make it unique, or set replace_all. An empty new_text removes it.
+
+  {"path": "app.py", "old_text": "timeout = 10\\n", "new_text": "timeout = 30\\n"}`,
+  input: z.strictObject({
+    path: pathArgument,
+    old_text: z.string().min(1).describe('Text that is in the file now'),
+    new_text: z.string().describe('Text to put in its place'),
+    replace_all: z.boolean().default(false).describe('Replace every occurrence'),
+    session_id: sessionArgument,
+  }),
+  output: z.object({
+    session_id: z.string(),
+    path: z.string(),
+    replaced: z.number().int().describe('How many places'),
+    size_bytes: z.number().int(),
+    uri: z.string(),
+  }),
+  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
+  async handler({ path, old_text, new_text, replace_all, session_id }, { deps, signal }) {
+    const managed = await deps.directory.use(deps.owner, session_id, { signal, via: 'edit_file' });
+    const { files } = managed.session;
+    const text = asText(path, await files.read(path, { limitBytes: LARGEST_BYTES }));
+    const { result, count } = replaceExact(text, old_text, new_text, { path, all: replace_all });
+    const { sizeBytes } = await files.write(path, result, { mode: 'replace' });
+    return {
+      structured: {
+        session_id: managed.id,
+        path,
+        replaced: count,
+        size_bytes: sizeBytes,
+        uri: fileUri(managed.id, path),
+      },
+      content: [{ type: 'text', text: `${path}: replaced in ${count} place${count === 1 ? '' : 's'}` }],
+    };
+  },
+});
+
+/** Writing back what was decoded with replacements would damage the file. */
+function asText(path: string, data: Buffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(data);
+  } catch {
+    throw new HotcellError('invalid_argument', `${path}: not UTF-8 text`, { remedy: 'Change it with run_code.' });
+  }
+}

@@ -1,0 +1,88 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import { HotcellError } from '../../errors/hotcell-error.ts';
+import type { ManagedExecution, ManagedSession } from '../../sessions/directory.ts';
+import { defineTool } from '../define-tool.ts';
+import type { McpDeps } from '../deps.ts';
+import { readLog } from '../execution-log.ts';
+import { executionOutput } from '../present/execution-output.ts';
+import { endedReply, unendedReply } from '../present/execution-reply.ts';
+import { latestOutput } from '../present/latest-output.ts';
+
+const LOG_BYTES = 16_384;
+
+export const getExecution = defineTool({
+  name: 'get_execution',
+  title: 'Get an execution',
+  description: `Tells how an execution stands: running, with what it printed so far, or ended, with its result. For runs that were started with background: true, and for output that did not fit into a reply.
+
+  {"execution_id": "x-…", "wait_ms": 30000}     wait up to 30 s for it to end
+  {"execution_id": "x-…", "cancel": true}       interrupt it; the session keeps its variables where the code lets itself be interrupted
+  {"execution_id": "x-…", "log_offset": 0}      read its whole output in pieces; go on at log.next_offset
+
+Results are kept while the session lives, the oldest dropped first.`,
+  input: z.strictObject({
+    execution_id: z.string().min(1).max(100),
+    session_id: z
+      .string()
+      .min(1)
+      .max(100)
+      .optional()
+      .describe('Needed only to be quicker: ids of executions are unique'),
+    wait_ms: z.number().int().min(0).max(3_600_000).default(0).describe('Wait this long for it to end'),
+    cancel: z.boolean().default(false).describe('Interrupt it, and answer when it has ended'),
+    log_offset: z.number().int().min(0).optional().describe('Byte of the log at which to begin'),
+  }),
+  output: executionOutput.extend({
+    log: z
+      .object({
+        offset: z.number().int(),
+        text: z.string(),
+        next_offset: z.number().int().optional().describe('Absent at the end'),
+        size_bytes: z.number().int(),
+      })
+      .optional(),
+  }),
+  annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  isLong: true,
+  async handler({ execution_id, session_id, wait_ms, cancel, log_offset }, call) {
+    const { managed, execution } = find(call.deps, execution_id, session_id);
+    call.reportWith(() => latestOutput(execution));
+    if (cancel) execution.cancel();
+    if (cancel) await execution.result.catch(() => {});
+    else if (wait_ms > 0 && execution.state() !== 'ended') await waitFor(execution, wait_ms, call.signal);
+    const reply =
+      execution.state() === 'ended'
+        ? await endedReply(managed, execution, await execution.result, call.deps)
+        : unendedReply(managed, execution, call.deps);
+    if (log_offset === undefined) return reply;
+    const log = await readLog(execution, { offset: log_offset, length: LOG_BYTES });
+    const rest =
+      log.next_offset === undefined ? '' : `\n… go on with log_offset ${log.next_offset} of ${log.size_bytes}`;
+    return { structured: { ...reply.structured, log }, content: [{ type: 'text', text: `${log.text}${rest}` }] };
+  },
+});
+
+/** Among the owner's own sessions only: an id of another's is as unknown as one that never was. */
+function find(
+  { directory, owner }: McpDeps,
+  executionId: string,
+  sessionId: string | undefined,
+): { managed: ManagedSession; execution: ManagedExecution } {
+  for (const managed of directory.list(owner)) {
+    if (sessionId !== undefined && managed.id !== sessionId && managed.name !== sessionId) continue;
+    const execution = managed.execution(executionId);
+    if (execution !== undefined) return { managed, execution };
+  }
+  throw new HotcellError('execution_not_found', `there is no execution ${executionId.slice(0, 100)}`, {
+    remedy:
+      'Ids come from the replies of run_code and run_command. Old results are dropped, and go with their session.',
+  });
+}
+
+async function waitFor(execution: ManagedExecution, waitMs: number, signal: AbortSignal): Promise<void> {
+  const stop = new AbortController();
+  const over = sleep(waitMs, undefined, { signal: AbortSignal.any([stop.signal, signal]) }).catch(() => {});
+  await Promise.race([execution.result.catch(() => {}), over]);
+  stop.abort();
+}

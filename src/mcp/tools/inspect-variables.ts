@@ -1,0 +1,97 @@
+import { z } from 'zod';
+import type { VariablePage, VariableView } from '../../execution/variables.ts';
+import { defineTool } from '../define-tool.ts';
+import { pageText } from '../present/variable-page.ts';
+import { sessionArgument } from './session-argument.ts';
+
+const summary = z.object({
+  name: z.string(),
+  type: z.string(),
+  summary: z.string(),
+  size_bytes: z.number().optional(),
+  length: z.number().optional(),
+  shape: z.array(z.number()).optional(),
+});
+
+export const inspectVariables = defineTool({
+  name: 'inspect_variables',
+  title: 'Inspect variables',
+  description: `Shows what is in the memory of a Python session, without printing it from code.
+
+  {}                                                    all variables: name, type, size, shape, a short summary
+  {"filter": "df"}                                      those with df in their name
+  {"expression": "sales", "offset": 100, "limit": 20}   one variable, a page of its rows, items or text
+  {"expression": "sales.groupby('region').size()"}      the value of an expression, which is run
+
+A page says how many there are in total; go on with offset. Summaries are bounded: a huge object costs no more than a small one.`,
+  input: z.strictObject({
+    expression: z
+      .string()
+      .min(1)
+      .max(10_000)
+      .optional()
+      .describe('A variable or an expression. Without it: the list of all'),
+    filter: z.string().max(100).optional().describe('For the list: a part of the name'),
+    offset: z.number().int().min(0).default(0).describe('Where the page begins: variables, rows, items, characters'),
+    limit: z.number().int().min(1).max(1000).optional().describe('How many of them'),
+    column_offset: z.number().int().min(0).default(0).describe('For tables: the first column'),
+    session_id: sessionArgument,
+  }),
+  output: z.object({
+    session_id: z.string(),
+    variables: z.array(summary).optional().describe('The list'),
+    total: z.number().int().optional().describe('How many there are in all pages together'),
+    value: summary.omit({ name: true }).optional().describe('What the expression gave'),
+    page: z.string().optional().describe('The page as text'),
+  }),
+  annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
+  async handler({ expression, filter, offset, limit, column_offset, session_id }, { deps, signal }) {
+    const managed = await deps.directory.use(deps.owner, session_id, { signal, via: 'inspect_variables' });
+    const { variables } = managed.session;
+    const paging = { offset, signal, ...(limit === undefined ? {} : { limit }) };
+    if (expression === undefined) {
+      const list = await variables.list({ ...paging, ...(filter === undefined ? {} : { filter }) });
+      const lines = list.variables.map(({ name, type, summary }) => `${name}: ${type} = ${summary}`);
+      const more =
+        list.total > offset + lines.length
+          ? [`… ${list.total} in all; go on with offset ${offset + lines.length}`]
+          : [];
+      const text = lines.length === 0 ? 'No variables.' : [...lines, ...more].join('\n');
+      return {
+        structured: { session_id: managed.id, variables: list.variables.map(named), total: list.total },
+        content: [{ type: 'text', text }],
+      };
+    }
+    const view = await variables.get(expression, { ...paging, columnOffset: column_offset });
+    const page = pageText(view.page, deps.config.replyChars);
+    return {
+      structured: { session_id: managed.id, value: unnamed(view), page, ...totalOf(view.page) },
+      content: [{ type: 'text', text: `${view.type}${shapeText(view)}\n${page}` }],
+    };
+  },
+});
+
+type Summary = Omit<VariableView, 'page'>;
+
+function unnamed({ type, summary, sizeBytes, length, shape }: Summary) {
+  return {
+    type,
+    summary,
+    ...(sizeBytes === undefined ? {} : { size_bytes: sizeBytes }),
+    ...(length === undefined ? {} : { length }),
+    ...(shape === undefined ? {} : { shape: [...shape] }),
+  };
+}
+
+function named(variable: Summary & { readonly name: string }) {
+  return { name: variable.name, ...unnamed(variable) };
+}
+
+function totalOf(page: VariablePage): { total?: number } {
+  return 'total' in page ? { total: page.total } : {};
+}
+
+function shapeText({ shape, length }: Summary): string {
+  if (shape !== undefined) return `, shape ${shape.join(' × ')}`;
+  return length === undefined ? '' : `, length ${length}`;
+}

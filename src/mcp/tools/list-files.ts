@@ -1,0 +1,66 @@
+import { z } from 'zod';
+import { defineTool } from '../define-tool.ts';
+import { sessionArgument } from './session-argument.ts';
+
+const TEXT_LINES = 200;
+
+export const listFiles = defineTool({
+  name: 'list_files',
+  title: 'List files',
+  description: `Lists what is in the workspace, or in a folder of it: path, kind, size and when it changed.
+
+  {}                                      the workspace itself
+  {"path": "data", "recursive": true}     a folder and all below it`,
+  input: z.strictObject({
+    path: z.string().min(1).max(4096).default('.').describe('Folder in the workspace'),
+    recursive: z.boolean().default(false),
+    limit: z.number().int().min(1).max(1000).default(200).describe('How many entries at most'),
+    session_id: sessionArgument,
+  }),
+  output: z.object({
+    session_id: z.string(),
+    path: z.string(),
+    entries: z.array(
+      z.object({
+        path: z.string().describe('Below the workspace'),
+        kind: z.enum(['file', 'folder', 'link', 'other']),
+        size_bytes: z.number().int(),
+        modified: z.string().describe('UTC'),
+      }),
+    ),
+    omitted: z.number().int().describe('At least so many more'),
+  }),
+  annotations: { readOnlyHint: true, openWorldHint: false },
+  async handler({ path, recursive, limit, session_id }, { deps, signal }) {
+    const managed = await deps.directory.use(deps.owner, session_id, { signal, via: 'list_files' });
+    const { entries, omitted } = await managed.session.files.list(path, { recursive, limit });
+    const listed = entries.map((entry) => ({
+      path: entry.path,
+      kind: entry.kind,
+      size_bytes: entry.sizeBytes,
+      modified: dateOf(entry.modifiedMs),
+    }));
+    const lines = listed.slice(0, TEXT_LINES).map(lineOf);
+    const left = listed.length - lines.length + omitted;
+    const text = [...(lines.length === 0 ? ['(empty)'] : lines), ...(left === 0 ? [] : [`… and ${left} more`])].join(
+      '\n',
+    );
+    return {
+      structured: { session_id: managed.id, path, entries: listed, omitted },
+      content: [{ type: 'text', text }],
+    };
+  },
+});
+
+function lineOf({ path, kind, size_bytes }: { path: string; kind: string; size_bytes: number }): string {
+  const name = /[\p{Cc}\p{Zl}\p{Zp}]/u.test(path) ? JSON.stringify(path) : path;
+  return kind === 'folder'
+    ? `${name}/`
+    : `${name}  ${size_bytes.toLocaleString('en-US')} bytes${kind === 'file' ? '' : ` (${kind})`}`;
+}
+
+/** Time is the guest's word: any number may come. */
+function dateOf(modifiedMs: number): string {
+  const date = new Date(modifiedMs);
+  return Number.isNaN(date.getTime()) ? '' : date.toISOString();
+}

@@ -1,0 +1,127 @@
+import { z } from 'zod';
+import { DRIVER_NAMES } from '../../sandbox/isolation.ts';
+import { defineTool } from '../define-tool.ts';
+import { sessionOutput, sessionStructured, sessionText } from '../present/session-output.ts';
+
+const MiB = 1_048_576;
+const DAY_SECONDS = 86_400;
+
+export const openSession = defineTool({
+  name: 'open_session',
+  title: 'Open a session',
+  description: `Opens a session: a sandbox of its own, with variables and files of its own. You need this only for a second one beside your default session, or for another isolation, image, limit or mount; otherwise call run_code right away.
+
+  {"name": "analysis", "limits": {"memory_mb": 4096}}
+  {"isolation": "gvisor", "ttl_seconds": 3600}
+  {"mounts": [{"source": "/home/me/data", "target": "/data"}]}
+
+Answers with session_id: pass it (or the name) to the other tools. Close it with close_session when you are done.`,
+  input: z.strictObject({
+    name: z
+      .string()
+      .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, { error: 'a name has letters, digits, . _ - and at most 64 of them' })
+      .optional()
+      .describe('A name of your own for it'),
+    isolation: z
+      .enum(['auto', ...DRIVER_NAMES])
+      .optional()
+      .describe('auto: the strongest that works here. It is never weaker than asked for'),
+    image: z
+      .string()
+      .max(255)
+      .regex(/^[A-Za-z0-9][A-Za-z0-9._/:@-]*$/, { error: 'not the name of an image' })
+      .optional()
+      .describe('Container image, for docker and gvisor; it must be there already'),
+    limits: z
+      .strictObject({
+        memory_mb: z
+          .number()
+          .min(1)
+          .max(1_048_576)
+          .optional()
+          .describe('All memory in MiB, files included (default 2048)'),
+        cpus: z.number().min(0.05).max(1024).optional().describe('Processors (default 1)'),
+        disk_mb: z.number().min(1).max(1_048_576).optional().describe('Size of the workspace in MiB'),
+        processes: z.number().int().min(8).max(100_000).optional(),
+      })
+      .optional(),
+    mounts: z
+      .array(
+        z.strictObject({
+          source: z
+            .string()
+            .min(1)
+            .max(4096)
+            .describe("Folder of the server's machine, below a root that its configuration allows"),
+          target: z.string().min(1).max(200).describe('Where it appears, such as /data'),
+          read_only: z.boolean().default(true),
+        }),
+      )
+      .max(10)
+      .optional(),
+    environment: z
+      .record(
+        z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, { error: 'not the name of a variable' }),
+        z.string().max(65_536),
+      )
+      .optional()
+      .describe('Environment variables inside'),
+    ttl_seconds: z
+      .number()
+      .int()
+      .min(1)
+      .max(30 * DAY_SECONDS)
+      .optional()
+      .describe('Close it at this age'),
+    idle_seconds: z
+      .number()
+      .int()
+      .min(1)
+      .max(30 * DAY_SECONDS)
+      .optional()
+      .describe('Close it when unused for so long'),
+  }),
+  output: sessionOutput,
+  annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
+  isLong: true,
+  async handler({ name, isolation, image, limits, mounts, environment, ttl_seconds, idle_seconds }, call) {
+    const { directory, owner } = call.deps;
+    call.reportWith(() => 'opens a sandbox');
+    const request = {
+      name,
+      isolation,
+      image,
+      limits: limits === undefined ? undefined : limitsOf(limits),
+      mounts: mounts?.map(({ source, target, read_only }) => ({ source, target, readOnly: read_only })),
+      environment,
+      maxAgeMs: ttl_seconds === undefined ? undefined : ttl_seconds * 1000,
+      idleMs: idle_seconds === undefined ? undefined : idle_seconds * 1000,
+    };
+    const managed = await directory.open(owner, withoutUndefined(request), {
+      signal: call.signal,
+      via: 'open_session',
+    });
+    const structured = sessionStructured(managed);
+    return { structured, content: [{ type: 'text', text: `Opened. ${sessionText(structured)}` }] };
+  },
+});
+
+function limitsOf(limits: {
+  memory_mb?: number | undefined;
+  cpus?: number | undefined;
+  disk_mb?: number | undefined;
+  processes?: number | undefined;
+}) {
+  return withoutUndefined({
+    memoryBytes: limits.memory_mb === undefined ? undefined : Math.floor(limits.memory_mb * MiB),
+    diskBytes: limits.disk_mb === undefined ? undefined : Math.floor(limits.disk_mb * MiB),
+    cpus: limits.cpus,
+    processes: limits.processes,
+  });
+}
+
+type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
+
+function withoutUndefined<T extends object>(value: T): Defined<T> {
+  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as Defined<T>;
+}

@@ -1,0 +1,90 @@
+import type { ContentBlock } from '@modelcontextprotocol/server';
+import { z } from 'zod';
+import { HotcellError } from '../../errors/hotcell-error.ts';
+import { mediaTypeOf } from '../../lib/media-type.ts';
+import { defineTool } from '../define-tool.ts';
+import { imageBlock, isPicture, PICTURE_BYTES } from '../present/pictures.ts';
+import { readBytes, readTextBytes, readTextLines, type TextPiece } from '../read-ranges.ts';
+import { fileUri } from '../resources/uris.ts';
+import { pathArgument, sessionArgument } from './session-argument.ts';
+
+const BYTES = 65_536;
+
+export const readFile = defineTool({
+  name: 'read_file',
+  title: 'Read a file',
+  description: `Reads a file of the workspace. Pictures (PNG, JPEG, GIF, WebP) come back as pictures; text in a piece of lines or of bytes, with where to go on. Data is better looked at with run_code than read whole.
+
+  {"path": "app.py"}                                      from its beginning
+  {"path": "big.log", "start_line": 2000, "lines": 100}   by lines, counted from 1
+  {"path": "data.bin", "offset": 4096, "length": 512, "encoding": "base64"}   by bytes`,
+  input: z.strictObject({
+    path: pathArgument,
+    start_line: z.number().int().min(1).optional().describe('First line, from 1'),
+    lines: z.number().int().min(1).max(100_000).optional().describe('How many lines at most'),
+    offset: z.number().int().min(0).optional().describe('First byte, from 0; not together with lines'),
+    length: z.number().int().min(1).max(1_048_576).optional().describe(`How many bytes at most (default ${BYTES})`),
+    encoding: z.enum(['utf8', 'base64']).default('utf8').describe('base64 for what is not text'),
+    session_id: sessionArgument,
+  }),
+  output: z.object({
+    session_id: z.string(),
+    path: z.string(),
+    media_type: z.string(),
+    uri: z.string(),
+    kind: z.enum(['text', 'base64', 'image']),
+    text: z.string().optional().describe('The text, or the bytes in base64'),
+    start_line: z.number().int().optional(),
+    end_line: z.number().int().optional(),
+    next_line: z.number().int().optional().describe('Where to go on; absent at the end of the file'),
+    offset: z.number().int().optional(),
+    next_offset: z.number().int().optional().describe('Where to go on; absent at the end of the file'),
+  }),
+  annotations: { readOnlyHint: true, openWorldHint: false },
+  async handler({ path, start_line, lines, offset, length, encoding, session_id }, { deps, signal }) {
+    const isByLine = start_line !== undefined || lines !== undefined;
+    const isByByte = offset !== undefined || length !== undefined;
+    if (isByLine && (isByByte || encoding === 'base64')) {
+      throw new HotcellError('invalid_argument', 'lines and bytes do not go together', {
+        remedy: 'Ask for one of them.',
+      });
+    }
+    const managed = await deps.directory.use(deps.owner, session_id, { signal, via: 'read_file' });
+    const { files } = managed.session;
+    const mediaType = mediaTypeOf(path);
+    const place = { session_id: managed.id, path, media_type: mediaType, uri: fileUri(managed.id, path) };
+
+    if (isPicture(mediaType) && !isByLine && !isByByte && encoding === 'utf8') {
+      const data = await files.read(path, { limitBytes: PICTURE_BYTES });
+      const text = `${path}: ${mediaType}, ${data.length} bytes`;
+      return {
+        structured: { ...place, kind: 'image' as const },
+        content: [{ type: 'text', text }, imageBlock(mediaType, data)],
+      };
+    }
+    if (encoding === 'base64') {
+      const piece = await readBytes(files, path, { offset: offset ?? 0, length: length ?? BYTES });
+      const { data, ...where } = piece;
+      const text = data.toString('base64');
+      return {
+        structured: { ...place, kind: 'base64' as const, text, ...where },
+        content: textBlocks({ ...where, text }),
+      };
+    }
+    const chars = deps.config.replyChars;
+    const piece = isByByte
+      ? await readTextBytes(files, path, { offset: offset ?? 0, length: Math.min(length ?? chars, chars) })
+      : await readTextLines(files, path, { fromLine: start_line ?? 1, lines: lines ?? Number.MAX_SAFE_INTEGER, chars });
+    return { structured: { ...place, kind: 'text' as const, ...piece }, content: textBlocks(piece) };
+  },
+});
+
+function textBlocks({ text, next_line, next_offset }: TextPiece): ContentBlock[] {
+  const more =
+    next_line !== undefined
+      ? [`… more of the file follows: start_line ${next_line}`]
+      : next_offset !== undefined
+        ? [`… more of the file follows: offset ${next_offset}`]
+        : [];
+  return [text === '' ? '(empty)' : text, ...more].map((part) => ({ type: 'text', text: part }));
+}

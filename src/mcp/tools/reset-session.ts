@@ -1,0 +1,21 @@
+import { z } from 'zod';
+import { defineTool } from '../define-tool.ts';
+import { sessionArgument } from './session-argument.ts';
+
+export const resetSession = defineTool({
+  name: 'reset_session',
+  title: 'Reset a session',
+  description:
+    'Starts a session afresh: all variables are forgotten and all its processes ended, whatever runs now included. Files of the workspace stay. For a state that is beyond repair; an error in your code is no reason.',
+  input: z.strictObject({ session_id: sessionArgument }),
+  output: z.object({ session_id: z.string(), variables: z.literal('lost'), files: z.literal('kept') }),
+  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
+  async handler({ session_id }, { deps, signal }) {
+    const managed = await deps.directory.use(deps.owner, session_id, { signal, via: 'reset_session' });
+    await managed.session.reset();
+    return {
+      structured: { session_id: managed.id, variables: 'lost' as const, files: 'kept' as const },
+      content: [{ type: 'text', text: 'Reset: no variables, no processes; files are as they were.' }],
+    };
+  },
+});

@@ -1,0 +1,46 @@
+import { z } from 'zod';
+import { defineTool } from '../define-tool.ts';
+import { executionOutput } from '../present/execution-output.ts';
+import { runInSession } from '../run-in-session.ts';
+import { shellRun } from '../shell-run.ts';
+import { backgroundArgument, timeoutArgument } from './run-arguments.ts';
+import { sessionArgument } from './session-argument.ts';
+
+export const runCommand = defineTool({
+  name: 'run_command',
+  title: 'Run a shell command',
+  description: `Runs a command line in the sandbox's own shell (bash, or sh where there is no bash): pipes, &&, redirections and globs work. Answers with what was printed and the exit code; an exit code other than 0 is a result, not an error.
+
+Each command starts anew in /workspace (or cwd). For a shell that keeps its folder and variables use run_code with language "bash". The sandbox and its files are those of run_code. It has no network, and nothing of the host is in it. A command that asks for input gets end of file.
+
+Examples:
+  {"command": "ls -la && head -3 data/*.csv | cut -d, -f1-4"}
+  {"command": "python -m pytest -q", "cwd": "project", "environment": {"PYTHONPATH": "src"}}
+  {"command": "tar xzf archive.tar.gz && make -j2", "timeout_ms": 600000}`,
+  input: z.strictObject({
+    command: z.string().min(1).max(100_000).describe('The command line. A longer script belongs in a file'),
+    cwd: z.string().min(1).max(4096).default('/workspace').describe('Folder to run it in, relative to /workspace'),
+    environment: z
+      .record(
+        z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, { error: 'not the name of a variable' }),
+        z.string().max(65_536),
+      )
+      .default({})
+      .describe('Environment variables on top of those of the sandbox'),
+    session_id: sessionArgument,
+    timeout_ms: timeoutArgument,
+    background: backgroundArgument,
+  }),
+  output: executionOutput,
+  annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
+  isLong: true,
+  async handler({ command, cwd, environment, session_id, timeout_ms, background }, call) {
+    const { directory, owner } = call.deps;
+    const { code, language } = shellRun({ command, cwd, environment });
+    const managed = await directory.use(owner, session_id, { signal: call.signal, via: 'run_command' });
+    const options = { language, via: 'run_command', ...(timeout_ms === undefined ? {} : { timeoutMs: timeout_ms }) };
+    const reply = await runInSession(managed, code, options, call, background);
+    const { outcome } = reply.structured;
+    return outcome === 'ok' ? { ...reply, structured: { ...reply.structured, exit_code: 0 } } : reply;
+  },
+});

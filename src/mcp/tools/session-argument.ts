@@ -1,0 +1,16 @@
+import { z } from 'zod';
+
+/** The argument by which most tools name a session. */
+export const sessionArgument = z
+  .string()
+  .min(1)
+  .max(100)
+  .optional()
+  .describe('Id or name of the session. Without it: your default session, opened on first use.');
+
+/** Of a file in a workspace. What the path may be is the guest's to decide: it walks it inside the sandbox. */
+export const pathArgument = z
+  .string()
+  .min(1)
+  .max(4096)
+  .describe('Path in the workspace: `data/sales.csv` or `/workspace/data/sales.csv`');

@@ -1,0 +1,40 @@
+import { HotcellError } from '../errors/hotcell-error.ts';
+import type { SessionDirectory } from './directory.ts';
+
+/**
+ * A directory that is made when it is first needed. For servers that clients start only to look at: what nobody uses takes no lock, makes no folder and loads no
+ * driver.
+ */
+export function createLazyDirectory(open: () => Promise<SessionDirectory>): SessionDirectory {
+  let opening: Promise<SessionDirectory> | undefined;
+  let opened: SessionDirectory | undefined;
+  let shuttingDown: Promise<void> | undefined;
+
+  async function directory(): Promise<SessionDirectory> {
+    if (shuttingDown !== undefined) throw new HotcellError('session_closed', 'this server is shutting down');
+    opening ??= open();
+    try {
+      opened = await opening;
+    } catch (error) {
+      opening = undefined; // what stood in its way may be gone at the next call
+      throw error;
+    }
+    return opened;
+  }
+
+  return {
+    open: async (owner, request, options) => (await directory()).open(owner, request, options),
+    use: async (owner, id, options) => (opened ?? (await directory())).use(owner, id, options),
+    close: async (owner, id) => (await directory()).close(owner, id),
+    list: (owner) => opened?.list(owner) ?? [],
+    find: (uniqueId) => opened?.find(uniqueId),
+    census: () => opened?.census() ?? [],
+    shutdown: () => {
+      shuttingDown ??= (async () => {
+        const late = await opening?.catch(() => undefined);
+        await late?.shutdown();
+      })();
+      return shuttingDown;
+    },
+  };
+}
