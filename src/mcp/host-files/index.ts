@@ -33,7 +33,7 @@ export function createHostFiles(
       const written = refusalOf(base, policy);
       if (written !== undefined && written !== OUTSIDE) throw denial(source, written);
       const real = await realpath(base).catch(() => {
-        throw missing(source);
+        throw written === undefined ? missing(source) : denial(source, written);
       });
       const status = await stat(real);
       if (!isGlob(wanted) && !status.isDirectory()) return [await fileAt(real, basename(wanted), source, policy)];
