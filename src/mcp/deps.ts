@@ -1,6 +1,7 @@
 import type { Config } from '../config/schema.ts';
 import type { Owner, SessionDirectory } from '../sessions/directory.ts';
 import type { AuditSink } from '../telemetry/audit.ts';
+import type { Logger } from '../telemetry/logger.ts';
 import type { HostFiles } from './host-files/index.ts';
 
 /** What the MCP side is given. Over HTTP there is one for each owner; the parts are shared. */
@@ -13,7 +14,7 @@ export interface McpDeps {
   readonly links: FileLinks;
   /** Files of this machine that may be copied into a sandbox. Absent: `load_file` is not offered. */
   readonly hostFiles?: HostFiles;
-  readonly log: McpLog;
+  readonly log: Logger;
   readonly audit: AuditSink;
 }
 
@@ -21,10 +22,4 @@ export interface McpDeps {
 export interface FileLinks {
   /** `uniqueId` is `session.id` of a managed session. Undefined where nothing listens. */
   urlFor(uniqueId: string, path: string): Promise<string | undefined>;
-}
-
-/** Of the logger, what is used here. */
-export interface McpLog {
-  warn(message: string, fields?: Readonly<Record<string, unknown>>): void;
-  debug(message: string, fields?: Readonly<Record<string, unknown>>): void;
 }

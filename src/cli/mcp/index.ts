@@ -9,6 +9,7 @@ import { serveOnStdio } from '../../mcp/stdio/index.ts';
 import { createLazyDirectory } from '../../sessions/lazy-directory.ts';
 import { deniedByDefault } from '../../sessions/mounts.ts';
 import { localOwner } from '../../sessions/owner.ts';
+import { createLogger } from '../../telemetry/logger.ts';
 import { stopSignals } from './stop-signals.ts';
 
 export interface McpFlags {
@@ -31,7 +32,7 @@ export async function mcp(flags: McpFlags): Promise<number> {
     return server.sessions;
   });
   using signals = stopSignals();
-  const log = { warn: () => {}, debug: () => {} };
+  const log = createLogger(config);
   const factory = createMcpFactory({
     version: packageVersion(),
     directory,
@@ -51,6 +52,7 @@ export async function mcp(flags: McpFlags): Promise<number> {
   await service.close();
   await directory.shutdown();
   await server?.close();
+  await log.close();
   process.stdin.destroy(); // a pipe that is still open would keep this process alive
   return 0;
 }

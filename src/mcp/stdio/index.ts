@@ -2,7 +2,7 @@ import type { Readable, Writable } from 'node:stream';
 import type { McpServer } from '@modelcontextprotocol/server';
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
 import { deferred } from '../../lib/deferred.ts';
-import type { McpLog } from '../deps.ts';
+import type { Logger } from '../../telemetry/logger.ts';
 import { createMessageGate, LARGEST_MESSAGE_BYTES } from './message-gate.ts';
 
 export interface StdioService {
@@ -15,7 +15,7 @@ export interface StdioService {
 export function serveOnStdio(
   factory: () => McpServer,
   streams: { readonly stdin: Readable; readonly stdout: Writable },
-  log: McpLog,
+  log: Logger,
 ): StdioService {
   const closed = deferred<void>();
   const gate = createMessageGate(streams.stdout, (reason) => log.warn('a message was refused', { reason }));
