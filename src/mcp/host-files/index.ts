@@ -10,9 +10,15 @@ export type { HostFile } from './matching.ts';
 /** Files of the host, for `load_file`. Nothing leaves it that the policy does not allow, whatever the name or the links on the way. */
 export interface HostFiles {
   /** What a file, a folder or a glob stands for. Throws where nothing is there, or where it may not be read. */
-  find(source: string): Promise<HostFile[]>;
+  find(source: string): Promise<Found>;
   /** Its bytes, never whole in memory. Throws `file_too_large` when more come than `limitBytes`. */
   stream(file: HostFile, limitBytes: number): AsyncIterable<Buffer>;
+}
+
+export interface Found {
+  /** A folder or a glob is `several`, even if that is one file or one that matches. */
+  readonly kind: 'one' | 'several';
+  readonly files: readonly HostFile[];
 }
 
 const MOST_FILES = 1_000;
@@ -36,7 +42,9 @@ export function createHostFiles(
         throw written === undefined ? missing(source) : denial(source, written);
       });
       const status = await stat(real);
-      if (!isGlob(wanted) && !status.isDirectory()) return [await fileAt(real, basename(wanted), source, policy)];
+      if (!isGlob(wanted) && !status.isDirectory()) {
+        return { kind: 'one', files: [await fileAt(real, basename(wanted), source, policy)] };
+      }
       if (!status.isDirectory()) throw missing(source);
       const reason = refusalOf(real, policy);
       // A folder that holds secrets among other things is searched without them; one that is a secret is refused.
@@ -44,7 +52,7 @@ export function createHostFiles(
       const pattern = isGlob(wanted) ? wanted.slice(base.length).replace(/^\/+/, '') : '**';
       const files = await filesMatching(real, pattern, MOST_FILES, (path) => refusalOf(path, policy) === undefined);
       if (files.length === 0) throw missing(source);
-      return files;
+      return { kind: 'several', files };
     },
 
     async *stream(file, limitBytes) {

@@ -4,7 +4,7 @@ import { HotcellError, toHotcellError } from '../../errors/hotcell-error.ts';
 import type { ManagedSession } from '../../sessions/directory.ts';
 import { defineTool, type ToolCall } from '../define-tool.ts';
 import type { McpDeps } from '../deps.ts';
-import { type HostFile, type HostFiles, tooLarge } from '../host-files/index.ts';
+import { type Found, type HostFiles, tooLarge } from '../host-files/index.ts';
 import { sessionArgument } from './session-argument.ts';
 
 const FORMATS = ['text', 'bytes', 'json', 'csv', 'parquet'] as const;
@@ -56,7 +56,7 @@ Only below folders that the user allows; never keys, tokens or hidden files of t
     if (hostFiles === undefined) throw new HotcellError('not_offered', 'files of the host are not offered here');
     const managed = await directory.use(owner, session_id, { signal: call.signal, via: 'load_file' });
     const found = await allowed(hostFiles, source, managed, call.deps);
-    const totalBytes = found.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+    const totalBytes = found.files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
     if (totalBytes > limitBytes) throw tooLarge(source, limitBytes);
     if (variable !== undefined) return intoVariable(managed, hostFiles, found, { name: variable, as }, call);
     return intoWorkspace(managed, hostFiles, found, target, call);
@@ -76,18 +76,16 @@ async function allowed(hostFiles: HostFiles, source: string, managed: ManagedSes
 async function intoWorkspace(
   managed: ManagedSession,
   hostFiles: HostFiles,
-  found: readonly HostFile[],
+  found: Found,
   target: string | undefined,
   call: ToolCall,
 ) {
-  const [only] = found;
-  const isOne = found.length === 1 && only !== undefined && !only.name.includes('/');
   const files: { path: string; size_bytes: number }[] = [];
   let room = call.deps.owner.quotas.uploadBytes;
-  call.reportWith(() => `${files.length} of ${found.length} files copied`);
-  for (const file of found) {
+  call.reportWith(() => `${files.length} of ${found.files.length} files copied`);
+  for (const file of found.files) {
     call.signal.throwIfAborted();
-    const path = isOne ? oneTarget(file.name, target) : posix.join(target ?? '.', file.name);
+    const path = found.kind === 'one' ? oneTarget(file.name, target) : posix.join(target ?? '.', file.name);
     const { sizeBytes } = await managed.session.files.write(path, hostFiles.stream(file, room), { mode: 'replace' });
     room -= sizeBytes;
     files.push({ path, size_bytes: sizeBytes });
@@ -117,13 +115,13 @@ function oneTarget(name: string, target: string | undefined): string {
 async function intoVariable(
   managed: ManagedSession,
   hostFiles: HostFiles,
-  found: readonly HostFile[],
+  found: Found,
   { name, as }: { name: string; as: (typeof FORMATS)[number] | undefined },
   { deps, signal }: ToolCall,
 ) {
-  const [file] = found;
-  if (file === undefined || found.length > 1) {
-    throw new HotcellError('invalid_argument', `source: ${found.length} files do not fit into one variable`, {
+  const [file] = found.files;
+  if (file === undefined || found.files.length > 1) {
+    throw new HotcellError('invalid_argument', `source: ${found.files.length} files do not fit into one variable`, {
       remedy: 'Load them into the workspace and read them with run_code.',
     });
   }

@@ -1,0 +1,85 @@
+import { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/server';
+import { type BuiltHotcell, root } from './built-hotcell.ts';
+
+/** Both protocols that clients speak: with `initialize`, and without. */
+export const ERAS = ['legacy', 'modern'] as const;
+export type Era = (typeof ERAS)[number];
+
+export interface CallOptions {
+  readonly timeout?: number;
+  readonly resetTimeoutOnProgress?: boolean;
+  readonly onprogress?: (progress: { progress: number; message?: string | undefined }) => void;
+  readonly signal?: AbortSignal;
+}
+
+/** The SDK's client and the built server that it started. */
+export interface McpConnection extends AsyncDisposable {
+  readonly client: Client;
+  readonly pid: number;
+  readonly stderr: () => string;
+  /** Calls a tool; the SDK checks the structured content against the tool's schema. */
+  call(name: string, args?: Record<string, unknown>, options?: CallOptions): Promise<ToolResult>;
+}
+
+export interface ToolResult {
+  readonly isError: boolean;
+  readonly text: string;
+  readonly content: readonly ContentBlock[];
+  // biome-ignore lint/suspicious/noExplicitAny: the tests know what a tool answers with
+  readonly data: any;
+}
+
+export function versionNegotiation(era: Era) {
+  return era === 'legacy' ? { mode: 'legacy' as const } : { mode: { pin: '2026-07-28' } };
+}
+
+export async function connectStdio(
+  hotcell: BuiltHotcell,
+  era: Era,
+  { args = [], env = {} }: { args?: readonly string[]; env?: Record<string, string> } = {},
+): Promise<McpConnection> {
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: ['dist/cli.js', 'mcp', ...args],
+    cwd: root,
+    env: {
+      ...(process.env as Record<string, string>),
+      HOTCELL_HOME: hotcell.home,
+      HOTCELL_ISOLATION: 'process',
+      ...env,
+    },
+    stderr: 'pipe',
+  });
+  let errors = '';
+  transport.stderr?.on('data', (chunk: Buffer) => {
+    errors += chunk.toString();
+  });
+  const client = await connected(transport, era);
+  return { ...connectionOf(client), pid: transport.pid!, stderr: () => errors };
+}
+
+export async function connected(transport: Parameters<Client['connect']>[0], era: Era): Promise<Client> {
+  const client = new Client({ name: 'hotcell-test', version: '1' }, { versionNegotiation: versionNegotiation(era) });
+  await client.connect(transport);
+  await client.listTools(); // with the schemas at hand the client checks every result
+  return client;
+}
+
+export function connectionOf(client: Client): Pick<McpConnection, 'client' | 'call' | typeof Symbol.asyncDispose> {
+  return {
+    client,
+    async call(name, args = {}, options = {}) {
+      const result = (await client.callTool({ name, arguments: args }, options)) as CallToolResult;
+      const texts = result.content.flatMap((block) => (block.type === 'text' ? [block.text] : []));
+      return {
+        isError: result.isError === true,
+        text: texts.join('\n'),
+        content: result.content,
+        data: result.structuredContent,
+      };
+    },
+    [Symbol.asyncDispose]: () => client.close(),
+  };
+}
