@@ -4,6 +4,7 @@ import { packageVersion } from '../lib/package-version.ts';
 import { completionCommand } from './commands/completion.ts';
 import { demoCommand } from './commands/demo.ts';
 import { doctorCommand } from './commands/doctor.ts';
+import { installCommand } from './commands/install.ts';
 import { mcpCommand } from './commands/mcp.ts';
 import { replCommand } from './commands/repl.ts';
 import { runCommand } from './commands/run.ts';
@@ -43,6 +44,7 @@ export function createProgram(): Command {
     runCommand(),
     replCommand(),
     mcpCommand(),
+    installCommand(),
     doctorCommand(),
     setupCommand(),
     demoCommand(),

@@ -1,0 +1,33 @@
+import { Command } from 'commander';
+import type { InstallFlags } from '../install/index.ts';
+
+/** `hotcell install <client>`: puts Hotcell into a client's own configuration, or takes it out. */
+export function installCommand(): Command {
+  return new Command('install')
+    .description("Put Hotcell into an MCP client's configuration. Shows what it changed; can be repeated and undone.")
+    .argument('<client>', 'claude-code, claude-desktop, cursor, vscode, codex or gemini')
+    .option('--scope <scope>', 'user: for all you do; project: for this folder, to be shared with it (default: user)')
+    .option('--profile <names>', 'the tools under the names of another system; several with commas')
+    .option('--isolation <driver>', 'auto, process, docker or gvisor')
+    .option('--no-rules', 'claude-code: leave CLAUDE.md alone, which tells the model when to use the sandbox')
+    .option('--print', 'print the entry instead of writing it')
+    .option('--undo', 'take Hotcell out again')
+    .option('--json', 'print what was changed as one JSON document')
+    .addHelpText('after', HELP)
+    .action(async (client: string, flags: InstallFlags) => {
+      const { install } = await import('../install/index.ts');
+      process.exitCode = await install(client, flags);
+    });
+}
+
+const HELP = `
+Everything else in the file stays as it is, comments included. A file that cannot be parsed is not touched; the file as
+it was lies beside it afterwards (….hotcell-backup).
+
+Examples:
+  $ hotcell install claude-code
+  $ hotcell install claude-code --scope project       .mcp.json and CLAUDE.md of this folder
+  $ hotcell install vscode --isolation docker
+  $ hotcell install codex --print
+  $ hotcell install cursor --undo
+`;

@@ -1,0 +1,95 @@
+import { createTwoFilesPatch } from 'diff';
+import { type Client, entryFor, type Scope } from './clients.ts';
+import { entryIn, withEntry, withoutEntry } from './config-editor.ts';
+import type { EntryPath } from './editor.ts';
+import type { Machine } from './machine.ts';
+import { withoutRules, withRules } from './rules.ts';
+import type { ServerEntry } from './server-entry.ts';
+
+/** A file before and after. `undefined`: there is none. */
+export interface Change {
+  readonly path: string;
+  readonly before: string | undefined;
+  readonly after: string | undefined;
+}
+
+/** What is on the disk now, and the copy that was made before the last change of ours. */
+export interface FileReader {
+  text(path: string): string | undefined;
+  backup(path: string): string | undefined;
+}
+
+export const SERVER_NAME = 'hotcell';
+
+export function installChanges(
+  client: Client,
+  scope: Scope,
+  machine: Machine,
+  entry: ServerEntry,
+  files: FileReader,
+  options: { rules: boolean },
+): Change[] {
+  const path = placeOf(client, scope, machine);
+  const before = files.text(path);
+  const after = withEntry(client.format, before ?? '', pathOf(client), entryFor(client, entry), path);
+  const rules = options.rules ? client.rules?.[scope](machine) : undefined;
+  const text = rules === undefined ? undefined : files.text(rules);
+  return [
+    { path, before, after },
+    ...(rules === undefined ? [] : [{ path: rules, before: text, after: withRules(text ?? '') }]),
+  ];
+}
+
+export function undoChanges(client: Client, scope: Scope, machine: Machine, files: FileReader): Change[] {
+  const path = placeOf(client, scope, machine);
+  const rules = client.rules?.[scope](machine);
+  const take = (text: string) => withoutEntry(client.format, text, pathOf(client), path);
+  const put = (text: string, current: string) => {
+    const entry = entryIn(client.format, current, pathOf(client), path) as Record<string, unknown>;
+    return withEntry(client.format, text, pathOf(client), entry, path);
+  };
+  return [
+    undone(path, files, take, put),
+    ...(rules === undefined ? [] : [undone(rules, files, withoutRules, (text) => withRules(text))]),
+  ];
+}
+
+/** The lines that change and none around them: a configuration holds other servers' secrets. */
+export function diffText({ path, before, after }: Change): string {
+  return createTwoFilesPatch(
+    before === undefined ? '/dev/null' : path,
+    after === undefined ? '/dev/null' : path,
+    before ?? '',
+    after ?? '',
+    undefined,
+    undefined,
+    { context: 0 },
+  ).replace(/^=+\n/, '');
+}
+
+export function placeOf(client: Client, scope: Scope, machine: Machine): string {
+  const place = client.places[scope];
+  if (place === undefined) throw new Error(`${client.title} has no ${scope} scope`);
+  return place(machine);
+}
+
+export function pathOf(client: Client): EntryPath {
+  return [client.key, SERVER_NAME];
+}
+
+/** Where nobody changed the file since, it gets back the bytes it had; a file that began with us ends with us. */
+function undone(
+  path: string,
+  files: FileReader,
+  take: (text: string) => string,
+  put: (text: string, current: string) => string,
+): Change {
+  const before = files.text(path);
+  if (before === undefined) return { path, before, after: undefined };
+  const without = take(before);
+  if (without === before) return { path, before, after: before };
+  const backup = files.backup(path);
+  if (backup === undefined) return { path, before, after: /^\s*(\{\s*\})?\s*$/.test(without) ? undefined : without };
+  const isUnchangedSince = take(backup) === backup && put(backup, before) === before;
+  return { path, before, after: isUnchangedSince ? backup : without };
+}

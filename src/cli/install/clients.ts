@@ -1,0 +1,101 @@
+import { joinOn, type Machine, settingsFolder } from './machine.ts';
+import type { ServerEntry } from './server-entry.ts';
+
+export const CLIENT_NAMES = ['claude-code', 'claude-desktop', 'cursor', 'vscode', 'codex', 'gemini'] as const;
+export type ClientName = (typeof CLIENT_NAMES)[number];
+export type Scope = 'user' | 'project';
+
+/** `json`: no comments, as the client itself reads it. `jsonc`: with comments and trailing commas. */
+export type ConfigFormat = 'json' | 'jsonc' | 'toml';
+
+/** One client: where its configuration is and how it writes a server there. */
+export interface Client {
+  readonly title: string;
+  readonly format: ConfigFormat;
+  /** The table of servers in the file. */
+  readonly key: string;
+  /** Of the entry, what this client wants beside command, arguments and environment. */
+  readonly extra: Readonly<Record<string, string>>;
+  readonly places: Readonly<Partial<Record<Scope, (machine: Machine) => string>>>;
+  /** Where it reads what a model should know, if that is a file we add to. */
+  readonly rules?: Readonly<Record<Scope, (machine: Machine) => string>>;
+  /** What a person does for it to be noticed. */
+  readonly afterwards: string;
+}
+
+export const CLIENTS: Readonly<Record<ClientName, Client>> = {
+  'claude-code': {
+    title: 'Claude Code',
+    format: 'json',
+    key: 'mcpServers',
+    extra: { type: 'stdio' },
+    places: {
+      user: (machine) => joinOn(machine, machine.variables.CLAUDE_CONFIG_DIR || machine.home, '.claude.json'),
+      project: (machine) => joinOn(machine, machine.folder, '.mcp.json'),
+    },
+    rules: {
+      user: (machine) =>
+        joinOn(machine, machine.variables.CLAUDE_CONFIG_DIR || joinOn(machine, machine.home, '.claude'), 'CLAUDE.md'),
+      project: (machine) => joinOn(machine, machine.folder, 'CLAUDE.md'),
+    },
+    afterwards: 'Start Claude Code anew; /mcp lists hotcell.',
+  },
+  'claude-desktop': {
+    title: 'Claude Desktop',
+    format: 'json',
+    key: 'mcpServers',
+    extra: {},
+    places: { user: (machine) => joinOn(machine, settingsFolder(machine), 'Claude', 'claude_desktop_config.json') },
+    afterwards: 'Quit Claude Desktop and start it anew.',
+  },
+  cursor: {
+    title: 'Cursor',
+    format: 'jsonc',
+    key: 'mcpServers',
+    extra: { type: 'stdio' },
+    places: {
+      user: (machine) => joinOn(machine, machine.home, '.cursor', 'mcp.json'),
+      project: (machine) => joinOn(machine, machine.folder, '.cursor', 'mcp.json'),
+    },
+    afterwards: 'Cursor lists hotcell in its settings under MCP; switch it on there.',
+  },
+  vscode: {
+    title: 'VS Code',
+    format: 'jsonc',
+    key: 'servers',
+    extra: { type: 'stdio' },
+    places: {
+      user: (machine) => joinOn(machine, settingsFolder(machine), 'Code', 'User', 'mcp.json'),
+      project: (machine) => joinOn(machine, machine.folder, '.vscode', 'mcp.json'),
+    },
+    afterwards: 'VS Code notices by itself; "MCP: List Servers" shows hotcell.',
+  },
+  codex: {
+    title: 'Codex',
+    format: 'toml',
+    key: 'mcp_servers',
+    extra: {},
+    places: {
+      user: (machine) =>
+        joinOn(machine, machine.variables.CODEX_HOME || joinOn(machine, machine.home, '.codex'), 'config.toml'),
+      project: (machine) => joinOn(machine, machine.folder, '.codex', 'config.toml'),
+    },
+    afterwards: 'Start Codex anew; /mcp lists hotcell.',
+  },
+  gemini: {
+    title: 'Gemini CLI',
+    format: 'jsonc',
+    key: 'mcpServers',
+    extra: {},
+    places: {
+      user: (machine) => joinOn(machine, machine.home, '.gemini', 'settings.json'),
+      project: (machine) => joinOn(machine, machine.folder, '.gemini', 'settings.json'),
+    },
+    afterwards: 'Start Gemini CLI anew; /mcp lists hotcell.',
+  },
+};
+
+/** The members of the entry in the order in which people write them. */
+export function entryFor(client: Client, { command, args, env }: ServerEntry): Record<string, unknown> {
+  return { ...client.extra, command, args, ...(Object.keys(env).length === 0 ? {} : { env }) };
+}

@@ -1,0 +1,119 @@
+import fc from 'fast-check';
+import { parse as parseToml, stringify } from 'smol-toml';
+import { describe, expect, it } from 'vitest';
+import { withEntry, withoutEntry } from './config-editor.ts';
+
+const PATH = ['mcpServers', 'hotcell'] as const;
+const ENTRY = { command: '/usr/bin/node', args: ['/opt/hotcell/dist/cli.js', 'mcp'] };
+const add = (text: string, format: 'json' | 'jsonc' | 'toml' = 'jsonc', entry: Record<string, unknown> = ENTRY) =>
+  withEntry(format, text, PATH, entry, 'config');
+const take = (text: string, format: 'json' | 'jsonc' | 'toml' = 'jsonc') => withoutEntry(format, text, PATH, 'config');
+
+describe('an entry in JSON', () => {
+  it('leaves every other byte alone: comments, trailing commas, indentation, line ends', () => {
+    const text =
+      '// mine\r\n{\r\n\t"mcpServers": {\r\n\t\t"other": { "command": "x" }, // keep\r\n\t},\r\n\t"z": 1,\r\n}\r\n';
+    const after = add(text);
+    expect(after).toContain('// keep');
+    expect(after.startsWith('// mine\r\n{\r\n\t"mcpServers": {\r\n\t\t"other": { "command": "x" },')).toBe(true);
+    expect(after.endsWith('\t},\r\n\t"z": 1,\r\n}\r\n')).toBe(true);
+    expect(after).not.toMatch(/[^\r]\n/);
+    expect(after).toContain('\t\t"hotcell": {\r\n\t\t\t"command"');
+  });
+
+  it('is not written twice', () => {
+    const once = add('{\n    "a": [1,2]\n}\n');
+    expect(add(once)).toBe(once);
+  });
+
+  it('keeps what a person added to it, and takes back what it set itself', () => {
+    const first = add('{}', 'json', { ...ENTRY, env: { HOTCELL_ISOLATION: 'docker' } });
+    const edited = first
+      .replace('"HOTCELL_ISOLATION"', '"MINE": "1", "HOTCELL_ISOLATION"')
+      .replace('"args"', '"timeout": 5, "args"');
+    expect(JSON.parse(add(edited, 'json'))).toEqual({
+      mcpServers: { hotcell: { ...ENTRY, env: { MINE: '1' }, timeout: 5 } },
+    });
+  });
+
+  it('keeps the mark at the beginning that some editors write', () => {
+    expect(add('\u{feff}{}\n').startsWith('\u{feff}{')).toBe(true);
+  });
+
+  it.each([
+    ['a comment where the client allows none', '{ // no\n}'],
+    ['half a document', '{"a": '],
+    ['something behind the end', '{} x'],
+    ['an array', '[]'],
+    ['a name twice, the second of which counts', '{"mcpServers": {"a": {}}, "mcpServers": {"b": {}}}'],
+    ['a table of servers that is none', '{"mcpServers": []}'],
+  ])('is refused by a file with %s', (_, text) => {
+    expect(() => add(text, 'json')).toThrow(/^config: .*It was not touched$/);
+  });
+
+  it('is gone without a trace when it is taken out again, whatever else the file says', () => {
+    const servers = fc.dictionary(fc.stringMatching(/^[a-z]{1,8}$/), fc.record({ command: fc.string() }), {
+      minKeys: 1,
+    });
+    const documents = fc.record({ before: fc.jsonValue(), mcpServers: servers, after: fc.jsonValue() });
+    fc.assert(
+      fc.property(documents, fc.constantFrom(2, 4, '\t', undefined), (document, indent) => {
+        const text = JSON.stringify(document, null, indent);
+        const after = add(text, 'json');
+        expect(JSON.parse(after)).toEqual({
+          ...JSON.parse(text),
+          mcpServers: { ...JSON.parse(text).mcpServers, hotcell: ENTRY },
+        });
+        expect(JSON.parse(take(after, 'json'))).toEqual(JSON.parse(text));
+        if (indent !== undefined) expect(take(after, 'json')).toBe(text);
+      }),
+    );
+  });
+});
+
+describe('an entry in TOML', () => {
+  const text =
+    '# mine\nmodel = "x" # yes\n\n[mcp_servers.other]\ncommand = "y"\n\n# about the last\n[last]\na = [\n  1, # one\n]\n';
+  const path = ['mcp_servers', 'hotcell'] as const;
+  const put = (from: string, entry: Record<string, unknown> = ENTRY) => withEntry('toml', from, path, entry, 'config');
+  const cut = (from: string) => withoutEntry('toml', from, path, 'config');
+
+  it('leaves every other byte alone, and goes without a trace', () => {
+    const after = put(text);
+    expect(after.startsWith(text)).toBe(true);
+    expect(parseToml(after)).toMatchObject({ mcp_servers: { other: { command: 'y' }, hotcell: ENTRY } });
+    expect(put(after)).toBe(after);
+    expect(cut(after)).toBe(text);
+  });
+
+  it('is replaced where it stands, with its subtables and not with the comment of its neighbour', () => {
+    const first = put('', { ...ENTRY, env: { HOTCELL_PROFILE: 'a' } });
+    const between = `${first}\n# of the next\n[next]\nb = 1\n`;
+    expect(put(between)).toBe(`${put('')}\n# of the next\n[next]\nb = 1\n`);
+  });
+
+  it.each([
+    ['inline', 'mcp_servers = { hotcell = { command = "x" } }\n'],
+    ['by a dotted name', 'mcp_servers.hotcell.command = "x"\n'],
+    ['inside a string only', 'a = """\n[mcp_servers.hotcell]\n"""\n[mcp_servers]\nhotcell = { command = "x" }\n'],
+  ])('is refused where it is written %s', (_, odd) => {
+    expect(() => put(odd)).toThrow(/cannot be changed safely\. It was not touched/);
+    expect(() => cut(odd)).toThrow(/It was not touched/);
+  });
+
+  it('is refused by what is no TOML', () => {
+    expect(() => put('a = \n')).toThrow(/^config: cannot be parsed: /);
+  });
+
+  it('says the same as before but for itself, whatever else the file says', () => {
+    const name = fc.stringMatching(/^[a-z]{1,6}$/);
+    const values = fc.oneof(fc.string(), fc.integer(), fc.array(fc.string()), fc.dictionary(name, fc.string()));
+    fc.assert(
+      fc.property(fc.dictionary(name, values), (document) => {
+        const before = stringify(document);
+        expect(parseToml(cut(put(before)))).toEqual(parseToml(before));
+        expect(parseToml(put(before))).toEqual({ ...parseToml(before), mcp_servers: { hotcell: ENTRY } });
+      }),
+    );
+  });
+});

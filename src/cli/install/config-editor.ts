@@ -1,0 +1,119 @@
+import { isDeepStrictEqual } from 'node:util';
+import { HotcellError } from '../../errors/hotcell-error.ts';
+import type { ConfigFormat } from './clients.ts';
+import { jsonEditor } from './edit-json.ts';
+import { tomlEditor } from './edit-toml.ts';
+import type { ConfigEditor, EntryPath } from './editor.ts';
+import { isTable, keepAdditions } from './server-entry.ts';
+
+export function editorFor(format: ConfigFormat): ConfigEditor {
+  return format === 'toml' ? tomlEditor() : jsonEditor({ comments: format === 'jsonc' });
+}
+
+const MARK = '\u{feff}';
+
+/** The text with the entry in it. The same text where it is there already. */
+export function withEntry(
+  format: ConfigFormat,
+  text: string,
+  path: EntryPath,
+  entry: Record<string, unknown>,
+  file: string,
+): string {
+  const editor = editorFor(format);
+  return change(editor, text, path, file, (old) => {
+    const wanted = keepAdditions(old, entry);
+    return { wanted, edit: isDeepStrictEqual(old, wanted) ? undefined : (body) => editor.set(body, path, wanted) };
+  });
+}
+
+/** The text without the entry. The same text where there is none. */
+export function withoutEntry(format: ConfigFormat, text: string, path: EntryPath, file: string): string {
+  const editor = editorFor(format);
+  return change(editor, text, path, file, (old) => ({
+    wanted: undefined,
+    edit: old === undefined ? undefined : (body) => editor.remove(body, path),
+  }));
+}
+
+/** The entry as it is in the text, if it is. */
+export function entryIn(format: ConfigFormat, text: string, path: EntryPath, file: string): unknown {
+  return member(parseOrRefuse(editorFor(format), body(text), file), path);
+}
+
+interface Edit {
+  readonly wanted: Record<string, unknown> | undefined;
+  /** Undefined where there is nothing to change. */
+  readonly edit: ((body: string) => string) | undefined;
+}
+
+/**
+ * Edits, then reads the result again: it must say what the old text said, but for our entry. Whatever an editor of text might get wrong in a file that
+ * somebody wrote by hand (a table written inline, a name twice) ends here, with the file untouched.
+ */
+function change(
+  editor: ConfigEditor,
+  text: string,
+  path: EntryPath,
+  file: string,
+  plan: (old: unknown) => Edit,
+): string {
+  const before = body(text);
+  const parsed = parseOrRefuse(editor, before, file);
+  const table = (parsed as Record<string, unknown>)[path[0]];
+  if (table !== undefined && !isTable(table)) throw refusal(file, `${path[0]} is not a table`);
+  const { wanted, edit } = plan(member(parsed, path));
+  if (edit === undefined) return text;
+  const after = edit(before);
+  if (!isDeepStrictEqual(reparsed(editor, after), expected(parsed, path, wanted))) {
+    throw refusal(file, `the entry ${path.join('.')} is written in a way that cannot be changed safely`);
+  }
+  return text.startsWith(MARK) ? MARK + after : after;
+}
+
+function body(text: string): string {
+  return text.startsWith(MARK) ? text.slice(MARK.length) : text;
+}
+
+function reparsed(editor: ConfigEditor, text: string): unknown {
+  try {
+    return plain(editor.parse(text));
+  } catch {
+    return undefined;
+  }
+}
+
+function expected(parsed: unknown, [key, name]: EntryPath, wanted: Record<string, unknown> | undefined): unknown {
+  const root = { ...(parsed as Record<string, unknown>) };
+  const table = { ...(isTable(root[key]) ? root[key] : {}) };
+  delete table[name];
+  if (wanted !== undefined) table[name] = wanted;
+  delete root[key];
+  if (Object.keys(table).length > 0) root[key] = table;
+  return plain(root);
+}
+
+/** Without prototypes and the classes of a parser's own, so that two parses compare by what they say. */
+function plain(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value, (_, item) => (typeof item === 'bigint' ? `${item}n` : item)));
+}
+
+function member(parsed: unknown, [key, name]: EntryPath): unknown {
+  const table = isTable(parsed) ? parsed[key] : undefined;
+  const entry = isTable(table) ? table[name] : undefined;
+  return entry === undefined ? undefined : plain(entry);
+}
+
+function parseOrRefuse(editor: ConfigEditor, text: string, file: string): unknown {
+  try {
+    return editor.parse(text);
+  } catch (error) {
+    throw refusal(file, `cannot be parsed: ${(error as Error).message.split('\n')[0]}`);
+  }
+}
+
+function refusal(file: string, what: string): HotcellError {
+  return new HotcellError('invalid_argument', `${file}: ${what}. It was not touched`, {
+    remedy: 'Mend the file, or paste the entry yourself: run the same command with --print.',
+  });
+}

@@ -1,0 +1,48 @@
+import { parse, stringify } from 'smol-toml';
+import type { ConfigEditor, EntryPath } from './editor.ts';
+
+/**
+ * TOML as text. A writer of whole documents would lose comments and order, so that the entry is one block of lines (`[key.name]` and its subtables) that
+ * is replaced, added at the end or cut out. Whoever calls checks the result by parsing it.
+ */
+export function tomlEditor(): ConfigEditor {
+  return {
+    parse: (text) => parse(text),
+    set(text, path, value) {
+      const eol = text.includes('\r\n') ? '\r\n' : '\n';
+      const block = blockOf(path, value).replaceAll('\n', eol);
+      const lines = text.split(/(?<=\n)/);
+      const found = findBlock(lines, path);
+      if (found !== undefined) return [...lines.slice(0, found.start), block, ...lines.slice(found.end)].join('');
+      if (text.trim() === '') return text + block;
+      return `${text}${text.endsWith('\n') ? '' : eol}${eol}${block}`;
+    },
+    remove(text, path) {
+      const lines = text.split(/(?<=\n)/);
+      const found = findBlock(lines, path);
+      if (found === undefined) return text;
+      // The empty line before it came with it.
+      const start = found.start > 0 && lines[found.start - 1]?.trim() === '' ? found.start - 1 : found.start;
+      return [...lines.slice(0, start), ...lines.slice(found.end)].join('');
+    },
+    fragment: blockOf,
+  };
+}
+
+function blockOf([key, name]: EntryPath, value: Record<string, unknown>): string {
+  return `${stringify({ [key]: { [name]: value } }).trim()}\n`;
+}
+
+const HEADER = /^\s*\[\[?\s*([^\]]+?)\s*\]\]?\s*(#.*)?$/;
+
+/** The lines of the entry's own table and of those below it, up to its last line that is neither empty nor a comment. */
+function findBlock(lines: readonly string[], [key, name]: EntryPath): { start: number; end: number } | undefined {
+  const isOurs = (header: string) => header === `${key}.${name}` || header.startsWith(`${key}.${name}.`);
+  const headers = lines.map((line) => HEADER.exec(line.trimEnd())?.[1]?.replaceAll(/["'\s]/g, ''));
+  const start = headers.findIndex((header) => header !== undefined && isOurs(header));
+  if (start === -1) return undefined;
+  const next = headers.findIndex((header, index) => index > start && header !== undefined && !isOurs(header));
+  let end = next === -1 ? lines.length : next;
+  while (end > start + 1 && /^\s*(#.*)?$/.test(lines[end - 1]?.trimEnd() ?? '')) end -= 1;
+  return { start, end };
+}

@@ -1,0 +1,210 @@
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { CLIENT_NAMES, CLIENTS, type ClientName } from './clients.ts';
+import { type InstallFlags, install } from './index.ts';
+import type { Machine } from './machine.ts';
+
+let home: string;
+let machine: Machine;
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), 'hc-install-'));
+  mkdirSync(join(home, 'project'));
+  machine = { platform: 'linux', home, folder: join(home, 'project'), variables: {} };
+});
+afterEach(() => rmSync(home, { recursive: true, force: true }));
+
+async function run(name: string, flags: InstallFlags = {}, on = machine): Promise<{ stdout: string; stderr: string }> {
+  const written = { stdout: '', stderr: '' };
+  const stream = (which: 'stdout' | 'stderr') => ({ write: (text: string) => (written[which] += text) });
+  expect(await install(name, flags, on, { stdout: stream('stdout'), stderr: stream('stderr') })).toBe(0);
+  return written;
+}
+
+const file = (client: ClientName, scope: 'user' | 'project' = 'user', on = machine) =>
+  CLIENTS[client].places[scope]!(on);
+const write = (path: string, text: string) => {
+  mkdirSync(join(path, '..'), { recursive: true });
+  writeFileSync(path, text, { mode: 0o640 });
+};
+
+describe('where clients keep their configuration', () => {
+  it.each([
+    ['linux', 'claude-code', 'user', '/home/me/.claude.json'],
+    ['linux', 'claude-code', 'project', '/home/me/work/.mcp.json'],
+    ['linux', 'claude-desktop', 'user', '/home/me/.config/Claude/claude_desktop_config.json'],
+    ['darwin', 'claude-desktop', 'user', '/home/me/Library/Application Support/Claude/claude_desktop_config.json'],
+    ['linux', 'cursor', 'user', '/home/me/.cursor/mcp.json'],
+    ['darwin', 'vscode', 'user', '/home/me/Library/Application Support/Code/User/mcp.json'],
+    ['linux', 'vscode', 'user', '/home/me/.config/Code/User/mcp.json'],
+    ['linux', 'vscode', 'project', '/home/me/work/.vscode/mcp.json'],
+    ['darwin', 'codex', 'user', '/home/me/.codex/config.toml'],
+    ['linux', 'gemini', 'user', '/home/me/.gemini/settings.json'],
+  ] as const)('on %s, of %s for the %s', (platform, client, scope, path) => {
+    const on: Machine = { platform, home: '/home/me', folder: '/home/me/work', variables: {} };
+    expect(file(client, scope, on)).toBe(path);
+  });
+
+  it('on Windows, with its own separators and folders', () => {
+    const on: Machine = {
+      platform: 'win32',
+      home: 'C:\\Users\\me',
+      folder: 'D:\\work',
+      variables: { APPDATA: 'C:\\Users\\me\\AppData\\Roaming' },
+    };
+    expect(CLIENT_NAMES.map((client) => file(client, 'user', on))).toEqual([
+      'C:\\Users\\me\\.claude.json',
+      'C:\\Users\\me\\AppData\\Roaming\\Claude\\claude_desktop_config.json',
+      'C:\\Users\\me\\.cursor\\mcp.json',
+      'C:\\Users\\me\\AppData\\Roaming\\Code\\User\\mcp.json',
+      'C:\\Users\\me\\.codex\\config.toml',
+      'C:\\Users\\me\\.gemini\\settings.json',
+    ]);
+    expect(file('cursor', 'project', on)).toBe('D:\\work\\.cursor\\mcp.json');
+    expect(file('claude-desktop', 'user', { ...on, variables: {} })).toMatch(
+      /^C:\\Users\\me\\AppData\\Roaming\\Claude\\/,
+    );
+  });
+
+  it('follow the variables by which people move them', () => {
+    const on: Machine = { ...machine, variables: { CLAUDE_CONFIG_DIR: '/c', CODEX_HOME: '/x', XDG_CONFIG_HOME: '/g' } };
+    expect([file('claude-code', 'user', on), file('codex', 'user', on), file('vscode', 'user', on)]).toEqual([
+      '/c/.claude.json',
+      '/x/config.toml',
+      '/g/Code/User/mcp.json',
+    ]);
+  });
+});
+
+describe('hotcell install', () => {
+  it.each(CLIENT_NAMES)(
+    '%s: makes the file, says so, changes nothing the second time, and undoes it all',
+    async (client) => {
+      const first = await run(client);
+      const text = readFileSync(file(client), 'utf8');
+      expect(text).toContain(process.execPath);
+      expect(text).toMatch(/dist\/cli\.js/);
+      expect(first.stdout).toContain(`+++ ${file(client)}`);
+      expect(first.stdout).toContain(CLIENTS[client].afterwards);
+      expect((await run(client)).stdout).toBe('Nothing to change: it is there.\n');
+      expect(readFileSync(file(client), 'utf8')).toBe(text);
+      await run(client, { undo: true });
+      expect(existsSync(file(client))).toBe(false);
+      expect((await run(client, { undo: true })).stdout).toBe('There is nothing of Hotcell to undo.\n');
+    },
+  );
+
+  it.each(CLIENT_NAMES)(
+    '%s: gives a file back the bytes it had, with its mode, and keeps a copy meanwhile',
+    async (client) => {
+      const before =
+        CLIENTS[client].format === 'toml'
+          ? '# mine\n[a]\nb = 1\n\n\n'
+          : `{"a":   [1,\n2],\n\n "${CLIENTS[client].key}": {}}\n`;
+      write(file(client), before);
+      await run(client);
+      expect(readFileSync(`${file(client)}.hotcell-backup`, 'utf8')).toBe(before);
+      expect(statSync(file(client)).mode & 0o777).toBe(0o640);
+      await run(client, { undo: true });
+      expect(readFileSync(file(client), 'utf8')).toBe(before);
+    },
+  );
+
+  it('keeps what others wrote into the file between installing and undoing', async () => {
+    write(file('claude-code'), '{\n  "numStartups": 1\n}\n');
+    await run('claude-code');
+    const text = readFileSync(file('claude-code'), 'utf8');
+    writeFileSync(file('claude-code'), text.replace('"numStartups": 1', '"numStartups": 2'));
+    await run('claude-code', { undo: true });
+    expect(readFileSync(file('claude-code'), 'utf8')).toBe('{\n  "numStartups": 2\n}\n');
+  });
+
+  it('hands isolation, profile and the data folder on to the server', async () => {
+    const on = { ...machine, variables: { HOTCELL_HOME: '/data' } };
+    await run('codex', { isolation: 'docker', profile: 'code-sandbox' }, on);
+    expect(readFileSync(file('codex'), 'utf8')).toContain(
+      '[mcp_servers.hotcell.env]\nHOTCELL_HOME = "/data"\nHOTCELL_PROFILE = "code-sandbox"\nHOTCELL_ISOLATION = "docker"\n',
+    );
+  });
+
+  it('changes a configuration that is a link where it leads', async () => {
+    const real = join(home, 'dotfiles', 'mcp.json');
+    write(real, '{}\n');
+    mkdirSync(join(home, '.cursor'));
+    symlinkSync('../dotfiles/mcp.json', file('cursor'));
+    await run('cursor');
+    expect(readFileSync(real, 'utf8')).toContain('hotcell');
+    expect(readdirSync(join(home, '.cursor'), { withFileTypes: true })[0]?.isSymbolicLink()).toBe(true);
+    await run('cursor', { undo: true });
+    expect(readFileSync(real, 'utf8')).toBe('{}\n');
+  });
+
+  it('refuses a file that it cannot parse, and leaves nothing behind', async () => {
+    write(file('vscode'), '{ "servers": {');
+    await expect(install('vscode', {}, machine)).rejects.toMatchObject({
+      code: 'invalid_argument',
+      message: expect.stringContaining('It was not touched'),
+    });
+    expect(readFileSync(file('vscode'), 'utf8')).toBe('{ "servers": {');
+    expect(readdirSync(join(file('vscode'), '..'))).toEqual(['mcp.json']);
+  });
+
+  it('touches no file at all where one of two cannot be changed', async () => {
+    write(CLIENTS['claude-code'].rules!.user(machine), 'mine\n');
+    write(file('claude-code'), 'no json');
+    await expect(install('claude-code', {}, machine)).rejects.toThrow('cannot be parsed');
+    expect(readFileSync(CLIENTS['claude-code'].rules!.user(machine), 'utf8')).toBe('mine\n');
+  });
+
+  it('tells Claude Code when to use the sandbox, and takes that back', async () => {
+    const rules = join(home, 'project', 'CLAUDE.md');
+    writeFileSync(rules, '# Our project\n');
+    await run('claude-code', { scope: 'project' });
+    expect(readFileSync(rules, 'utf8')).toMatch(/^# Our project\n\n<!-- hotcell: begin -->\n## Where to run code/);
+    expect(existsSync(join(home, 'project', '.mcp.json'))).toBe(true);
+    await run('claude-code', { scope: 'project', undo: true });
+    expect(readFileSync(rules, 'utf8')).toBe('# Our project\n');
+    await run('claude-code', { scope: 'project', rules: false });
+    expect(readFileSync(rules, 'utf8')).toBe('# Our project\n');
+  });
+
+  it('prints the entry and writes nothing', async () => {
+    const { stdout, stderr } = await run('vscode', { print: true });
+    expect(JSON.parse(stdout)).toMatchObject({ servers: { hotcell: { type: 'stdio', command: process.execPath } } });
+    expect(stderr).toBe(`hotcell: put this into ${file('vscode')}\n`);
+    expect(readdirSync(home)).toEqual(['project']);
+  });
+
+  it('shows none of the secrets that stand around the entry', async () => {
+    write(file('cursor'), '{\n  "mcpServers": {\n    "a": {\n      "env": { "KEY": "secret" }\n    }\n  }\n}\n');
+    expect((await run('cursor')).stdout).not.toContain('secret');
+  });
+
+  it('says as JSON what it did', async () => {
+    const { stdout } = await run('gemini', { json: true });
+    expect(JSON.parse(stdout)).toMatchObject({
+      client: 'gemini',
+      scope: 'user',
+      changes: [{ path: file('gemini'), change: 'created', diff: expect.stringContaining('+++') }],
+    });
+  });
+
+  it.each([
+    ['emacs', {}, 'Known are claude-code'],
+    ['claude-desktop', { scope: 'project' }, 'It has user.'],
+    ['cursor', { isolation: 'none' }, 'hotcell doctor'],
+  ])('refuses %s with %o and says what there is', async (client, flags, remedy) => {
+    await expect(install(client, flags, machine)).rejects.toMatchObject({ remedy: expect.stringContaining(remedy) });
+  });
+});

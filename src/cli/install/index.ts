@@ -1,0 +1,137 @@
+import { join } from 'node:path';
+import { loadConfig } from '../../config/load.ts';
+import { HotcellError } from '../../errors/hotcell-error.ts';
+import { packageRoot } from '../../lib/package-root.ts';
+import { type Paint, painterFor } from '../print.ts';
+import { isolationRequest } from '../run/options.ts';
+import { type Change, diffText, installChanges, pathOf, placeOf, undoChanges } from './changes.ts';
+import { CLIENT_NAMES, CLIENTS, type Client, entryFor, type Scope } from './clients.ts';
+import { editorFor } from './config-editor.ts';
+import { type Machine, thisMachine } from './machine.ts';
+import { serverEntry } from './server-entry.ts';
+import { backupOf, diskFiles, writeChange } from './write-change.ts';
+
+/** The flags as they were typed. */
+export interface InstallFlags {
+  readonly scope?: string;
+  readonly profile?: string;
+  readonly isolation?: string;
+  readonly rules?: boolean;
+  readonly print?: boolean;
+  readonly undo?: boolean;
+  readonly json?: boolean;
+}
+
+interface Output {
+  readonly stdout: { write(text: string): unknown; isTTY?: boolean };
+  readonly stderr: { write(text: string): unknown };
+}
+
+/** Puts Hotcell into a client's configuration, or takes it out; shows what changed. Answers with the exit code. */
+export async function install(
+  name: string,
+  flags: InstallFlags,
+  machine: Machine = thisMachine(),
+  output: Output = process,
+): Promise<number> {
+  const client = clientOf(name);
+  const scope = scopeOf(client, flags.scope);
+  const entry = serverEntry(machine, process.execPath, join(packageRoot(), 'dist', 'cli.js'), wishesOf(flags));
+  if (flags.print) return print(client, scope, machine, entryFor(client, entry), flags, output);
+  const rules = flags.rules !== false;
+  const changes = flags.undo
+    ? undoChanges(client, scope, machine, diskFiles)
+    : installChanges(client, scope, machine, entry, diskFiles, { rules });
+  const backups: (string | undefined)[] = [];
+  for (const change of changes) {
+    backups.push(await writeChange(change, { newFileMode: scope === 'user' ? 0o600 : 0o644 }));
+  }
+  if (flags.json)
+    printJson(output, { client: name, scope, changes: changes.map((change, at) => asJson(change, backups[at])) });
+  else tell(client, changes, flags, output);
+  return 0;
+}
+
+function clientOf(name: string): Client {
+  const known = CLIENT_NAMES.find((each) => each === name);
+  if (known !== undefined) return CLIENTS[known];
+  throw invalid(`${name}: no client of that name is known`, `Known are ${CLIENT_NAMES.join(', ')}.`);
+}
+
+function scopeOf(client: Client, wanted = 'user'): Scope {
+  const scopes = Object.keys(client.places) as Scope[];
+  const scope = scopes.find((each) => each === wanted);
+  if (scope !== undefined) return scope;
+  throw invalid(`--scope: ${client.title} has no scope ${wanted}`, `It has ${scopes.join(' and ')}.`);
+}
+
+function wishesOf(flags: InstallFlags): { profile?: string; isolation?: string } {
+  const isolation = flags.isolation === undefined ? undefined : isolationRequest(flags.isolation);
+  // A value that the server would refuse at its start is refused here, where somebody reads it.
+  loadConfig({ ...(isolation === undefined ? {} : { isolation }) });
+  return {
+    ...(isolation === undefined ? {} : { isolation }),
+    ...(flags.profile === undefined ? {} : { profile: flags.profile }),
+  };
+}
+
+function print(
+  client: Client,
+  scope: Scope,
+  machine: Machine,
+  entry: Record<string, unknown>,
+  flags: InstallFlags,
+  output: Output,
+): number {
+  const path = placeOf(client, scope, machine);
+  if (flags.json) printJson(output, { path, entry });
+  else output.stdout.write(editorFor(client.format).fragment(pathOf(client), entry));
+  if (!flags.json) output.stderr.write(`hotcell: put this into ${path}\n`);
+  return 0;
+}
+
+function tell(client: Client, changes: readonly Change[], flags: InstallFlags, output: Output): void {
+  const paint = painterFor(output.stdout);
+  const say = (text: string) => output.stdout.write(`${text}\n`);
+  const changed = changes.filter(({ before, after }) => before !== after);
+  for (const change of changed) {
+    for (const line of diffText(change).trimEnd().split('\n')) say(paintedLine(line, paint));
+    if (change.before !== undefined && change.after !== undefined) say(`The file as it was: ${backupOf(change.path)}`);
+  }
+  if (changed.length === 0)
+    say(flags.undo ? 'There is nothing of Hotcell to undo.' : 'Nothing to change: it is there.');
+  else if (flags.undo) say(`Hotcell is no longer in the configuration of ${client.title}.`);
+  else say(client.afterwards);
+  if (!flags.undo && /[\\/]_npx[\\/]/.test(packageRoot())) {
+    say('This Hotcell lies in the cache of npx, which npm may clear: npm install -g hotcell, and install again.');
+  }
+}
+
+function paintedLine(line: string, paint: Paint): string {
+  if (/^(\+\+\+|---|@@|\\)/.test(line)) return paint('dim', line);
+  if (line.startsWith('+')) return paint('green', line);
+  return line.startsWith('-') ? paint('red', line) : line;
+}
+
+function asJson(change: Change, backup: string | undefined) {
+  return {
+    path: change.path,
+    change: kindOf(change),
+    ...(change.before === change.after ? {} : { diff: diffText(change) }),
+    ...(backup === undefined ? {} : { backup }),
+  };
+}
+
+function kindOf({ before, after }: Change): 'none' | 'created' | 'removed' | 'changed' {
+  if (before === after) return 'none';
+  if (before === undefined) return 'created';
+  return after === undefined ? 'removed' : 'changed';
+}
+
+function invalid(message: string, remedy: string): HotcellError {
+  return new HotcellError('invalid_argument', message, { remedy });
+}
+
+function printJson({ stdout }: Output, value: unknown): void {
+  stdout.write(`${JSON.stringify(value, null, 2)}\n`);
+}

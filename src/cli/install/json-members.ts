@@ -1,0 +1,93 @@
+import type { Node } from 'jsonc-parser';
+
+/** Members of an object in JSON text, put in and cut out in the manner of the text around them. The library's own way formats the neighbours too. */
+
+/** The text with a member at the end of the object. */
+export function insertMember(text: string, object: Node, name: string, value: unknown): string {
+  const open = object.offset + 1;
+  const close = object.offset + object.length - 1;
+  const last = object.children?.at(-1);
+  const isOneLine =
+    !text.slice(object.offset, close).includes('\n') && (last !== undefined || !text.trim().includes('\n'));
+  if (isOneLine && last !== undefined) {
+    return splice(text, end(last), end(last), `, ${JSON.stringify(name)}: ${JSON.stringify(value)}`);
+  }
+  const { unit, eol } = styleOf(text);
+  const outer = indentAt(text, object.offset);
+  const inner = last === undefined || isOneLine ? outer + unit : indentAt(text, last.offset);
+  const member = `${eol}${inner}${JSON.stringify(name)}: ${rendered(value, unit, inner, eol)}`;
+  if (last === undefined) {
+    const inside = text.slice(open, close).trimEnd(); // comments, if anything
+    return splice(text, open, close, `${inside}${member}${eol}${outer}`);
+  }
+  const { comma, lineEnd } = afterMember(text, end(last), close);
+  if (comma !== undefined) return splice(text, lineEnd, lineEnd, `${member},`);
+  return splice(splice(text, lineEnd, lineEnd, member), end(last), end(last), ',');
+}
+
+/** The text without the member whose value this is, and without the comma and the white space that came with it. */
+export function removeMember(text: string, value: Node): string {
+  const member = value.parent;
+  const object = member?.parent;
+  if (member === undefined || object?.children === undefined) return text;
+  const close = object.offset + object.length - 1;
+  const { comma } = afterMember(text, end(member), close);
+  const previous = object.children[object.children.indexOf(member) - 1];
+  const start = member.offset - (text.slice(0, member.offset).match(/\s*$/)?.[0].length ?? 0);
+  if (comma !== undefined) return splice(text, start, comma + 1, '');
+  if (previous !== undefined) {
+    const before = afterMember(text, end(previous), member.offset).comma ?? start;
+    return splice(splice(text, start, end(member), ''), before, Math.min(before + 1, start), '');
+  }
+  const isEmpty = text.slice(object.offset + 1, start).trim() === '' && text.slice(end(member), close).trim() === '';
+  return isEmpty ? splice(text, object.offset + 1, close, '') : splice(text, start, end(member), '');
+}
+
+export function replaceValue(text: string, value: Node, wanted: unknown): string {
+  const { unit, eol } = styleOf(text);
+  const isOneLine = !text.slice(value.offset, end(value)).includes('\n');
+  const inner = indentAt(text, value.parent?.offset ?? value.offset);
+  return splice(
+    text,
+    value.offset,
+    end(value),
+    isOneLine ? JSON.stringify(wanted) : rendered(wanted, unit, inner, eol),
+  );
+}
+
+/** The comma behind a member, if there is one before `limit`; and where its line ends, a comment there included. */
+function afterMember(text: string, from: number, limit: number): { comma?: number; lineEnd: number } {
+  let comma: number | undefined;
+  let lineEnd = from;
+  let isSameLine = true;
+  // Nothing else can stand between two members of a text that parses.
+  for (const token of text.slice(from, limit).matchAll(/,|\n|\/\/[^\r\n]*|\/\*[\s\S]*?\*\//g)) {
+    if (token[0] === '\n') isSameLine = false;
+    else if (token[0] === ',') comma = from + token.index;
+    if (token[0] === ',' || (isSameLine && token[0] !== '\n')) lineEnd = from + token.index + token[0].length;
+    if (token[0] === ',') isSameLine = true;
+  }
+  return comma === undefined ? { lineEnd } : { comma, lineEnd };
+}
+
+/** As the file is written already: tabs or spaces, how many, and how its lines end. */
+function styleOf(text: string): { unit: string; eol: string } {
+  return { unit: text.match(/^([ \t]+)\S/m)?.[1] ?? '  ', eol: text.includes('\r\n') ? '\r\n' : '\n' };
+}
+
+function indentAt(text: string, offset: number): string {
+  const line = text.slice(text.lastIndexOf('\n', offset - 1) + 1);
+  return line.match(/^[ \t]*/)?.[0] ?? '';
+}
+
+function rendered(value: unknown, unit: string, indent: string, eol: string): string {
+  return JSON.stringify(value, null, unit).replaceAll('\n', eol + indent);
+}
+
+function end(node: Node): number {
+  return node.offset + node.length;
+}
+
+function splice(text: string, from: number, to: number, replacement: string): string {
+  return text.slice(0, from) + replacement + text.slice(to);
+}

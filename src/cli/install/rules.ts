@@ -1,0 +1,46 @@
+/** The rules for a model, as a marked block in a file of Markdown that is a person's own. */
+
+const BEGIN = '<!-- hotcell: begin -->';
+const END = '<!-- hotcell: end -->';
+
+const RULES = `## Where to run code
+
+Hotcell (MCP server \`hotcell\`) runs code in a sandbox that keeps its variables and files between calls. It has no
+network and sees nothing of this machine but what is loaded into it.
+
+Use Hotcell's \`run_code\` and \`run_command\` for
+- analysing data, computing, plotting: anything that is not part of the project itself
+- code that nobody has read yet: generated on the spot, downloaded, taken from an issue or a page
+- trying out an idea, a regular expression or a library before it goes into the project
+
+Use your own tools for
+- reading, searching and editing the project's files, and git
+- building and testing the project, and whatever needs its dependencies, the network or this machine
+
+To work on a file of this machine in the sandbox, \`load_file\` it rather than pasting it. Call \`run_code\` in small
+steps: variables stay, so an error costs one step and not all of them. What a run makes comes back as images and links.`;
+
+/** The text with the block in it: in its old place, or at the end. */
+export function withRules(text: string): string {
+  const eol = text.includes('\r\n') ? '\r\n' : '\n';
+  const block = `${BEGIN}\n${RULES}\n${END}`.replaceAll('\n', eol);
+  const found = findBlock(text);
+  if (found !== undefined) return text.slice(0, found.start) + block + text.slice(found.end);
+  if (text === '') return block + eol;
+  return `${text}${text.endsWith('\n') ? '' : eol}${eol}${block}${eol}`;
+}
+
+/** The text without the block, and without the empty line that came with it. */
+export function withoutRules(text: string): string {
+  const found = findBlock(text);
+  if (found === undefined) return text;
+  const before = text.slice(0, found.start).replace(/(\r?\n)\r?\n$/, '$1');
+  return before + text.slice(found.end).replace(/^\r?\n/, '');
+}
+
+/** Only a whole block: where an end is missing nobody knows what is ours, and nothing is cut. */
+function findBlock(text: string): { start: number; end: number } | undefined {
+  const start = text.indexOf(BEGIN);
+  const end = text.indexOf(END, start);
+  return start === -1 || end === -1 ? undefined : { start, end: end + END.length };
+}
