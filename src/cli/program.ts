@@ -9,6 +9,7 @@ import { mcpCommand } from './commands/mcp.ts';
 import { replCommand } from './commands/repl.ts';
 import { runCommand } from './commands/run.ts';
 import { setupCommand } from './commands/setup.ts';
+import { tokenCommand } from './commands/token.ts';
 
 /** As sysexits.h has it; the table of errors uses the same numbers. */
 const EXIT_USAGE = 64;
@@ -45,6 +46,7 @@ export function createProgram(): Command {
     replCommand(),
     mcpCommand(),
     installCommand(),
+    tokenCommand(),
     doctorCommand(),
     setupCommand(),
     demoCommand(),
@@ -52,7 +54,8 @@ export function createProgram(): Command {
   ]) {
     program.addCommand(command.copyInheritedSettings(program));
   }
-  for (const command of [program, ...program.commands]) command.exitOverride();
+  for (const command of [program, ...program.commands.flatMap((each) => [each, ...each.commands])])
+    command.exitOverride();
   return program;
 }
 

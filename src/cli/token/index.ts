@@ -1,0 +1,70 @@
+import { resolveDataDir } from '../../config/load.ts';
+import { HotcellError } from '../../errors/hotcell-error.ts';
+import { openTokenStore, type TokenQuotas, type TokenRecord } from '../../http/tokens/store.ts';
+import { sizeText } from '../print.ts';
+import { sizeBytes } from '../run/options.ts';
+
+/** The flags as they were typed. */
+export interface CreateFlags {
+  readonly maxSessions?: string;
+  readonly maxExecutions?: string;
+  readonly maxUpload?: string;
+  readonly json?: boolean;
+}
+
+export async function createToken(name: string, flags: CreateFlags): Promise<void> {
+  const { text, ...token } = await store().create(name, quotasOf(flags));
+  if (flags.json) return printJson({ ...token, token: text });
+  process.stdout.write(`${text}\n`);
+  process.stderr.write(
+    `hotcell: this is the token of ${name}. Keep it now: it is stored as a hash, and not shown again.\n`,
+  );
+}
+
+export async function listTokens(flags: { json?: boolean }): Promise<void> {
+  const tokens = await store().list();
+  if (flags.json) return printJson(tokens);
+  if (tokens.length === 0)
+    process.stderr.write('hotcell: there are no tokens. Make one: hotcell token create <name>\n');
+  for (const token of tokens) process.stdout.write(`${lineOf(token)}\n`);
+}
+
+export async function revokeToken(which: string, flags: { json?: boolean }): Promise<void> {
+  const token = await store().revoke(which);
+  if (flags.json) return printJson(token);
+  process.stdout.write(`Revoked ${token.name} (${token.id}).\n`);
+}
+
+function store() {
+  return openTokenStore(resolveDataDir());
+}
+
+function quotasOf(flags: CreateFlags): TokenQuotas {
+  return {
+    ...(flags.maxSessions === undefined ? {} : { sessions: wholeNumber('--max-sessions', flags.maxSessions, 10_000) }),
+    ...(flags.maxExecutions === undefined
+      ? {}
+      : { executions: wholeNumber('--max-executions', flags.maxExecutions, 100_000) }),
+    ...(flags.maxUpload === undefined ? {} : { uploadBytes: sizeBytes('--max-upload', flags.maxUpload) }),
+  };
+}
+
+function wholeNumber(flag: string, text: string, most: number): number {
+  const value = Number(text);
+  if (/^\d+$/.test(text) && value >= 1 && value <= most) return value;
+  throw new HotcellError('invalid_argument', `${flag}: ${text} is not a whole number from 1 to ${most}`);
+}
+
+function lineOf({ id, name, createdAt, lastUsedAt, quotas }: TokenRecord): string {
+  const limits = [
+    ...(quotas.sessions === undefined ? [] : [`${quotas.sessions} sessions`]),
+    ...(quotas.executions === undefined ? [] : [`${quotas.executions} executions`]),
+    ...(quotas.uploadBytes === undefined ? [] : [`uploads to ${sizeText(quotas.uploadBytes)}`]),
+  ];
+  const used = lastUsedAt === undefined ? 'never used' : `last used ${lastUsedAt.slice(0, 16)}Z`;
+  return [id, name, `made ${createdAt.slice(0, 10)}`, used, ...limits].join('  ');
+}
+
+function printJson(value: unknown): void {
+  process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
+}

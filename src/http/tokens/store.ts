@@ -1,0 +1,153 @@
+import { chmod, mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { HotcellError } from '../../errors/hotcell-error.ts';
+import { installationId } from '../../lib/installation.ts';
+import { claimedId, hashOf, isTokenId, matches, newToken } from './token.ts';
+
+/** What a token's holder may have at once; what is not said is as the configuration says. */
+export const tokenQuotas = z.object({
+  sessions: z.number().int().min(1).max(10_000).optional(),
+  executions: z.number().int().min(1).max(100_000).optional(),
+  uploadBytes: z.number().int().min(1).optional(),
+});
+export type TokenQuotas = z.infer<typeof tokenQuotas>;
+
+const record = z.object({
+  id: z.string(),
+  name: z.string(),
+  hash: z.string(),
+  createdAt: z.string(),
+  quotas: tokenQuotas,
+});
+type StoredToken = z.infer<typeof record>;
+
+/** A token as it may be shown: without anything that it could be used with. */
+export interface TokenRecord {
+  readonly id: string;
+  readonly name: string;
+  readonly createdAt: string;
+  readonly lastUsedAt?: string;
+  readonly quotas: TokenQuotas;
+}
+
+/**
+ * Tokens in the data folder, a file for each: making and revoking one is one file that comes or goes, so that several servers and the command line
+ * need no lock, and a running server sees a revocation at the next request.
+ */
+export interface TokenStore {
+  /** `text` is shown once: it cannot be found again. */
+  create(name: string, quotas?: TokenQuotas): Promise<TokenRecord & { readonly text: string }>;
+  list(): Promise<TokenRecord[]>;
+  /** By id or name. Rejects where there is none, or more than one of that name. */
+  revoke(idOrName: string): Promise<TokenRecord>;
+  /** Whose token this is, if it is one. */
+  verify(text: string): Promise<TokenRecord | undefined>;
+  /** The token of that id, if it was not revoked. */
+  find(id: string): Promise<TokenRecord | undefined>;
+}
+
+const USE_IS_NOTED_EVERY_MS = 60_000;
+
+export function openTokenStore(dataDir: string, now: () => number = Date.now): TokenStore {
+  const folder = join(dataDir, 'tokens');
+  const installation = () => installationId(dataDir);
+  const fileOf = (id: string) => join(folder, `${id}.json`);
+  const usedFileOf = (id: string) => join(folder, `${id}.used`);
+
+  async function read(id: string): Promise<StoredToken | undefined> {
+    if (!isTokenId(id)) return undefined;
+    const text = await readFile(fileOf(id), 'utf8').catch(() => undefined);
+    if (text === undefined) return undefined;
+    try {
+      return record.parse(JSON.parse(text));
+    } catch {
+      return undefined; // a broken file lets nobody in
+    }
+  }
+
+  async function shown({ hash: _, ...token }: StoredToken): Promise<TokenRecord> {
+    const used = await stat(usedFileOf(token.id)).catch(() => undefined);
+    return { ...token, ...(used === undefined ? {} : { lastUsedAt: used.mtime.toISOString() }) };
+  }
+
+  async function noteUse(id: string): Promise<void> {
+    const path = usedFileOf(id);
+    const last = await stat(path).catch(() => undefined);
+    if (last !== undefined && now() - last.mtimeMs < USE_IS_NOTED_EVERY_MS) return;
+    if (last === undefined) await writeFile(path, '', { mode: 0o600 });
+    await utimes(path, now() / 1000, now() / 1000);
+  }
+
+  async function list(): Promise<TokenRecord[]> {
+    const names = await readdir(folder).catch(() => []);
+    const ids = names.filter((name) => name.endsWith('.json')).map((name) => name.slice(0, -'.json'.length));
+    const found = (await Promise.all(ids.map(read))).filter((token) => token !== undefined);
+    found.sort((a, b) => a.createdAt.localeCompare(b.createdAt));
+    return Promise.all(found.map(shown));
+  }
+
+  return {
+    list,
+
+    async create(name, quotas = {}) {
+      requireName(name);
+      const { id, text } = newToken();
+      const token: StoredToken = {
+        id,
+        name,
+        hash: hashOf(text, installation()),
+        createdAt: new Date(now()).toISOString(),
+        quotas: tokenQuotas.parse(quotas),
+      };
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      await chmod(folder, 0o700);
+      await writeFile(`${fileOf(id)}.new`, `${JSON.stringify(token, null, 2)}\n`, { flag: 'wx', mode: 0o600 });
+      await rename(`${fileOf(id)}.new`, fileOf(id));
+      return { ...(await shown(token)), text };
+    },
+
+    async revoke(idOrName) {
+      const found = (await list()).filter(({ id, name }) => id === idOrName || name === idOrName);
+      const [token] = found;
+      if (token === undefined) throw unknown(idOrName);
+      if (found.length > 1) throw ambiguous(idOrName, found);
+      await rm(fileOf(token.id), { force: true });
+      await rm(usedFileOf(token.id), { force: true });
+      return token;
+    },
+
+    async verify(text) {
+      const id = claimedId(text);
+      const token = id === undefined ? undefined : await read(id);
+      // Compared with something in any case: how long it takes must not tell whether there is such an id.
+      if (!matches(text, installation(), token?.hash ?? hashOf('', '')) || token === undefined) return undefined;
+      await noteUse(token.id).catch(() => {}); // a full disk keeps nobody out
+      return shown(token);
+    },
+
+    async find(id) {
+      const token = await read(id);
+      return token === undefined ? undefined : shown(token);
+    },
+  };
+}
+
+function requireName(name: string): void {
+  if (/^[\p{L}\p{N}][\p{L}\p{N} ._@-]{0,63}$/u.test(name)) return;
+  throw new HotcellError('invalid_argument', `${JSON.stringify(name)} is not a name for a token`, {
+    remedy: 'Use up to 64 letters, digits, spaces, dots, dashes, @ and underscores.',
+  });
+}
+
+function unknown(idOrName: string): HotcellError {
+  return new HotcellError('invalid_argument', `there is no token ${JSON.stringify(idOrName)}`, {
+    remedy: 'Run `hotcell token list` to see what there is.',
+  });
+}
+
+function ambiguous(name: string, found: readonly TokenRecord[]): HotcellError {
+  return new HotcellError('invalid_argument', `${found.length} tokens are called ${name}`, {
+    remedy: `Name one by its id: ${found.map(({ id }) => id).join(', ')}.`,
+  });
+}

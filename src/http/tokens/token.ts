@@ -1,0 +1,38 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+
+/** A token as its holder has it: `hotcell_<id>_<secret>`. The id names it, the secret proves it. */
+export interface Token {
+  readonly id: string;
+  readonly text: string;
+}
+
+const TOKEN = /^hotcell_([0-9a-f]{20})_([A-Za-z0-9_-]{43})$/;
+
+export function newToken(): Token {
+  const id = randomBytes(10).toString('hex');
+  return { id: `t-${id}`, text: `hotcell_${id}_${randomBytes(32).toString('base64url')}` };
+}
+
+/** The id that a text claims to be the token of, or undefined where it is none. Proves nothing. */
+export function claimedId(text: string): string | undefined {
+  const id = TOKEN.exec(text)?.[1];
+  return id === undefined ? undefined : `t-${id}`;
+}
+
+export function isTokenId(id: string): boolean {
+  return /^t-[0-9a-f]{20}$/.test(id);
+}
+
+/**
+ * What is stored of a token. SECURITY: one round of SHA-256 is enough, because the secret is 256 random bits and no password: there is no list of likely
+ * ones to try. The installation's id is in it, so that a stored hash means nothing elsewhere.
+ */
+export function hashOf(text: string, installationId: string): string {
+  return createHash('sha256').update(`${installationId}\n${text}`).digest('base64url');
+}
+
+/** In a time that does not tell how much of it is right. */
+export function matches(text: string, installationId: string, stored: string): boolean {
+  const [left, right] = [Buffer.from(hashOf(text, installationId)), Buffer.from(stored)];
+  return left.length === right.length && timingSafeEqual(left, right);
+}
