@@ -10,7 +10,13 @@ import { type Clock, systemClock } from './lib/clock.ts';
 import { newId } from './lib/ids.ts';
 import { notebookSession, type Session } from './notebooks/notebook-session.ts';
 import type { Probe } from './sandbox/driver.ts';
-import { DRIVER_NAMES, type DriverName, type IsolationRequest } from './sandbox/isolation.ts';
+import {
+  DRIVER_NAMES,
+  type DriverName,
+  ISOLATION_LEVELS,
+  type IsolationRequest,
+  type PassedOver,
+} from './sandbox/isolation.ts';
 import { chooseIsolation, type IsolationChoice, probeDriver } from './sessions/choose-isolation.ts';
 import { createDirectory, type SessionDirectory } from './sessions/directory.ts';
 import { requireSameMounts } from './sessions/mounts.ts';
@@ -43,6 +49,8 @@ export interface Hotcell extends AsyncDisposable {
   open(options?: OpenOptions): Promise<Session>;
   /** What each driver (or the one that is named) can do on this host, by trial. */
   probe(only?: DriverName): Promise<Probe[]>;
+  /** What sessions that ask for nothing are isolated by here. Rejects, with what to do, where that does not work. */
+  isolation(): Promise<{ driver: DriverName; level: number; passedOver: readonly PassedOver[] }>;
   /** Resolves when all that is made ahead of sessions is there: for measurements. */
   settled(): Promise<void>;
   close(): Promise<void>;
@@ -213,6 +221,11 @@ async function start(options: HotcellOptions): Promise<Started> {
       await pool.settled();
       await drivers.settled();
     },
+    isolation: async () => {
+      const { driver, passedOver } = await choose(config.isolation);
+      if (config.isolation !== 'auto') requireAvailable(await probeOne(driver.name));
+      return { driver: driver.name, level: ISOLATION_LEVELS[driver.name], passedOver };
+    },
     probe: (only) => Promise.all((only === undefined ? DRIVER_NAMES : [only]).map(probeOne)),
     [Symbol.asyncDispose]: close,
   };
@@ -224,6 +237,11 @@ function facadeOf(session: CoreSession, config: Config, watchRun?: RunWatch): Se
   if (watchRun === undefined) return notebookSession(facade, config.recordBytes);
   const run: Session['run'] = (code, options = {}) => watchRun(code, options, (given) => facade.run(code, given));
   return notebookSession({ ...facade, run }, config.recordBytes);
+}
+
+function requireAvailable(probe: Probe): void {
+  if (probe.available) return;
+  throw new HotcellError('driver_unavailable', `${probe.driver}: ${probe.reason}`, { remedy: probe.remedy });
 }
 
 function endedBy(stop: AbortSignal, signal: AbortSignal | undefined): AbortSignal {

@@ -8,6 +8,7 @@ import { installCommand } from './commands/install.ts';
 import { mcpCommand } from './commands/mcp.ts';
 import { replCommand } from './commands/repl.ts';
 import { runCommand } from './commands/run.ts';
+import { serveCommand } from './commands/serve.ts';
 import { setupCommand } from './commands/setup.ts';
 import { tokenCommand } from './commands/token.ts';
 
@@ -45,6 +46,7 @@ export function createProgram(): Command {
     runCommand(),
     replCommand(),
     mcpCommand(),
+    serveCommand(),
     installCommand(),
     tokenCommand(),
     doctorCommand(),
@@ -65,6 +67,8 @@ Examples:
   $ echo 'print(6 * 7)' | hotcell run -   run what comes in on stdin
   $ hotcell repl                          work in a sandbox from the terminal
   $ hotcell doctor                        what works here, what does not, and what to do about it
+  $ hotcell serve                         a server for MCP clients, on this machine
+  $ hotcell install claude-code           put Hotcell into a client's configuration
   $ hotcell demo                          a worked example: a CSV in, a summary and a chart out
 `;
 

@@ -147,6 +147,23 @@ export const configSchema = z.object({
   loadDenied: z.array(z.string()).default([]).describe('Host paths that are never copied, besides the built-in ones'),
   host: z.string().min(1).max(255).default('127.0.0.1').describe('The address that `hotcell serve` listens on'),
   port: wholeNumber(0, 65_535).default(7878).describe('Its port; 0 takes a free one'),
+  allowedHosts: z
+    .array(z.string().regex(/^[A-Za-z0-9][A-Za-z0-9.-]*$/, { error: 'not the name of a host' }))
+    .default([])
+    .describe(
+      'Names by which the server is reached besides its address, such as that of a proxy; tokens are needed then',
+    )
+    .meta({ allowed: 'a list of host names' }),
+  tokens: z
+    .enum(['auto', 'always'])
+    .default('auto')
+    .describe(
+      'Who needs a token: `auto`, everybody where others than this machine can reach the server; `always`, everybody',
+    ),
+  metricsAccess: z
+    .enum(['owner', 'anyone', 'nobody'])
+    .default('owner')
+    .describe('Who may read `/metrics`: `owner`, whoever may call `/mcp`'),
   publicUrl: z
     .url({ protocol: /^https?$/, error: 'not an http or https address' })
     .optional()
@@ -160,7 +177,7 @@ export const configSchema = z.object({
     .min(32)
     .max(1024)
     .optional()
-    .describe('Links are signed with this; without it each server makes its own, and its links end with it')
+    .describe('Links are signed with this; without it with a key in the data folder')
     .meta({ allowed: 'at least 32 characters' }),
   logLevel: z
     .enum(['silent', 'error', 'warn', 'info', 'debug'])

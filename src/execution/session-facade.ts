@@ -1,4 +1,12 @@
-import { listFolder, readPieces, readWhole, removePath, type WriteMode, writePieces } from '../guest/files.ts';
+import {
+  fileSize,
+  listFolder,
+  readPieces,
+  readWhole,
+  removePath,
+  type WriteMode,
+  writePieces,
+} from '../guest/files.ts';
 import type { FileEntry } from '../guest/messages.ts';
 import type { Isolation } from '../sandbox/isolation.ts';
 import { type Completion, type CursorOptions, complete, type Inspection, inspect } from './completion.ts';
@@ -33,6 +41,8 @@ export interface SessionFiles {
   read(path: string, options?: { limitBytes?: number }): Promise<Buffer>;
   /** The file in pieces, never whole in memory. */
   stream(path: string, range?: { offset?: number; length?: number }): AsyncIterable<Buffer>;
+  /** Rejects where there is no regular file. */
+  stat(path: string): Promise<{ sizeBytes: number }>;
   write(
     path: string,
     content: string | Uint8Array | AsyncIterable<Uint8Array>,
@@ -67,6 +77,7 @@ export function sessionFacade(session: CoreSession, isolation: Isolation, policy
       stream: async function* (path, range) {
         yield* readPieces(await connection(), path, range);
       },
+      stat: async (path) => ({ sizeBytes: await fileSize(await connection(), path) }),
       write: async (path, content, { mode = 'replace' } = {}) => ({
         sizeBytes: await writePieces(await connection(), path, mode, asPieces(content)),
       }),

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { ErrorCode } from '../errors/codes.ts';
 import { HotcellError } from '../errors/hotcell-error.ts';
 import type { GuestConnection } from './connection.ts';
@@ -52,6 +53,21 @@ export async function* readPieces(
     if (!ended && failure === undefined) withdraw(connection, stream.id);
   }
 }
+
+/** The size of a regular file, by reading nothing of it. */
+export async function fileSize(connection: GuestConnection, path: string): Promise<number> {
+  const stream = connection.openStream(() => {});
+  try {
+    const { result } = await connection.request({ type: 'file.read', stream: stream.id, path, length: 0 });
+    return sizeOf.parse(result.sizeBytes);
+  } catch (error) {
+    throw fileError(error);
+  } finally {
+    stream.release();
+  }
+}
+
+const sizeOf = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 
 /** Reads a whole file, at most `limitBytes` of it. */
 export async function readWhole(connection: GuestConnection, path: string, limitBytes: number): Promise<Buffer> {

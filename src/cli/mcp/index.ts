@@ -1,6 +1,7 @@
 import { homedir } from 'node:os';
 import { loadConfig, resolveDataDir } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
+import type { FilesBesideStdio } from '../../http/files-beside-stdio.ts';
 import { packageVersion } from '../../lib/package-version.ts';
 import type { HotcellServer } from '../../main.ts';
 import { createHostFiles } from '../../mcp/host-files/index.ts';
@@ -31,6 +32,14 @@ export async function mcp(flags: McpFlags): Promise<number> {
     server = await openServer(config);
     return server.sessions;
   });
+  let beside: Promise<FilesBesideStdio> | undefined;
+  /** Links to files are served over HTTP, on loopback, from the first file on. */
+  function besideStdio(): Promise<FilesBesideStdio> | undefined {
+    if (server === undefined) return undefined;
+    const served = server;
+    beside ??= import('../../http/files-beside-stdio.ts').then(({ filesBesideStdio }) => filesBesideStdio(served));
+    return beside;
+  }
   using signals = stopSignals();
   const log = createLogger(config);
   const factory = createMcpFactory({
@@ -38,7 +47,7 @@ export async function mcp(flags: McpFlags): Promise<number> {
     directory,
     owner: localOwner(config),
     config,
-    links: { urlFor: async () => undefined },
+    links: { urlFor: async (session, path) => (await besideStdio())?.linkTo('local', session, path) },
     hostFiles: createHostFiles({
       roots: config.loadRoots.length > 0 ? config.loadRoots : usualRoots(),
       denied: [...deniedByDefault(resolveDataDir()), ...config.loadDenied],
@@ -51,6 +60,7 @@ export async function mcp(flags: McpFlags): Promise<number> {
   await Promise.race([service.closed, signals.stopped]);
   await service.close();
   await directory.shutdown();
+  await (await beside)?.close();
   await server?.close();
   await log.close();
   process.stdin.destroy(); // a pipe that is still open would keep this process alive

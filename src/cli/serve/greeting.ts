@@ -1,0 +1,59 @@
+import { basename } from 'node:path';
+import type { DriverName, PassedOver } from '../../sandbox/isolation.ts';
+
+export interface Served {
+  readonly url: string;
+  readonly tokensRequired: boolean;
+  readonly isolation: {
+    readonly driver: DriverName;
+    readonly level: number;
+    readonly passedOver: readonly PassedOver[];
+  };
+  readonly version: string;
+}
+
+/** What a person sees when a server is up: where, how well isolated, and what to paste where. */
+export function greeting(served: Served, command: string = howItWasCalled()): string {
+  const { url, tokensRequired, isolation, version } = served;
+  const header = tokensRequired ? ' --header "Authorization: Bearer <token>"' : '';
+  return `Hotcell ${version} serves on ${url}
+
+  isolation  ${isolation.driver} (level ${isolation.level})${passedOverText(isolation.passedOver)}
+  tokens     ${tokensRequired ? 'needed: hotcell token create <name>' : 'not needed: only this machine can reach it'}
+
+In a client:
+  claude mcp add --transport http hotcell ${url}/mcp${header}
+
+Try it:
+  ${curlLine(url, tokensRequired)}
+  echo 'print(6 * 7)' | ${command} run - --server ${url}${tokensRequired ? ' --token <token>' : ''}
+
+A worked example: ${command} demo
+Ctrl-C ends the server, and everything that runs in it.
+`;
+}
+
+/** One call of a tool as one request, for a terminal. */
+export function curlLine(url: string, tokensRequired: boolean): string {
+  const call = {
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'tools/call',
+    params: { name: 'run_code', arguments: { code: '6 * 7' } },
+  };
+  return [
+    `curl -s ${url}/mcp -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream'`,
+    ...(tokensRequired ? ["-H 'Authorization: Bearer <token>'"] : []),
+    `-d '${JSON.stringify(call)}'`,
+  ].join(' ');
+}
+
+function passedOverText(passedOver: readonly PassedOver[]): string {
+  const [strongest] = passedOver;
+  return strongest === undefined ? '' : `; not ${strongest.driver}: ${strongest.reason}`;
+}
+
+/** `npm start` runs the built file of a clone, where no `hotcell` is on the search path. */
+function howItWasCalled(): string {
+  return basename(process.argv[1] ?? '') === 'cli.js' ? 'npx hotcell' : 'hotcell';
+}

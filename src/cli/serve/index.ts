@@ -1,0 +1,75 @@
+import { loadConfig, resolveDataDir } from '../../config/load.ts';
+import type { Config } from '../../config/schema.ts';
+import { HotcellError } from '../../errors/hotcell-error.ts';
+import { serveHttp } from '../../http/serve.ts';
+import { packageVersion } from '../../lib/package-version.ts';
+import { openServer } from '../../main.ts';
+import { createHostFiles } from '../../mcp/host-files/index.ts';
+import { longTools } from '../../mcp/server.ts';
+import { deniedByDefault } from '../../sessions/mounts.ts';
+import { stopSignals } from '../mcp/stop-signals.ts';
+import { isolationRequest } from '../run/options.ts';
+import { greeting } from './greeting.ts';
+import { mcpServerFor } from './mcp-server-for.ts';
+
+/** The flags as they were typed. */
+export interface ServeFlags {
+  readonly host?: string;
+  readonly port?: string;
+  readonly allowedHost?: string[];
+  readonly isolation?: string;
+  readonly minIsolation?: Config['minIsolation'];
+  readonly loadRoot?: string[];
+  readonly json?: boolean;
+}
+
+/** Serves over HTTP until a signal comes, and answers with the exit code. */
+export async function serve(flags: ServeFlags): Promise<number> {
+  using signals = stopSignals();
+  await using server = await openServer({ ...configOf(flags), metrics: true });
+  const { config, sessions } = server;
+  let stopping = false;
+  const serving = await serveHttp(server, {
+    longTools: longTools(),
+    notReady: () => (stopping ? 'it is ending' : undefined),
+    serverFor: mcpServerFor(server, hostFilesOf(config)),
+  });
+  try {
+    const isolation = await server.hotcell.isolation();
+    const { url, tokensRequired } = serving;
+    if (flags.json) process.stdout.write(`${JSON.stringify({ url, mcp: `${url}/mcp`, tokensRequired, isolation })}\n`);
+    else process.stdout.write(greeting({ url, tokensRequired, isolation, version: packageVersion() }));
+    await signals.stopped;
+    stopping = true;
+    if (!flags.json) process.stderr.write('\nhotcell: ends what runs …\n');
+  } finally {
+    // Sessions first: what waits for an execution is answered while there is still somebody to answer.
+    await sessions.shutdown();
+    await serving.close();
+  }
+  return 0;
+}
+
+function configOf(flags: ServeFlags): Config {
+  return loadConfig({
+    ...(flags.host === undefined ? {} : { host: flags.host }),
+    ...(flags.port === undefined ? {} : { port: portOf(flags.port) }),
+    ...(flags.allowedHost === undefined ? {} : { allowedHosts: flags.allowedHost }),
+    ...(flags.isolation === undefined ? {} : { isolation: isolationRequest(flags.isolation) }),
+    ...(flags.minIsolation === undefined ? {} : { minIsolation: flags.minIsolation }),
+    ...(flags.loadRoot === undefined ? {} : { loadRoots: flags.loadRoot }),
+  });
+}
+
+function portOf(text: string): number {
+  const port = Number(text);
+  if (/^\d+$/.test(text) && port <= 65_535) return port;
+  throw new HotcellError('invalid_argument', `--port: ${text} is not a port`, { remedy: 'Give a number up to 65535.' });
+}
+
+/** The files here are the server's, not the caller's: none can be loaded unless folders were named. */
+function hostFilesOf(config: Config) {
+  if (config.loadRoots.length === 0) return undefined;
+  const denied = [...deniedByDefault(resolveDataDir()), ...config.loadDenied];
+  return createHostFiles({ roots: config.loadRoots, denied, base: process.cwd() });
+}

@@ -1,0 +1,26 @@
+import type { McpServer } from '@modelcontextprotocol/server';
+import type { LinkMaker } from '../../http/file-links.ts';
+import { packageVersion } from '../../lib/package-version.ts';
+import type { HotcellServer } from '../../main.ts';
+import type { HostFiles } from '../../mcp/host-files/index.ts';
+import { createMcpFactory } from '../../mcp/server.ts';
+import type { Owner } from '../../sessions/directory.ts';
+
+/** MCP servers for whoever calls over HTTP: the same tools for all, each over the sessions of one owner. */
+export function mcpServerFor(
+  { sessions, config, telemetry }: HotcellServer,
+  hostFiles?: HostFiles,
+): (owner: Owner, links: LinkMaker) => McpServer {
+  const version = packageVersion();
+  return (owner, links) =>
+    createMcpFactory({
+      version,
+      directory: sessions,
+      owner,
+      config,
+      links: { urlFor: async (session, path) => links.linkTo(owner.id, session, path) },
+      ...(hostFiles === undefined ? {} : { hostFiles }),
+      log: telemetry.logger,
+      audit: telemetry.audit,
+    })();
+}

@@ -1,0 +1,83 @@
+import { Hono } from 'hono';
+import type { Config } from '../config/schema.ts';
+import { HotcellError, toHotcellError } from '../errors/hotcell-error.ts';
+import type { SessionDirectory } from '../sessions/directory.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
+import { createAuthorizer, ownerOfLink } from './authorize.ts';
+import type { HttpApp, HttpEnvironment } from './environment.ts';
+import { errorResponse } from './error-response.ts';
+import type { Exposure } from './exposure.ts';
+import { guard, quietHeaders } from './guards.ts';
+import type { McpEndpoint } from './mcp/endpoint.ts';
+import { addFilesRoutes } from './routes/files.ts';
+import { addMcpRoute } from './routes/mcp.ts';
+import { addStatusRoutes } from './routes/status.ts';
+import type { TokenStore } from './tokens/store.ts';
+
+export interface AppOptions {
+  readonly config: Config;
+  readonly sessions: SessionDirectory;
+  readonly telemetry: Pick<Telemetry, 'audit' | 'metrics' | 'exposition'>;
+  readonly tokens: TokenStore;
+  readonly exposure: Exposure;
+  readonly linkKey: Buffer;
+  /** Absent beside a stdio server, which serves files alone. */
+  readonly mcp?: McpEndpoint;
+  notReady?(): string | undefined;
+  /** Told of everybody who came with a token. */
+  seen?(ownerId: string): void;
+  readonly now?: () => number;
+  readonly stallMs?: number;
+}
+
+const STALL_MS = 60_000;
+
+/** Everything that is served over HTTP. The guard is first: nothing is looked at before it has let a request in. */
+export function createApp(options: AppOptions): HttpApp {
+  const { config, sessions, telemetry, tokens, exposure, mcp, now = Date.now, stallMs = STALL_MS } = options;
+  const verify = createAuthorizer(config, exposure, tokens);
+  const authorize = async (authorization: string | undefined) => {
+    const owner = await verify(authorization);
+    options.seen?.(owner.id);
+    return owner;
+  };
+  const app: HttpApp = new Hono<HttpEnvironment>();
+  app.use(quietHeaders);
+  app.use(guard(exposure));
+  for (const path of ['/mcp', ...(config.metricsAccess === 'owner' ? ['/metrics'] : [])]) {
+    app.use(path, async (context, next) => {
+      context.set('owner', await authorize(context.req.header('authorization')));
+      await next();
+    });
+  }
+  if (mcp !== undefined) addMcpRoute(app, mcp);
+  addFilesRoutes(app, {
+    sessions,
+    linkKey: options.linkKey,
+    authorize,
+    ownerOfLink: (id) => ownerOfLink(id, config, tokens),
+    now,
+    stallMs,
+  });
+  addStatusRoutes(app, {
+    notReady: () => options.notReady?.(),
+    exposition: () => telemetry.exposition(),
+    metrics: config.metricsAccess !== 'nobody' && mcp !== undefined,
+  });
+  app.notFound(() => errorResponse(new HotcellError('not_found', 'there is nothing at this address')));
+  app.onError((thrown, { req }) => {
+    const error = toHotcellError(thrown);
+    // What the directory refused, it has counted itself.
+    if (error.code === 'unauthorized' || error.code === 'forbidden' || error.code === 'link_invalid') {
+      telemetry.metrics.refused(error.code);
+      telemetry.audit.record({
+        event: 'refused',
+        owner: 'unknown',
+        via: `${req.method} ${req.path.split('/')[1]}`,
+        refusal: error.code,
+      });
+    }
+    return errorResponse(error);
+  });
+  return app;
+}

@@ -1,0 +1,36 @@
+import type { Config } from '../config/schema.ts';
+import { HotcellError } from '../errors/hotcell-error.ts';
+import { anonymousOwner, type Owner, tokenOwner } from '../sessions/owner.ts';
+import type { Exposure } from './exposure.ts';
+import type { TokenStore } from './tokens/store.ts';
+
+/** Says who asks, by the header `Authorization`. A token that is wrong is refused even where none is needed. */
+export function createAuthorizer(
+  config: Config,
+  exposure: Exposure,
+  tokens: TokenStore,
+): (authorization: string | undefined) => Promise<Owner> {
+  return async (authorization) => {
+    if (authorization === undefined) {
+      if (!exposure.tokensRequired) return anonymousOwner(config);
+      throw unauthorized('a token is needed');
+    }
+    const text = /^bearer +(\S+)$/i.exec(authorization)?.[1];
+    const token = text === undefined ? undefined : await tokens.verify(text);
+    if (token === undefined) throw unauthorized('the token is not valid');
+    return tokenOwner(token.id, config, token.quotas);
+  };
+}
+
+/** Whose link this is, if whoever it was made for may still come: a link ends with the token of its owner. */
+export async function ownerOfLink(id: string, config: Config, tokens: TokenStore): Promise<Owner | undefined> {
+  if (id === 'local' || id === 'anonymous') return { ...anonymousOwner(config), id };
+  const token = await tokens.find(id);
+  return token === undefined ? undefined : tokenOwner(id, config, token.quotas);
+}
+
+function unauthorized(message: string): HotcellError {
+  return new HotcellError('unauthorized', message, {
+    remedy: 'Send `Authorization: Bearer <token>`; whoever runs the server makes one with `hotcell token create`.',
+  });
+}

@@ -1,0 +1,12 @@
+import type { HttpBindings } from '@hono/node-server';
+import type { Context, Hono } from 'hono';
+import type { Owner } from '../sessions/directory.ts';
+
+/** What a route finds in its context: Node's own request and response, and who asks, where a guard has found that out. */
+export interface HttpEnvironment {
+  readonly Bindings: HttpBindings;
+  readonly Variables: { owner: Owner };
+}
+
+export type HttpApp = Hono<HttpEnvironment>;
+export type HttpContext = Context<HttpEnvironment>;

@@ -1,0 +1,18 @@
+import { ERROR_CODES } from '../errors/codes.ts';
+import { toHotcellError } from '../errors/hotcell-error.ts';
+import { presentError } from '../errors/present.ts';
+
+/** An error as an answer: the status of its code, and the same JSON as everywhere. What was no error of ours says nothing of itself. */
+export function errorResponse(thrown: unknown): Response {
+  const error = toHotcellError(thrown);
+  const shown =
+    error.code === 'internal' ? { ...presentError(error), message: 'a fault in Hotcell' } : presentError(error);
+  const headers: Record<string, string> = {};
+  if (error.code === 'unauthorized') headers['www-authenticate'] = 'Bearer realm="hotcell"';
+  if (error.retry === 'later') headers['retry-after'] = '1';
+  // The rest of a body that was refused is not read: the connection ends with the answer.
+  if (error.code === 'file_too_large' || error.code === 'request_too_large' || error.code === 'too_slow') {
+    headers.connection = 'close';
+  }
+  return Response.json({ error: shown }, { status: ERROR_CODES[error.code].httpStatus, headers });
+}

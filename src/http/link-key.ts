@@ -1,0 +1,33 @@
+import { randomBytes } from 'node:crypto';
+import { chmodSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** The key that links to files are signed with: the secret that was configured, or one of the installation's own, made once and kept to itself. */
+export function linkKey(dataDir: string, secret: string | undefined): Buffer {
+  if (secret !== undefined) return Buffer.from(secret, 'utf8');
+  mkdirSync(dataDir, { recursive: true, mode: 0o755 });
+  const path = join(dataDir, 'link-key');
+  const temporary = `${path}.${randomBytes(6).toString('hex')}`;
+  try {
+    return readKey(path);
+  } catch {
+    // Written whole before it has its name, and only the first of several servers gives it that.
+    writeFileSync(temporary, randomBytes(32), { mode: 0o600, flag: 'wx' });
+    try {
+      linkSync(temporary, path);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    } finally {
+      rmSync(temporary, { force: true });
+    }
+    return readKey(path);
+  }
+}
+
+function readKey(path: string): Buffer {
+  const key = readFileSync(path);
+  chmodSync(path, 0o600);
+  if (key.length !== 32)
+    throw new Error(`${path}: not a key. Remove it, and another is made; links that were given end.`);
+  return key;
+}

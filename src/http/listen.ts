@@ -1,0 +1,89 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { getRequestListener } from '@hono/node-server';
+import { HotcellError } from '../errors/hotcell-error.ts';
+import type { HttpApp } from './environment.ts';
+import { isLoopback } from './exposure.ts';
+
+/** Something that listens. */
+export interface Listening {
+  /** `http://127.0.0.1:7878`, as somebody on this machine reaches it. */
+  readonly url: string;
+  readonly port: number;
+  /** Takes no new connection, lets what is being answered end for a moment, then ends it. */
+  close(): Promise<void>;
+}
+
+export interface ListenOptions {
+  readonly host: string;
+  readonly port: number;
+  /** Whether it keeps the process alive. */
+  readonly ref?: boolean;
+}
+
+const HEADERS_MS = 10_000;
+const KEEP_ALIVE_MS = 65_000;
+const MAX_CONNECTIONS = 4096;
+const LAST_ANSWERS_MS = 1_000;
+
+export async function listen(app: HttpApp, { host, port, ref = true }: ListenOptions): Promise<Listening> {
+  const listener = getRequestListener(app.fetch, { overrideGlobalObjects: false });
+  const server = createServer(
+    {
+      // SECURITY: a client that sends its headers a byte at a time. Bodies have limits of their own, where it is known how large they may be.
+      headersTimeout: HEADERS_MS,
+      connectionsCheckingInterval: HEADERS_MS / 2,
+      requestTimeout: 0,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      keepAlive: true,
+      keepAliveInitialDelay: 30_000,
+      noDelay: true,
+    },
+    (incoming, outgoing) => {
+      // A connection that breaks is told to whoever reads from it or writes to it; nobody else needs to know.
+      incoming.on('error', () => {});
+      outgoing.on('error', () => {});
+      listener(incoming, outgoing).catch(() => outgoing.destroy());
+    },
+  );
+  server.maxConnections = MAX_CONNECTIONS;
+  await begin(server, host, port);
+  if (!ref) server.unref();
+  const { port: taken } = server.address() as AddressInfo;
+  return { url: `http://${shownHost(host)}:${taken}`, port: taken, close: () => end(server) };
+}
+
+function begin(server: Server, host: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => reject(cannotListen(error, host, port)));
+    server.listen({ host: host.replace(/^\[(.*)\]$/, '$1'), port }, resolve);
+  });
+}
+
+function end(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    const late = setTimeout(() => server.closeAllConnections(), LAST_ANSWERS_MS);
+    server.close(() => {
+      clearTimeout(late);
+      resolve();
+    });
+    server.closeIdleConnections();
+  });
+}
+
+function shownHost(host: string): string {
+  if (host === '0.0.0.0' || host === '::' || host === '[::]') return '127.0.0.1';
+  return host.includes(':') && !host.startsWith('[') ? `[${host}]` : host;
+}
+
+function cannotListen(error: NodeJS.ErrnoException, host: string, port: number): HotcellError {
+  const where = `${host}:${port}`;
+  if (error.code === 'EADDRINUSE') {
+    return new HotcellError('invalid_argument', `${where} is in use by another program`, {
+      remedy: 'Name another port with --port, or let one be chosen with --port 0.',
+    });
+  }
+  return new HotcellError('invalid_argument', `cannot listen on ${where} (${error.code ?? error.message})`, {
+    remedy: isLoopback(host) ? 'Name another port with --port.' : 'Name an address of this machine with --host.',
+  });
+}

@@ -1,0 +1,80 @@
+import {
+  type AuthInfo,
+  createMcpHandler,
+  isJsonContentType,
+  isLegacyRequest,
+  legacyStatelessFallback,
+  type McpRequestContext,
+  type McpServer,
+} from '@modelcontextprotocol/server';
+import type { Owner } from '../../sessions/directory.ts';
+import { createLegacyConnections } from './legacy-connections.ts';
+
+/** MCP over HTTP in both eras of the protocol. Guards, tokens and limits stand before it. */
+export interface McpEndpoint {
+  /** `body`: the parsed body of a POST, which was read already. */
+  answer(request: Request, body: unknown, owner: Owner): Promise<Response>;
+  connections(): number;
+  /** Ends what an owner has open, when their token was revoked. */
+  closeOf(ownerId: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface McpEndpointOptions {
+  /** Called for every request of the modern era, and once for each connection of the older one. */
+  serverFor(owner: Owner): McpServer;
+  /** Names of the tools whose answers begin with the first byte: a client that sees none for a minute gives up. */
+  readonly longTools: ReadonlySet<string>;
+  readonly now?: () => number;
+}
+
+const LEGACY = { perOwner: 200, total: 2000, idleMs: 1_800_000 };
+
+export function createMcpEndpoint({ serverFor, longTools, now = Date.now }: McpEndpointOptions): McpEndpoint {
+  const factory = (context: McpRequestContext) => serverFor(ownerIn(context.authInfo));
+  const whole = createMcpHandler(factory, { legacy: 'reject' });
+  const streamed = createMcpHandler(factory, { legacy: 'reject', responseMode: 'sse', bus: whole.bus });
+  // One request and no connection: what `curl` sends, and programs that only call a tool.
+  const single = legacyStatelessFallback(factory);
+  const legacy = createLegacyConnections({ serverFor, now, ...LEGACY });
+
+  return {
+    async answer(request, body, owner) {
+      if (request.method === 'POST' && !isJsonContentType(request.headers.get('content-type'))) return notJson();
+      const given = { authInfo: infoOf(owner), ...(body === undefined ? {} : { parsedBody: body }) };
+      if (!(await isLegacyRequest(request, body))) {
+        const isLong = longTools.has(request.headers.get('mcp-name') ?? '');
+        return (isLong ? streamed : whole).fetch(request, given);
+      }
+      const id = request.headers.get('mcp-session-id');
+      if (id !== null) return legacy.serve(id, request, body, owner);
+      return isInitialize(body) ? legacy.open(request, body, owner) : single(request, given);
+    },
+    connections: legacy.count,
+    closeOf: legacy.closeOf,
+    close: async () => {
+      await Promise.all([whole.close(), streamed.close(), legacy.close()]);
+    },
+  };
+}
+
+/** The owner travels as the library's own idea of who asks. It was never in the request. */
+function infoOf(owner: Owner): AuthInfo {
+  return { token: '', clientId: owner.id, scopes: [], extra: { owner } };
+}
+
+function ownerIn(info: AuthInfo | undefined): Owner {
+  const owner = info?.extra?.owner;
+  if (owner === undefined) throw new Error('a request without an owner');
+  return owner as Owner;
+}
+
+function isInitialize(body: unknown): boolean {
+  const messages = Array.isArray(body) ? body : [body];
+  return messages.some((message) => (message as { method?: unknown } | null)?.method === 'initialize');
+}
+
+function notJson(): Response {
+  const error = { code: -32000, message: 'Content-Type must be application/json' };
+  return Response.json({ jsonrpc: '2.0', id: null, error }, { status: 415 });
+}

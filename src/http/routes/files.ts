@@ -1,0 +1,126 @@
+import { type NamedFile, parseFilePath } from '../../artifacts/file-path.ts';
+import { verifySignedPath } from '../../artifacts/signed-url.ts';
+import { HotcellError } from '../../errors/hotcell-error.ts';
+import type { ManagedSession, Owner, SessionDirectory } from '../../sessions/directory.ts';
+import type { HttpApp, HttpContext } from '../environment.ts';
+import { fileHeaders } from '../file-headers.ts';
+import { wantedBytes } from '../range.ts';
+import { bodyPieces } from '../read-body.ts';
+import { sendFile } from '../send-file.ts';
+
+export interface FilesOptions {
+  readonly sessions: SessionDirectory;
+  readonly linkKey: Buffer;
+  /** Who asks, by the header `Authorization`. Rejects where nobody may. */
+  authorize(authorization: string | undefined): Promise<Owner>;
+  /** Whose link it is, if they may still come. */
+  ownerOfLink(id: string): Promise<Owner | undefined>;
+  now(): number;
+  /** How long a transfer may stand still. */
+  readonly stallMs: number;
+}
+
+/** `/files/{session}/{path}`: a file of a workspace, out with GET or HEAD and in with PUT, of any size and never whole in memory. */
+export function addFilesRoutes(app: HttpApp, options: FilesOptions): void {
+  app.on(['GET', 'HEAD'], '/files/*', async (context) => {
+    const { session, path } = await readable(context, options);
+    return download(context, session, path, options.stallMs);
+  });
+
+  app.put('/files/*', async (context) => {
+    const { session: id, path } = named(context);
+    const owner = await options.authorize(context.req.header('authorization'));
+    requireSameSite(context);
+    const declared = Number(context.req.header('content-length') ?? 0);
+    if (declared > owner.quotas.uploadBytes) throw tooLarge(path, owner.quotas.uploadBytes);
+    const session = await options.sessions.use(owner, id, { via: 'PUT /files' });
+    const mode = context.req.header('if-none-match') === '*' ? 'create' : 'replace';
+    const { incoming } = context.env;
+    const { sizeBytes } = await session.session.files.write(path, bodyPieces(incoming, options), { mode });
+    return context.json({ session: session.id, path, sizeBytes }, 201);
+  });
+
+  app.all('/files/*', () => {
+    throw new HotcellError('method_not_allowed', 'files are read with GET or HEAD and written with PUT');
+  });
+}
+
+/** By a signed link, or as whoever the request comes from. */
+async function readable(
+  context: HttpContext,
+  options: FilesOptions,
+): Promise<{ session: ManagedSession; path: string }> {
+  const { session: id, path } = named(context);
+  if (context.req.query('signature') !== undefined) return { session: await linked(context, options), path };
+  const owner = await options.authorize(context.req.header('authorization'));
+  requireSameSite(context);
+  return { session: await options.sessions.use(owner, id, { via: 'GET /files' }), path };
+}
+
+async function linked(context: HttpContext, options: FilesOptions): Promise<ManagedSession> {
+  const link = verifySignedPath(options.linkKey, pathAndQuery(context), options.now());
+  if (link === 'tampered') throw new HotcellError('link_invalid', 'this link is not valid', { remedy: ASK_AGAIN });
+  if (link === 'expired') throw new HotcellError('link_expired', 'this link is over', { remedy: ASK_AGAIN });
+  const session = options.sessions.find(link.session);
+  const owner = await options.ownerOfLink(link.owner);
+  if (owner === undefined || session?.owner !== link.owner) {
+    throw new HotcellError('session_not_found', 'the session of this link is no more', { remedy: ASK_AGAIN });
+  }
+  return session;
+}
+
+async function download(
+  context: HttpContext,
+  { session }: ManagedSession,
+  path: string,
+  stallMs: number,
+): Promise<Response> {
+  const { sizeBytes } = await session.files.stat(path);
+  const wanted = wantedBytes(context.req.header('range'), context.req.header('if-range'), sizeBytes);
+  const headers = fileHeaders(path);
+  if (wanted === 'unsatisfiable') {
+    return new Response(null, { status: 416, headers: { ...headers, 'content-range': `bytes */${sizeBytes}` } });
+  }
+  const { offset, length } = wanted === 'all' ? { offset: 0, length: sizeBytes } : wanted;
+  const partial = { 'content-range': `bytes ${offset}-${offset + length - 1}/${sizeBytes}` };
+  const status = wanted === 'all' ? 200 : 206;
+  const answer = { status, headers: wanted === 'all' ? headers : { ...headers, ...partial }, length };
+  if (context.req.method === 'HEAD') {
+    return new Response(null, { status, headers: { ...answer.headers, 'content-length': String(length) } });
+  }
+  return sendFile(
+    context.env.outgoing,
+    { ...answer, pieces: session.files.stream(path, { offset, length }) },
+    { stallMs },
+  );
+}
+
+function named(context: HttpContext): NamedFile {
+  const file = parseFilePath(pathAndQuery(context).split('?')[0] ?? '');
+  if (file === undefined) throw new HotcellError('bad_path', 'this is not the address of a file');
+  return file;
+}
+
+/** As it came over the wire. SECURITY: a URL that was parsed is one in which `..` and its encodings were resolved already. */
+function pathAndQuery(context: HttpContext): string {
+  return context.env.incoming.url ?? '';
+}
+
+/**
+ * SECURITY: without a token or a signature, being on this machine is all the proof there is, and a page in its browser is on this machine too. It can embed
+ * an image whose session has a name that can be guessed; the browser says so in this header.
+ */
+function requireSameSite(context: HttpContext): void {
+  const site = context.req.header('sec-fetch-site');
+  if (context.req.header('authorization') !== undefined) return;
+  if (site === undefined || site === 'same-origin' || site === 'none') return;
+  throw new HotcellError('forbidden', 'another page may not ask for this', { remedy: ASK_AGAIN });
+}
+
+const ASK_AGAIN = 'Ask for a new link.';
+
+function tooLarge(path: string, limitBytes: number): HotcellError {
+  return new HotcellError('file_too_large', `${path} is larger than ${limitBytes} bytes, which is the limit`, {
+    data: { limitBytes },
+  });
+}

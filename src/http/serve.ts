@@ -1,0 +1,76 @@
+import type { McpServer } from '@modelcontextprotocol/server';
+import type { Config } from '../config/schema.ts';
+import type { Owner, SessionDirectory } from '../sessions/directory.ts';
+import { tokenOwner } from '../sessions/owner.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
+import { createApp } from './app.ts';
+import { decideExposure } from './exposure.ts';
+import { createLinkMaker, type LinkMaker } from './file-links.ts';
+import { linkKey } from './link-key.ts';
+import { type Listening, listen } from './listen.ts';
+import { createMcpEndpoint } from './mcp/endpoint.ts';
+import { openTokenStore } from './tokens/store.ts';
+import { isTokenId } from './tokens/token.ts';
+import { watchTokens } from './watch-tokens.ts';
+
+/** What HTTP stands on. */
+export interface ServedHotcell {
+  readonly config: Config;
+  readonly dataDir: string;
+  readonly sessions: SessionDirectory;
+  readonly telemetry: Pick<Telemetry, 'audit' | 'metrics' | 'exposition'>;
+}
+
+export interface HttpServing extends Listening {
+  readonly tokensRequired: boolean;
+}
+
+export interface ServeOptions {
+  /** An MCP server for one owner. Called for every request, so that making one is cheap. */
+  serverFor(owner: Owner, links: LinkMaker): McpServer;
+  readonly longTools: ReadonlySet<string>;
+  notReady?(): string | undefined;
+}
+
+/** `/mcp`, files, metrics and health, until it is closed. Rejects before anything listens where it would be open to strangers. */
+export async function serveHttp(hotcell: ServedHotcell, options: ServeOptions): Promise<HttpServing> {
+  const { config, dataDir, sessions, telemetry } = hotcell;
+  const tokens = openTokenStore(dataDir);
+  const exposure = decideExposure(config, (await tokens.list()).length);
+  const key = linkKey(dataDir, config.linkSecret);
+  let links: LinkMaker = { linkTo: () => undefined };
+  const mcp = createMcpEndpoint({
+    longTools: options.longTools,
+    serverFor: (owner) => options.serverFor(owner, links),
+  });
+  const watch = watchTokens(tokens, async (id) => {
+    await mcp.closeOf(id);
+    const owner = tokenOwner(id, config);
+    await Promise.allSettled(sessions.list(owner).map((session) => sessions.close(owner, session.id)));
+  });
+  const app = createApp({
+    config,
+    sessions,
+    telemetry,
+    tokens,
+    exposure,
+    mcp,
+    linkKey: key,
+    notReady: () => options.notReady?.(),
+    seen: (id) => isTokenId(id) && watch.seen(id),
+  });
+  const listening = await listen(app, config).catch((error: unknown) => {
+    watch.stop();
+    throw error;
+  });
+  links = createLinkMaker({ key, baseUrl: config.publicUrl ?? listening.url, lifetimeMs: config.linkMs });
+  return {
+    ...listening,
+    tokensRequired: exposure.tokensRequired,
+    close: async () => {
+      watch.stop();
+      await mcp.close();
+      await listening.close();
+    },
+  };
+}

@@ -1,0 +1,160 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type ServedHotcell, serveForTest, toolCall } from '../support/served-hotcell.ts';
+import { reasonToSkip, TARGETS } from '../support/targets.ts';
+
+const skipped = await reasonToSkip(TARGETS.shared);
+
+describe.skipIf(skipped !== undefined)('a client that means harm', () => {
+  let hotcell: ServedHotcell;
+  beforeAll(async () => {
+    hotcell = await serveForTest();
+  });
+  afterAll(() => hotcell[Symbol.asyncDispose]());
+
+  const post = (body: string | Uint8Array, headers: Record<string, string> = {}) =>
+    hotcell.send('POST', '/mcp', { body, headers: { ...toolCall('list_sessions').headers, ...headers } });
+  const works = async () => {
+    const answer = await hotcell.send('POST', '/mcp', toolCall('list_sessions'));
+    expect([answer.status, answer.body.toString()]).toEqual([200, expect.stringContaining('sessions')]);
+  };
+
+  it.each([
+    ['nothing', ''],
+    ['half a document', '{"jsonrpc":"2.0","id":1,'],
+    ['no JSON', 'hello'],
+    ['a number', '42'],
+    ['null', 'null'],
+    ['bytes that are no text', Buffer.from([0xff, 0xfe, 0x00, 0x80])],
+    ['an empty list', '[]'],
+    ['a list of nothing', '[null, 1, "x"]'],
+    ['an object that says nothing', '{}'],
+    ['an unknown method', '{"jsonrpc":"2.0","id":1,"method":"no/such"}'],
+    ['a method that is no text', '{"jsonrpc":"2.0","id":1,"method":{}}'],
+    ['an id that is an object', '{"jsonrpc":"2.0","id":{},"method":"tools/list"}'],
+    ['another protocol', '{"jsonrpc":"1.0","id":1,"method":"tools/list"}'],
+    ['parameters that are no object', '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":[1]}'],
+    [
+      'a prototype',
+      '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"__proto__","arguments":{"__proto__":{"x":1}}}}',
+    ],
+    ['a million brackets', '['.repeat(1_000_000)],
+    ['a million brackets that close', '['.repeat(1_000_000) + ']'.repeat(1_000_000)],
+    [
+      'nesting inside arguments',
+      `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_sessions","arguments":${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}}}`,
+    ],
+    ['a lone surrogate', '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"\\ud800"}}'],
+  ])('gets a clear answer to %s, and the next one is served', async (_, body) => {
+    const { status, body: text } = await post(body);
+    expect(status).toBeGreaterThanOrEqual(200);
+    expect(status).toBeLessThan(500);
+    expect(text.toString()).not.toMatch(/\n\s+at |node_modules/);
+    await works();
+  });
+
+  it('is refused more than four megabytes, said or not, and is not read to the end', async () => {
+    const large = Buffer.alloc(5_000_000, ' ');
+    expect((await post(large)).status).toBe(413);
+    expect((await post(large, { 'transfer-encoding': 'chunked' })).status).toBe(413);
+    await works();
+  });
+
+  it('may send a hundred large requests at once, and the others are served meanwhile', async () => {
+    const body = JSON.stringify({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name: 'x'.repeat(3_900_000) },
+    });
+    const before = process.memoryUsage().rss;
+    const flood = Array.from({ length: 100 }, () => post(body).catch(() => undefined));
+    await works();
+    await Promise.all(flood);
+    expect(process.memoryUsage().rss - before).toBeLessThan(600_000_000); // both ends are in this process
+    await works();
+  });
+
+  it('is let go when it sends half a request, or nothing, and then waits', async () => {
+    const waiting = ['POST /mcp HTTP/1.1\r\nHost: localhost\r\nX-Slow: ', ''].map((text) => {
+      const socket = connect(hotcell.port, '127.0.0.1');
+      socket.write(text);
+      return ended(socket, 25_000);
+    });
+    await Promise.all(waiting);
+    await works();
+  }, 40_000);
+
+  it('cannot hold the others up by sending a hundred bodies that never end', async () => {
+    const sockets = Array.from({ length: 100 }, () => connect(hotcell.port, '127.0.0.1'));
+    await Promise.all(sockets.map((socket) => once(socket, 'connect')));
+    for (const socket of sockets) {
+      socket.on('error', () => {});
+      socket.write(
+        'POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{',
+      );
+    }
+    await works();
+    for (const socket of sockets) socket.destroy();
+    await works();
+  });
+
+  it('leaves nothing half written when it goes in the middle of an upload', async () => {
+    const session = await hotcell.server.sessions.open(hotcell.nobody, {});
+    const socket = connect(hotcell.port, '127.0.0.1');
+    socket.on('error', () => {});
+    socket.write(
+      `PUT /files/${session.id}/half HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n${'x'.repeat(100_000)}`,
+    );
+    await expect.poll(async () => (await session.session.files.list()).entries.length).toBe(1);
+    socket.destroy();
+    await expect.poll(async () => (await session.session.files.list()).entries).toEqual([]);
+  });
+
+  it('ends the reading of a file when it goes in the middle of it', async () => {
+    const session = await hotcell.server.sessions.open(hotcell.nobody, {});
+    await session.session.run('open("big", "wb").truncate(100_000_000)');
+    const socket = connect(hotcell.port, '127.0.0.1');
+    socket.write(`GET /files/${session.id}/big HTTP/1.1\r\nHost: localhost\r\n\r\n`);
+    await once(socket, 'data');
+    socket.destroy();
+    const audit = join(hotcell.home, 'audit', 'audit.jsonl');
+    const reads = () =>
+      readFileSync(audit, 'utf8')
+        .split('\n')
+        .filter((line) => line.includes('"file-read"') && line.includes(session.id));
+    await expect.poll(reads).toHaveLength(1);
+    expect(JSON.parse(reads()[0]!).sizeBytes).toBeLessThan(50_000_000);
+  });
+
+  it.each([
+    ['two lengths', 'Content-Length: 5\r\nContent-Length: 6\r\n'],
+    ['a length and pieces', 'Content-Length: 5\r\nTransfer-Encoding: chunked\r\n'],
+    ['a length that is none', 'Content-Length: -1\r\n'],
+    ['two hosts', 'Host: evil.example\r\n'],
+    ['a folded header', 'X-A: b\r\n c\r\n'],
+  ])('cannot smuggle a request in with %s', async (_, headers) => {
+    const socket = connect(hotcell.port, '127.0.0.1');
+    socket.write(
+      `POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n${headers}\r\n{}\r\n\r\nGET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n`,
+    );
+    const [data] = await once(socket, 'data');
+    expect(String(data)).toMatch(/^HTTP\/1\.1 (4\d\d) /);
+    socket.destroy();
+    await works();
+  });
+});
+
+function ended(socket: Socket, withinMs: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const late = setTimeout(() => reject(new Error('still connected')), withinMs);
+    socket.on('error', () => {}).resume();
+    socket.once('close', () => {
+      clearTimeout(late);
+      resolve();
+    });
+  });
+}
