@@ -1,4 +1,4 @@
-import { McpServer } from '@modelcontextprotocol/server';
+import { McpServer, type McpServerOptions } from '@modelcontextprotocol/server';
 import type { Tool } from './define-tool.ts';
 import type { McpDeps } from './deps.ts';
 import { INSTRUCTIONS } from './instructions.ts';
@@ -11,6 +11,8 @@ export interface McpOptions {
   /** In place of ours: a profile's. */
   readonly tools?: readonly Tool[];
   readonly instructions?: string;
+  /** Who checks what travelled through the client between two rounds of one call. */
+  readonly requestState?: McpServerOptions['requestState'];
 }
 
 /**
@@ -27,6 +29,7 @@ export function createMcpFactory(deps: McpDeps, options: McpOptions = {}): () =>
       {
         instructions: options.instructions ?? INSTRUCTIONS,
         capabilities: { tools: { listChanged: false }, resources: {}, prompts: { listChanged: false } },
+        requestState: options.requestState ?? NO_STATE,
         // What is listed changes with the version of Hotcell alone.
         cacheHints: { 'tools/list': { ttlMs: 3_600_000, cacheScope: 'public' } },
       },
@@ -37,6 +40,13 @@ export function createMcpFactory(deps: McpDeps, options: McpOptions = {}): () =>
     return server;
   };
 }
+
+/** SECURITY: no tool of ours sends any, so whatever comes back was made up. */
+const NO_STATE: McpServerOptions['requestState'] = {
+  verify: () => {
+    throw new Error('no such state was given out');
+  },
+};
 
 /** As many as Claude Code takes of one reply's text where the tool says so; without it that is about 100,000. */
 const RESULT_CHARS = 200_000;

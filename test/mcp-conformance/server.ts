@@ -1,0 +1,31 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { serveHttp } from '../../src/http/serve.ts';
+import { openServer } from '../../src/main.ts';
+import { createMcpFactory, longTools } from '../../src/mcp/server.ts';
+import { addConformanceFixtures } from './fixtures.ts';
+import { stateCodec } from './input-tools.ts';
+
+/** The real server over HTTP, with the fixtures of the suite in it. */
+export async function serveWithFixtures(): Promise<AsyncDisposable & { readonly url: string }> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'hc-conf-'));
+  const server = await openServer({ dataDir, port: 0, logLevel: 'silent', auditBytes: 0 });
+  const { sessions: directory, config, telemetry } = server;
+  const serving = await serveHttp(server, {
+    serverFor: (owner, maker) => {
+      const links = { urlFor: async (session: string, path: string) => maker.linkTo(owner.id, session, path) };
+      const deps = { version: '0', directory, owner, config, links, log: telemetry.logger, audit: telemetry.audit };
+      return addConformanceFixtures(createMcpFactory(deps, { requestState: { verify: stateCodec.verify } })());
+    },
+    longTools: longTools(),
+  });
+  return {
+    url: `${serving.url}/mcp`,
+    [Symbol.asyncDispose]: async () => {
+      await serving.close();
+      await server.close();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
