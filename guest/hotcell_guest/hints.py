@@ -63,15 +63,29 @@ def _missing_key(error: Any) -> Optional[str]:
     key = error.args[0] if error.args else None
     if type(key) is not str:
         return None
-    frame = next((value for value in _selves(error) if is_frame(value)), None)
+    selves = list(_selves(error))
+    frame = next((value for value in [*selves, *map(_grouped, selves)] if is_frame(value)), None)
     if frame is None:
         return None
+    key = key[len(_OF_GROUPS) :] if key.startswith(_OF_GROUPS) else key
     columns = column_names(frame)
     if key in columns:
         return None
     near = _nearest(key, columns)
     listed = ", ".join(map(repr, columns[:20])) + (", …" if len(columns) > 20 else "")
     return f"{key!r} is not a column. " + (f"Near it: {', '.join(map(repr, near))}. " if near else "") + f"The columns are {listed}."
+
+
+_OF_GROUPS = "Column not found: "
+
+
+def _grouped(value: Any) -> Any:
+    """The frame that a groupby is about."""
+    kind = type(value)
+    module, name = (type.__getattribute__(kind, part) for part in ("__module__", "__name__"))
+    if not (str(module).startswith("pandas.") and str(name).endswith("GroupBy")):
+        return None
+    return object.__getattribute__(value, "__dict__").get("obj")
 
 
 def _missing_name(error: Any) -> Optional[str]:
