@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { configurationPage } from './documents/configuration-page.ts';
 import { errorsPage } from './documents/errors-page.ts';
+import { toolsPage } from './documents/tools-page.ts';
 
 const root = new URL('..', import.meta.url).pathname;
 const read = (name: string) => readFileSync(join(root, name), 'utf8');
@@ -14,6 +15,10 @@ describe('the documents', () => {
 
   it('list exactly the options that there are', async () => {
     await expect(configurationPage()).toMatchFileSnapshot('../docs/configuration.md');
+  });
+
+  it('list exactly the tools that there are', async () => {
+    await expect(toolsPage()).toMatchFileSnapshot('../docs/tools.md');
   });
 
   it('say the same of level 1 in README and SECURITY', () => {

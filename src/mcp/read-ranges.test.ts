@@ -1,0 +1,79 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { readTextBytes, readTextLines, type TextPiece } from './read-ranges.ts';
+
+/** A file that comes in pieces of any size. */
+const fileOf = (content: Buffer, pieceBytes: number) => ({
+  async *stream(_path: string, { offset = 0, length = Number.MAX_SAFE_INTEGER } = {}) {
+    const part = content.subarray(offset, offset + length);
+    for (let start = 0; start < part.length; start += pieceBytes) yield part.subarray(start, start + pieceBytes);
+  },
+});
+
+const contents = fc
+  .array(fc.string({ unit: 'grapheme', maxLength: 30 }), { maxLength: 60 })
+  .map((lines) => lines.map((line) => line.replaceAll('\0', '')).join('\n'));
+
+describe('a file that is read in pieces', () => {
+  test('by lines is the file, whatever fits into a piece', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        contents,
+        fc.integer({ min: 1, max: 50 }),
+        fc.integer({ min: 20, max: 200 }),
+        async (text, pieceBytes, chars) => {
+          const file = fileOf(Buffer.from(text), pieceBytes);
+          let read = '';
+          let fromLine: number | undefined = 1;
+          let offset: number | undefined;
+          for (let turn = 0; turn < 500 && (fromLine !== undefined || offset !== undefined); turn += 1) {
+            const piece: TextPiece =
+              offset === undefined
+                ? await readTextLines(file, 'f', { fromLine: fromLine!, lines: Number.MAX_SAFE_INTEGER, chars })
+                : await readTextBytes(file, 'f', { offset, length: chars });
+            expect(piece.text.length).toBeLessThanOrEqual(chars * 2);
+            read += piece.text;
+            fromLine = piece.next_line;
+            offset = piece.next_offset;
+          }
+          expect(read).toBe(text);
+        },
+      ),
+    );
+  });
+
+  test('by a number of lines has those lines', async () => {
+    const file = fileOf(Buffer.from('one\ntwo\nthree\nfour'), 3);
+    expect(await readTextLines(file, 'f', { fromLine: 2, lines: 2, chars: 1000 })).toEqual({
+      text: 'two\nthree\n',
+      start_line: 2,
+      end_line: 3,
+      next_line: 4,
+    });
+    expect(await readTextLines(file, 'f', { fromLine: 4, lines: 9, chars: 1000 })).toEqual({
+      text: 'four',
+      start_line: 4,
+      end_line: 4,
+    });
+    await expect(readTextLines(file, 'f', { fromLine: 6, lines: 1, chars: 1000 })).rejects.toThrow('4 lines');
+  });
+
+  test('is not read to its end for its first lines', async () => {
+    let read = 0;
+    const endless = {
+      async *stream() {
+        for (; ; read += 1) yield Buffer.from('a line\n'.repeat(1000));
+      },
+    };
+    const { next_line } = await readTextLines(endless, 'f', { fromLine: 1, lines: 10, chars: 1000 });
+    expect(next_line).toBe(11);
+    expect(read).toBeLessThan(10);
+  });
+
+  test('that is no text is refused with what to do', async () => {
+    const file = fileOf(Buffer.from([1, 0, 2]), 10);
+    await expect(readTextLines(file, 'f', { fromLine: 1, lines: 1, chars: 100 })).rejects.toMatchObject({
+      remedy: expect.stringContaining('base64'),
+    });
+  });
+});

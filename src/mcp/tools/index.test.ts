@@ -1,0 +1,45 @@
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { INSTRUCTIONS } from '../instructions.ts';
+import { TOOLS } from './index.ts';
+
+/** Claude Code cuts what is longer. */
+const MOST_BYTES = 2048;
+
+test('what a model is told first fits into what clients pass on', () => {
+  expect(Buffer.byteLength(INSTRUCTIONS)).toBeLessThanOrEqual(MOST_BYTES);
+});
+
+test('no two tools have the same name', () => {
+  expect(new Set(TOOLS.map(({ name }) => name)).size).toBe(TOOLS.length);
+});
+
+describe.each(TOOLS.map((tool) => [tool.name, tool] as const))('%s', (name, tool) => {
+  test('has a description that fits into what clients pass on', () => {
+    expect(Buffer.byteLength(tool.description)).toBeLessThanOrEqual(MOST_BYTES);
+    expect(tool.description.length).toBeGreaterThan(60);
+    expect(name).toMatch(/^[a-z]+(_[a-z]+)*$/);
+  });
+
+  test('gives only examples that its own schema takes', () => {
+    for (const [example] of tool.description.matchAll(/^ {2}\{.*?\}(?= {2,}|$)/gm)) {
+      expect(() => tool.input.parse(JSON.parse(example)), example).not.toThrow();
+    }
+  });
+
+  test('refuses arguments that it does not know', () => {
+    const { success } = tool.input.safeParse({ nonsense: 1 });
+    expect(success).toBe(false);
+  });
+
+  test('has schemas that every client can read', () => {
+    for (const [schema, io] of [
+      [tool.input, 'input'],
+      [tool.output, 'output'],
+    ] as const) {
+      const json = z.toJSONSchema(schema, { io });
+      expect(json.type).toBe('object');
+      expect(JSON.stringify(json)).not.toMatch(/"\$ref"|"allOf"|"not":/);
+    }
+  });
+});

@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest';
+import type { SessionDirectory } from './directory.ts';
+import { createLazyDirectory } from './lazy-directory.ts';
+
+const owner = { id: 'local', quotas: { sessions: 1, executions: 1, uploadBytes: 1 } };
+
+function fake() {
+  const calls: string[] = [];
+  const directory = new Proxy({} as SessionDirectory, {
+    get: (_, name) => (name === 'then' ? undefined : () => calls.push(String(name))),
+  });
+  return { calls, directory };
+}
+
+test('nothing is made for whoever only looks', async () => {
+  const lazy = createLazyDirectory(() => expect.unreachable());
+  expect([lazy.list(owner), lazy.census(), lazy.find('s-1')]).toEqual([[], [], undefined]);
+  await lazy.shutdown();
+});
+
+test('it is made once, for all who ask at the same time', async () => {
+  const { calls, directory } = fake();
+  let made = 0;
+  const lazy = createLazyDirectory(async () => {
+    made += 1;
+    return directory;
+  });
+  await Promise.all([lazy.use(owner, undefined), lazy.use(owner, undefined)]);
+  lazy.list(owner);
+  await lazy.shutdown();
+  expect({ made, calls }).toEqual({ made: 1, calls: ['use', 'use', 'list', 'shutdown'] });
+});
+
+test('what failed is tried again by the next call', async () => {
+  const { directory } = fake();
+  let turn = 0;
+  const lazy = createLazyDirectory(async () => {
+    turn += 1;
+    if (turn === 1) throw new Error('no lock');
+    return directory;
+  });
+  await expect(lazy.use(owner, undefined)).rejects.toThrow('no lock');
+  await lazy.use(owner, undefined);
+  expect(turn).toBe(2);
+});
+
+test('after the end nothing is made any more', async () => {
+  const lazy = createLazyDirectory(() => expect.unreachable());
+  await lazy.shutdown();
+  await expect(lazy.use(owner, undefined)).rejects.toMatchObject({ code: 'session_closed' });
+});

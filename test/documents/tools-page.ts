@@ -1,0 +1,98 @@
+import { z } from 'zod';
+import { INSTRUCTIONS } from '../../src/mcp/instructions.ts';
+import { PROMPTS } from '../../src/mcp/prompts/index.ts';
+import { FILE_TEMPLATE, LOG_TEMPLATE } from '../../src/mcp/resources/uris.ts';
+import { TOOLS } from '../../src/mcp/tools/index.ts';
+
+/** docs/tools.md, as the definitions have it. */
+export function toolsPage(): string {
+  return `# Tools
+
+<!-- Made from src/mcp/tools: change those, then run \`npx vitest run test/documents.test.ts -u\`. -->
+
+What a model sees of Hotcell over MCP. Every tool answers with text to read and with data to a schema; a failure of
+Hotcell's own is a result with \`isError\` and \`error: {code, message, remedy, retry}\` ([errors](errors.md)). How your code ended
+is never an error: \`outcome\` tells.
+
+${TOOLS.map(({ name, title }) => `- [\`${name}\`](#${name}): ${title}`).join('\n')}
+
+## What a model is told first
+
+\`\`\`text
+${INSTRUCTIONS}
+\`\`\`
+
+${TOOLS.map(toolSection).join('\n')}
+## Resources
+
+| address | holds |
+|---|---|
+| \`${FILE_TEMPLATE}\` | a file of a session's workspace; the links in replies lead here |
+| \`${LOG_TEMPLATE}\` | all that an execution printed, as far as it was kept |
+
+## Prompts
+
+| prompt | arguments | does |
+|---|---|---|
+${PROMPTS.map(({ name, args, description }) => `| \`${name}\` | ${Object.keys(args.shape).join(', ')} | ${description} |`).join('\n')}
+`;
+}
+
+function toolSection(tool: (typeof TOOLS)[number]): string {
+  const hints = [
+    tool.annotations.readOnlyHint === true ? 'reads only' : 'changes the session',
+    ...(tool.annotations.destructiveHint === true ? ['can destroy what is there'] : []),
+    ...(tool.isLong === true ? ['sends progress'] : []),
+    ...(tool.needsHostFiles === true ? ['over HTTP only where the server grants it'] : []),
+  ];
+  return `## ${tool.name}
+
+*${tool.title}: ${hints.join(', ')}.*
+
+\`\`\`text
+${tool.description}
+\`\`\`
+
+${argumentTable(tool.input)}
+It answers with ${Object.keys(tool.output.shape)
+    .map((name) => `\`${name}\``)
+    .join(', ')}.
+`;
+}
+
+interface Property {
+  readonly description?: string;
+  readonly default?: unknown;
+  readonly enum?: readonly string[];
+  readonly type?: string;
+  readonly properties?: Record<string, Property>;
+  readonly items?: Property;
+}
+
+function argumentTable(schema: z.ZodObject): string {
+  const json = z.toJSONSchema(schema, { io: 'input' }) as {
+    properties?: Record<string, Property>;
+    required?: string[];
+  };
+  const rows = Object.entries(json.properties ?? {}).flatMap(([name, property]) =>
+    rowsOf(name, property, json.required?.includes(name) === true),
+  );
+  if (rows.length === 0) return 'It takes no arguments.\n';
+  return `| argument | type | default | it means |\n|---|---|---|---|\n${rows.join('\n')}\n`;
+}
+
+function rowsOf(name: string, property: Property, isRequired: boolean): string[] {
+  const inner = property.properties ?? property.items?.properties;
+  const value =
+    property.default === undefined ? (isRequired ? 'required' : '') : `\`${JSON.stringify(property.default)}\``;
+  const row = `| \`${name}\` | ${typeOf(property)} | ${value} | ${(property.description ?? '').replaceAll('|', '\\|')} |`;
+  const separator = property.items === undefined ? '.' : '[].';
+  return [
+    row,
+    ...Object.entries(inner ?? {}).flatMap(([key, value]) => rowsOf(`${name}${separator}${key}`, value, false)),
+  ];
+}
+
+function typeOf({ enum: values, type }: Property): string {
+  return values === undefined ? (type ?? 'any') : values.map((value) => `\`${value}\``).join(', ');
+}
