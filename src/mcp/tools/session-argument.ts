@@ -13,4 +13,5 @@ export const pathArgument = z
   .string()
   .min(1)
   .max(4096)
+  .refine((path) => path.isWellFormed(), { error: 'holds half a character' })
   .describe('Path in the workspace: `data/sales.csv` or `/workspace/data/sales.csv`');
