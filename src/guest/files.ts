@@ -21,7 +21,7 @@ export async function* readPieces(
   const stream = connection.openStream((frame) => {
     if (frame.head.type !== 'chunk') return;
     return new Promise<void>((taken) => {
-      pieces.push({ data: Buffer.from(frame.body), taken });
+      pieces.push({ data: frame.body, taken });
       wake?.();
     });
   });

@@ -35,7 +35,7 @@ export async function upload(
       const piece = step.value;
       for (let start = 0; start < piece.length; start += PIECE_BYTES) {
         signal?.throwIfAborted();
-        await stream.send({ type: 'chunk', end: false }, Buffer.from(piece.subarray(start, start + PIECE_BYTES)));
+        await stream.send({ type: 'chunk', end: false }, asBuffer(piece.subarray(start, start + PIECE_BYTES)));
       }
       step = await Promise.race([source.next(), ended]);
     }
@@ -51,6 +51,11 @@ export async function upload(
   } finally {
     stream.release();
   }
+}
+
+/** The same bytes: a copy of each piece would be garbage as large as the file. */
+function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
 /** Lets the guest close what it has open for a transfer that nobody waits for any more. */

@@ -29,12 +29,20 @@ export async function readBody(incoming: IncomingMessage, limits: BodyLimits): P
  * A large body in pieces, as fast as they are taken. Rejects where the sender stalls: nothing for `stallMs` although somebody waits for it.
  */
 export async function* bodyPieces(incoming: IncomingMessage, options: { stallMs: number }): AsyncGenerator<Buffer> {
-  const pieces = (incoming.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
-  while (true) {
-    const late = setTimeout(() => incoming.destroy(tooSlow()), options.stallMs);
-    const next = await pieces.next().finally(() => clearTimeout(late));
-    if (next.done === true) break;
-    yield next.value;
+  // Running only while the sender is waited for: whoever takes the pieces may take their time.
+  const late = setTimeout(() => incoming.destroy(tooSlow()), options.stallMs);
+  let waiting = true;
+  const stall = setInterval(() => waiting || late.refresh(), options.stallMs / 4);
+  try {
+    for await (const piece of incoming.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+      waiting = false;
+      yield piece;
+      waiting = true;
+      late.refresh();
+    }
+  } finally {
+    clearTimeout(late);
+    clearInterval(stall);
   }
   if (!incoming.complete) throw new HotcellError('cancelled', 'the sender left before all had come');
 }

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 
@@ -21,37 +20,45 @@ export async function sendFile(
   options: { stallMs: number },
 ): Promise<Response> {
   outgoing.writeHead(status, { ...headers, 'content-length': length });
+  const reader = watchReader(outgoing, options.stallMs);
   let left = length;
   try {
     if (length > 0) {
       for await (const piece of pieces) {
-        if (outgoing.destroyed) return RESPONSE_ALREADY_SENT;
         if (piece.length > left) break;
         left -= piece.length;
-        if (!outgoing.write(piece)) await drained(outgoing, options.stallMs);
-        if (left === 0) break;
+        if (!outgoing.write(piece)) await reader.drained();
+        if (left === 0 || outgoing.destroyed) break;
       }
     }
     if (left === 0) outgoing.end();
     else outgoing.destroy();
   } catch {
     outgoing.destroy();
+  } finally {
+    reader.stop();
   }
   return RESPONSE_ALREADY_SENT;
 }
 
-async function drained(outgoing: ServerResponse, stallMs: number): Promise<void> {
-  if (outgoing.destroyed) return;
-  const stop = new AbortController();
-  const onClose = () => stop.abort();
+/** One timer and two listeners for a whole file: what is made anew for each piece of a large one is garbage of its own. */
+function watchReader(outgoing: ServerResponse, stallMs: number): { drained(): Promise<void>; stop(): void } {
+  let wake: (() => void) | undefined;
   const late = setTimeout(() => outgoing.destroy(), stallMs);
-  outgoing.once('close', onClose);
-  try {
-    await once(outgoing, 'drain', { signal: stop.signal });
-  } catch {
-    // It was closed: the caller sees that.
-  } finally {
-    clearTimeout(late);
-    outgoing.off('close', onClose);
-  }
+  const goOn = () => {
+    late.refresh();
+    wake?.();
+  };
+  outgoing.on('drain', goOn).on('close', goOn);
+  return {
+    drained: () =>
+      new Promise((resolve) => {
+        if (outgoing.destroyed) return resolve();
+        wake = resolve;
+      }),
+    stop: () => {
+      clearTimeout(late);
+      outgoing.off('drain', goOn).off('close', goOn);
+    },
+  };
 }

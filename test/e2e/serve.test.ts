@@ -1,0 +1,157 @@
+import { randomBytes } from 'node:crypto';
+import { type IncomingMessage, request } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Client } from '@modelcontextprotocol/client';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type BuiltHotcell, buildHotcell } from './built-hotcell.ts';
+import { type BuiltServer, startServer } from './http-server.ts';
+
+const MiB = 1_048_576;
+
+let hotcell: BuiltHotcell;
+let server: BuiltServer;
+beforeAll(async () => {
+  hotcell = await buildHotcell();
+  if (hotcell.unavailable === undefined) server = await startServer(hotcell);
+});
+afterAll(async () => {
+  await server?.stop();
+  if (hotcell.unavailable === undefined) expect(hotcell.leftovers()).toEqual([]);
+  hotcell.remove();
+});
+beforeEach((context) => {
+  if (hotcell.unavailable !== undefined) context.skip(hotcell.unavailable);
+});
+
+// biome-ignore lint/suspicious/noExplicitAny: the tests know what a tool answers with
+type Reply = { isError?: boolean; content: any[]; structuredContent: any };
+const call = async (client: Client, name: string, args: object = {}, options = {}) =>
+  (await client.callTool({ name, arguments: args as Record<string, unknown> }, options)) as unknown as Reply;
+
+describe.each(['legacy', 'modern'] as const)('a client of the %s era', (era) => {
+  it('runs code, goes on in the session it was given, and gets what it made by a link', async () => {
+    const client = await server.client(era);
+    const first = await call(client, 'run_code', { code: 'x = 41\nopen("out.csv", "w").write("a,b\\n1,2\\n")' });
+    const { session_id, files } = first.structuredContent;
+    const second = await call(client, 'run_code', { code: 'x + 1', session_id });
+    expect(second.structuredContent).toMatchObject({ outcome: 'ok', value: '42', session_id });
+    const response = await fetch(files[0].url);
+    expect([response.status, await response.text()]).toEqual([200, 'a,b\n1,2\n']);
+    expect(response.headers.get('content-type')).toBe('text/csv; charset=utf-8');
+    await call(client, 'close_session', { session_id });
+    expect((await fetch(files[0].url)).status).toBe(404);
+    await client.close();
+  });
+
+  it('is told how a run goes on, and stops it by going away', async () => {
+    const client = await server.client(era);
+    const { structuredContent } = await call(client, 'open_session');
+    const { session_id } = structuredContent;
+    const heard: string[] = [];
+    const abort = new AbortController();
+    const running = call(
+      client,
+      'run_code',
+      { session_id, code: 'import time\nprint("begun", flush=True)\ntime.sleep(60)' },
+      {
+        signal: abort.signal,
+        onprogress: ({ message }: { message?: string }) => heard.push(message ?? ''),
+      },
+    );
+    running.catch(() => {});
+    await expect.poll(() => heard.join(), { timeout: 10_000 }).toContain('begun');
+    abort.abort();
+    await expect(running).rejects.toThrow();
+    // The session is free again long before the sleep is over.
+    const after = await call(client, 'run_code', { session_id, code: '1 + 1' });
+    expect(after.structuredContent).toMatchObject({ value: '2' });
+    await call(client, 'close_session', { session_id });
+    await client.close();
+  });
+});
+
+describe('hotcell serve', () => {
+  it('ends on Ctrl-C with everything that runs in it, and says so to whoever waits', async () => {
+    const own = await startServer(hotcell);
+    const client = await own.client('modern');
+    const running = call(client, 'run_code', { code: 'import time; time.sleep(60)' }).catch((error: unknown) => error);
+    await expect
+      .poll(async () => (await fetch(`${own.url}/metrics`)).text())
+      .toContain('hotcell_sessions{state="busy"');
+    expect(await own.stop()).toBe(0);
+    expect(await running).toBeDefined();
+  });
+
+  it('refuses to be reached from elsewhere without a token', async () => {
+    const { exitCode, stderr } = await hotcell.run(['dist/cli.js', 'serve', '--host', '0.0.0.0', '--port', '0']);
+    expect([exitCode, stderr]).toEqual([64, expect.stringContaining('→ Make one with `hotcell token create <name>`')]);
+  });
+
+  it('says that its port is taken, and what to do', async () => {
+    const { exitCode, stderr } = await hotcell.run(['dist/cli.js', 'serve', '--port', new URL(server.url).port]);
+    expect([exitCode, stderr]).toEqual([64, expect.stringContaining('is in use by another program')]);
+  });
+
+  it('takes half a gigabyte up and down, a slow reader among them, and hardly grows', async () => {
+    const client = await server.client('modern');
+    const limits = { memory_mb: 4096, disk_mb: 1500 };
+    const { structuredContent } = await call(client, 'open_session', { limits });
+    const { session_id } = structuredContent;
+    const address = `${server.url}/files/${session_id}/large.bin`;
+    const size = 500 * MiB;
+    // Once with a small one: what a first transfer loads and compiles is there whatever its size.
+    expect(await upload(address, 4 * MiB)).toBe(201);
+    expect(await download(address)).toBe(4 * MiB);
+    const before = server.residentBytes();
+    let most = before;
+    const watch = setInterval(() => {
+      most = Math.max(most, server.residentBytes());
+    }, 20);
+    expect(await upload(address, size)).toBe(201);
+    const slow = download(address, { takeBytes: 60 * MiB, pauseMs: 20 });
+    expect(await Promise.all([download(address), download(address)])).toEqual([size, size]);
+    expect(await slow).toBeGreaterThan(10 * MiB);
+    clearInterval(watch);
+    expect((most - before) / MiB).toBeLessThan(50);
+    await call(client, 'close_session', { session_id });
+    await client.close();
+  }, 180_000);
+});
+
+/** Sends random bytes, as fast as they are taken. */
+function upload(address: string, size: number): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    const sending = request(address, { method: 'PUT', headers: { 'content-length': size } }, (response) => {
+      response.resume().on('end', () => resolve(response.statusCode));
+    });
+    sending.on('error', reject);
+    const piece = randomBytes(MiB);
+    let left = size / MiB;
+    const send = () => {
+      while (left > 0) {
+        left -= 1;
+        if (!sending.write(piece)) return;
+      }
+      sending.end();
+    };
+    sending.on('drain', send);
+    send();
+  });
+}
+
+/** Reads, perhaps slowly and not to the end, and answers with how much there was. */
+function download(address: string, slow?: { takeBytes: number; pauseMs: number }): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const asking = request(address, async (response: IncomingMessage) => {
+      let size = 0;
+      for await (const piece of response) {
+        size += piece.length;
+        if (slow !== undefined) await sleep(slow.pauseMs);
+        if (slow !== undefined && size > slow.takeBytes) break;
+      }
+      resolve(size);
+    });
+    asking.on('error', reject);
+    asking.end();
+  });
+}
