@@ -27,6 +27,11 @@ export function parseOptions<Schema extends z.ZodType>(schema: Schema, options: 
   });
 }
 
+/** By which a program of the command line proves to a server who it is. Not an option: a server has no use for it. */
+export function tokenFromEnvironment(env: NodeJS.ProcessEnv = process.env): string | undefined {
+  return env.HOTCELL_TOKEN || undefined;
+}
+
 /** `maxSessions` → `HOTCELL_MAX_SESSIONS` */
 export function environmentName(option: string): string {
   return `HOTCELL_${option.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { type IncomingMessage, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@modelcontextprotocol/client';
@@ -155,3 +156,44 @@ function download(address: string, slow?: { takeBytes: number; pauseMs: number }
     asking.end();
   });
 }
+
+describe('hotcell run --server', () => {
+  const run = (stdin: string, ...flags: string[]) =>
+    hotcell.run(['dist/cli.js', 'run', '-', '--server', server.url, ...flags], { stdin });
+
+  it('runs a program there, with its output and its exit code', async () => {
+    expect(await run('import sys\nprint(6 * 7)\nprint("err", file=sys.stderr)')).toEqual({
+      exitCode: 0,
+      stdout: '42\n',
+      stderr: 'err\n',
+    });
+    expect(await run('import sys; sys.exit(7)')).toMatchObject({ exitCode: 7 });
+    expect(await run('1 / 0')).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('ZeroDivisionError') });
+    expect(await run('while True: pass', '--timeout', '300ms')).toMatchObject({ exitCode: 124 });
+  });
+
+  it('goes on in a session of a name', async () => {
+    await run('x = 20', '--session', 'kept');
+    expect(await run('print(x + 1)', '--session', 'kept')).toMatchObject({ exitCode: 0, stdout: '21\n' });
+    expect((await run('print(x)')).exitCode).toBe(1);
+  });
+
+  it('keeps what was made', async () => {
+    const out = `${hotcell.home}/out`;
+    const { stderr } = await run('open("a b.txt", "w").write("made there")', '--save-artifacts', out);
+    expect(stderr).toContain(`hotcell: saved ${out}/a b.txt`);
+    expect(readFileSync(`${out}/a b.txt`, 'utf8')).toBe('made there');
+  });
+
+  it('says what is wrong with a server', async () => {
+    const nowhere = await hotcell.run(['dist/cli.js', 'run', '-', '--server', 'http://127.0.0.1:1'], { stdin: '1' });
+    expect(nowhere).toMatchObject({
+      exitCode: 69,
+      stderr: expect.stringContaining('nothing answers at http://127.0.0.1:1'),
+    });
+    expect(await run('1', '--token', 'wrong')).toMatchObject({
+      exitCode: 77,
+      stderr: expect.stringContaining('the token is not valid'),
+    });
+  });
+});

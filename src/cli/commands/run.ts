@@ -11,6 +11,9 @@ export function runCommand(): Command {
     .option('--save-artifacts <folder>', 'copy the files and figures that the program made to this folder')
     .option('--output <file>', 'write what was run, with its outputs, to this notebook (.ipynb)')
     .option('--keep-going', 'of a notebook, run the cells after one that fails too')
+    .option('--server <url>', 'run it on a server (hotcell serve) instead of here')
+    .option('--token <token>', 'with --server: who you are (default: HOTCELL_TOKEN)')
+    .option('--session <name>', 'with --server: run in the session of that name and keep it; opened if there is none')
     .option('--json', 'print one JSON document with the whole result, and nothing else')
     .addHelpText('after', HELP)
     .action(async (file: string, flags: RunFlags) => {
@@ -38,5 +41,6 @@ Examples:
   $ hotcell run analysis.ipynb --output executed.ipynb
   $ hotcell run report.py --mount ./data:/data --memory 1g
   $ hotcell run untrusted.py --min-isolation gvisor
+  $ hotcell run script.py --server http://127.0.0.1:7878 --session analysis
   $ hotcell run script.py --json | jq .outcome
 `;

@@ -4,15 +4,19 @@ import { pipeline } from 'node:stream/promises';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import type { ExecutionResult } from '../../execution/result.ts';
 import { makeFolder } from '../../lib/make-folder.ts';
-import type { SessionFiles } from '../../main.ts';
 import type { MountRequest } from '../../sessions/mounts.ts';
 import { shownName, sizeText } from '../print.ts';
 import { namedDisplays, picturesOf } from './displays.ts';
 
 export type Made = Pick<ExecutionResult, 'artifacts' | 'displays'>;
 
+/** Where files come from: a session here, or one of a server. */
+export interface FileSource {
+  stream(path: string): AsyncIterable<Uint8Array>;
+}
+
 /** Copies what a program made to a folder of the host and answers with the paths. What it only showed becomes `figure-1.png`, `display-2.html` and so on. */
-export async function saveArtifacts(made: Made, files: SessionFiles, folder: string): Promise<string[]> {
+export async function saveArtifacts(made: Made, files: FileSource, folder: string): Promise<string[]> {
   await makeFolder(folder);
   const root = await realpath(folder);
   const saved: string[] = [];

@@ -29,6 +29,10 @@ const EXIT_NO_READER = 141;
 
 /** Runs a program in a sandbox of its own, shows what it prints, and answers with the exit code. */
 export async function run(file: string, flags: RunFlags): Promise<number> {
+  if (flags.server !== undefined) {
+    const { runRemote } = await import('./run-remote.ts');
+    return runRemote(file, flags.server, flags);
+  }
   const options = runOptions(flags);
   const notebook = isNotebook(file) ? await readNotebook(file, flags) : undefined;
   const source = notebook === undefined ? await readSource(file) : undefined;

@@ -20,6 +20,10 @@ export interface RunFlags {
   /** Where to write the notebook of it. */
   readonly output?: string;
   readonly keepGoing?: boolean;
+  /** Of a Hotcell that serves: run there. */
+  readonly server?: string;
+  readonly token?: string;
+  readonly session?: string;
 }
 
 export interface RunOptions {
