@@ -9,12 +9,12 @@ const hotcell = (...args) => run(execPath, ['dist/cli.js', ...args]);
 const setUp = (...driver) =>
   run(execPath, ['dist/cli.js', 'setup', ...driver], { stdio: ['inherit', 'ignore', 'inherit'] });
 
-/** From a fresh clone to a worked example in a sandbox. */
+/** From a fresh clone to a server that can be tried at once. */
 async function start() {
   const steps = await prepare();
   await build(steps, { types: false });
   const exitCode = await setUpSomething();
-  return exitCode === 0 ? hotcell('demo', ...argv.slice(2)) : exitCode;
+  return exitCode === 0 ? hotcell('serve', ...argv.slice(2)) : exitCode;
 }
 
 /** What this platform uses by default; where that cannot be had, Docker if its engine answers. */

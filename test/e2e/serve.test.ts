@@ -1,10 +1,13 @@
+import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { type IncomingMessage, request } from 'node:http';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type BuiltHotcell, buildHotcell } from './built-hotcell.ts';
+import { type BuiltHotcell, buildHotcell, root } from './built-hotcell.ts';
 import { type BuiltServer, startServer } from './http-server.ts';
 
 const MiB = 1_048_576;
@@ -195,5 +198,41 @@ describe('hotcell run --server', () => {
       exitCode: 77,
       stderr: expect.stringContaining('the token is not valid'),
     });
+  });
+});
+
+describe('the lines that people paste', () => {
+  it('work as they stand in the README', async () => {
+    const section = /<!-- curl -->\n```console\n([\s\S]+?)```/.exec(readFileSync(join(root, 'README.md'), 'utf8'))?.[1];
+    const lines = section!
+      .split('\n')
+      .filter((line) => line.startsWith('$ '))
+      .map((line) => line.slice(2));
+    expect(lines).toHaveLength(2);
+    const pasted = lines.map((line) =>
+      line.replaceAll('http://127.0.0.1:7878', server.url).replace('npx hotcell', `${process.execPath} dist/cli.js`),
+    );
+    const [curl, run] = pasted.map((line) => spawnSync('sh', ['-c', line], { cwd: root, encoding: 'utf8' }));
+    expect(curl).toMatchObject({ status: 0, stdout: expect.stringContaining('"value":"42"') });
+    expect(run).toMatchObject({ status: 0, stdout: '42\n' });
+  });
+
+  it('work as the server prints them', async () => {
+    const child = hotcell.start(['dist/cli.js', 'serve', '--port', '0']);
+    let said = '';
+    child.stdout!.setEncoding('utf8').on('data', (text: string) => {
+      said += text;
+    });
+    await expect.poll(() => said, { timeout: 20_000 }).toContain('Ctrl-C ends the server');
+    expect(said).toMatch(
+      /^Hotcell \d\S+ serves on http:\/\/127\.0\.0\.1:\d+\n\n {2}isolation {2}process \(level 1\)\n/,
+    );
+    expect(said).toMatch(/claude mcp add --transport http hotcell http:\/\/127\.0\.0\.1:\d+\/mcp\n/);
+    expect(said).toContain('A worked example: npx hotcell demo');
+    const curl = said.split('\n').find((line) => line.startsWith('  curl'))!;
+    const { stdout } = spawnSync('sh', ['-c', curl], { encoding: 'utf8' });
+    expect(stdout).toContain('"value":"42"');
+    child.kill('SIGTERM');
+    expect(await once(child, 'close')).toEqual([0, null]);
   });
 });

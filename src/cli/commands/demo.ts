@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { isolationOption } from '../sandbox-options.ts';
 
-/** `hotcell demo`: a worked example. `npm start` runs it after setting things up. */
+/** `hotcell demo`: a worked example. */
 export function demoCommand(): Command {
   return new Command('demo')
     .description('Show a worked example: a CSV goes into a sandbox, a summary and a chart come out.')
