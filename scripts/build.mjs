@@ -9,6 +9,11 @@ import { prepare } from './steps.mjs';
 
 const dist = join(root, 'dist');
 
+const COMMONJS = [
+  "import { createRequire as __createRequire } from 'node:module';",
+  'const require = __createRequire(import.meta.url), __filename = import.meta.filename, __dirname = import.meta.dirname;',
+].join(' ');
+
 /** Bundles the command and the library into dist/, and the library's types where they are asked for. */
 export async function build({ step, StepError }, { force = false, types = true } = {}) {
   const entries = { cli: 'src/cli/index.ts', index: 'src/index.ts' };
@@ -38,12 +43,12 @@ async function bundle(entryPoints) {
     format: 'esm',
     platform: 'node',
     target: 'node20.19',
-    // Heavy, imported only when a driver needs it, and with native parts that a bundle cannot carry.
-    external: ['dockerode'],
-    // Some dependencies are CommonJS and call `require` for Node's own modules.
-    banner: {
-      js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
-    },
+    // Native parts that one of the dependencies would use if it could, and does without.
+    external: ['cpu-features', '*.node'],
+    // Its other form asks for its parts by a `require` of its own, which no bundle can follow.
+    alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
+    // Some dependencies are CommonJS and call `require` for Node's own modules, or ask where they lie.
+    banner: { js: COMMONJS },
     logLevel: 'warning',
   });
   if (entryPoints.cli) makeExecutable(join(dist, 'cli.js'));
