@@ -16,6 +16,7 @@ const measurements = {
   'idle-memory': 'process: memory of an idle session with pandas, against Jupyter',
   'cold-start': '`hotcell run` with nothing running',
   'fifty-at-once': 'process: fifty sessions opened at once',
+  http: 'process: a server over HTTP, a hundred clients at once',
   flood: 'process: a gigabyte of output',
   growth: 'process: from 1 to 200 sessions',
   docker: 'docker: pooled first result and calls, against docker run and docker exec',

@@ -96,6 +96,23 @@ describe('hotcell serve', () => {
     expect([exitCode, stderr]).toEqual([64, expect.stringContaining('is in use by another program')]);
   });
 
+  it('serves a hundred clients at once, and starves none', async () => {
+    const one = async (_: unknown, number: number) => {
+      const begin = performance.now();
+      const client = await server.client(number % 2 === 0 ? 'modern' : 'legacy');
+      const { structuredContent } = await call(client, 'run_code', { code: `x = ${number}` });
+      const { session_id } = structuredContent;
+      const second = await call(client, 'run_code', { code: 'x + 1', session_id });
+      expect(second.structuredContent.value).toBe(String(number + 1));
+      await call(client, 'close_session', { session_id });
+      await client.close();
+      return performance.now() - begin;
+    };
+    const times = await Promise.all(Array.from({ length: 100 }, one));
+    const [median, slowest] = [times.sort((a, b) => a - b)[50]!, times.at(-1)!];
+    expect(slowest).toBeLessThan(3 * median);
+  }, 120_000);
+
   it('takes half a gigabyte up and down, a slow reader among them, and hardly grows', async () => {
     const client = await server.client('modern');
     const limits = { memory_mb: 4096, disk_mb: 1500 };
