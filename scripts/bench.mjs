@@ -14,6 +14,7 @@ const measurements = {
   variables: 'process: variables of a session with 1,000 names and a 1 GB frame, and completion',
   javascript: 'process: JavaScript and TypeScript in a live session, against a Node that is started for it',
   'idle-memory': 'process: memory of an idle session with pandas, against Jupyter',
+  'mcp-stdio': 'mcp: start of the stdio server, and what it adds to a call',
   'cold-start': '`hotcell run` with nothing running',
   'fifty-at-once': 'process: fifty sessions opened at once',
   http: 'process: a server over HTTP, a hundred clients at once',
