@@ -1,5 +1,6 @@
 import type { CallToolResult, ContentBlock, ToolAnnotations } from '@modelcontextprotocol/server';
 import type { z } from 'zod';
+import { toHotcellError } from '../errors/hotcell-error.ts';
 import type { McpDeps } from './deps.ts';
 import { type ListedSchema, listedSchema } from './listed-schema.ts';
 import { checkedArguments } from './present/arguments.ts';
@@ -56,7 +57,14 @@ export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject
         const { structured, content } = await handler(checkedArguments(definition.input, args), call);
         return { content: [...content, ...unnamedSession(args, structured, call)], structuredContent: structured };
       } catch (thrown) {
-        return errorResult(thrown);
+        const error = toHotcellError(thrown);
+        if (error.code === 'internal') {
+          call.deps.log.error('a tool failed', {
+            tool: rest.name,
+            reason: String((error.cause as Error)?.stack ?? error),
+          });
+        }
+        return errorResult(error);
       }
     },
   };
@@ -64,7 +72,8 @@ export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject
 
 /** Whoever has no default session must hear which one was opened, in the text too: a model may see nothing else. */
 function unnamedSession(args: unknown, structured: object, { deps }: ToolCall): ContentBlock[] {
-  const isNamed = (args as { session_id?: unknown } | undefined)?.session_id !== undefined;
-  if (isNamed || deps.owner.withoutDefault !== true || !('session_id' in structured)) return [];
+  const { session_id, execution_id } = (args ?? {}) as Record<string, unknown>;
+  if (session_id !== undefined || execution_id !== undefined || deps.owner.withoutDefault !== true) return [];
+  if (!('session_id' in structured)) return [];
   return [{ type: 'text', text: `A new session: ${structured.session_id}. Pass it as session_id to go on in it.` }];
 }

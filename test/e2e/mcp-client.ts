@@ -2,6 +2,7 @@ import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/server';
 import { type BuiltHotcell, root } from './built-hotcell.ts';
+import { startServer } from './http-server.ts';
 
 /** Both protocols that clients speak: with `initialize`, and without. */
 export const ERAS = ['legacy', 'modern'] as const;
@@ -17,7 +18,6 @@ export interface CallOptions {
 /** The SDK's client and the built server that it started. */
 export interface McpConnection extends AsyncDisposable {
   readonly client: Client;
-  readonly pid: number;
   readonly stderr: () => string;
   /** Calls a tool; the SDK checks the structured content against the tool's schema. */
   call(name: string, args?: Record<string, unknown>, options?: CallOptions): Promise<ToolResult>;
@@ -57,7 +57,32 @@ export async function connectStdio(
     errors += chunk.toString();
   });
   const client = await connected(transport, era);
-  return { ...connectionOf(client), pid: transport.pid!, stderr: () => errors };
+  return { ...connectionOf(client), stderr: () => errors };
+}
+
+/** The same over HTTP, with a token: only who has one has a session of their own by default. */
+export async function connectHttp(
+  hotcell: BuiltHotcell,
+  era: Era,
+  { args = [] }: { args?: readonly string[] } = {},
+): Promise<McpConnection> {
+  const { stdout } = await hotcell.run(['dist/cli.js', 'token', 'create', 'tester', '--json']);
+  const { token } = JSON.parse(stdout) as { token: string };
+  const server = await startServer(hotcell, args);
+  let errors = '';
+  server.child.stderr?.on('data', (chunk: Buffer) => {
+    errors += chunk.toString();
+  });
+  const client = await server.client(era, token);
+  await client.listTools();
+  return {
+    ...connectionOf(client),
+    stderr: () => errors,
+    [Symbol.asyncDispose]: async () => {
+      await client.close();
+      await server.stop();
+    },
+  };
 }
 
 export async function connected(transport: Parameters<Client['connect']>[0], era: Era): Promise<Client> {

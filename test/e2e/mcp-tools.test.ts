@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type BuiltHotcell, buildHotcell, root } from './built-hotcell.ts';
-import { connectStdio, ERAS, type McpConnection } from './mcp-client.ts';
+import { connectHttp, connectStdio, type McpConnection } from './mcp-client.ts';
 
 let hotcell: BuiltHotcell;
 let data: string;
@@ -19,11 +19,17 @@ afterAll(() => {
   hotcell.remove();
 });
 
-describe.each(ERAS)('a client of the %s era', (era) => {
+describe.each([
+  ['stdio', 'legacy'],
+  ['stdio', 'modern'],
+  ['HTTP', 'legacy'],
+  ['HTTP', 'modern'],
+] as const)('over %s, a client of the %s era', (way, era) => {
   let mcp: McpConnection;
   beforeAll(async () => {
-    if (hotcell.unavailable === undefined)
-      mcp = await connectStdio(hotcell, era, { args: ['--load-root', root, '--load-root', data] });
+    if (hotcell.unavailable !== undefined) return;
+    const connect = way === 'stdio' ? connectStdio : connectHttp;
+    mcp = await connect(hotcell, era, { args: ['--load-root', root, '--load-root', data] });
   });
   afterAll(async () => {
     await mcp?.[Symbol.asyncDispose]();

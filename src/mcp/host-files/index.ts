@@ -12,7 +12,7 @@ export interface HostFiles {
   /** What a file, a folder or a glob stands for. Throws where nothing is there, or where it may not be read. */
   find(source: string): Promise<Found>;
   /** Its bytes, never whole in memory. Throws `file_too_large` when more come than `limitBytes`. */
-  stream(file: HostFile, limitBytes: number): AsyncIterable<Buffer>;
+  stream(file: HostFile, limitBytes: number, options?: { signal?: AbortSignal }): AsyncIterable<Buffer>;
 }
 
 export interface Found {
@@ -55,13 +55,14 @@ export function createHostFiles(
       return { kind: 'several', files };
     },
 
-    async *stream(file, limitBytes) {
+    async *stream(file, limitBytes, { signal } = {}) {
       const handle = await openChecked(file, await ready);
       try {
         let size = 0;
         for await (const piece of handle.createReadStream({ highWaterMark: PIECE_BYTES, autoClose: false })) {
           size += (piece as Buffer).length;
           if (size > limitBytes) throw tooLarge(file.name, limitBytes);
+          if (signal?.aborted) throw new HotcellError('cancelled', `${file.name}: the copy was withdrawn`);
           yield piece as Buffer;
         }
       } finally {

@@ -34,6 +34,7 @@ export const executionOutput = z.object({
   notes: z
     .array(z.string())
     .describe('What to know besides: limits that were met, state that was lost, what to do next'),
+  shown: z.array(z.string()).describe('What it displayed, as text; pictures stand in the content of the reply'),
   images: z.number().int().describe('Pictures in this reply'),
   files: z
     .array(
@@ -65,7 +66,7 @@ export type ExecutionOutput = z.infer<typeof executionOutput>;
 export interface Place {
   readonly sessionId: string;
   readonly executionId: string;
-  /** The most characters of each text. */
+  /** The most characters of stdout; of every other text half as many. */
   readonly chars: number;
 }
 
@@ -73,7 +74,12 @@ export interface Place {
 export function endedOutput(
   result: ExecutionResult,
   place: Place,
-  made: { files: ExecutionOutput['files']; images: number; notes: readonly string[] },
+  made: {
+    files: ExecutionOutput['files'];
+    shown: readonly string[];
+    images: number;
+    notes: readonly string[];
+  },
 ): ExecutionOutput {
   const { outcome, value, isolation } = result;
   const exitCode = exitCodeOf(result);
@@ -84,18 +90,19 @@ export function endedOutput(
     outcome: outcome.kind,
     ...(exitCode === undefined ? {} : { exit_code: exitCode }),
     ...clippedStreams(result, place, result.truncation),
-    ...(value === undefined ? {} : { value: clip(value.text, place.chars).text }),
+    ...(value === undefined ? {} : { value: clip(value.text, place.chars / 2).text }),
     ...(outcome.kind !== 'raised'
       ? {}
       : {
           error: {
             name: outcome.name,
-            message: clip(outcome.message, place.chars).text,
-            traceback: clip(outcome.traceback.join('\n'), place.chars).text,
+            message: clip(outcome.message, 1_000).text,
+            traceback: clip(outcome.traceback.join('\n'), place.chars / 2).text,
             ...(outcome.hint === undefined ? {} : { hint: outcome.hint }),
           },
         }),
     notes: [...made.notes],
+    shown: [...made.shown],
     images: made.images,
     files: made.files,
     files_omitted:
@@ -120,6 +127,7 @@ export function unendedOutput(
     state,
     ...clippedStreams(partial, place),
     notes: [...notes],
+    shown: [],
     images: 0,
     files: [],
     files_omitted: 0,
@@ -150,7 +158,7 @@ function clippedStreams(
   },
 ): Pick<ExecutionOutput, 'stdout' | 'stderr' | 'omitted'> {
   const stdout = clip(streams.stdout, place.chars);
-  const stderr = clip(streams.stderr, place.chars);
+  const stderr = clip(streams.stderr, place.chars / 2);
   const stdoutChars = stdout.omittedChars + dropped.stdoutDroppedBytes;
   const stderrChars = stderr.omittedChars + dropped.stderrDroppedBytes;
   return {

@@ -8,8 +8,9 @@ import { executionText } from './execution-text.ts';
 import { notesOf } from './notes.ts';
 import { imageBlock, isPicture, MOST_PICTURES, PICTURE_BYTES, shownOf } from './pictures.ts';
 
-/** Files of one execution that a reply names; more are counted. */
+/** Files of one execution that a reply names; more are counted. So are those after names that are too long together. */
 const MOST_FILES = 20;
+const NAME_CHARS = 4_000;
 
 /** The reply about an execution that has ended: text, its pictures, and links to its files. */
 export async function endedReply(
@@ -20,19 +21,22 @@ export async function endedReply(
 ): Promise<ToolReply<ExecutionOutput>> {
   const place = placeOf(managed, execution, deps);
   const shown = shownOf(result, place.chars);
-  const artifacts = result.artifacts.slice(0, MOST_FILES);
+  const artifacts = namable(result.artifacts);
   // A figure that was shown and saved is one picture to the reader.
   const images = shown.images.length > 0 ? shown.images : await pictureFiles(managed, artifacts);
   const files = await Promise.all(
-    artifacts.map(async (artifact) =>
-      fileEntry(managed.id, artifact, await deps.links.urlFor(managed.session.id, artifact.path)),
-    ),
+    artifacts.map(async (artifact) => fileEntry(managed.id, artifact, await urlOf(managed, artifact, deps))),
   );
   const isFirst = managed.executions()[0]?.id === execution.id;
-  const structured = endedOutput(result, place, { files, images: images.length, notes: notesOf(result, isFirst) });
+  const structured = endedOutput(result, place, {
+    files,
+    shown: shown.texts,
+    images: images.length,
+    notes: notesOf(result, isFirst),
+  });
   return {
     structured,
-    content: [{ type: 'text', text: executionText(structured, shown.texts) }, ...images, ...files.map(linkTo)],
+    content: [{ type: 'text', text: executionText(structured) }, ...images, ...files.map(linkTo)],
   };
 }
 
@@ -47,6 +51,20 @@ export function unendedReply(
   const note = `${what} Ask again: get_execution with execution_id ${execution.id} (wait_ms to wait for it, cancel to stop it).`;
   const structured = unendedOutput(state, execution.partial(), placeOf(managed, execution, deps), [note]);
   return { structured, content: [{ type: 'text', text: executionText(structured) }] };
+}
+
+function namable(artifacts: readonly Artifact[]): readonly Artifact[] {
+  let chars = 0;
+  const end = artifacts.findIndex(({ path }) => {
+    chars += path.length;
+    return chars > NAME_CHARS;
+  });
+  return artifacts.slice(0, end === -1 ? MOST_FILES : Math.min(end, MOST_FILES));
+}
+
+/** A file that cannot be linked to is still a file. */
+function urlOf(managed: ManagedSession, { path }: Artifact, { links }: McpDeps): Promise<string | undefined> {
+  return links.urlFor(managed.session.id, path).catch(() => undefined);
 }
 
 function placeOf(managed: ManagedSession, execution: ManagedExecution, { config }: McpDeps) {

@@ -25,7 +25,7 @@ function textOf(
   files: Parameters<typeof endedOutput>[2]['files'] = [],
 ) {
   const whole = { ...result, ...part };
-  return executionText(endedOutput(whole, place, { files, images: 0, notes: notesOf(whole, isFirst) }));
+  return executionText(endedOutput(whole, place, { files, shown: [], images: 0, notes: notesOf(whole, isFirst) }));
 }
 
 test('what has nothing to say says so', () => {

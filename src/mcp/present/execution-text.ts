@@ -1,11 +1,11 @@
 import type { ExecutionOutput } from './execution-output.ts';
 
 /** An execution as text: what was printed, what was shown, the value, what was raised, what was made, and what to know. */
-export function executionText(output: ExecutionOutput, shown: readonly string[] = []): string {
+export function executionText(output: ExecutionOutput): string {
   const parts = [
     output.stdout.trimEnd(),
     ...(output.stderr.trim() === '' ? [] : [`stderr:\n${output.stderr.trimEnd()}`]),
-    ...shown.map((text) => text.trimEnd()),
+    ...output.shown.map((text) => text.trimEnd()),
     ...(output.value === undefined ? [] : [`value: ${output.value}`]),
     ...(output.error === undefined ? [] : [output.error.traceback, ...hintLines(output.error.hint)]),
     ...madeLines(output),

@@ -36,7 +36,32 @@ export function shownOf({ displays, value }: ExecutionResult, chars: number): Sh
       room -= picture.data.length;
     } else texts.push(`[a picture of ${picture.data.length} bytes, which is more than a reply may hold]`);
   }
-  return { images, texts: texts.filter((text) => text !== '') };
+  return {
+    images,
+    texts: bounded(
+      texts.filter((text) => text !== ''),
+      chars / 2,
+    ),
+  };
+}
+
+/** A program may show a thousand things. */
+function bounded(texts: readonly string[], chars: number): string[] {
+  let room = chars;
+  const end = texts.findIndex((text) => {
+    room -= text.length;
+    return room < 0;
+  });
+  if (end === -1) return [...texts];
+  return [
+    ...texts.slice(0, end),
+    clip(texts[end]!, Math.max(0, room + texts[end]!.length)).text,
+    ...more(texts.length - end - 1),
+  ];
+}
+
+function more(count: number): string[] {
+  return count === 0 ? [] : [`[${count} more things were displayed]`];
 }
 
 /** Its text is told apart from what was shown. */

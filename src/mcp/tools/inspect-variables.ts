@@ -4,6 +4,8 @@ import { defineTool } from '../define-tool.ts';
 import { pageText } from '../present/variable-page.ts';
 import { sessionArgument } from './session-argument.ts';
 
+const LISTED = 100;
+
 const summary = z.object({
   name: z.string(),
   type: z.string(),
@@ -33,8 +35,15 @@ A page says how many there are in total; go on with offset. Summaries are bounde
       .describe('A variable or an expression. Without it: the list of all'),
     filter: z.string().max(100).optional().describe('For the list: a part of the name'),
     offset: z.number().int().min(0).default(0).describe('Where the page begins: variables, rows, items, characters'),
-    limit: z.number().int().min(1).max(1000).optional().describe('How many of them'),
+    limit: z
+      .number()
+      .int()
+      .min(1)
+      .max(10_000)
+      .optional()
+      .describe('How many of them; of variables, rows and items at most 1000'),
     column_offset: z.number().int().min(0).default(0).describe('For tables: the first column'),
+    language: z.string().max(40).default('python').describe('Whose variables: python, or another that keeps them'),
     session_id: sessionArgument,
   }),
   output: z.object({
@@ -45,12 +54,16 @@ A page says how many there are in total; go on with offset. Summaries are bounde
     page: z.string().optional().describe('The page as text'),
   }),
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
-  async handler({ expression, filter, offset, limit, column_offset, session_id }, { deps, signal }) {
+  async handler({ expression, filter, offset, limit, column_offset, language, session_id }, { deps, signal }) {
     const managed = await deps.directory.use(deps.owner, session_id, { signal, via: 'inspect_variables' });
     const { variables } = managed.session;
-    const paging = { offset, signal, ...(limit === undefined ? {} : { limit }) };
+    const paging = { offset, signal, language, ...(limit === undefined ? {} : { limit }) };
     if (expression === undefined) {
-      const list = await variables.list({ ...paging, ...(filter === undefined ? {} : { filter }) });
+      const list = await variables.list({
+        ...paging,
+        limit: Math.min(limit ?? LISTED, 1000),
+        ...(filter === undefined ? {} : { filter }),
+      });
       const lines = list.variables.map(({ name, type, summary }) => `${name}: ${type} = ${summary}`);
       const more =
         list.total > offset + lines.length

@@ -1,8 +1,10 @@
 import { z } from 'zod';
+import type { FileEntry } from '../../guest/messages.ts';
 import { defineTool } from '../define-tool.ts';
 import { sessionArgument } from './session-argument.ts';
 
 const TEXT_LINES = 200;
+const NAME_CHARS = 40_000;
 
 export const listFiles = defineTool({
   name: 'list_files',
@@ -34,23 +36,34 @@ export const listFiles = defineTool({
   async handler({ path, recursive, limit, session_id }, { deps, signal }) {
     const managed = await deps.directory.use(deps.owner, session_id, { signal, via: 'list_files' });
     const { entries, omitted } = await managed.session.files.list(path, { recursive, limit });
-    const listed = entries.map((entry) => ({
+    const listed = namable(entries).map((entry) => ({
       path: entry.path,
       kind: entry.kind,
       size_bytes: entry.sizeBytes,
       modified: dateOf(entry.modifiedMs),
     }));
     const lines = listed.slice(0, TEXT_LINES).map(lineOf);
-    const left = listed.length - lines.length + omitted;
+    const unnamed = omitted + entries.length - listed.length;
+    const left = listed.length - lines.length + unnamed;
     const text = [...(lines.length === 0 ? ['(empty)'] : lines), ...(left === 0 ? [] : [`… and ${left} more`])].join(
       '\n',
     );
     return {
-      structured: { session_id: managed.id, path, entries: listed, omitted },
+      structured: { session_id: managed.id, path, entries: listed, omitted: unnamed },
       content: [{ type: 'text', text }],
     };
   },
 });
+
+/** Names are the program's, and may be four thousand characters each. */
+function namable(entries: readonly FileEntry[]): readonly FileEntry[] {
+  let chars = 0;
+  const end = entries.findIndex(({ path }) => {
+    chars += path.length;
+    return chars > NAME_CHARS;
+  });
+  return end === -1 ? entries : entries.slice(0, end);
+}
 
 function lineOf({ path, kind, size_bytes }: { path: string; kind: string; size_bytes: number }): string {
   const name = /[\p{Cc}\p{Zl}\p{Zp}]/u.test(path) ? JSON.stringify(path) : path;

@@ -84,9 +84,12 @@ async function intoWorkspace(
   let room = call.deps.owner.quotas.uploadBytes;
   call.reportWith(() => `${files.length} of ${found.files.length} files copied`);
   for (const file of found.files) {
-    call.signal.throwIfAborted();
     const path = found.kind === 'one' ? oneTarget(file.name, target) : posix.join(target ?? '.', file.name);
-    const { sizeBytes } = await managed.session.files.write(path, hostFiles.stream(file, room), { mode: 'replace' });
+    const { sizeBytes } = await managed.session.files.write(
+      path,
+      hostFiles.stream(file, room, { signal: call.signal }),
+      { mode: 'replace' },
+    );
     room -= sizeBytes;
     files.push({ path, size_bytes: sizeBytes });
   }
@@ -126,7 +129,7 @@ async function intoVariable(
     });
   }
   const format = as ?? BY_EXTENSION[extname(file.name).toLowerCase()] ?? 'bytes';
-  const pieces = hostFiles.stream(file, deps.owner.quotas.uploadBytes);
+  const pieces = hostFiles.stream(file, deps.owner.quotas.uploadBytes, { signal });
   const { type, summary } = await managed.session.variables.set(name, pieces, { as: format, signal });
   return {
     structured: {
