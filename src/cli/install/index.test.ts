@@ -150,6 +150,17 @@ describe('hotcell install', () => {
     expect(readFileSync(real, 'utf8')).toBe('{}\n');
   });
 
+  it('writes nothing outside of a project that holds a link to elsewhere', async () => {
+    writeFileSync(join(home, '.bashrc'), 'mine\n');
+    symlinkSync('../.bashrc', join(home, 'project', 'CLAUDE.md'));
+    await expect(install('claude-code', { scope: 'project' }, machine)).rejects.toThrow('leads out of the project');
+    expect(readdirSync(join(home, 'project'))).toEqual(['CLAUDE.md']);
+    symlinkSync(home, join(home, 'project', '.cursor'));
+    await expect(install('cursor', { scope: 'project' }, machine)).rejects.toThrow('leads out of the project');
+    expect(readFileSync(join(home, '.bashrc'), 'utf8')).toBe('mine\n');
+    expect(readdirSync(home).sort()).toEqual(['.bashrc', 'project']);
+  });
+
   it('refuses a file that it cannot parse, and leaves nothing behind', async () => {
     write(file('vscode'), '{ "servers": {');
     await expect(install('vscode', {}, machine)).rejects.toMatchObject({

@@ -9,7 +9,7 @@ import { CLIENT_NAMES, CLIENTS, type Client, entryFor, type Scope } from './clie
 import { editorFor } from './config-editor.ts';
 import { type Machine, thisMachine } from './machine.ts';
 import { serverEntry } from './server-entry.ts';
-import { backupOf, diskFiles, writeChange } from './write-change.ts';
+import { backupOf, diskFiles, requireAllowed, type WriteOptions, writeChange } from './write-change.ts';
 
 /** The flags as they were typed. */
 export interface InstallFlags {
@@ -42,10 +42,11 @@ export async function install(
   const changes = flags.undo
     ? undoChanges(client, scope, machine, diskFiles)
     : installChanges(client, scope, machine, entry, diskFiles, { rules });
+  const where: WriteOptions =
+    scope === 'user' ? { newFileMode: 0o600 } : { newFileMode: 0o644, folder: machine.folder };
+  for (const change of changes) requireAllowed(change, where);
   const backups: (string | undefined)[] = [];
-  for (const change of changes) {
-    backups.push(await writeChange(change, { newFileMode: scope === 'user' ? 0o600 : 0o644 }));
-  }
+  for (const change of changes) backups.push(await writeChange(change, where));
   if (flags.json)
     printJson(output, { client: name, scope, changes: changes.map((change, at) => asJson(change, backups[at])) });
   else tell(client, changes, flags, output);

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { lstatSync, mkdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { chmod, chown, open, rename, rm, writeFile } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
+import { dirname, resolve, sep } from 'node:path';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import type { Change, FileReader } from './changes.ts';
 
@@ -13,11 +13,17 @@ export function backupOf(path: string): string {
   return targetOf(path) + BACKUP;
 }
 
+export interface WriteOptions {
+  readonly newFileMode: number;
+  /** Of a project: nothing outside of it is written. */
+  readonly folder?: string | undefined;
+}
+
 /**
  * Writes a change whole or not at all: a copy of the old file first, then a new file in its place. Answers with where the copy is. A configuration that
  * is a link (into a folder of dotfiles, say) is changed where it leads.
  */
-export async function writeChange(change: Change, options: { newFileMode: number }): Promise<string | undefined> {
+export async function writeChange(change: Change, options: WriteOptions): Promise<string | undefined> {
   const { path, before, after } = change;
   if (before === after) return undefined;
   const target = targetOf(path);
@@ -33,6 +39,24 @@ export async function writeChange(change: Change, options: { newFileMode: number
   if (backup !== undefined && before !== undefined) await replace(backup, before, old?.mode ?? 0o600, old);
   await replace(target, after, old?.mode ?? options.newFileMode, old);
   return backup;
+}
+
+/** Throws where a change must not be written. Asked of all of them before the first is. */
+export function requireAllowed({ path, before, after }: Change, { folder }: WriteOptions): void {
+  if (before !== after) requireBelow(targetOf(path), path, folder);
+}
+
+/** SECURITY: a project is a stranger's until it was read. A `CLAUDE.md` in it that is a link to `~/.bashrc` would have us write there. */
+function requireBelow(target: string, path: string, folder: string | undefined): void {
+  if (folder === undefined) return;
+  const root = realpathSync(folder);
+  const existing = nearestExisting(dirname(target));
+  if (existing === root || existing.startsWith(root + sep)) return;
+  throw unusable(path, 'a link that leads out of the project');
+}
+
+function nearestExisting(path: string): string {
+  return existsSync(path) ? realpathSync(path) : nearestExisting(dirname(path));
 }
 
 async function replace(

@@ -28,7 +28,7 @@ export interface McpEndpointOptions {
   readonly now?: () => number;
 }
 
-const LEGACY = { perOwner: 200, total: 2000, idleMs: 1_800_000 };
+const LEGACY = { perOwner: 500, total: 4000, idleMs: 1_800_000 };
 
 export function createMcpEndpoint({ serverFor, longTools, now = Date.now }: McpEndpointOptions): McpEndpoint {
   const factory = (context: McpRequestContext) => serverFor(ownerIn(context.authInfo));

@@ -27,7 +27,7 @@ interface Connection {
   readonly owner: string;
   readonly transport: WebStandardStreamableHTTPServerTransport;
   usedAt: number;
-  /** Requests that are being answered, streams included. */
+  /** Calls that are being answered. A stream that only listens for news is none: its client opens another connection. */
   active: number;
 }
 
@@ -46,26 +46,30 @@ export function createLegacyConnections(options: LegacyOptions): LegacyConnectio
     await transport.close().catch(() => {});
   }
 
-  /** Before another is made. What is idle for too long goes, then what is over the limits, the longest unused first. */
-  function makeRoom(owner: string): void {
-    const idle = [...connections].filter(([, connection]) => connection.active === 0);
+  /** Before another is made: what is idle for too long goes, then what is over the limits, the longest unused first. False: all are at work. */
+  function makeRoom(owner: string): boolean {
     const limit = options.now() - options.idleMs;
-    for (const [id, connection] of idle) if (connection.usedAt < limit) void drop(id, connection);
-    const mine = [...connections].filter(([, connection]) => connection.owner === owner);
+    for (const [id, connection] of idleOnes()) if (connection.usedAt < limit) void drop(id, connection);
+    const mine = [...connections.values()].filter((connection) => connection.owner === owner).length;
+    const isFull = connections.size >= options.total;
+    if (mine < options.perOwner && !isFull) return true;
     const victim =
-      mine.length >= options.perOwner
-        ? (mine.find(([, { active }]) => active === 0) ?? mine[0])
-        : connections.size >= options.total
-          ? (idle.find(([id]) => connections.has(id)) ?? connections.entries().next().value)
-          : undefined;
-    if (victim !== undefined) void drop(...victim);
+      idleOnes().find(([, connection]) => connection.owner === owner) ?? (isFull ? idleOnes()[0] : undefined);
+    if (victim === undefined) return false;
+    void drop(...victim);
+    return true;
+  }
+
+  function idleOnes(): [string, Connection][] {
+    return [...connections].filter(([, { active }]) => active === 0);
   }
 
   async function answer(id: string, connection: Connection, request: Request, body: unknown): Promise<Response> {
     touch(id, connection);
-    connection.active += 1;
+    const isCall = request.method === 'POST';
+    if (isCall) connection.active += 1;
     const done = () => {
-      connection.active -= 1;
+      if (isCall) connection.active -= 1;
       connection.usedAt = options.now();
     };
     try {
@@ -79,7 +83,7 @@ export function createLegacyConnections(options: LegacyOptions): LegacyConnectio
 
   return {
     async open(request, body, owner) {
-      makeRoom(owner.id);
+      if (!makeRoom(owner.id)) return tooMany();
       const transport: WebStandardStreamableHTTPServerTransport = new WebStandardStreamableHTTPServerTransport({
         sessionIdGenerator: randomUUID,
         onsessioninitialized: (id) => {
@@ -112,6 +116,11 @@ export function createLegacyConnections(options: LegacyOptions): LegacyConnectio
       await Promise.all([...connections].map(([id, connection]) => drop(id, connection)));
     },
   };
+}
+
+function tooMany(): Response {
+  const error = { code: -32000, message: 'Too many connections are at work; try again later' };
+  return Response.json({ jsonrpc: '2.0', id: null, error }, { status: 503, headers: { 'retry-after': '1' } });
 }
 
 /** What tells a client to open another. */
