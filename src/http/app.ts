@@ -9,6 +9,7 @@ import { errorResponse } from './error-response.ts';
 import type { Exposure } from './exposure.ts';
 import { guard, quietHeaders } from './guards.ts';
 import type { McpEndpoint } from './mcp/endpoint.ts';
+import { requestLog } from './request-log.ts';
 import { addFilesRoutes } from './routes/files.ts';
 import { addMcpRoute } from './routes/mcp.ts';
 import { addStatusRoutes } from './routes/status.ts';
@@ -17,7 +18,7 @@ import type { TokenStore } from './tokens/store.ts';
 export interface AppOptions {
   readonly config: Config;
   readonly sessions: SessionDirectory;
-  readonly telemetry: Pick<Telemetry, 'audit' | 'metrics' | 'exposition'>;
+  readonly telemetry: Pick<Telemetry, 'audit' | 'metrics' | 'exposition' | 'logger'>;
   readonly tokens: TokenStore;
   readonly exposure: Exposure;
   readonly linkKey: Buffer;
@@ -42,6 +43,7 @@ export function createApp(options: AppOptions): HttpApp {
     return owner;
   };
   const app: HttpApp = new Hono<HttpEnvironment>();
+  app.use(requestLog(telemetry.logger, now));
   app.use(quietHeaders);
   app.use(guard(exposure));
   for (const path of ['/mcp', ...(config.metricsAccess === 'owner' ? ['/metrics'] : [])]) {

@@ -18,7 +18,7 @@ export interface ServedHotcell {
   readonly config: Config;
   readonly dataDir: string;
   readonly sessions: SessionDirectory;
-  readonly telemetry: Pick<Telemetry, 'audit' | 'metrics' | 'exposition'>;
+  readonly telemetry: Pick<Telemetry, 'audit' | 'metrics' | 'exposition' | 'logger'>;
 }
 
 export interface HttpServing extends Listening {

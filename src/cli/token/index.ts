@@ -1,6 +1,7 @@
-import { resolveDataDir } from '../../config/load.ts';
+import { loadConfig, resolveDataDir } from '../../config/load.ts';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import { openTokenStore, type TokenQuotas, type TokenRecord } from '../../http/tokens/store.ts';
+import { openTelemetry } from '../../telemetry/telemetry.ts';
 import { sizeText } from '../print.ts';
 import { sizeBytes } from '../run/options.ts';
 
@@ -14,6 +15,7 @@ export interface CreateFlags {
 
 export async function createToken(name: string, flags: CreateFlags): Promise<void> {
   const { text, ...token } = await store().create(name, quotasOf(flags));
+  await note('token-created', token);
   if (flags.json) return printJson({ ...token, token: text });
   process.stdout.write(`${text}\n`);
   process.stderr.write(
@@ -31,8 +33,16 @@ export async function listTokens(flags: { json?: boolean }): Promise<void> {
 
 export async function revokeToken(which: string, flags: { json?: boolean }): Promise<void> {
   const token = await store().revoke(which);
+  await note('token-revoked', token);
   if (flags.json) return printJson(token);
   process.stdout.write(`Revoked ${token.name} (${token.id}).\n`);
+}
+
+/** Who may come is as much a matter of record as what they do. */
+async function note(event: 'token-created' | 'token-revoked', { id, quotas }: TokenRecord): Promise<void> {
+  const telemetry = await openTelemetry(loadConfig(), resolveDataDir(), { metrics: false });
+  telemetry.audit.record({ event, owner: id, via: 'hotcell token', policy: quotas });
+  await telemetry.close();
 }
 
 function store() {
