@@ -26,6 +26,8 @@ Two folders come from the environment alone. \`HOTCELL_HOME\` is where Hotcell k
 \`/var/lib/hotcell\` for root, else \`hotcell\` in your data folder (\`XDG_DATA_HOME\`, \`~/.local/share\`). Sockets go to
 \`run\` in \`HOTCELL_HOME\`, else to \`/run/hotcell\` for root, else to \`XDG_RUNTIME_DIR\` or the temporary folder.
 
+\`HOTCELL_TOKEN\` is the token that \`hotcell run --server\` sends where none is named.
+
 ## Limits of a session
 
 Give them to \`hotcell.open({ limits: { … } })\`. Files of a sandbox live in its memory, so \`diskBytes\` cannot exceed

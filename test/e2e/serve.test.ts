@@ -192,6 +192,12 @@ describe('hotcell run --server', () => {
     expect(await run('while True: pass', '--timeout', '300ms')).toMatchObject({ exitCode: 124 });
   });
 
+  it('says so where the server does not give all that was printed', async () => {
+    const { stdout, stderr } = await run('print("x" * 1_000_000)');
+    expect(stdout.length).toBeLessThan(1_000_000);
+    expect(stderr).toMatch(/^hotcell: the server left \d+ characters of output out$/m);
+  });
+
   it('goes on in a session of a name', async () => {
     await run('x = 20', '--session', 'kept');
     expect(await run('print(x + 1)', '--session', 'kept')).toMatchObject({ exitCode: 0, stdout: '21\n' });
@@ -203,6 +209,9 @@ describe('hotcell run --server', () => {
     const { stderr } = await run('open("a b.txt", "w").write("made there")', '--save-artifacts', out);
     expect(stderr).toContain(`hotcell: saved ${out}/a b.txt`);
     expect(readFileSync(`${out}/a b.txt`, 'utf8')).toBe('made there');
+    const figure = await run('import matplotlib.pyplot as plt\nplt.plot([1, 2])', '--save-artifacts', out);
+    expect(figure.stderr).toContain(`hotcell: saved ${out}/figure-1.png`);
+    expect(readFileSync(`${out}/figure-1.png`).subarray(1, 4).toString()).toBe('PNG');
   });
 
   it('says what is wrong with a server', async () => {

@@ -118,6 +118,17 @@ describe.skipIf(skipped !== undefined)('a server that others can reach', () => {
     expect([answer.status, answer.body.toString()]).toEqual([200, expect.stringContaining('"sessions":[]')]);
   });
 
+  it.each([
+    ['anyone', 200],
+    ['nobody', 404],
+    ['owner', 401],
+  ] as const)('shows its metrics to %s', async (metricsAccess, status) => {
+    await using hotcell = await serveForTest({ tokens: 'always', metricsAccess }, async (tokens) => {
+      await tokens.create('laptop');
+    });
+    expect((await hotcell.send('GET', '/metrics')).status).toBe(status);
+  });
+
   it('refuses a wrong token even where none is needed', async () => {
     await using hotcell = await serveForTest();
     expect((await hotcell.send('POST', '/mcp', { ...toolCall('list_sessions'), token: 'x' })).status).toBe(401);

@@ -8,9 +8,14 @@ import { executionOutput } from '../../mcp/present/execution-output.ts';
 /** A Hotcell that runs elsewhere, or as a server of its own on this machine. */
 export interface RemoteHotcell extends AsyncDisposable {
   /** Calls a tool. Rejects with the error that the server answered with. */
-  call(name: string, args: object, options?: { signal?: AbortSignal; timeoutMs?: number }): Promise<unknown>;
+  call(name: string, args: object, options?: { signal?: AbortSignal; timeoutMs?: number }): Promise<RemoteAnswer>;
   /** A file of a session, in pieces. */
   stream(session: string, path: string): AsyncIterable<Uint8Array>;
+}
+
+export interface RemoteAnswer {
+  readonly data: unknown;
+  readonly pictures: readonly { readonly mediaType: string; readonly data: Buffer }[];
 }
 
 const DAY_MS = 86_400_000;
@@ -34,7 +39,10 @@ export async function connectRemote(
       const options = { timeout: timeoutMs, ...(signal === undefined ? {} : { signal }) };
       const result = await client.callTool({ name, arguments: args as Record<string, unknown> }, options);
       if (result.isError === true) throw remoteError(result.structuredContent);
-      return result.structuredContent;
+      const pictures = result.content.flatMap((block) =>
+        block.type === 'image' ? [{ mediaType: block.mimeType, data: Buffer.from(block.data, 'base64') }] : [],
+      );
+      return { data: result.structuredContent, pictures };
     },
     async *stream(session, path) {
       const response = await fetch(new URL(filePath({ session, path }), base), { headers });

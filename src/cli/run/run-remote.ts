@@ -8,7 +8,13 @@ import { saveArtifacts } from './artifacts.ts';
 import { listenForInterrupts } from './interrupts.ts';
 import { languageOf } from './language.ts';
 import { type RunFlags, type RunOptions, runOptions } from './options.ts';
-import { connectRemote, parseExecution, type RemoteExecution, type RemoteHotcell } from './remote.ts';
+import {
+  connectRemote,
+  parseExecution,
+  type RemoteAnswer,
+  type RemoteExecution,
+  type RemoteHotcell,
+} from './remote.ts';
 import { readSource } from './source.ts';
 
 /**
@@ -33,8 +39,8 @@ export async function runRemote(file: string, server: string, flags: RunFlags): 
       },
       { signal: interrupts.signal },
     );
-    const result = parseExecution(answer);
-    const saved = await savedOf(remote, session, result, flags);
+    const result = parseExecution(answer.data);
+    const saved = await savedOf(remote, session, result, answer.pictures, flags);
     const exitCode = exitCodeOf(result);
     if (flags.json)
       process.stdout.write(`${JSON.stringify({ exitCode, ...result, ...(saved && { saved }) }, null, 2)}\n`);
@@ -62,8 +68,8 @@ async function sessionFor(remote: RemoteHotcell, flags: RunFlags, options: RunOp
     ...(Object.keys(limits).length === 0 ? {} : { limits }),
   };
   try {
-    const opened = (await remote.call('open_session', request)) as { session_id: string };
-    return opened.session_id;
+    const { data } = await remote.call('open_session', request);
+    return (data as { session_id: string }).session_id;
   } catch (error) {
     if (error instanceof HotcellError && error.code === 'session_exists') return flags.session!;
     throw error;
@@ -74,6 +80,7 @@ async function savedOf(
   remote: RemoteHotcell,
   session: string,
   { files }: RemoteExecution,
+  pictures: RemoteAnswer['pictures'],
   flags: RunFlags,
 ): Promise<string[] | undefined> {
   if (flags.saveArtifacts === undefined) return undefined;
@@ -83,18 +90,28 @@ async function savedOf(
     sizeBytes: size_bytes,
     mediaType: media_type,
   }));
+  // A picture that was saved comes as a picture too; one that was only shown is nowhere else.
+  const isSaved = artifacts.some(({ mediaType }) => mediaType.startsWith('image/'));
+  const displays = isSaved ? [] : pictures.map((picture) => ({ representations: [picture] }));
   return saveArtifacts(
-    { artifacts, displays: [] },
+    { artifacts, displays },
     { stream: (path) => remote.stream(session, path) },
     flags.saveArtifacts,
   );
 }
 
-function tell({ stdout, stderr, error, outcome, notes }: RemoteExecution, saved: readonly string[] | undefined): void {
+function tell(
+  { stdout, stderr, error, outcome, notes, omitted }: RemoteExecution,
+  saved: readonly string[] | undefined,
+): void {
   process.stdout.write(stdout);
   process.stderr.write(stderr);
   if (error !== undefined && !stderr.includes(error.traceback)) process.stderr.write(`${error.traceback}\n`);
   if (outcome !== 'ok' && outcome !== 'raised') process.stderr.write(`hotcell: ${outcome}\n`);
+  if (omitted !== undefined) {
+    const count = omitted.stdout_chars + omitted.stderr_chars;
+    process.stderr.write(`hotcell: the server left ${count} characters of output out\n`);
+  }
   for (const note of notes) process.stderr.write(`hotcell: ${note}\n`);
   if (saved !== undefined && saved.length > 0)
     process.stderr.write(`hotcell: saved ${saved.map(shownName).join(', ')}\n`);
