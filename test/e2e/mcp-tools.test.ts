@@ -148,6 +148,28 @@ with open("räume & more.csv", "w") as f: print("a,b", file=f)`;
     expect(resources.map(({ uri }) => uri)).toContain(link.uri);
   });
 
+  it('tells what was displayed, and no more of it than a reply may hold', async () => {
+    const code = `class Rich:
+    def _repr_html_(self): return "<b>" + "x" * 5000 + "</b>"
+    def __repr__(self): return "a rich thing"
+display("plain", Rich())`;
+    const { data, text } = await mcp.call('run_code', { code });
+    expect(data.shown).toEqual(["'plain'", 'a rich thing']);
+    expect(text).toBe("'plain'\na rich thing");
+    const flood = await mcp.call('run_code', { code: 'for i in range(900): display("y" * 9000)' });
+    expect(JSON.stringify(flood.content).length + JSON.stringify(flood.data).length).toBeLessThan(60_000);
+    expect(flood.data.shown.at(-1)).toMatch(/\d+ more things were displayed/);
+  });
+
+  it('names no more files than a reply may hold', async () => {
+    const code = 'for i in range(60): open(f"{i:02d}-" + "n" * 200, "w").write("x")';
+    const { data, content } = await mcp.call('run_code', { code });
+    expect(data.files.length).toBeLessThanOrEqual(20);
+    expect(data.files.length + data.files_omitted).toBe(60);
+    expect(JSON.stringify(content).length).toBeLessThan(60_000);
+    await mcp.call('run_command', { command: 'rm -f -- ??-nnn*' });
+  });
+
   it('shows a picture that was only saved', async () => {
     const code =
       'import matplotlib.pyplot as plt\nf = plt.figure(); plt.plot([1]); f.savefig("only.png"); plt.close(f)';
@@ -327,6 +349,17 @@ with open("räume & more.csv", "w") as f: print("a,b", file=f)`;
     const gone = await mcp.call('run_code', { code: '1', session_id: opened.data.session_id });
     expect(gone.data.error.code).toMatch(/^session_(closed|not_found)$/);
     expect((await mcp.call('run_code', { code: 'mine' })).text).toBe('value: 1');
+  });
+
+  it('resets a session whatever runs in it', async () => {
+    await mcp.call('open_session', { name: 'stuck' });
+    const { data } = await mcp.call('run_code', { code: 'while True: pass', session_id: 'stuck', background: true });
+    await mcp.call('get_execution', { execution_id: data.execution_id, wait_ms: 300 });
+    expect((await mcp.call('reset_session', { session_id: 'stuck' })).data).toMatchObject({ variables: 'lost' });
+    const ended = await mcp.call('get_execution', { execution_id: data.execution_id, wait_ms: 10_000 });
+    expect(ended.data).toMatchObject({ state: 'ended', variables: 'lost' });
+    expect((await mcp.call('run_code', { code: '"alive"', session_id: 'stuck' })).text).toContain("value: 'alive'");
+    await mcp.call('close_session', { session_id: 'stuck' });
   });
 
   it('gets an error with its code and what to do for arguments that make no sense', async () => {
