@@ -11,8 +11,8 @@ export interface McpOptions {
   /** In place of ours: a profile's. */
   readonly tools?: readonly Tool[];
   readonly instructions?: string;
-  /** Who checks what travelled through the client between two rounds of one call. */
-  readonly requestState?: McpServerOptions['requestState'];
+  /** Who checks what comes back where tools ask the client for something. Ours never do. */
+  readonly asking?: Asking;
 }
 
 /**
@@ -29,7 +29,7 @@ export function createMcpFactory(deps: McpDeps, options: McpOptions = {}): () =>
       {
         instructions: options.instructions ?? INSTRUCTIONS,
         capabilities: { tools: { listChanged: false }, resources: {}, prompts: { listChanged: false } },
-        requestState: options.requestState ?? NO_STATE,
+        ...(options.asking ?? NEVER_ASKING),
         // What is listed changes with the version of Hotcell alone.
         cacheHints: { 'tools/list': { ttlMs: 3_600_000, cacheScope: 'public' } },
       },
@@ -41,12 +41,14 @@ export function createMcpFactory(deps: McpDeps, options: McpOptions = {}): () =>
   };
 }
 
-/** SECURITY: no tool of ours sends any, so whatever comes back was made up. */
-const NO_STATE: McpServerOptions['requestState'] = {
-  verify: () => {
-    throw new Error('no such state was given out');
-  },
-};
+type Asking = Pick<McpServerOptions, 'requestState' | 'jsonSchemaValidator'>;
+
+function unasked(): never {
+  throw new Error('nobody asked for this');
+}
+
+/** SECURITY: no tool of ours sends state through a client, so whatever comes back was made up. (And a validator of the SDK's own would cost every HTTP request a third of a millisecond.) */
+const NEVER_ASKING: Asking = { requestState: { verify: unasked }, jsonSchemaValidator: { getValidator: unasked } };
 
 /** As many as Claude Code takes of one reply's text where the tool says so; without it that is about 100,000. */
 const RESULT_CHARS = 200_000;

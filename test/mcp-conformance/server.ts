@@ -16,7 +16,9 @@ export async function serveWithFixtures(): Promise<AsyncDisposable & { readonly 
     serverFor: (owner, maker) => {
       const links = { urlFor: async (session: string, path: string) => maker.linkTo(owner.id, session, path) };
       const deps = { version: '0', directory, owner, config, links, log: telemetry.logger, audit: telemetry.audit };
-      return addConformanceFixtures(createMcpFactory(deps, { requestState: { verify: stateCodec.verify } })());
+      return addConformanceFixtures(
+        createMcpFactory(deps, { asking: { requestState: { verify: stateCodec.verify } } })(),
+      );
     },
     longTools: longTools(),
   });
