@@ -14,7 +14,12 @@ export async function readLog(
   range: { offset: number; length: number },
 ): Promise<LogPiece> {
   const path = execution.state() === 'ended' ? await logPathOf(execution) : undefined;
-  return path === undefined ? pieceOf(Buffer.from(keptText(execution)), range) : pieceOfFile(path, range);
+  const kept = () => pieceOf(Buffer.from(keptText(execution)), range);
+  if (path === undefined) return kept();
+  return pieceOfFile(path, range).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return kept(); // the logs of a session are bounded together, and the oldest go first
+    throw error;
+  });
 }
 
 /** Of the result: the path is the host's own and never leaves it. */

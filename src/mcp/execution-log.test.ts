@@ -1,0 +1,51 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { ManagedExecution } from '../sessions/directory.ts';
+import { type LogPiece, readLog, wholeCharacters } from './execution-log.ts';
+
+function executionWith(stdout: string, logPath?: string): ManagedExecution {
+  const truncation = logPath === undefined ? undefined : { logPath };
+  return {
+    state: () => 'ended',
+    partial: () => ({ stdout, stderr: '' }),
+    result: Promise.resolve({ truncation }),
+  } as unknown as ManagedExecution;
+}
+
+test('read piece by piece, a log is whole', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.string({ unit: 'grapheme' }), fc.integer({ min: 4, max: 20 }), async (text, length) => {
+      let read = '';
+      let offset: number | undefined = 0;
+      while (offset !== undefined) {
+        const piece: LogPiece = await readLog(executionWith(text), { offset, length });
+        read += piece.text;
+        offset = piece.next_offset;
+      }
+      expect(read).toBe(text);
+    }),
+  );
+});
+
+test('of a log that was dropped, what the reply held is left', async () => {
+  const { text } = await readLog(executionWith('head … tail', '/nowhere/x.log'), { offset: 0, length: 100 });
+  expect(text).toBe('head … tail');
+});
+
+test('past the end there is nothing more', async () => {
+  expect(await readLog(executionWith('abc'), { offset: 10, length: 5 })).toEqual({
+    offset: 10,
+    text: '',
+    size_bytes: 3,
+  });
+});
+
+test.each([
+  ['ab', 2],
+  ['aü', 3],
+  ['a€', 4],
+])('a character is never cut: %s', (text, size) => {
+  const bytes = Buffer.from(text);
+  expect(wholeCharacters(bytes)).toBe(size);
+  if (size > text.length) expect(wholeCharacters(bytes.subarray(0, -1))).toBe(1);
+});
