@@ -51,6 +51,10 @@ describe('the package', () => {
     expect(command(['--version'])).toMatchObject({ status: 0, stdout: `${about.version}\n` });
     if (hotcell.unavailable !== undefined) context.skip(hotcell.unavailable);
     expect(command(['run', '-'], 'print(6 * 7)')).toMatchObject({ status: 0, stdout: '42\n', stderr: '' });
+    expect(command(['run', '-', '--language', 'javascript'], 'console.log(6 * 7)')).toMatchObject({
+      status: 0,
+      stdout: '42\n',
+    });
     expect(hotcell.leftovers()).toEqual([]);
   });
 
@@ -71,7 +75,7 @@ describe('the package', () => {
   });
 
   it('can do all its help tells of: every command loads', () => {
-    for (const name of ['run', 'mcp', 'serve', 'install', 'token', 'doctor', 'setup', 'demo']) {
+    for (const name of ['run', 'repl', 'mcp', 'serve', 'install', 'token', 'doctor', 'setup', 'demo']) {
       expect(command([name, '--help'])).toMatchObject({ status: 0, stdout: expect.stringContaining('Examples:') });
     }
     expect(command(['token', 'list'])).toMatchObject({ status: 0 });

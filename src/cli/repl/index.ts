@@ -2,11 +2,11 @@ import { loadConfig, resolveDataDir } from '../../config/load.ts';
 import { HotcellError, toHotcellError } from '../../errors/hotcell-error.ts';
 import { errorText } from '../../errors/present.ts';
 import { allLanguages, languageNamed } from '../../languages/table.ts';
+import { packageVersion } from '../../lib/package-version.ts';
 import { openHotcell, type Session } from '../../main.ts';
 import { painterFor } from '../print.ts';
 import { type RunFlags, runOptions } from '../run/options.ts';
 import { imageProtocol, isDumb, wantsColours } from '../terminal.ts';
-import { hotcellVersion } from '../version.ts';
 import { writeAll } from '../write-all.ts';
 import { commandIn, commandNames } from './commands.ts';
 import { completionsFor } from './completions.ts';
@@ -125,6 +125,6 @@ function banner({ isolation }: Session, language: string, { paint }: Screen): st
     passedOver.length === 0 ? '' : `; not ${passedOver.map((other) => other.driver).join(', ')}, see hotcell doctor`;
   return paint(
     'dim',
-    `Hotcell ${hotcellVersion()} · ${language} · ${driver} (level ${level}${weaker}) · %help for help, Ctrl-D to close`,
+    `Hotcell ${packageVersion()} · ${language} · ${driver} (level ${level}${weaker}) · %help for help, Ctrl-D to close`,
   );
 }

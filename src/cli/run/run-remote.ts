@@ -24,6 +24,7 @@ import { readSource } from './source.ts';
 export async function runRemote(file: string, server: string, flags: RunFlags): Promise<number> {
   const options = runOptions(flags);
   if (flags.mount !== undefined) throw notThere('--mount', "A server's folders are mounted by its own configuration.");
+  if (isNotebook(file)) throw notThere(file, 'Notebooks run here: leave --server out.');
   const source = await readSource(file);
   using interrupts = listenForInterrupts(async () => {});
   await using remote = await connectRemote(server, flags.token ?? tokenFromEnvironment(), packageVersion());
