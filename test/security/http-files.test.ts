@@ -132,13 +132,13 @@ describe.skipIf(skipped !== undefined)('files of a session over HTTP', () => {
     expect((await hotcell.send('GET', path.replace('a/b.txt', 'page.html'))).status).toBe(403);
     expect((await hotcell.send('GET', path.replace('a/b.txt', 'a/%62.txt'))).status).toBe(200); // the same name
     expect((await hotcell.send('GET', path.replace('a/b.txt', 'x/../a/b.txt'))).status).toBe(400);
-    expect((await hotcell.send('GET', path.replace(/signature=./, 'signature=_'))).status).toBe(403);
+    expect((await hotcell.send('GET', changed(path, 'signature='))).status).toBe(403);
     expect((await hotcell.send('GET', path.replace(/expires=\d/, 'expires=9'))).status).toBe(403);
-    expect((await hotcell.send('GET', path.replace(/owner=t-./, 'owner=t-f'))).status).toBe(403);
+    expect((await hotcell.send('GET', changed(path, 'owner=t-'))).status).toBe(403);
     expect((await hotcell.send('GET', link('a/b.txt', -1000))).status).toBe(410);
     expect((await hotcell.send('GET', link('a/b.txt', 60_000, Buffer.alloc(32)))).status).toBe(403);
     // A signature is no token: with one that is wrong, the token beside it does not count.
-    expect((await hotcell.send('GET', path.replace(/signature=./, 'signature=_'), { token: mine })).status).toBe(403);
+    expect((await hotcell.send('GET', changed(path, 'signature='), { token: mine })).status).toBe(403);
   });
 
   it.each(['page.html', 'ein Bild — 図.svg'])('never run as a page of ours: %s', async (path) => {
@@ -193,3 +193,9 @@ describe.skipIf(skipped !== undefined)('files of a session over HTTP', () => {
     await expect.poll(() => own.server.sessions.find(one.session.id), { timeout: 5000 }).toBeUndefined();
   });
 });
+
+/** The same with another character behind `after`. */
+function changed(text: string, after: string): string {
+  const at = text.indexOf(after) + after.length;
+  return text.slice(0, at) + (text[at] === 'a' ? 'b' : 'a') + text.slice(at + 1);
+}

@@ -7,6 +7,7 @@ import { shownName } from '../print.ts';
 import { saveArtifacts } from './artifacts.ts';
 import { listenForInterrupts } from './interrupts.ts';
 import { languageOf } from './language.ts';
+import { isNotebook } from './notebook.ts';
 import { type RunFlags, type RunOptions, runOptions } from './options.ts';
 import {
   connectRemote,
