@@ -28,21 +28,20 @@ export async function upload(
   });
   const source = Symbol.asyncIterator in pieces ? pieces[Symbol.asyncIterator]() : pieces[Symbol.iterator]();
   // A source that has stalled must not keep us from hearing that there is no need of it any more.
-  const ended = Promise.race([reply.then(() => new Promise<never>(() => {})), aborted(signal)]);
-  ended.catch(() => stream.release());
+  const next = interruptible(source, Promise.race([reply.then(() => new Promise<never>(() => {})), aborted(signal)]));
+  next.ended.catch(() => stream.release());
   try {
-    for (let step = await Promise.race([source.next(), ended]); step.done !== true; ) {
+    for (let step = await next.piece(); step.done !== true; step = await next.piece()) {
       const piece = step.value;
       for (let start = 0; start < piece.length; start += PIECE_BYTES) {
         signal?.throwIfAborted();
         await stream.send({ type: 'chunk', end: false }, asBuffer(piece.subarray(start, start + PIECE_BYTES)));
       }
-      step = await Promise.race([source.next(), ended]);
     }
     await stream.send({ type: 'chunk', end: true }, Buffer.alloc(0));
     return await reply;
   } catch (error) {
-    void source.return?.();
+    Promise.resolve(source.return?.()).catch(() => {});
     if (refused)
       await reply; // its own error says more than that of the stream
     else withdraw(connection, stream.id);
@@ -51,6 +50,29 @@ export async function upload(
   } finally {
     stream.release();
   }
+}
+
+/**
+ * The next piece, or a rejection as soon as `ended` rejects. Not by a race with `ended` for each piece: a promise that lives as long as the file keeps what it was
+ * raced against, which is the file.
+ */
+function interruptible(source: Iterator<Uint8Array> | AsyncIterator<Uint8Array>, ended: Promise<never>) {
+  let isEnded = false;
+  let reject = (_reason: unknown) => {};
+  ended.catch((reason: unknown) => {
+    isEnded = true;
+    reject(reason);
+  });
+  return {
+    ended,
+    piece: () =>
+      isEnded
+        ? ended
+        : new Promise<IteratorResult<Uint8Array>>((resolve, refuse) => {
+            reject = refuse;
+            Promise.resolve(source.next()).then(resolve, refuse);
+          }),
+  };
 }
 
 /** The same bytes: a copy of each piece would be garbage as large as the file. */
