@@ -100,6 +100,14 @@ describe.each([
       expect((await mcp.call('run_code', { language: 'bash', code: 'echo "$greeting"' })).text).toBe(
         'read: from python',
       );
+      await mcp.call('run_code', { language: 'javascript', code: 'const rows = [1, 2, 3]' });
+      const doubled = await mcp.call('run_code', {
+        language: 'typescript',
+        code: 'rows.map((row: number) => row * 2)',
+      });
+      expect(doubled.data).toMatchObject({ outcome: 'ok', value: '[ 2, 4, 6 ]' });
+      const held = await mcp.call('inspect_variables', { language: 'javascript' });
+      expect(held.data.variables).toMatchObject([{ name: 'rows' }]);
       const unknown = await mcp.call('run_code', { language: 'klingon', code: 'x' });
       expect(unknown).toMatchObject({
         isError: true,
