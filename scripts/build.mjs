@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { argv } from 'node:process';
 import { pathToFileURL } from 'node:url';
 import { root } from './dependencies.mjs';
+import { leanBundle } from './lean-bundle.mjs';
 import { buildNodeKernel } from './node-kernel.mjs';
 import { capture } from './run.mjs';
 import { prepare } from './steps.mjs';
@@ -49,6 +50,7 @@ async function bundle(entryPoints) {
     alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
     // Some dependencies are CommonJS and call `require` for Node's own modules, or ask where they lie.
     banner: { js: COMMONJS },
+    plugins: [leanBundle],
     logLevel: 'warning',
   });
   if (entryPoints.cli) makeExecutable(join(dist, 'cli.js'));
@@ -66,7 +68,14 @@ function isStale(marker) {
   const path = join(dist, marker);
   if (!existsSync(path)) return true;
   const builtAt = statSync(path).mtimeMs;
-  const sources = ['package.json', 'package-lock.json', 'tsconfig.json', 'scripts/build.mjs', ...filesBelow('src')];
+  const sources = [
+    'package.json',
+    'package-lock.json',
+    'tsconfig.json',
+    'scripts/build.mjs',
+    'scripts/lean-bundle.mjs',
+    ...filesBelow('src'),
+  ];
   return sources.some((file) => statSync(join(root, file)).mtimeMs > builtAt);
 }
 

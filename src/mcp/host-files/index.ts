@@ -28,11 +28,16 @@ export function createHostFiles(
   given: Omit<HostPolicy, 'home'> & { readonly base: string; readonly home?: string },
 ): HostFiles {
   const home = given.home ?? homedir();
-  const ready = hostPolicy({ roots: given.roots, denied: given.denied, home });
+  let resolved: Promise<HostPolicy> | undefined;
+  /** When it is first needed: most sessions never load a file. */
+  const ready = () => {
+    resolved ??= hostPolicy({ roots: given.roots, denied: given.denied, home });
+    return resolved;
+  };
 
   return {
     async find(source) {
-      const policy = await ready;
+      const policy = await ready();
       const wanted = absolute(source, home, given.base);
       const base = isGlob(wanted) ? globBase(wanted) : wanted;
       // As it is written first: whether a secret is there is nobody's business either.
@@ -56,7 +61,7 @@ export function createHostFiles(
     },
 
     async *stream(file, limitBytes, { signal } = {}) {
-      const handle = await openChecked(file, await ready);
+      const handle = await openChecked(file, await ready());
       try {
         let size = 0;
         for await (const piece of handle.createReadStream({ highWaterMark: PIECE_BYTES, autoClose: false })) {

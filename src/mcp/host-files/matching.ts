@@ -1,6 +1,5 @@
 import { readdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import picomatch from 'picomatch';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 
 /** A file of the host that may be copied. */
@@ -34,6 +33,7 @@ export async function filesMatching(
   limit: number,
   mayRead: (path: string) => boolean,
 ): Promise<HostFile[]> {
+  const { default: picomatch } = await import('picomatch');
   const matches = picomatch(pattern, { dot: false });
   const wantsHidden = pattern.split('/').some((part) => part.startsWith('.'));
   const found: HostFile[] = [];
