@@ -43,7 +43,10 @@ const COMPLETED: readonly (readonly [string, string])[] = [
   ['hotcell run x.py --save-artifacts rep', 'hotcell run x.py --save-artifacts reports\\ 2025/'],
   ['hotcell setup gv', 'hotcell setup gvisor'],
   ['hotcell completion z', 'hotcell completion zsh'],
-  ['hotcell help se', 'hotcell help setup'],
+  ['hotcell install vs', 'hotcell install vscode'],
+  ['hotcell install cursor --scope pr', 'hotcell install cursor --scope project'],
+  ['hotcell token rev', 'hotcell token revoke'],
+  ['hotcell help set', 'hotcell help setup'],
 ];
 
 function describeAtTerminal(shell: string, args: readonly string[], begin: string): void {

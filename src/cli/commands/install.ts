@@ -1,12 +1,18 @@
-import { Command } from 'commander';
+import { Argument, Command, Option } from 'commander';
+import { CLIENT_NAMES } from '../install/clients.ts';
 import type { InstallFlags } from '../install/index.ts';
 
 /** `hotcell install <client>`: puts Hotcell into a client's own configuration, or takes it out. */
 export function installCommand(): Command {
   return new Command('install')
     .description("Put Hotcell into an MCP client's configuration. Shows what it changed; can be repeated and undone.")
-    .argument('<client>', 'claude-code, claude-desktop, cursor, vscode, codex or gemini')
-    .option('--scope <scope>', 'user: for all you do; project: for this folder, to be shared with it (default: user)')
+    .addArgument(new Argument('<client>', 'which one').choices(CLIENT_NAMES))
+    .addOption(
+      new Option(
+        '--scope <scope>',
+        'user: for all you do; project: for this folder, to be shared with it (default: user)',
+      ).choices(['user', 'project']),
+    )
     .option('--profile <names>', 'the tools under the names of another system; several with commas')
     .option('--isolation <driver>', 'auto, process, docker or gvisor')
     .option('--no-rules', 'claude-code: leave CLAUDE.md alone, which tells the model when to use the sandbox')

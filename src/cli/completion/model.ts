@@ -47,11 +47,13 @@ export function completionModel(
 
 function commandModel(command: Command, optionModel: (option: Option) => CompletionOption): CompletionCommand {
   const [argument] = command.registeredArguments;
+  const below = command.commands.map((each) => each.name());
   return {
     name: command.name(),
     description: firstSentence(command.description()),
     options: command.createHelp().visibleOptions(command).map(optionModel),
     ...(argument === undefined ? {} : { argument: valueFor(argument.name(), argument.argChoices) }),
+    ...(below.length === 0 ? {} : { argument: { kind: 'words', words: below } }),
   };
 }
 
