@@ -25,7 +25,7 @@ export function fileHeaders(path: string): Record<string, string> {
 /** The name twice: in plain characters for old programs, and as it is (RFC 6266). Neither can end the header or begin another. */
 function filenameOf(name: string): string {
   const plain = name.replace(/[^A-Za-z0-9 ._()-]/g, '_');
-  const exact = encodeURIComponent(name).replace(
+  const exact = encodeURIComponent(name.toWellFormed()).replace(
     /['()*]/g,
     (letter) => `%${letter.charCodeAt(0).toString(16).toUpperCase()}`,
   );
