@@ -122,13 +122,16 @@ export async function removePath(connection: GuestConnection, path: string, recu
   });
 }
 
-const CODES: Readonly<Record<string, ErrorCode>> = {
-  'bad-path': 'bad_path',
-  'not-found': 'file_not_found',
-  exists: 'file_exists',
-  'no-space': 'disk_full',
-  'not-offered': 'not_offered',
-};
+// SECURITY: a Map, because the key is a stranger's: `__proto__` and `constructor` are names like any other.
+const CODES: ReadonlyMap<string, ErrorCode> = new Map<string, ErrorCode>(
+  Object.entries({
+    'bad-path': 'bad_path',
+    'not-found': 'file_not_found',
+    exists: 'file_exists',
+    'no-space': 'disk_full',
+    'not-offered': 'not_offered',
+  }),
+);
 
 function fileError(error: unknown): unknown {
   if (error instanceof HotcellError) return error;
@@ -137,5 +140,5 @@ function fileError(error: unknown): unknown {
       cause: error,
     });
   }
-  return new HotcellError(CODES[error.code] ?? 'file_failed', error.message);
+  return new HotcellError(CODES.get(error.code) ?? 'file_failed', error.message);
 }

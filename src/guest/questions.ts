@@ -90,20 +90,23 @@ function withdrawn(kind: string): HotcellError {
   return new HotcellError('cancelled', `${kind}: withdrawn`);
 }
 
-const CODES: Readonly<Record<string, ErrorCode>> = {
-  busy: 'session_busy',
-  cancelled: 'cancelled',
-  raised: 'evaluation_failed',
-  'bad-request': 'invalid_argument',
-  'kernel-lost': 'kernel_lost',
-  'no-kernel': 'kernel_unavailable',
-  'no-package': 'package_missing',
-  'no-space': 'disk_full',
-  'no-variable': 'variable_not_found',
-  'not-offered': 'not_offered',
-  'too-long': 'answer_timeout',
-};
+// SECURITY: a Map, because the key is a stranger's: `__proto__` and `constructor` are names like any other.
+const CODES: ReadonlyMap<string, ErrorCode> = new Map<string, ErrorCode>(
+  Object.entries({
+    busy: 'session_busy',
+    cancelled: 'cancelled',
+    raised: 'evaluation_failed',
+    'bad-request': 'invalid_argument',
+    'kernel-lost': 'kernel_lost',
+    'no-kernel': 'kernel_unavailable',
+    'no-package': 'package_missing',
+    'no-space': 'disk_full',
+    'no-variable': 'variable_not_found',
+    'not-offered': 'not_offered',
+    'too-long': 'answer_timeout',
+  }),
+);
 
 function refusalOf(refusal: GuestRefusal): HotcellError {
-  return new HotcellError(CODES[refusal.code] ?? 'internal', refusal.message);
+  return new HotcellError(CODES.get(refusal.code) ?? 'internal', refusal.message);
 }

@@ -118,19 +118,27 @@ describe('list_files', () => {
 });
 
 describe('names that only look strange', () => {
-  it.each(['%2e%2e%2fetc', 'a\\..\\b', 'ünïcødé/☃.txt', 'q\'uo"te;$(id)`id`', '-rf', ' ', 'a\nb', '…/x', '..hidden'])(
-    'are names like any other: %j',
-    async (path) => {
-      expect((await mcp.call('write_file', { path, content: 'strange' })).isError).toBe(false);
-      expect((await mcp.call('read_file', { path })).data.text).toBe('strange');
-      const uri = (await mcp.call('read_file', { path })).data.uri;
-      const { contents } = await mcp.client.readResource({ uri });
-      expect(contents[0]).toMatchObject({ text: 'strange' });
-      expect((await mcp.call('run_code', { code: `open(${JSON.stringify(path)}).read()` })).data.value).toBe(
-        "'strange'",
-      );
-    },
-  );
+  it.each([
+    '%2e%2e%2fetc',
+    'a\\..\\b',
+    'ünïcødé/☃.txt',
+    'q\'uo"te;$(id)`id`',
+    '-rf',
+    ' ',
+    'a\nb',
+    '…/x',
+    '..hidden',
+    'a.__proto__',
+    'constructor',
+    '__proto__',
+  ])('are names like any other: %j', async (path) => {
+    expect((await mcp.call('write_file', { path, content: 'strange' })).isError).toBe(false);
+    expect((await mcp.call('read_file', { path })).data.text).toBe('strange');
+    const uri = (await mcp.call('read_file', { path })).data.uri;
+    const { contents } = await mcp.client.readResource({ uri });
+    expect(contents[0]).toMatchObject({ text: 'strange' });
+    expect((await mcp.call('run_code', { code: `open(${JSON.stringify(path)}).read()` })).data.value).toBe("'strange'");
+  });
 
   it('hold whole characters: half a one is refused', async () => {
     expect((await mcp.call('write_file', { path: 'half\ud800', content: 'x' })).data.error.code).toBe(

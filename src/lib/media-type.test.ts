@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest';
+import { isTextType, mediaTypeOf } from './media-type.ts';
+
+test.each([
+  ['a.png', 'image/png'],
+  ['folder/b.CSV', 'text/csv'],
+  ['c.parquet', 'application/vnd.apache.parquet'],
+  ['no-extension', 'application/octet-stream'],
+])('%s is %s', (path, mediaType) => {
+  expect(mediaTypeOf(path)).toBe(mediaType);
+});
+
+test.each(['__proto__', 'x.__proto__', 'x.constructor', 'x.toString', 'x.hasownproperty', ''])(
+  'a name that means something to JavaScript means nothing here: %j',
+  (path) => {
+    expect(mediaTypeOf(path)).toBe('application/octet-stream');
+  },
+);
+
+test('text is told from what is not', () => {
+  expect(['text/csv', 'application/json', 'image/svg+xml'].every(isTextType)).toBe(true);
+  expect(['image/png', 'application/pdf'].some(isTextType)).toBe(false);
+});
