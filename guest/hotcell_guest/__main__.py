@@ -17,7 +17,7 @@ def main(arguments: list[str]) -> NoReturn:
     if options.role == "zygote":
         from . import zygote
 
-        zygote.serve(int(options.channel))
+        zygote.serve(int(options.channel), options.workspace)
     from . import sandbox
 
     transport = None if options.listen else sandbox.transport_of(options.channel)

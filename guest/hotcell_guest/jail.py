@@ -14,7 +14,6 @@ from .descriptors import write_file
 
 CONTROL_FOLDER = "/run/hotcell"
 MOUNTS_FOLDER = "/mnt/hotcell"
-WORKSPACE = "/workspace"
 NAMESPACES = linux.CLONE_NEWUSER | linux.CLONE_NEWNS | linux.CLONE_NEWPID | linux.CLONE_NEWIPC | linux.CLONE_NEWUTS | linux.CLONE_NEWNET
 _INSIDE_ID = 1000
 _KEEP = linux.MS_NOSUID | linux.MS_NODEV
@@ -33,6 +32,7 @@ class JailError(Exception):
 class Jail:
     """What the host decides about one session's inside."""
 
+    workspace: str
     disk_bytes: int
     tmp_bytes: int
     shm_bytes: int
@@ -40,8 +40,9 @@ class Jail:
     mounts: list[dict[str, Any]]
 
     @staticmethod
-    def from_message(raw: dict[str, Any]) -> Jail:
+    def from_message(raw: dict[str, Any], workspace: str) -> Jail:
         return Jail(
+            workspace=workspace,
             disk_bytes=int(raw["diskBytes"]),
             tmp_bytes=int(raw["tmpBytes"]),
             shm_bytes=int(raw["shmBytes"]),
@@ -82,9 +83,9 @@ def enter(jail: Jail, placed: Callable[[], None]) -> None:
 def _mount_all(jail: Jail) -> None:
     linux.mount(None, "/", None, linux.MS_REC | linux.MS_PRIVATE)
     # The jail's root is read-only already; what is mounted below is all that a session can write to.
-    workspace_mount = next((mount for mount in jail.mounts if mount["target"] == WORKSPACE), None)
+    workspace_mount = next((mount for mount in jail.mounts if mount["target"] == jail.workspace), None)
     if workspace_mount is None:
-        _tmpfs(WORKSPACE, jail.disk_bytes, jail.inodes, "0755")
+        _tmpfs(jail.workspace, jail.disk_bytes, jail.inodes, "0755")
     else:
         _bind(workspace_mount)
     _tmpfs("/tmp", jail.tmp_bytes, jail.inodes, "1777")

@@ -13,7 +13,7 @@ from .channel import SocketTransport
 from .descriptors import keep_only
 from .environment import apply_environment
 from .frames import HEADER, Frame, FrameDecoder, Head, encode
-from .jail import CONTROL_FOLDER, WORKSPACE, Jail, JailError
+from .jail import CONTROL_FOLDER, Jail, JailError
 from .kernel_process import KernelStarter, Started
 from .limits import Limits
 from .loop import Loop
@@ -24,16 +24,17 @@ from .warm import WarmStage
 CONTROL_SOCKET = f"{CONTROL_FOLDER}/control"
 
 
-def serve(control_fd: int) -> NoReturn:
+def serve(control_fd: int, workspace: str) -> NoReturn:
     """Serves the host's control connection until it ends. Never returns."""
-    _Zygote(socket.socket(fileno=control_fd)).run()
+    _Zygote(socket.socket(fileno=control_fd), workspace).run()
 
 
 class _Zygote:
     """Bare at first; once the warm stage has its preloads, it makes the sandboxes."""
 
-    def __init__(self, control: socket.socket) -> None:
+    def __init__(self, control: socket.socket, workspace: str) -> None:
         self._control = control
+        self._workspace = workspace
         self._decoder = FrameDecoder()
         self._loop = Loop()
         self._warm: Optional[WarmStage] = None
@@ -65,7 +66,7 @@ class _Zygote:
         if not preloads:
             self._say({"type": "warm", "missing": [], "dropped": []})
             return
-        self._warm = WarmStage(self._loop, preloads, lambda frame, _fds: open_sandbox(frame), self._say)
+        self._warm = WarmStage(self._loop, preloads, lambda frame, _fds: open_sandbox(frame, self._workspace), self._say)
         self._warm.start()
 
     def _open(self, frame: Frame) -> None:
@@ -75,13 +76,13 @@ class _Zygote:
                 return
             except OSError:
                 pass  # it has just died, and its end is not seen yet
-        open_sandbox(frame)
+        open_sandbox(frame, self._workspace)
 
     def _say(self, head: Head) -> None:
         self._control.sendall(encode(Frame(head)))
 
 
-def open_sandbox(frame: Frame) -> None:
+def open_sandbox(frame: Frame, workspace: str) -> None:
     """Clones the pid 1 of a new sandbox. The parent comes back at once; the child never does."""
     uid, gid, token = os.getuid(), os.getgid(), str(frame.head["token"])
     try:
@@ -91,7 +92,7 @@ def open_sandbox(frame: Frame) -> None:
         return
     if pid == 0:
         try:
-            _become_sandbox(token, uid, gid)
+            _become_sandbox(token, uid, gid, workspace)
         except BaseException as error:  # noqa: BLE001 - last words, where the host's log can see them
             os.write(2, f"session: {type(error).__name__}: {error}\n".encode())
         finally:
@@ -104,7 +105,7 @@ def _say_that_it_failed(token: str, error: OSError) -> None:
         sock.sendall(encode(Frame({"type": "failed", "token": token, "step": "clone", "errno": error.errno, "message": str(error)})))
 
 
-def _become_sandbox(token: str, uid: int, gid: int) -> NoReturn:
+def _become_sandbox(token: str, uid: int, gid: int, workspace: str) -> NoReturn:
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     channel = socket.socket(socket.AF_UNIX)
     channel.connect(CONTROL_SOCKET)
@@ -118,12 +119,12 @@ def _become_sandbox(token: str, uid: int, gid: int) -> NoReturn:
         waiting: Optional[WaitingKernel] = None
         if go["type"] == "stand-by":
             jail_module.hide_cgroup()
-            waiting = WaitingKernel(WORKSPACE)
+            waiting = WaitingKernel(workspace)
             sock.sendall(encode(Frame({"type": "standing-by"})))
             go = _receive_one(sock).head
-        jail_module.enter(Jail.from_message(go["jail"]), placed=lambda: _expect(sock, "placed"))
-        os.chdir(WORKSPACE)
-        supervisor = Supervisor(Loop(), WORKSPACE, lambda config: _configure(config, waiting))
+        jail_module.enter(Jail.from_message(go["jail"], workspace), placed=lambda: _expect(sock, "placed"))
+        os.chdir(workspace)
+        supervisor = Supervisor(Loop(), workspace, lambda config: _configure(config, workspace, waiting))
         begin = supervisor.configure(go["config"])
     except (JailError, OSError) as error:
         step, number = (error.step, error.errno) if isinstance(error, JailError) else ("configure", error.errno)
@@ -137,7 +138,7 @@ def _become_sandbox(token: str, uid: int, gid: int) -> NoReturn:
     supervisor.run()
 
 
-def _configure(config: Head, waiting: Optional[WaitingKernel]) -> tuple[Limits, KernelStarter]:
+def _configure(config: Head, workspace: str, waiting: Optional[WaitingKernel]) -> tuple[Limits, KernelStarter]:
     limits = Limits.from_message(config["limits"])
     apply_environment(config["environment"])
     first = None if waiting is None else waiting.begin(config)
@@ -146,7 +147,7 @@ def _configure(config: Head, waiting: Optional[WaitingKernel]) -> tuple[Limits, 
     def start_kernel() -> Started:
         nonlocal first
         started, first = first, None
-        return started if started is not None else fork_python_kernel(limits, WORKSPACE)
+        return started if started is not None else fork_python_kernel(limits, workspace)
 
     return limits, start_kernel
 

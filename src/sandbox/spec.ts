@@ -10,9 +10,15 @@ export interface SandboxSpec {
   readonly mounts: readonly Mount[];
   /** Modules that kernels are forked with. What is not installed is left out. */
   readonly preloads: readonly string[];
+  /** Where the workspace is inside; `WORKSPACE` when absent. */
+  readonly workspace?: string;
+  /** Of /tmp and of /var/tmp; a quarter of the memory when absent. */
+  readonly tmpBytes?: number;
   /** Environment variables inside, on top of the standard ones. */
   readonly environment: Readonly<Record<string, string>>;
 }
+
+export const WORKSPACE = '/workspace';
 
 export interface Limits {
   /** All memory of the sandbox: its processes and its files, which live in memory too. */
@@ -33,6 +39,16 @@ export interface Mount {
 }
 
 const MiB = 1_048_576;
+
+/** Folders for what is not kept live in memory too. */
+export function tmpBytesOf({ tmpBytes, limits }: Pick<SandboxSpec, 'tmpBytes' | 'limits'>): number {
+  return Math.floor(tmpBytes ?? scratchBytesOf(limits));
+}
+
+/** Of /dev/shm, and of what else is not the workspace. */
+export function scratchBytesOf({ memoryBytes }: Limits): number {
+  return Math.max(MiB, Math.floor(memoryBytes / 4));
+}
 
 export const DEFAULT_LIMITS: Limits = {
   memoryBytes: 2048 * MiB,

@@ -19,6 +19,9 @@ export interface OpenRequest {
   readonly idleMs?: number;
   readonly maxAgeMs?: number;
   readonly environment?: Readonly<Record<string, string>>;
+  /** Where the workspace is inside, and the size of /tmp: what systems promised that profiles stand in for. No client chooses them. */
+  readonly workspace?: string;
+  readonly tmpBytes?: number;
 }
 
 /** One that was checked, with its times filled in. */

@@ -106,7 +106,17 @@ async function warmUp({ connection }: LiveSandbox): Promise<void> {
 }
 
 function kindOf(driver: Driver, spec: SandboxSpec): string {
-  return JSON.stringify([driver.name, ownerOf(driver, spec), spec.image, spec.limits, spec.preloads, spec.environment]);
+  const { image, limits, preloads, environment, workspace, tmpBytes } = spec;
+  return JSON.stringify([
+    driver.name,
+    ownerOf(driver, spec),
+    image,
+    limits,
+    preloads,
+    environment,
+    workspace,
+    tmpBytes,
+  ]);
 }
 
 /** A container belongs to nobody until it is claimed; a jail shares its zygote, so it belongs to its owner from the beginning. */

@@ -13,6 +13,10 @@ export interface SandboxWishes {
   readonly mounts?: readonly MountRequest[];
   readonly preloads?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
+  /** Where the workspace is inside. For profiles: no caller chooses it. */
+  readonly workspace?: string;
+  /** Of /tmp. */
+  readonly tmpBytes?: number;
 }
 
 const MOST_DISK_BYTES = 1_073_741_824;
@@ -31,6 +35,8 @@ export async function specFor(config: Config, dataDir: string, wishes: SandboxWi
     preloads: wishes.preloads ?? config.preloads,
     environment: wishes.environment ?? {},
     ...(image === undefined ? {} : { image }),
+    ...(wishes.workspace === undefined ? {} : { workspace: wishes.workspace }),
+    ...(wishes.tmpBytes === undefined ? {} : { tmpBytes: wishes.tmpBytes }),
   };
 }
 

@@ -1,5 +1,12 @@
 import type { ContainerCreateOptions } from 'dockerode';
-import type { Limits, Mount, SandboxSpec } from '../../sandbox/spec.ts';
+import {
+  type Limits,
+  type Mount,
+  type SandboxSpec,
+  scratchBytesOf,
+  tmpBytesOf,
+  WORKSPACE,
+} from '../../sandbox/spec.ts';
 
 /** What differs between the runtimes that containers are given. */
 export interface ContainerRuntime {
@@ -32,7 +39,6 @@ export const LABELS = {
   sandbox: 'dev.hotcell.sandbox',
 } as const;
 
-export const WORKSPACE = '/workspace';
 const MiB = 1_048_576;
 const INODES_PER_MIB = 256;
 /** The guest's own: it gives kernels their limit itself. */
@@ -52,7 +58,7 @@ export function containerConfig(spec: SandboxSpec, context: ContainerContext): C
   return {
     Image: context.image,
     Entrypoint: [],
-    Cmd: [...context.command],
+    Cmd: [...context.command, ...(spec.workspace === undefined ? [] : ['--workspace', spec.workspace])],
     User: SANDBOX_USER,
     WorkingDir: '/',
     Hostname: 'sandbox',
@@ -87,7 +93,7 @@ export function containerConfig(spec: SandboxSpec, context: ContainerContext): C
       // SECURITY: or everything on the channel, code and data of users, is written to the engine's log on disk.
       LogConfig: { Type: 'none', Config: {} },
       Tmpfs: fileSystems(spec, context.imageVolumes ?? []),
-      ShmSize: scratchBytes(limits),
+      ShmSize: scratchBytesOf(limits),
       Mounts: spec.mounts.map(bind),
       Memory: memoryBytes(limits, runtime),
       MemorySwap: memoryBytes(limits, runtime),
@@ -108,16 +114,12 @@ function fileSystems(spec: SandboxSpec, imageVolumes: readonly string[]): Record
     `rw,exec,nosuid,nodev,size=${Math.floor(sizeBytes)},nr_inodes=${inodes},${more}`;
   const places: Record<string, string> = {};
   // SECURITY: a volume that an image declares would be a folder on the host's disk without a limit.
-  for (const path of imageVolumes) places[path] = tmpfs(scratchBytes(limits), 'mode=1777');
-  places['/tmp'] = tmpfs(scratchBytes(limits), 'mode=1777');
-  places['/var/tmp'] = tmpfs(scratchBytes(limits), 'mode=1777');
-  places[WORKSPACE] = tmpfs(limits.diskBytes, 'mode=0755,uid=1000,gid=1000');
+  for (const path of imageVolumes) places[path] = tmpfs(scratchBytesOf(limits), 'mode=1777');
+  places['/tmp'] = tmpfs(tmpBytesOf(spec), 'mode=1777');
+  places['/var/tmp'] = tmpfs(tmpBytesOf(spec), 'mode=1777');
+  places[spec.workspace ?? WORKSPACE] = tmpfs(limits.diskBytes, 'mode=0755,uid=1000,gid=1000');
   for (const { target } of mounts) delete places[target];
   return places;
-}
-
-function scratchBytes({ memoryBytes }: Limits): number {
-  return Math.max(MiB, Math.floor(memoryBytes / 4));
 }
 
 /** A mount and not a bind of the old kind: the engine refuses a source that is not there instead of making it. */

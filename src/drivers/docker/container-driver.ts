@@ -151,12 +151,12 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
     return sandbox;
   }
 
-  function isolation(spec: Pick<SandboxSpec, 'mounts'>): Sandbox['isolation'] {
+  function isolation(spec: SandboxSpec): Sandbox['isolation'] {
     return {
       driver: name,
       level: ISOLATION_LEVELS[name],
       shape: 'sealed',
-      limits: containerEnforcement(runtime, spec.mounts),
+      limits: containerEnforcement(runtime, spec),
     };
   }
 

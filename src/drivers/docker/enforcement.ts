@@ -1,10 +1,13 @@
 import type { LimitEnforcement } from '../../sandbox/isolation.ts';
-import type { Mount } from '../../sandbox/spec.ts';
-import { type ContainerRuntime, WORKSPACE } from './container-config.ts';
+import { type SandboxSpec, WORKSPACE } from '../../sandbox/spec.ts';
+import type { ContainerRuntime } from './container-config.ts';
 
 /** What holds each limit of a container, and how hard. */
-export function containerEnforcement(runtime: ContainerRuntime, mounts: readonly Mount[]): LimitEnforcement {
-  const ownWorkspace = !mounts.some(({ target }) => target === WORKSPACE);
+export function containerEnforcement(
+  runtime: ContainerRuntime,
+  { mounts, workspace = WORKSPACE }: Pick<SandboxSpec, 'mounts' | 'workspace'>,
+): LimitEnforcement {
+  const ownWorkspace = !mounts.some(({ target }) => target === workspace);
   return {
     memory:
       runtime.ownKernel === undefined

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { deflateRawSync } from 'node:zlib';
 import { packageRoot } from '../../lib/package-root.ts';
 
-/** How the guest gets into a container: a command that any Python runs, and the bytes that it reads first. */
+/** How the guest gets into a container: a command that any Python runs, and the bytes that it reads first. What is added to the command are arguments of the guest. */
 export interface GuestBundle {
   readonly command: readonly string[];
   readonly bytes: Buffer;
@@ -116,5 +116,5 @@ def serve(sources, data):
     uname = os.uname()
     ready = {"hotcell": 1, "path": os.environ.get("PATH", ""), "machine": uname.machine, "kernel": uname.release}
     os.write(1, json.dumps(ready).encode() + b"\\n")
-    main(["sandbox", "--channel", "stdio"])
+    main(["sandbox", "--channel", "stdio", *sys.argv[1:]])
 `.trim();

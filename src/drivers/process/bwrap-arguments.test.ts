@@ -13,6 +13,7 @@ const LAYOUT: JailLayout = {
     { source: '/srv/data', target: '/data', readOnly: true },
     { source: '/srv/out', target: '/workspace/out', readOnly: false },
   ],
+  workspace: '/workspace',
   usrMerged: { bin: true, lib64: false },
 };
 const SIZES = { diskBytes: 3, tmpBytes: 2, shmBytes: 1 };

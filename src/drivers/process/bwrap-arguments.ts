@@ -16,16 +16,17 @@ export interface JailLayout {
   /** Parts of the host's /etc that are the same everywhere and hold no secret, if they exist. */
   readonly hostEtc: readonly string[];
   readonly mounts: readonly Mount[];
+  /** Where each session's workspace is. */
+  readonly workspace: string;
   /** Which of /bin, /lib, /lib64, /sbin are links into /usr here; the others are folders to show. */
   readonly usrMerged: Readonly<Record<string, boolean>>;
 }
 
 export const CONTROL_FOLDER = '/run/hotcell';
 export const MOUNTS_FOLDER = '/mnt/hotcell';
-export const WORKSPACE = '/workspace';
 export const GUEST_FOLDER = '/opt/hotcell/guest';
 
-/** The jail that many sessions of one owner share. Each makes its own /workspace, /tmp, /proc inside (guest: jail.py). */
+/** The jail that many sessions of one owner share. Each makes its own workspace, /tmp, /proc inside (guest: jail.py). */
 export function sharedJailArguments(layout: JailLayout, controlFolder: string): string[] {
   return [
     ...common(layout),
@@ -33,8 +34,10 @@ export function sharedJailArguments(layout: JailLayout, controlFolder: string): 
     ...['--dir', MOUNTS_FOLDER],
     ...layout.mounts.flatMap((mount, index) => bind(mount, `${MOUNTS_FOLDER}/${index}`)),
     // Mount points must exist before the root is closed; what lies below a session's own tmpfs is made there.
-    ...layout.mounts.filter(({ target }) => !isBelowSessionFolder(target)).flatMap(({ target }) => ['--dir', target]),
-    ...['--dir', WORKSPACE, '--dir', '/var/tmp'],
+    ...layout.mounts
+      .filter(({ target }) => !isBelowSessionFolder(target, layout))
+      .flatMap(({ target }) => ['--dir', target]),
+    ...['--dir', layout.workspace, '--dir', '/var/tmp'],
     ...['--tmpfs', '/tmp'],
     ...closed(),
     ...entry(layout, ['zygote', '--channel', '3']),
@@ -47,13 +50,15 @@ export function singleJailArguments(
   sizes: { diskBytes: number; tmpBytes: number; shmBytes: number },
   seccompFd: number,
 ): string[] {
-  const workspaceMount = layout.mounts.find(({ target }) => target === WORKSPACE);
+  const workspaceMount = layout.mounts.find(({ target }) => target === layout.workspace);
   return [
     ...common(layout),
     ...tmpfs('/tmp', sizes.tmpBytes),
     ...tmpfs('/var/tmp', sizes.tmpBytes),
     ...tmpfs('/dev/shm', sizes.shmBytes),
-    ...(workspaceMount === undefined ? tmpfs(WORKSPACE, sizes.diskBytes) : bind(workspaceMount, WORKSPACE)),
+    ...(workspaceMount === undefined
+      ? tmpfs(layout.workspace, sizes.diskBytes)
+      : bind(workspaceMount, layout.workspace)),
     ...layout.mounts.filter((mount) => mount !== workspaceMount).flatMap((mount) => bind(mount, mount.target)),
     ...closed(),
     ...['--cap-drop', 'ALL', '--seccomp', String(seccompFd)],
@@ -86,7 +91,7 @@ function closed(): string[] {
 
 function entry(layout: JailLayout, guestArguments: string[]): string[] {
   const start = `import sys; sys.path.insert(0, '${GUEST_FOLDER}'); from hotcell_guest.__main__ import main; main(sys.argv[1:])`;
-  return ['--chdir', '/', '--', layout.python, '-I', '-c', start, ...guestArguments];
+  return ['--chdir', '/', '--', layout.python, '-I', '-c', start, ...guestArguments, '--workspace', layout.workspace];
 }
 
 function bind(mount: Mount, target: string): string[] {
@@ -97,8 +102,8 @@ function tmpfs(target: string, sizeBytes: number): string[] {
   return ['--size', String(sizeBytes), '--tmpfs', target];
 }
 
-function isBelowSessionFolder(target: string): boolean {
-  return [WORKSPACE, '/tmp', '/var/tmp', '/dev/shm'].some(
+function isBelowSessionFolder(target: string, { workspace }: JailLayout): boolean {
+  return [workspace, '/tmp', '/var/tmp', '/dev/shm'].some(
     (folder) => target === folder || target.startsWith(`${folder}/`),
   );
 }

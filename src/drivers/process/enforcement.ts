@@ -1,9 +1,12 @@
 import type { LimitEnforcement } from '../../sandbox/isolation.ts';
-import type { Mount } from '../../sandbox/spec.ts';
+import { type SandboxSpec, WORKSPACE } from '../../sandbox/spec.ts';
 
 /** What holds each limit of a jail, and how hard. */
-export function enforcement(cgroups: 'v1' | 'v2' | undefined, mounts: readonly Mount[]): LimitEnforcement {
-  const ownWorkspace = !mounts.some(({ target }) => target === '/workspace');
+export function enforcement(
+  cgroups: 'v1' | 'v2' | undefined,
+  { mounts, workspace = WORKSPACE }: Pick<SandboxSpec, 'mounts' | 'workspace'>,
+): LimitEnforcement {
+  const ownWorkspace = !mounts.some(({ target }) => target === workspace);
   const common: Pick<LimitEnforcement, 'openFiles' | 'fileSize' | 'disk'> = {
     openFiles: { strength: 'hard', by: 'RLIMIT_NOFILE, each process' },
     fileSize: { strength: 'hard', by: 'RLIMIT_FSIZE' },

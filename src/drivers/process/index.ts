@@ -170,7 +170,7 @@ class ProcessDriver implements Driver {
 
   async #createSingle(spec: SandboxSpec, environment: PythonEnvironment, signal?: AbortSignal): Promise<Sandbox> {
     signal?.throwIfAborted();
-    const layout = await prepareJailLayout(this.#host, environment, spec.mounts, this.#options.node);
+    const layout = await prepareJailLayout(this.#host, environment, spec, this.#options.node);
     const cgroup = this.#makeCgroup();
     cgroup?.limit(spec.limits);
     const filter = this.#filterFile();
@@ -249,7 +249,7 @@ class ProcessDriver implements Driver {
 
   #isolation(shape: ProcessShape, spec: SandboxSpec): Omit<Isolation, 'passedOver'> {
     const version = this.#cgroupVersion();
-    return { driver: 'process', level: ISOLATION_LEVELS.process, shape, limits: enforcement(version, spec.mounts) };
+    return { driver: 'process', level: ISOLATION_LEVELS.process, shape, limits: enforcement(version, spec) };
   }
 
   #guestConfig(spec: SandboxSpec, environment: PythonEnvironment, shape: ProcessShape): GuestConfig {
@@ -267,7 +267,7 @@ class ProcessDriver implements Driver {
   }
 
   #zygoteFor(spec: SandboxSpec, environment: PythonEnvironment): Promise<Zygote> {
-    const key = JSON.stringify([spec.owner, spec.mounts, spec.preloads]);
+    const key = JSON.stringify([spec.owner, spec.mounts, spec.preloads, spec.workspace]);
     const present = this.#zygotes.get(key);
     if (present !== undefined) return present;
     const starting = this.#startZygote(spec, environment);
@@ -282,7 +282,7 @@ class ProcessDriver implements Driver {
   async #startZygote(spec: SandboxSpec, environment: PythonEnvironment): Promise<Zygote> {
     return startZygote({
       bwrap: requireBwrap(),
-      layout: await prepareJailLayout(this.#host, environment, spec.mounts, this.#options.node),
+      layout: await prepareJailLayout(this.#host, environment, spec, this.#options.node),
       identity: jailIdentity(),
       runDir: join(this.#host.runDir, 'jails'),
       environment: jailEnvironment(environment, spec),

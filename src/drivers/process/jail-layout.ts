@@ -6,7 +6,7 @@ import { HotcellError } from '../../errors/hotcell-error.ts';
 import { packageRoot } from '../../lib/package-root.ts';
 import { runCommand } from '../../lib/run-command.ts';
 import type { Host } from '../../sandbox/host.ts';
-import type { Mount } from '../../sandbox/spec.ts';
+import { type SandboxSpec, WORKSPACE } from '../../sandbox/spec.ts';
 import type { JailLayout } from './bwrap-arguments.ts';
 import { installFolder } from './install-folder.ts';
 import { findNodeRuntime } from './node-runtime.ts';
@@ -37,7 +37,7 @@ const HOST_ETC = [
 export async function prepareJailLayout(
   { dataDir, installationId, serverId }: Host,
   environment: PythonEnvironment,
-  mounts: readonly Mount[],
+  { mounts, workspace = WORKSPACE }: Pick<SandboxSpec, 'mounts' | 'workspace'>,
   nodeProgram?: string,
 ): Promise<JailLayout> {
   requireUncovered(environment);
@@ -57,6 +57,7 @@ export async function prepareJailLayout(
     etcFiles: Object.fromEntries(Object.keys(ETC).map((name) => [name, join(etcFolder, name)])),
     hostEtc: HOST_ETC.filter((name) => existsSync(`/etc/${name}`)),
     mounts,
+    workspace,
     usrMerged: Object.fromEntries(
       ['bin', 'lib', 'lib64', 'sbin']
         .filter((name) => existsSync(`/${name}`))

@@ -19,7 +19,7 @@ Examples:
   {"command": "tar xzf archive.tar.gz && make -j2", "timeout_ms": 600000}`,
   input: z.strictObject({
     command: z.string().min(1).max(100_000).describe('The command line. A longer script belongs in a file'),
-    cwd: z.string().min(1).max(4096).default('/workspace').describe('Folder to run it in, relative to /workspace'),
+    cwd: z.string().min(1).max(4096).default('.').describe('Folder to run it in, relative to /workspace'),
     environment: z
       .record(
         z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, { error: 'not the name of a variable' }),
