@@ -2,6 +2,7 @@ import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { HotcellError } from '../errors/hotcell-error.ts';
+import { type CodeSandboxSettings, codeSandboxSchema, serverDefaults } from './code-sandbox.ts';
 import { type Config, configSchema } from './schema.ts';
 
 /** Options as given, then the environment, then defaults. The only reader of `process.env`. */
@@ -13,7 +14,26 @@ export function loadConfig(given: Partial<Config> = {}, env: NodeJS.ProcessEnv =
     fromEnvironment[name] = fromText(name, schema, value);
   }
   const defined = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-  return parseOptions(configSchema, { ...fromEnvironment, ...defined });
+  const profile = defined.profile ?? fromEnvironment.profile;
+  return parseOptions(configSchema, { ...profileDefaults(profile, env), ...fromEnvironment, ...defined });
+}
+
+/** A profile brings defaults of its own; what is said by an option of ours still wins. */
+function profileDefaults(profile: unknown, env: NodeJS.ProcessEnv): Partial<Config> {
+  if (!Array.isArray(profile) || !profile.includes('code-sandbox')) return {};
+  // Alone it is as isolated as the system that it stands in for; beside others, each session says it for itself.
+  return { ...serverDefaults(loadCodeSandbox(env)), ...(profile.length === 1 ? { isolation: 'docker' } : {}) };
+}
+
+/** The settings of the profile `code-sandbox`, from the variables `SANDBOX_…`. */
+export function loadCodeSandbox(env: NodeJS.ProcessEnv = process.env): CodeSandboxSettings {
+  const settings: Record<string, unknown> = {};
+  for (const name of Object.keys(codeSandboxSchema.shape)) {
+    const value = env[environmentName(name, 'SANDBOX')];
+    if (value === undefined || value === '') continue;
+    settings[name] = name === 'logLevel' ? value.toUpperCase() : name === 'logFormat' ? value.toLowerCase() : value;
+  }
+  return parseOptions(codeSandboxSchema, settings);
 }
 
 /** Parses options, turning the first complaint into an error that names the option. */
@@ -33,8 +53,8 @@ export function tokenFromEnvironment(env: NodeJS.ProcessEnv = process.env): stri
 }
 
 /** `maxSessions` → `HOTCELL_MAX_SESSIONS` */
-export function environmentName(option: string): string {
-  return `HOTCELL_${option.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
+export function environmentName(option: string, prefix = 'HOTCELL'): string {
+  return `${prefix}_${option.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
 }
 
 function fromText(name: string, schema: z.ZodType, value: string): unknown {

@@ -27,11 +27,20 @@ export const limitsSchema = z
     error: 'diskBytes must not exceed memoryBytes: files of a sandbox live in its memory',
   });
 
+export const PROFILE_NAMES = ['hotcell', 'code-sandbox'] as const;
+export type ProfileName = (typeof PROFILE_NAMES)[number];
+
 /**
  * The only source of options: names, defaults, bounds and what they mean. The environment name of an option is `HOTCELL_` and its name in capitals
  * (`maxSessions` → `HOTCELL_MAX_SESSIONS`); docs/configuration.md is held equal to this by a test.
  */
 export const configSchema = z.object({
+  profile: z
+    .array(z.enum(PROFILE_NAMES))
+    .min(1)
+    .default(['hotcell'])
+    .describe('Whose tools the server offers: its own, or those of a system that people come from, under their names')
+    .meta({ allowed: `a list of ${PROFILE_NAMES.map((name) => `\`${name}\``).join(', ')}` }),
   isolation: z
     .enum(['auto', ...DRIVER_NAMES])
     .default('auto')
@@ -184,6 +193,7 @@ export const configSchema = z.object({
     .default('info')
     .describe("How much a server tells of itself. Users' code is never in it"),
   logFile: z.string().min(1).optional().describe('Where it tells that; stderr by default').meta({ allowed: 'a path' }),
+  logFormat: z.enum(['json', 'console']).default('json').describe('For programs, or for people'),
   auditBytes: wholeNumber(0, 16_384 * MiB)
     .default(32 * MiB)
     .describe('The audit log (`audit/audit.jsonl` in the data folder) begins anew at this size; 0: there is none'),

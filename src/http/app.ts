@@ -24,6 +24,10 @@ export interface AppOptions {
   readonly linkKey: Buffer;
   /** Absent beside a stdio server, which serves files alone. */
   readonly mcp?: McpEndpoint;
+  /** Files are given by signed links and to tokens alone. */
+  readonly signedFilesOnly?: boolean;
+  /** The largest message of a client. */
+  readonly largestMessageBytes?: number | undefined;
   notReady?(): string | undefined;
   /** Told of everybody who came with a token. */
   seen?(ownerId: string): void;
@@ -52,11 +56,12 @@ export function createApp(options: AppOptions): HttpApp {
       await next();
     });
   }
-  if (mcp !== undefined) addMcpRoute(app, mcp);
+  if (mcp !== undefined) addMcpRoute(app, mcp, options.largestMessageBytes);
   addFilesRoutes(app, {
     sessions,
     linkKey: options.linkKey,
     authorize,
+    signedOnly: options.signedFilesOnly === true,
     ownerOfLink: (id) => ownerOfLink(id, config, tokens),
     now,
     stallMs,

@@ -1,3 +1,4 @@
+import { toHotcellError } from '../errors/hotcell-error.ts';
 import { createApp } from './app.ts';
 import { decideExposure } from './exposure.ts';
 import { createLinkMaker, type LinkMaker } from './file-links.ts';
@@ -6,30 +7,47 @@ import { type Listening, listen } from './listen.ts';
 import type { ServedHotcell } from './serve.ts';
 import { openTokenStore } from './tokens/store.ts';
 
+/** Where to listen, in place of a free port of loopback. */
+export interface BesideOptions {
+  readonly host?: string;
+  /** Another one if it is taken: the links follow. */
+  readonly port?: number;
+  /** An address without its signature is answered with 401, and not as if nothing were there. */
+  readonly signedOnly?: boolean;
+}
+
 /** Links to files for a server that speaks stdio. */
 export interface FilesBesideStdio {
-  /** Listens on loopback, on a free port, from the first call on. Undefined where that cannot be. */
+  /** Listens from the first call on. Undefined where that cannot be. */
   linkTo(owner: string, sessionId: string, path: string): Promise<string | undefined>;
   close(): Promise<void>;
 }
 
 /** Does nothing until there is a first file to link to: clients start a stdio server only to look at it. */
-export function filesBesideStdio(hotcell: ServedHotcell): FilesBesideStdio {
+export function filesBesideStdio(
+  hotcell: ServedHotcell,
+  { host = '127.0.0.1', port = 0, signedOnly = false }: BesideOptions = {},
+): FilesBesideStdio {
   const { config, dataDir, sessions, telemetry } = hotcell;
   let starting: Promise<{ listening: Listening; links: LinkMaker } | undefined> | undefined;
 
   async function start() {
     const key = linkKey(dataDir, config.linkSecret);
-    const local = { ...config, host: '127.0.0.1', allowedHosts: [], tokens: 'auto' as const };
+    const local = { ...config, host, allowedHosts: [], tokens: 'auto' as const };
+    const tokens = openTokenStore(dataDir);
     const app = createApp({
       config: local,
       sessions,
       telemetry,
-      tokens: openTokenStore(dataDir),
-      exposure: decideExposure(local, 0),
+      tokens,
+      exposure: decideExposure(local, (await tokens.list()).length),
+      signedFilesOnly: signedOnly,
       linkKey: key,
     });
-    const listening = await listen(app, { host: local.host, port: 0, ref: false });
+    const listening = await listen(app, { host, port, ref: false }).catch((error: unknown) => {
+      if (port === 0) throw error;
+      return listen(app, { host, port: 0, ref: false });
+    });
     const links = createLinkMaker({ key, baseUrl: listening.url, lifetimeMs: config.linkMs });
     return { listening, links };
   }
@@ -37,7 +55,10 @@ export function filesBesideStdio(hotcell: ServedHotcell): FilesBesideStdio {
   return {
     async linkTo(owner, sessionId, path) {
       // A machine that lets nobody listen has files all the same: they go without a link.
-      starting ??= start().catch(() => undefined);
+      starting ??= start().catch((error: unknown) => {
+        telemetry.logger.warn('files have no links', { reason: toHotcellError(error).message });
+        return undefined;
+      });
       return (await starting)?.links.linkTo(owner, sessionId, path);
     },
     async close() {

@@ -29,6 +29,8 @@ export interface ServeOptions {
   /** An MCP server for one owner. Called for every request, so that making one is cheap. */
   serverFor(owner: Owner, links: LinkMaker): McpServer;
   readonly longTools: ReadonlySet<string>;
+  readonly signedFilesOnly?: boolean;
+  readonly largestMessageBytes?: number | undefined;
   notReady?(): string | undefined;
 }
 
@@ -56,6 +58,8 @@ export async function serveHttp(hotcell: ServedHotcell, options: ServeOptions): 
     exposure,
     mcp,
     linkKey: key,
+    signedFilesOnly: options.signedFilesOnly === true,
+    largestMessageBytes: options.largestMessageBytes,
     notReady: () => options.notReady?.(),
     seen: (id) => isTokenId(id) && watch.seen(id),
   });

@@ -34,6 +34,8 @@ export interface ToolDefinition<Input extends z.ZodObject, Output extends z.ZodO
   readonly isLong?: boolean;
   /** Works on files of the server's host, and is there only where that was granted. */
   readonly needsHostFiles?: boolean;
+  /** What a failure looks like, in a profile whose errors have another form than ours. */
+  failed?(thrown: unknown, args: unknown): CallToolResult;
   /** Throws a HotcellError where Hotcell fails; how a user's program ended is part of the reply. */
   handler(args: z.output<Input>, call: ToolCall): Promise<ToolReply<z.output<Output>>>;
 }
@@ -64,7 +66,7 @@ export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject
             reason: String((error.cause as Error)?.stack ?? error),
           });
         }
-        return errorResult(error);
+        return definition.failed?.(error, args) ?? errorResult(error);
       }
     },
   };

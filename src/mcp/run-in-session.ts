@@ -24,7 +24,11 @@ export async function runInSession(
 }
 
 /** `work` while the signal can cancel the execution. SECURITY: not longer: over HTTP the signal fires after every answered call, and would interrupt whatever runs then. */
-async function cancelledWith<T>(signal: AbortSignal, execution: ManagedExecution, work: () => Promise<T>): Promise<T> {
+export async function cancelledWith<T>(
+  signal: AbortSignal,
+  execution: ManagedExecution,
+  work: () => Promise<T>,
+): Promise<T> {
   const cancel = () => execution.cancel();
   if (signal.aborted) cancel();
   signal.addEventListener('abort', cancel, { once: true });

@@ -53,3 +53,10 @@ test('a file that cannot be written stops nobody', async () => {
   logger.info('two');
   await logger.close();
 });
+
+test('writes lines for people where that is wanted', async () => {
+  const logger = createLogger({ logLevel: 'info', logFile: path(), logFormat: 'console' });
+  logger.warn('slow', { tool: 'x' });
+  await logger.close();
+  expect(readFileSync(path(), 'utf8')).toMatch(/^\S+Z WARN {2}slow tool=x\n$/);
+});

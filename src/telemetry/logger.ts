@@ -3,9 +3,10 @@ import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/schema.ts';
 import { createBoundedWriter } from '../lib/bounded-writer.ts';
+import { consoleLine } from './console-line.ts';
 
 /**
- * What a server tells the people who run it, as JSON lines. Never on stdout, which belongs to the protocol. SECURITY: fields are names, numbers and codes;
+ * What a server tells the people who run it, as JSON lines or as lines for people. Never on stdout, which belongs to the protocol. SECURITY: fields are names, numbers and codes;
  * no caller hands it code, output, contents of files or tokens.
  */
 export interface Logger {
@@ -25,8 +26,11 @@ const MOST_WAITING_BYTES = 1_048_576;
 const CLOSE_MS = 500;
 const STDERR = 2;
 
+export type LogOptions = Pick<Config, 'logLevel' | 'logFile'> & Partial<Pick<Config, 'logFormat'>>;
+
 /** Loads pino with the first line that is worth writing: a server that has nothing to say starts without it. */
-export function createLogger({ logLevel, logFile }: Pick<Config, 'logLevel' | 'logFile'>): Logger {
+export function createLogger(config: LogOptions): Logger {
+  const { logLevel } = config;
   let sink: Promise<Sink> | undefined;
   let ready: Sink | undefined;
   const early: [Level, string, LogFields][] = [];
@@ -42,7 +46,7 @@ export function createLogger({ logLevel, logFile }: Pick<Config, 'logLevel' | 'l
   }
 
   async function load(): Promise<Sink> {
-    ready = await openSink(logFile);
+    ready = await openSink(config);
     for (const line of early.splice(0)) ready.write(...line);
     return ready;
   }
@@ -64,7 +68,7 @@ interface Sink {
   close(): Promise<void>;
 }
 
-async function openSink(logFile: string | undefined): Promise<Sink> {
+async function openSink({ logFile, logFormat }: LogOptions): Promise<Sink> {
   // CommonJS: once bundled, it has its names on `default` alone.
   const { default: pino } = await import('pino');
   const writer = createBoundedWriter(logFile === undefined ? STDERR : openLog(logFile), MOST_WAITING_BYTES);
@@ -77,7 +81,7 @@ async function openSink(logFile: string | undefined): Promise<Sink> {
       // SECURITY: should a caller hand over a request after all.
       redact: ['token', 'authorization', 'cookie', 'headers.authorization', 'headers.cookie'],
     },
-    writer,
+    logFormat === 'console' ? { write: (line: string) => writer.write(consoleLine(line)) } : writer,
   );
   return {
     write: (level, message, fields) => logger[level](fields, message),

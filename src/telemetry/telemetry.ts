@@ -20,7 +20,7 @@ export interface Telemetry {
 
 /** Opens no file and loads nothing heavy before there is something to write, but for metrics where they are asked for. */
 export async function openTelemetry(
-  config: Pick<Config, 'logLevel' | 'logFile' | 'auditBytes' | 'auditFiles'>,
+  config: Pick<Config, 'logLevel' | 'logFile' | 'logFormat' | 'auditBytes' | 'auditFiles'>,
   dataDir: string,
   { metrics }: { metrics: boolean },
 ): Promise<Telemetry> {

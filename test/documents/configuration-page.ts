@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { codeSandboxSchema } from '../../src/config/code-sandbox.ts';
 import { environmentName } from '../../src/config/load.ts';
 import { configSchema, limitsSchema } from '../../src/config/schema.ts';
 
@@ -10,6 +11,10 @@ export function configurationPage(): string {
   );
   const limits = Object.entries(propertiesOf(limitsSchema)).map(
     ([name, property]) => `| \`${name}\` | ${property.description} | ${byDefault(property)} | ${allowed(property)} |`,
+  );
+  const codeSandbox = Object.entries(propertiesOf(codeSandboxSchema)).map(
+    ([name, property]) =>
+      `| \`${environmentName(name, 'SANDBOX')}\` | ${property.description} | ${byDefault(property)} | ${allowed(property)} |`,
   );
   return `# Configuration
 
@@ -36,6 +41,15 @@ Give them to \`hotcell.open({ limits: { … } })\`. Files of a sandbox live in i
 | limit | it means | default | allowed |
 |---|---|---|---|
 ${limits.join('\n')}
+
+## The profile \`code-sandbox\`
+
+With it ([guide](guides/coming-from-code-sandbox.md)) the server reads these too. Address, port, sessions, output and log hold for the whole server, in place of
+the defaults above; an option of ours that you set wins. The isolation is \`docker\` unless you name another.
+
+| environment | it means | default | allowed |
+|---|---|---|---|
+${codeSandbox.join('\n')}
 `;
 }
 

@@ -39,7 +39,7 @@ export async function connectStdio(
   hotcell: BuiltHotcell,
   era: Era,
   { args = [], env = {} }: { args?: readonly string[]; env?: Record<string, string> } = {},
-): Promise<McpConnection> {
+): Promise<McpConnection & { readonly pid: number }> {
   const transport = new StdioClientTransport({
     command: process.execPath,
     args: ['dist/cli.js', 'mcp', ...args],
@@ -57,7 +57,7 @@ export async function connectStdio(
     errors += chunk.toString();
   });
   const client = await connected(transport, era);
-  return { ...connectionOf(client), stderr: () => errors };
+  return { ...connectionOf(client), pid: transport.pid!, stderr: () => errors };
 }
 
 /** The same over HTTP, with a token: only who has one has a session of their own by default. */

@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import type { ServeFlags } from '../serve/index.ts';
+import { PROFILE_HELP } from './profile-help.ts';
 
 /** `hotcell serve`: MCP and files over HTTP, for many clients. */
 export function serveCommand(): Command {
@@ -8,6 +9,7 @@ export function serveCommand(): Command {
     .option('--host <address>', 'listen on this address (default: 127.0.0.1, which only this machine can reach)')
     .option('--port <number>', 'listen on this port; 0 takes a free one (default: 7878)')
     .option('--allowed-host <name>', 'a name by which it is reached, such as that of a proxy; repeatable', collect)
+    .option('--profile <names>', PROFILE_HELP)
     .option('--isolation <driver>', 'auto, process, docker or gvisor (default: auto, the strongest that works)')
     .option('--min-isolation <driver>', 'refuse to run anything with less')
     .option(

@@ -1,19 +1,22 @@
 import { homedir } from 'node:os';
-import { loadConfig, resolveDataDir } from '../../config/load.ts';
+import { loadCodeSandbox, loadConfig, resolveDataDir } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
 import type { FilesBesideStdio } from '../../http/files-beside-stdio.ts';
 import { packageVersion } from '../../lib/package-version.ts';
 import type { HotcellServer } from '../../main.ts';
 import { createHostFiles } from '../../mcp/host-files/index.ts';
+import { offerOf } from '../../mcp/profiles/index.ts';
 import { createMcpFactory } from '../../mcp/server.ts';
 import { serveOnStdio } from '../../mcp/stdio/index.ts';
 import { createLazyDirectory } from '../../sessions/lazy-directory.ts';
 import { deniedByDefault } from '../../sessions/mounts.ts';
 import { localOwner } from '../../sessions/owner.ts';
 import { createLogger } from '../../telemetry/logger.ts';
+import { profileOption } from '../profile-flag.ts';
 import { stopSignals } from './stop-signals.ts';
 
 export interface McpFlags {
+  readonly profile?: string;
   readonly isolation?: Config['isolation'];
   readonly minIsolation?: Config['minIsolation'];
   readonly loadRoot?: string[];
@@ -22,10 +25,12 @@ export interface McpFlags {
 /** Serves MCP over stdio until the client goes or a signal comes, and answers with the exit code. */
 export async function mcp(flags: McpFlags): Promise<number> {
   const config = loadConfig({
+    ...profileOption(flags.profile),
     ...(flags.isolation === undefined ? {} : { isolation: flags.isolation }),
     ...(flags.minIsolation === undefined ? {} : { minIsolation: flags.minIsolation }),
     ...(flags.loadRoot === undefined ? {} : { loadRoots: flags.loadRoot }),
   });
+  const offer = offerOf(config.profile, { codeSandbox: loadCodeSandbox });
   let server: HotcellServer | undefined;
   const directory = createLazyDirectory(async () => {
     const { openServer } = await import('../../main.ts');
@@ -37,26 +42,31 @@ export async function mcp(flags: McpFlags): Promise<number> {
   function besideStdio(): Promise<FilesBesideStdio> | undefined {
     if (server === undefined) return undefined;
     const served = server;
-    beside ??= import('../../http/files-beside-stdio.ts').then(({ filesBesideStdio }) => filesBesideStdio(served));
+    beside ??= import('../../http/files-beside-stdio.ts').then(({ filesBesideStdio }) =>
+      filesBesideStdio(served, offer.signedFilesOnly ? { ...config, signedOnly: true } : {}),
+    );
     return beside;
   }
   using signals = stopSignals();
   const log = createLogger(config);
-  const factory = createMcpFactory({
-    version: packageVersion(),
-    directory,
-    owner: localOwner(config),
-    config,
-    links: { urlFor: async (session, path) => (await besideStdio())?.linkTo('local', session, path) },
-    hostFiles: createHostFiles({
-      roots: config.loadRoots.length > 0 ? config.loadRoots : usualRoots(),
-      denied: [...deniedByDefault(resolveDataDir()), ...config.loadDenied],
-      base: process.cwd(),
-    }),
-    log,
-    audit: { record: (entry) => server?.telemetry.audit.record(entry) },
-  });
-  const service = serveOnStdio(factory, process, log);
+  const factory = createMcpFactory(
+    {
+      version: packageVersion(),
+      directory,
+      owner: localOwner(config),
+      config,
+      links: { urlFor: async (session, path) => (await besideStdio())?.linkTo('local', session, path) },
+      hostFiles: createHostFiles({
+        roots: config.loadRoots.length > 0 ? config.loadRoots : usualRoots(),
+        denied: [...deniedByDefault(resolveDataDir()), ...config.loadDenied],
+        base: process.cwd(),
+      }),
+      log,
+      audit: { record: (entry) => server?.telemetry.audit.record(entry) },
+    },
+    offer,
+  );
+  const service = serveOnStdio(factory, process, log, offer);
   await Promise.race([service.closed, signals.stopped]);
   await service.close();
   await directory.shutdown();

@@ -1,19 +1,22 @@
-import { loadConfig, resolveDataDir } from '../../config/load.ts';
+import { loadCodeSandbox, loadConfig, resolveDataDir } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import { serveHttp } from '../../http/serve.ts';
 import { packageVersion } from '../../lib/package-version.ts';
 import { openServer } from '../../main.ts';
 import { createHostFiles } from '../../mcp/host-files/index.ts';
+import { offerOf } from '../../mcp/profiles/index.ts';
 import { longTools } from '../../mcp/server.ts';
 import { deniedByDefault } from '../../sessions/mounts.ts';
 import { stopSignals } from '../mcp/stop-signals.ts';
+import { profileOption } from '../profile-flag.ts';
 import { isolationRequest } from '../run/options.ts';
 import { greeting } from './greeting.ts';
 import { mcpServerFor } from './mcp-server-for.ts';
 
 /** The flags as they were typed. */
 export interface ServeFlags {
+  readonly profile?: string;
   readonly host?: string;
   readonly port?: string;
   readonly allowedHost?: string[];
@@ -28,11 +31,14 @@ export async function serve(flags: ServeFlags): Promise<number> {
   using signals = stopSignals();
   await using server = await openServer({ ...configOf(flags), metrics: true });
   const { config, sessions } = server;
+  const offer = offerOf(config.profile, { codeSandbox: loadCodeSandbox });
   let stopping = false;
   const serving = await serveHttp(server, {
-    longTools: longTools(),
+    longTools: longTools(offer.tools),
+    signedFilesOnly: offer.signedFilesOnly === true,
+    largestMessageBytes: offer.largestMessageBytes,
     notReady: () => (stopping ? 'it is ending' : undefined),
-    serverFor: mcpServerFor(server, hostFilesOf(config)),
+    serverFor: mcpServerFor(server, hostFilesOf(config), offer),
   });
   try {
     const isolation = await server.hotcell.isolation();
@@ -52,6 +58,7 @@ export async function serve(flags: ServeFlags): Promise<number> {
 
 function configOf(flags: ServeFlags): Config {
   return loadConfig({
+    ...profileOption(flags.profile),
     ...(flags.host === undefined ? {} : { host: flags.host }),
     ...(flags.port === undefined ? {} : { port: portOf(flags.port) }),
     ...(flags.allowedHost === undefined ? {} : { allowedHosts: flags.allowedHost }),

@@ -3,6 +3,7 @@ import type { LinkMaker } from '../../http/file-links.ts';
 import { packageVersion } from '../../lib/package-version.ts';
 import type { HotcellServer } from '../../main.ts';
 import type { HostFiles } from '../../mcp/host-files/index.ts';
+import type { Offer } from '../../mcp/profiles/index.ts';
 import { createMcpFactory } from '../../mcp/server.ts';
 import type { Owner } from '../../sessions/directory.ts';
 
@@ -10,17 +11,21 @@ import type { Owner } from '../../sessions/directory.ts';
 export function mcpServerFor(
   { sessions, config, telemetry }: HotcellServer,
   hostFiles?: HostFiles,
+  offer?: Offer,
 ): (owner: Owner, links: LinkMaker) => McpServer {
   const version = packageVersion();
   return (owner, links) =>
-    createMcpFactory({
-      version,
-      directory: sessions,
-      owner,
-      config,
-      links: { urlFor: async (session, path) => links.linkTo(owner.id, session, path) },
-      ...(hostFiles === undefined ? {} : { hostFiles }),
-      log: telemetry.logger,
-      audit: telemetry.audit,
-    })();
+    createMcpFactory(
+      {
+        version,
+        directory: sessions,
+        owner,
+        config,
+        links: { urlFor: async (session, path) => links.linkTo(owner.id, session, path) },
+        ...(hostFiles === undefined ? {} : { hostFiles }),
+        log: telemetry.logger,
+        audit: telemetry.audit,
+      },
+      offer,
+    )();
 }

@@ -42,6 +42,14 @@ describe('a sealed container', () => {
     });
   });
 
+  it('has its workspace at another path where that is wanted, and tells the guest', () => {
+    const { Cmd, host } = config({ workspace: '/mnt/data', tmpBytes: 4096 });
+    expect(Cmd).toEqual(['python3', '--workspace', '/mnt/data']);
+    expect(host.Tmpfs?.['/mnt/data']).toContain('size=8388608');
+    expect(host.Tmpfs?.['/tmp']).toContain('size=4096');
+    expect(host.Tmpfs).not.toHaveProperty('/workspace');
+  });
+
   it('writes nothing of the channel to a log', () => {
     expect(config().host.LogConfig).toMatchObject({ Type: 'none' });
   });

@@ -40,7 +40,7 @@ export async function prepareJailLayout(
   { mounts, workspace = WORKSPACE }: Pick<SandboxSpec, 'mounts' | 'workspace'>,
   nodeProgram?: string,
 ): Promise<JailLayout> {
-  requireUncovered(environment);
+  requireUncovered(environment, workspace);
   const [guestFolder, etcFolder, node] = await Promise.all([
     installGuest(dataDir, environment.python),
     installEtc(dataDir),
@@ -67,11 +67,13 @@ export async function prepareJailLayout(
 }
 
 /** Places where a sandbox has folders of its own: what the host has there cannot be shown in it. */
-const COVERED = ['/tmp', '/var/tmp', '/dev', '/proc', '/workspace'];
+const COVERED = ['/tmp', '/var/tmp', '/dev', '/proc'];
 
 /** Said here, where the reason is known: bubblewrap would only say that there is no such file. */
-function requireUncovered({ python, prefix, basePrefix }: PythonEnvironment): void {
-  const place = COVERED.find((covered) => [prefix, basePrefix].some((folder) => folder.startsWith(`${covered}/`)));
+function requireUncovered({ python, prefix, basePrefix }: PythonEnvironment, workspace: string): void {
+  const place = [...COVERED, workspace].find((covered) =>
+    [prefix, basePrefix].some((folder) => folder.startsWith(`${covered}/`)),
+  );
   if (place === undefined) return;
   throw new HotcellError('start_failed', `${python} lies below ${place}, where a sandbox has a folder of its own`, {
     remedy: `Set HOTCELL_HOME to a folder outside ${place} and run \`hotcell setup process\` again.`,

@@ -15,6 +15,8 @@ export interface FilesOptions {
   authorize(authorization: string | undefined): Promise<Owner>;
   /** Whose link it is, if they may still come. */
   ownerOfLink(id: string): Promise<Owner | undefined>;
+  /** Nobody gets a file without a signature or a token, not even from this machine. */
+  readonly signedOnly: boolean;
   now(): number;
   /** How long a transfer may stand still. */
   readonly stallMs: number;
@@ -52,7 +54,11 @@ async function readable(
 ): Promise<{ session: ManagedSession; path: string }> {
   const { session: id, path } = named(context);
   if (context.req.query('signature') !== undefined) return { session: await linked(context, options), path };
-  const owner = await options.authorize(context.req.header('authorization'));
+  const authorization = context.req.header('authorization');
+  if (options.signedOnly && authorization === undefined) {
+    throw new HotcellError('unauthorized', 'a signed link is needed', { remedy: ASK_AGAIN });
+  }
+  const owner = await options.authorize(authorization);
   requireSameSite(context);
   return { session: await options.sessions.use(owner, id, { via: 'GET /files' }), path };
 }
@@ -61,12 +67,17 @@ async function linked(context: HttpContext, options: FilesOptions): Promise<Mana
   const link = verifySignedPath(options.linkKey, pathAndQuery(context), options.now());
   if (link === 'tampered') throw new HotcellError('link_invalid', 'this link is not valid', { remedy: ASK_AGAIN });
   if (link === 'expired') throw new HotcellError('link_expired', 'this link is over', { remedy: ASK_AGAIN });
-  const session = options.sessions.find(link.session);
   const owner = await options.ownerOfLink(link.owner);
+  // By its unique id, or as its owner calls it: who that is was signed too.
+  const session = options.sessions.find(link.session) ?? ownSession(options.sessions, owner, link.session);
   if (owner === undefined || session?.owner !== link.owner) {
     throw new HotcellError('session_not_found', 'the session of this link is no more', { remedy: ASK_AGAIN });
   }
   return session;
+}
+
+function ownSession(sessions: SessionDirectory, owner: Owner | undefined, id: string): ManagedSession | undefined {
+  return owner === undefined ? undefined : sessions.list(owner).find((session) => session.id === id);
 }
 
 async function download(

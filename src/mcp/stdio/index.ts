@@ -11,9 +11,18 @@ export interface StdioService {
 }
 
 /** Serves one client, of either protocol era. A message that is broken or too large costs that message, never the connection. */
-export function serveOnStdio(factory: () => McpServer, streams: StdioStreams, log: Logger): StdioService {
+export function serveOnStdio(
+  factory: () => McpServer,
+  streams: StdioStreams,
+  log: Logger,
+  options: { largestMessageBytes?: number | undefined } = {},
+): StdioService {
   const closed = deferred<void>();
-  const transport = createStdioTransport(streams, (reason) => log.warn('a message was refused', { reason }));
+  const transport = createStdioTransport(
+    streams,
+    (reason) => log.warn('a message was refused', { reason }),
+    options.largestMessageBytes,
+  );
   const handle = serveStdio(factory, {
     transport,
     onerror: ({ name }) => log.debug('a message could not be handled', { error: name }), // its text may hold a user's code

@@ -21,7 +21,11 @@ export interface StdioStreams {
  * One client's messages as lines. In place of the SDK's own, which closes on a message that is too large, leaves one that is no JSON-RPC without an answer, and lets
  * answers pile up in memory.
  */
-export function createStdioTransport({ stdin, stdout }: StdioStreams, refused: (reason: string) => void): Transport {
+export function createStdioTransport(
+  { stdin, stdout }: StdioStreams,
+  refused: (reason: string) => void,
+  largestBytes: number = LARGEST_MESSAGE_BYTES,
+): Transport {
   let isClosed = false;
 
   function refuse(code: number, message: string, id: string | number | null = null): void {
@@ -29,12 +33,15 @@ export function createStdioTransport({ stdin, stdout }: StdioStreams, refused: (
     if (!isClosed) stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id, error: { code, message } })}\n`);
   }
 
-  const lines = createLineReader(take, (id, sizeBytes) =>
-    refuse(
-      INVALID_REQUEST,
-      `The message has ${sizeBytes} bytes; at most ${LARGEST_MESSAGE_BYTES} are taken. Send large content in pieces (write_file with mode append), or let load_file fetch it.`,
-      id,
-    ),
+  const lines = createLineReader(
+    take,
+    (id, sizeBytes) =>
+      refuse(
+        INVALID_REQUEST,
+        `The message has ${sizeBytes} bytes; at most ${largestBytes} are taken. Send large content in pieces (write_file with mode append), or let load_file fetch it.`,
+        id,
+      ),
+    largestBytes,
   );
 
   function take(line: string): void {

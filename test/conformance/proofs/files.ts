@@ -21,6 +21,27 @@ export const fileRequirements: readonly Requirement[] = [
     },
   },
   {
+    id: 'files:elsewhere',
+    title: 'the workspace is at another path where the spec says so, whole: working folder, files, artifacts',
+    exempt: { bare: 'it has a folder of the host for its workspace' },
+    prove: async ({ fresh }) => {
+      const session = await fresh({ workspace: '/mnt/data', tmpBytes: 8 * 1_048_576 });
+      await session.files.write('/mnt/data/in/a.txt', 'one');
+      const code = `
+import os
+print(os.getcwd(), os.path.realpath('/mnt/data/in/a.txt'), open('/mnt/data/in/a.txt').read())
+print(os.statvfs('/tmp').f_blocks * os.statvfs('/tmp').f_frsize)
+open('/mnt/data/out.txt', 'w').write('two')`;
+      const result = await session.run(code);
+      expect(result.stdout).toBe('/mnt/data /mnt/data/in/a.txt one\n8388608\n');
+      expect(result.artifacts.map(({ path }) => path)).toEqual(['out.txt']);
+      expect(String(await session.files.read('out.txt'))).toBe('two');
+      await expect(session.files.read('/workspace/out.txt')).rejects.toMatchObject({ code: 'bad_path' });
+      await session.reset();
+      expect((await session.run('import os; print(os.getcwd())')).stdout).toBe('/mnt/data\n');
+    },
+  },
+  {
     id: 'files:modes',
     title: 'create refuses an existing file, append appends, replace replaces whole',
     prove: async ({ session }) => {

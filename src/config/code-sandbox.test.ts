@@ -1,0 +1,70 @@
+import { describe, expect, test } from 'vitest';
+import { memoryLimitBytes } from './code-sandbox.ts';
+import { loadCodeSandbox, loadConfig } from './load.ts';
+
+const PROFILE = { HOTCELL_PROFILE: 'code-sandbox' };
+
+describe('the settings of the profile code-sandbox', () => {
+  test('are sixteen, with the defaults that its users know', () => {
+    expect(loadCodeSandbox({})).toEqual({
+      memoryLimit: '512m',
+      cpuLimit: 1,
+      execTimeoutS: 60,
+      sessionTtlM: 30,
+      maxSessions: 10,
+      cleanupIntervalM: 5,
+      maxUploadBytes: 52_428_800,
+      maxArtifactReadBytes: 10_485_760,
+      maxOutputBytes: 102_400,
+      maxCodeBytes: 102_400,
+      httpHost: '127.0.0.1',
+      httpPort: 8080,
+      logLevel: 'INFO',
+      logFormat: 'console',
+    });
+    expect(loadCodeSandbox({ SANDBOX_IMAGE: 'me/mine:1', SANDBOX_LOG_FILE: 'a.log' })).toMatchObject({
+      image: 'me/mine:1',
+      logFile: 'a.log',
+    });
+  });
+
+  test.each([
+    ['SANDBOX_MEMORY_LIMIT', 'much'],
+    ['SANDBOX_CPU_LIMIT', '0'],
+    ['SANDBOX_EXEC_TIMEOUT_S', '-1'],
+    ['SANDBOX_HTTP_PORT', '70000'],
+    ['SANDBOX_LOG_LEVEL', 'loud'],
+    ['SANDBOX_IMAGE', '../x y'],
+  ])('refuse %s=%s', (name, value) => {
+    expect(() => loadCodeSandbox({ [name]: value })).toThrow(expect.objectContaining({ code: 'invalid_argument' }));
+  });
+
+  test.each([
+    ['512m', 536_870_912],
+    ['2G', 2_147_483_648],
+    ['1.5g', 1_610_612_736],
+    ['65536k', 67_108_864],
+    ['100', 100],
+    ['100b', 100],
+  ])('read %s as %i bytes', (memoryLimit, bytes) => {
+    expect(memoryLimitBytes({ memoryLimit })).toBe(bytes);
+  });
+
+  test('stand in for the defaults of the server, and an option of ours wins over them', () => {
+    const env = { ...PROFILE, SANDBOX_HTTP_PORT: '9000', SANDBOX_LOG_LEVEL: 'warning', SANDBOX_MAX_SESSIONS: '3' };
+    expect(loadConfig({}, env)).toMatchObject({
+      ...{ port: 9000, logLevel: 'warn', logFormat: 'console', maxSessions: 3, outputBytes: 102_400 },
+      isolation: 'docker',
+    });
+    expect(loadConfig({ port: 1 }, { ...env, HOTCELL_MAX_SESSIONS: '5' })).toMatchObject({ port: 1, maxSessions: 5 });
+  });
+
+  test('mean nothing without the profile', () => {
+    expect(loadConfig({}, { SANDBOX_HTTP_PORT: '9000', SANDBOX_LOG_LEVEL: 'loud' })).toEqual(loadConfig({}, {}));
+  });
+
+  test('isolate by docker unless something else was asked for by name; beside other profiles each says it for itself', () => {
+    expect(loadConfig({}, { ...PROFILE, HOTCELL_ISOLATION: 'process' }).isolation).toBe('process');
+    expect(loadConfig({ profile: ['hotcell', 'code-sandbox'] }, {}).isolation).toBe('auto');
+  });
+});

@@ -1,0 +1,164 @@
+import { z } from 'zod';
+import type { CodeSandboxSettings } from '../../config/code-sandbox.ts';
+import { defineTool, type Tool, type ToolReply } from '../define-tool.ts';
+import { latestOutput } from '../present/latest-output.ts';
+import { cancelledWith } from '../run-in-session.ts';
+import { checkedFilename, checkedPath, decodedContent } from './code-sandbox/arguments.ts';
+import { artifact, artifactOf, DATA_FOLDER, filesOf } from './code-sandbox/artifacts.ts';
+import { Failure, failureResult, inRun } from './code-sandbox/failures.ts';
+import { newRunId, runReply } from './code-sandbox/run-reply.ts';
+import { inSession, useOpen } from './code-sandbox/sessions.ts';
+
+/**
+ * The five tools of mcp-code-sandbox, for people who come from it: its names, parameters, defaults, replies and errors over our sessions. Beyond what it
+ * did, variables persist between runs of a session.
+ */
+export function codeSandboxTools(settings: CodeSandboxSettings): readonly Tool[] {
+  const uploadFile = defineTool({
+    name: 'sandbox_upload_file',
+    title: 'Upload a file',
+    description: `Puts a data file (CSV, Excel, JSON, …) into a session, where code finds it at /mnt/data/<filename>. Without session_id a new session is opened; its id is in the reply, pass it to the other tools.
+
+  {"filename": "sales.csv", "content_base64": "bW9udGgs…"}
+
+A file that is there is kept, with the error file_exists, unless overwrite is true.`,
+    input: z.object({
+      filename: z.string().describe('A name, without folders'),
+      content_base64: z.string(),
+      session_id: optionalSession,
+      overwrite: z.boolean().default(false),
+    }),
+    output: z.object({ session_id: z.string(), path: z.string() }),
+    annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
+    failed: failureResult,
+    async handler({ filename, content_base64, session_id, overwrite }, call) {
+      const name = checkedFilename(filename);
+      const content = decodedContent(content_base64, settings.maxUploadBytes);
+      return inSession(session_id, settings, call, 'sandbox_upload_file', async (managed) => {
+        await managed.session.files.write(name, content, { mode: overwrite ? 'replace' : 'create' });
+        return asJson({ session_id: managed.id, path: `${DATA_FOLDER}/${name}` });
+      });
+    },
+  });
+
+  const runPython = defineTool({
+    name: 'sandbox_run_python',
+    title: 'Run Python',
+    description: `Runs Python in a session and answers with exit_code, stdout, stderr and the files that the run made or changed in /mnt/data, each with a download_url. Read and write files there. Print what you want to see: the value of the last line is not shown. Save charts with plt.savefig('/mnt/data/chart.png').
+
+Without session_id a new session is opened; pass its id to go on where you were: files and variables stay. After an error, correct the code and run again in the same session. There is no network. A run has ${settings.execTimeoutS} seconds; exit_code -1 means that they were over.`,
+    input: z.object({ code: z.string(), session_id: optionalSession }),
+    output: z.object({
+      session_id: z.string(),
+      run_id: z.string(),
+      exit_code: z.number().int(),
+      stdout: z.string(),
+      stderr: z.string(),
+      stdout_truncated: z.boolean(),
+      stderr_truncated: z.boolean(),
+      artifacts: z.array(artifact),
+      duration_ms: z.number().int(),
+    }),
+    annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
+    isLong: true,
+    failed: failureResult,
+    async handler({ code, session_id }, call) {
+      requireSize(code, settings.maxCodeBytes);
+      const runId = newRunId(new Date());
+      return inSession(session_id, settings, call, 'sandbox_run_python', async (managed) => {
+        const execution = managed.run(code, {
+          timeoutMs: settings.execTimeoutS * 1000,
+          busy: 'refuse',
+          via: 'sandbox_run_python',
+        });
+        return cancelledWith(call.signal, execution, async () => {
+          call.reportWith(() => latestOutput(execution));
+          const result = await inRun(execution.result);
+          return asJson(await runReply(managed, runId, result, settings, call.deps.links));
+        });
+      });
+    },
+  });
+
+  const readArtifact = defineTool({
+    name: 'sandbox_read_artifact',
+    title: 'Read a file back',
+    description: `Reads a file of a session back as base64. path is as the other tools give it: /mnt/data/chart.png. A file of more than ${settings.maxArtifactReadBytes} bytes is refused with artifact_too_large and its download_url.`,
+    input: z.object({ session_id: z.string(), path: z.string() }),
+    output: z.object({
+      path: z.string(),
+      filename: z.string(),
+      mime_type: z.string(),
+      size_bytes: z.number().int(),
+      content_base64: z.string(),
+    }),
+    annotations: { readOnlyHint: true, openWorldHint: false },
+    failed: failureResult,
+    async handler({ session_id, path }, call) {
+      const name = checkedPath(path);
+      const managed = await useOpen(session_id, call, 'sandbox_read_artifact');
+      const { sizeBytes } = await managed.session.files.stat(name);
+      const { download_url, ...found } = await artifactOf(managed, { path: name, sizeBytes }, call.deps.links);
+      const limitBytes = settings.maxArtifactReadBytes;
+      if (sizeBytes > limitBytes) {
+        const message = `${found.path} has ${sizeBytes} bytes, and ${limitBytes} are the limit of a reply. Use download_url.`;
+        throw new Failure('artifact_too_large', message, { sizeBytes, downloadUrl: download_url });
+      }
+      const content = await managed.session.files.read(name, { limitBytes });
+      return asJson({ ...found, size_bytes: content.length, content_base64: content.toString('base64') });
+    },
+  });
+
+  const listArtifacts = defineTool({
+    name: 'sandbox_list_artifacts',
+    title: 'List files',
+    description: 'Lists all files of a session, in /mnt/data and the folders below it, each with a download_url.',
+    input: z.object({ session_id: z.string() }),
+    output: z.object({ artifacts: z.array(artifact) }),
+    annotations: { readOnlyHint: true, openWorldHint: false },
+    failed: failureResult,
+    async handler({ session_id }, call) {
+      const managed = await useOpen(session_id, call, 'sandbox_list_artifacts');
+      return asJson({ artifacts: await filesOf(managed, call.deps.links) });
+    },
+  });
+
+  const closeSession = defineTool({
+    name: 'sandbox_close_session',
+    title: 'Close a session',
+    description:
+      'Closes a session and removes its sandbox with all files in it. Read or download first what you want to keep.',
+    input: z.object({ session_id: z.string() }),
+    output: z.object({ status: z.literal('closed') }),
+    annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
+    failed: failureResult,
+    async handler({ session_id }, call) {
+      const managed = await useOpen(session_id, call, 'sandbox_close_session');
+      await call.deps.directory.close(call.deps.owner, managed.id, { via: 'sandbox_close_session' });
+      return asJson({ status: 'closed' as const });
+    },
+  });
+
+  return [runPython, uploadFile, readArtifact, listArtifacts, closeSession];
+}
+
+export const CODE_SANDBOX_INSTRUCTIONS = `Runs Python in sandboxes without a network. sandbox_upload_file puts data into /mnt/data of a session, sandbox_run_python runs code there; pass the session_id of the first reply to every later call. If code fails, read stderr, correct it and run again in the same session: files and variables stay. Save charts and results to /mnt/data; sandbox_read_artifact reads them back, download_url gives them to people. pandas, numpy, matplotlib, seaborn, scipy, openpyxl, reportlab and pyarrow are installed. sandbox_close_session when all is done.`;
+
+const optionalSession = z
+  .string()
+  .nullable()
+  .default(null)
+  .describe('Of an earlier reply, or an id of your own; without it a new session is opened');
+
+function requireSize(code: string, limitBytes: number): void {
+  const sizeBytes = Buffer.byteLength(code);
+  if (sizeBytes <= limitBytes) return;
+  throw new Failure('code_too_large', `the code has ${sizeBytes} bytes, and ${limitBytes} are the limit`, {
+    sizeBytes,
+  });
+}
+
+/** Text as their clients parse it: the JSON itself. */
+function asJson<Structured>(structured: Structured): ToolReply<Structured> {
+  return { structured, content: [{ type: 'text', text: JSON.stringify(structured) }] };
+}

@@ -1,0 +1,40 @@
+import { posix } from 'node:path';
+import { z } from 'zod';
+import { mediaTypeOf } from '../../../lib/media-type.ts';
+import type { ManagedSession } from '../../../sessions/directory.ts';
+import type { FileLinks } from '../../deps.ts';
+
+/** Where files are, inside and in every reply. */
+export const DATA_FOLDER = '/mnt/data';
+
+export const artifact = z.object({
+  path: z.string(),
+  filename: z.string(),
+  size_bytes: z.number().int(),
+  mime_type: z.string(),
+  download_url: z.string().nullable(),
+});
+export type Artifact = z.infer<typeof artifact>;
+
+/** As many as the guest lists at once. */
+const MOST_FILES = 5_000;
+
+export async function artifactOf(
+  managed: ManagedSession,
+  { path, sizeBytes }: { path: string; sizeBytes: number },
+  links: FileLinks,
+): Promise<Artifact> {
+  return {
+    path: `${DATA_FOLDER}/${path}`,
+    filename: posix.basename(path),
+    size_bytes: sizeBytes,
+    mime_type: mediaTypeOf(path),
+    download_url: (await links.urlFor(managed.id, path)) ?? null,
+  };
+}
+
+export async function filesOf(managed: ManagedSession, links: FileLinks): Promise<Artifact[]> {
+  const { entries } = await managed.session.files.list('.', { recursive: true, limit: MOST_FILES });
+  const files = entries.filter(({ kind }) => kind === 'file');
+  return Promise.all(files.map((file) => artifactOf(managed, file, links)));
+}

@@ -1,0 +1,104 @@
+import type { CallToolResult } from '@modelcontextprotocol/server';
+import type { ErrorCode } from '../../../errors/codes.ts';
+import { HotcellError, toHotcellError } from '../../../errors/hotcell-error.ts';
+import { presentError } from '../../../errors/present.ts';
+
+/** Every error code that its callers know. */
+export const FAILURE_CODES = [
+  ...(['invalid_session_id', 'invalid_filename', 'invalid_path', 'invalid_content'] as const),
+  ...(['upload_too_large', 'code_too_large', 'file_exists', 'max_sessions', 'session_busy'] as const),
+  ...(['session_not_found', 'not_found', 'artifact_too_large'] as const),
+  ...(['docker_error', 'docker_unavailable', 'execution_failed'] as const),
+];
+export type FailureCode = (typeof FAILURE_CODES)[number];
+
+/** A refusal under a code of theirs. */
+export class Failure extends HotcellError {
+  readonly failure: FailureCode;
+  readonly about: { readonly sizeBytes?: number; readonly downloadUrl?: string | null };
+
+  constructor(failure: FailureCode, message: string, about: Failure['about'] = {}) {
+    super('invalid_argument', message);
+    this.failure = failure;
+    this.about = about;
+  }
+}
+
+/** Whatever was thrown, in the form that its callers know, as text and as data. */
+export function failureResult(thrown: unknown, args: unknown): CallToolResult {
+  const { failure, message, about } = thrown instanceof Failure ? thrown : failureOf(thrown, args);
+  const structured = {
+    error: failure,
+    message,
+    size_bytes: about.sizeBytes ?? null,
+    download_url: about.downloadUrl ?? null,
+  };
+  return {
+    isError: true,
+    content: [{ type: 'text', text: JSON.stringify(structured) }],
+    structuredContent: structured,
+  };
+}
+
+/** A session that ends under a run has not vanished: the run has failed. */
+export async function inRun<T>(run: Promise<T>): Promise<T> {
+  try {
+    return await run;
+  } catch (thrown) {
+    const { code, message } = toHotcellError(thrown);
+    throw code === 'session_closed' ? new Failure('execution_failed', message) : thrown;
+  }
+}
+
+/** Ours under their names. What is not here is `execution_failed`. */
+const CODES: Partial<Record<ErrorCode, FailureCode>> = {
+  code_too_large: 'code_too_large',
+  bad_path: 'invalid_path',
+  file_not_found: 'not_found',
+  file_exists: 'file_exists',
+  file_too_large: 'artifact_too_large',
+  disk_full: 'upload_too_large',
+  session_not_found: 'session_not_found',
+  session_closed: 'session_not_found',
+  session_busy: 'session_busy',
+  too_many_executions: 'session_busy',
+  too_many_sessions: 'max_sessions',
+  driver_unavailable: 'docker_unavailable',
+  isolation_too_weak: 'docker_unavailable',
+  image_missing: 'docker_error',
+  engine_failed: 'docker_error',
+  start_failed: 'docker_error',
+  start_timeout: 'docker_error',
+  sandbox_lost: 'docker_error',
+};
+
+/** The argument that is missing or of another type. */
+const ARGUMENTS: readonly (readonly [string, FailureCode])[] = [
+  ['session_id', 'invalid_session_id'],
+  ['filename', 'invalid_filename'],
+  ['path', 'invalid_path'],
+  ['content_base64', 'invalid_content'],
+];
+
+function failureOf(thrown: unknown, args: unknown): Failure {
+  const error = toHotcellError(thrown);
+  if (error.code === 'invalid_argument') return new Failure(codeOfArgument(error.message), error.message);
+  const { message, remedy } = presentError(error);
+  // SECURITY: of a fault of ours the reader gets no message: it may name paths of the host.
+  if (error.code === 'internal') return new Failure('execution_failed', 'something went wrong inside the server');
+  const code = CODES[error.code] ?? 'execution_failed';
+  const isUpload = (args as { filename?: unknown } | undefined)?.filename !== undefined;
+  return new Failure(
+    (isUpload ? IN_UPLOADS[code] : undefined) ?? code,
+    remedy === undefined ? message : `${message}. ${remedy}`,
+  );
+}
+
+const IN_UPLOADS: Partial<Record<FailureCode, FailureCode>> = {
+  artifact_too_large: 'upload_too_large',
+  invalid_path: 'invalid_filename',
+};
+
+function codeOfArgument(complaint: string): FailureCode {
+  return ARGUMENTS.find(([name]) => complaint.startsWith(`${name}: `))?.[1] ?? 'execution_failed';
+}

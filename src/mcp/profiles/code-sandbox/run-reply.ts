@@ -1,0 +1,104 @@
+import { randomBytes } from 'node:crypto';
+import { constants } from 'node:os';
+import type { CodeSandboxSettings } from '../../../config/code-sandbox.ts';
+import type { ExecutionResult } from '../../../execution/result.ts';
+import type { Outcome } from '../../../sandbox/outcome.ts';
+import type { ManagedSession } from '../../../sessions/directory.ts';
+import type { FileLinks } from '../../deps.ts';
+import { type Artifact, artifactOf } from './artifacts.ts';
+import { clipBytes } from './clip-bytes.ts';
+
+export interface RunReply {
+  readonly session_id: string;
+  readonly run_id: string;
+  readonly exit_code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly stdout_truncated: boolean;
+  readonly stderr_truncated: boolean;
+  readonly artifacts: Artifact[];
+  readonly duration_ms: number;
+}
+
+/** `run_20260131T120000Z_1a2b` */
+export function newRunId(now: Date): string {
+  const time = now.toISOString().replace(/[-:]|\.\d+/g, '');
+  return `run_${time}_${randomBytes(2).toString('hex')}`;
+}
+
+/** How a run ended, as a process would have: an exit code, and on stderr why. Files are in it however it ended. */
+export async function runReply(
+  managed: ManagedSession,
+  runId: string,
+  result: ExecutionResult,
+  { maxOutputBytes }: Pick<CodeSandboxSettings, 'maxOutputBytes'>,
+  links: FileLinks,
+): Promise<RunReply> {
+  const { truncation, artifacts, durationMs } = result;
+  const stdout = clipBytes(result.stdout, maxOutputBytes);
+  const stderr = clipBytes(inLines([result.stderr, ...lastWords(result)]), maxOutputBytes);
+  return {
+    session_id: managed.id,
+    run_id: runId,
+    exit_code: exitCodeOf(result.outcome),
+    stdout: stdout.text,
+    stderr: stderr.text,
+    stdout_truncated: stdout.isCut || (truncation?.stdoutDroppedBytes ?? 0) > 0,
+    stderr_truncated: stderr.isCut || (truncation?.stderrDroppedBytes ?? 0) > 0,
+    artifacts: await Promise.all(artifacts.map((file) => artifactOf(managed, file, links))),
+    duration_ms: Math.round(durationMs),
+  };
+}
+
+function exitCodeOf(outcome: Outcome): number {
+  switch (outcome.kind) {
+    case 'ok':
+      return 0;
+    case 'raised':
+      return 1;
+    case 'exited':
+      return outcome.exitCode;
+    case 'timed-out':
+      return -1;
+    case 'out-of-memory':
+      return 128 + constants.signals.SIGKILL;
+    case 'interrupted':
+      return 128 + constants.signals.SIGINT;
+    case 'kernel-died':
+      return 128 + (constants.signals[outcome.signal as NodeJS.Signals] ?? constants.signals.SIGKILL);
+    case 'unavailable':
+      return 127;
+  }
+}
+
+function lastWords({ outcome, files }: ExecutionResult): string[] {
+  return [
+    ...(files === 'lost' ? ['The sandbox was lost, and the files in /mnt/data with it.'] : []),
+    ...endOf(outcome),
+  ];
+}
+
+function endOf(outcome: Outcome): string[] {
+  switch (outcome.kind) {
+    case 'ok':
+    case 'exited':
+      return [];
+    case 'raised':
+      return [...outcome.traceback, ...(outcome.hint === undefined ? [] : [`Hint: ${outcome.hint}`])];
+    case 'timed-out':
+      return [`Execution timed out after ${outcome.limitMs / 1000}s`];
+    case 'out-of-memory':
+      return [`Killed: out of memory at the limit of ${Math.round(outcome.limitBytes / 1_048_576)} MiB`];
+    case 'interrupted':
+      return ['Interrupted'];
+    case 'kernel-died':
+      return [`The interpreter died${outcome.signal === undefined ? '' : ` of ${outcome.signal}`}`];
+    case 'unavailable':
+      return [`Cannot run here: ${outcome.missing.join(', ')} is missing`];
+  }
+}
+
+/** Each begins a line of its own. */
+function inLines(parts: readonly string[]): string {
+  return parts.reduce((text, part) => (text === '' || text.endsWith('\n') ? text + part : `${text}\n${part}`), '');
+}

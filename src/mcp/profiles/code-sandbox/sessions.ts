@@ -1,0 +1,84 @@
+import { randomBytes } from 'node:crypto';
+import { type CodeSandboxSettings, memoryLimitBytes } from '../../../config/code-sandbox.ts';
+import { HotcellError } from '../../../errors/hotcell-error.ts';
+import type { ManagedSession, OpenRequest } from '../../../sessions/directory.ts';
+import { SESSION_ID } from '../../../sessions/open-request.ts';
+import type { ToolCall } from '../../define-tool.ts';
+import { DATA_FOLDER } from './artifacts.ts';
+import { Failure } from './failures.ts';
+
+const TMP_BYTES = 64 * 1_048_576;
+
+/** Work in the session of that id, which is made if there is none. Without an id, always in a new one; nobody has heard of that if the work fails, and it is closed. */
+export async function inSession<T>(
+  id: string | null,
+  settings: CodeSandboxSettings,
+  call: ToolCall,
+  via: string,
+  work: (managed: ManagedSession) => Promise<T>,
+): Promise<T> {
+  const managed = await openOrUse(id ?? undefined, settings, call, via);
+  try {
+    return await work(managed);
+  } catch (thrown) {
+    if (id === null) await call.deps.directory.close(call.deps.owner, managed.id, { via }).catch(() => {});
+    throw thrown;
+  }
+}
+
+async function openOrUse(
+  id: string | undefined,
+  settings: CodeSandboxSettings,
+  call: ToolCall,
+  via: string,
+): Promise<ManagedSession> {
+  const { directory, owner, config } = call.deps;
+  const options = { signal: call.signal, via };
+  if (id !== undefined && findOpen(checkedId(id), call) !== undefined) return directory.use(owner, id, options);
+  try {
+    return await directory.open(owner, requestOf(id ?? newSessionId(), settings, config.isolation), options);
+  } catch (thrown) {
+    // Another call makes it at the same time.
+    if (id !== undefined && thrown instanceof HotcellError && thrown.code === 'session_exists') {
+      return directory.use(owner, id, options);
+    }
+    throw thrown;
+  }
+}
+
+/** The open session of that id. Nothing is opened for it. */
+export async function useOpen(id: string, call: ToolCall, via: string): Promise<ManagedSession> {
+  if (findOpen(checkedId(id), call) === undefined) {
+    throw new Failure(
+      'session_not_found',
+      `there is no session ${id}. It was closed, was idle for too long, or never was.`,
+    );
+  }
+  return call.deps.directory.use(call.deps.owner, id, { signal: call.signal, via });
+}
+
+function findOpen(id: string, { deps: { directory, owner } }: ToolCall): ManagedSession | undefined {
+  return directory.list(owner).find((managed) => managed.id === id);
+}
+
+function checkedId(id: string): string {
+  if (SESSION_ID.test(id)) return id;
+  throw new Failure('invalid_session_id', 'session_id is 1 to 64 letters, digits, - and _');
+}
+
+function newSessionId(): string {
+  return `sess_${randomBytes(6).toString('hex')}`;
+}
+
+/** As isolated as it was there; something else only where it was asked for by name. */
+function requestOf(id: string, settings: CodeSandboxSettings, isolation: OpenRequest['isolation']): OpenRequest {
+  return {
+    id,
+    isolation: isolation === undefined || isolation === 'auto' ? 'docker' : isolation,
+    limits: { memoryBytes: memoryLimitBytes(settings), cpus: settings.cpuLimit },
+    idleMs: settings.sessionTtlM * 60_000,
+    workspace: DATA_FOLDER,
+    tmpBytes: TMP_BYTES,
+    ...(settings.image === undefined ? {} : { image: settings.image }),
+  };
+}
