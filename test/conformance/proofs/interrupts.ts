@@ -102,8 +102,7 @@ threading.Thread(target=work).start()`);
   },
 ];
 
-/** Prints what is left of the sleeps that proofs begin. */
-/** Who is killed has still to run once to die of it: on a busy machine that takes a moment. */
+/** Prints what is left of the sleeps that proofs begin. Who is killed has still to run once to die of it: on a busy machine that takes a moment. */
 export const LIVE_SLEEPS = `import os, time
 def live():
     left = []
