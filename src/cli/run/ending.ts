@@ -24,7 +24,8 @@ export function endingText(outcome: Outcome): string | undefined {
   }
 }
 
-function hintLines(hint: string | undefined): string[] {
+/** What helps, where something surely does. */
+export function hintLines(hint: string | undefined): string[] {
   return hint === undefined ? [] : [`→ ${hint}`];
 }
 

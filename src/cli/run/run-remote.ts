@@ -5,6 +5,7 @@ import { allLanguages } from '../../languages/table.ts';
 import { packageVersion } from '../../lib/package-version.ts';
 import { shownName } from '../print.ts';
 import { saveArtifacts } from './artifacts.ts';
+import { hintLines } from './ending.ts';
 import { listenForInterrupts } from './interrupts.ts';
 import { languageOf } from './language.ts';
 import { isNotebook } from './notebook.ts';
@@ -109,6 +110,7 @@ function tell(
   process.stdout.write(stdout);
   process.stderr.write(stderr);
   if (error !== undefined && !stderr.includes(error.traceback)) process.stderr.write(`${error.traceback}\n`);
+  for (const line of hintLines(error?.hint)) process.stderr.write(`${line}\n`);
   if (outcome !== 'ok' && outcome !== 'raised') process.stderr.write(`hotcell: ${outcome}\n`);
   if (omitted !== undefined) {
     const count = omitted.stdout_chars + omitted.stderr_chars;
