@@ -65,10 +65,16 @@ function exitCodeOf(outcome: Outcome): number {
     case 'interrupted':
       return 128 + constants.signals.SIGINT;
     case 'kernel-died':
-      return 128 + (constants.signals[outcome.signal as NodeJS.Signals] ?? constants.signals.SIGKILL);
+      return 128 + signalNumber(outcome.signal);
     case 'unavailable':
       return 127;
   }
+}
+
+/** The name is the guest's word: any text may come. */
+function signalNumber(name: string | undefined): number {
+  const known = new Map<string, number>(Object.entries(constants.signals));
+  return known.get(name ?? '') ?? constants.signals.SIGKILL;
 }
 
 function lastWords({ outcome, files }: ExecutionResult): string[] {
