@@ -5,7 +5,14 @@ export function builtInRecipes(): Recipe[] {
   return RECIPES.map((recipe) => recipeSchema.parse(recipe));
 }
 
-/** One entry, one language. */
+/**
+ * Debian's Go packages lie in a GOPATH, which Go looks at only without modules. Without modules it also gives programs the runtime of an old Go
+ * (GODEBUG), so that is left to programs which import more than the standard library.
+ */
+const GO_BUILD = `[ ! -d /usr/share/gocode/src ] || go list -deps "$2" >/dev/null 2>&1 || export GO111MODULE=off
+exec go build -o "$1" "$2"`;
+
+/** One entry, one language. Libraries are those that the sandbox has where Debian puts them. */
 const RECIPES: readonly RecipeInput[] = [
   {
     language: 'c',
@@ -29,12 +36,12 @@ const RECIPES: readonly RecipeInput[] = [
     language: 'go',
     extensions: ['.go'],
     fileName: 'main.go',
-    needs: ['go'],
-    build: ['go', 'build', '-o', '{program}', '{source}'],
+    needs: ['go', 'sh'],
+    build: ['sh', '-c', GO_BUILD, 'go', '{program}', '{source}'],
     run: ['{program}'],
     environment: {
       GOCACHE: '/tmp/.cache/go-build',
-      GOPATH: '/tmp/.cache/go',
+      GOPATH: '/tmp/.cache/go:/usr/share/gocode',
       // There is no network: what is not there must fail at once and say so.
       GOPROXY: 'off',
       GOTOOLCHAIN: 'local',
@@ -58,9 +65,19 @@ const RECIPES: readonly RecipeInput[] = [
     extensions: ['.java'],
     fileName: 'Main.java',
     needs: ['javac', 'java'],
-    build: ['javac', '-J-XX:+UseSerialGC', '-d', '{folder}', '{source}'],
+    // Jars may bring annotation processors, which would run in every build. A folder that is not there is no error.
+    build: [
+      'javac',
+      '-J-XX:+UseSerialGC',
+      '-proc:none',
+      '-cp',
+      '{folder}:/usr/share/java/*',
+      '-d',
+      '{folder}',
+      '{source}',
+    ],
     // The other collectors start threads by the host's processors.
-    run: ['java', '-XX:+UseSerialGC', '-cp', '{folder}:{workspace}', '{main}'],
+    run: ['java', '-XX:+UseSerialGC', '-cp', '{folder}:{workspace}:/usr/share/java/*', '{main}'],
     packages: 'default-jdk-headless',
   },
   {

@@ -1,6 +1,9 @@
-// Reads sales.csv, adds up each region, writes a compressed report.
+// Reads sales.csv, adds up each region, writes a compressed report. Uses Gson.
+import com.google.gson.GsonBuilder;
 import java.io.IOException;
-import java.io.PrintStream;
+import java.io.OutputStreamWriter;
+import java.io.Writer;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Locale;
@@ -23,12 +26,10 @@ public class Report {
             totals = lines.skip(1).map(Sale::of).collect(
                 Collectors.groupingBy(Sale::region, TreeMap::new, Collectors.summingDouble(Sale::amount)));
         }
-        try (var report = new PrintStream(new GZIPOutputStream(Files.newOutputStream(Path.of("report-java.txt.gz"))))) {
-            totals.forEach((region, total) -> {
-                String line = String.format(Locale.ROOT, "%s %.2f", region, total);
-                report.println(line);
-                System.out.println(line);
-            });
+        var file = Files.newOutputStream(Path.of("report-java.json.gz"));
+        try (Writer report = new OutputStreamWriter(new GZIPOutputStream(file), StandardCharsets.UTF_8)) {
+            new GsonBuilder().setPrettyPrinting().create().toJson(totals, report);
         }
+        totals.forEach((region, total) -> System.out.println(String.format(Locale.ROOT, "%s %.2f", region, total)));
     }
 }

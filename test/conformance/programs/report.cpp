@@ -1,4 +1,4 @@
-// Reads sales.csv, adds up each region, writes a report.
+// Reads sales.csv, adds up each region, writes a report. Uses nlohmann/json.
 #include <fstream>
 #include <iomanip>
 #include <iostream>
@@ -6,6 +6,8 @@
 #include <sstream>
 #include <stdexcept>
 #include <string>
+
+#include <nlohmann/json.hpp>
 
 static std::map<std::string, double> totals(std::istream &sales) {
   std::map<std::string, double> found;
@@ -21,9 +23,8 @@ static std::map<std::string, double> totals(std::istream &sales) {
 int main() {
   std::ifstream sales("sales.csv");
   if (!sales) throw std::runtime_error("sales.csv cannot be opened");
-  std::ofstream report("report-cpp.txt");
-  for (const auto &[region, total] : totals(sales)) {
-    for (std::ostream *out : {static_cast<std::ostream *>(&report), static_cast<std::ostream *>(&std::cout)})
-      *out << region << ' ' << std::fixed << std::setprecision(2) << total << '\n';
-  }
+  const auto found = totals(sales);
+  for (const auto &[region, total] : found)
+    std::cout << region << ' ' << std::fixed << std::setprecision(2) << total << '\n';
+  std::ofstream("report-cpp.json") << nlohmann::json(found).dump(2) << '\n';
 }

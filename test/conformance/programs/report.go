@@ -1,4 +1,4 @@
-// Reads sales.csv, adds up each region, writes a compressed report.
+// Reads sales.csv, adds up each region, writes a compressed report. Uses yaml.v3.
 package main
 
 import (
@@ -10,6 +10,8 @@ import (
 	"os"
 	"sort"
 	"strconv"
+
+	"gopkg.in/yaml.v3"
 )
 
 func totals(sales io.Reader) (map[string]float64, error) {
@@ -45,14 +47,17 @@ func main() {
 	}
 	sort.Strings(regions)
 
-	file, err := os.Create("report-go.txt.gz")
+	file, err := os.Create("report-go.yaml.gz")
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer file.Close()
 	report := gzip.NewWriter(file)
 	defer report.Close()
+	if err := yaml.NewEncoder(report).Encode(found); err != nil {
+		log.Fatal(err)
+	}
 	for _, region := range regions {
-		fmt.Fprintf(io.MultiWriter(report, os.Stdout), "%s %.2f\n", region, found[region])
+		fmt.Printf("%s %.2f\n", region, found[region])
 	}
 }

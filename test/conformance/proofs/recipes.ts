@@ -62,17 +62,17 @@ const PROGRAMS: readonly Program[] = [
   {
     language: 'cpp',
     file: 'report.cpp',
-    title: 'C++, its standard library alone',
+    title: 'C++, with nlohmann/json',
     complaint: /sales\.csv cannot be opened/,
-    artifacts: ['report-cpp.txt'],
+    artifacts: ['report-cpp.json'],
     notInImage: true,
   },
   {
     language: 'go',
     file: 'report.go',
-    title: 'Go, its standard library alone: modules come from the network',
+    title: 'Go, with yaml.v3',
     complaint: /open sales\.csv: no such file/,
-    artifacts: ['report-go.txt.gz'],
+    artifacts: ['report-go.yaml.gz'],
     notInImage: true,
   },
   {
@@ -86,9 +86,9 @@ const PROGRAMS: readonly Program[] = [
   {
     language: 'java',
     file: 'Report.java',
-    title: 'Java, its standard library alone: packages come from the network',
+    title: 'Java, with Gson',
     complaint: /NoSuchFileException: sales\.csv.*Report\.java:\d+/s,
-    artifacts: ['report-java.txt.gz'],
+    artifacts: ['report-java.json.gz'],
     notInImage: true,
   },
 ];
@@ -135,6 +135,31 @@ export const recipeRequirements: readonly Requirement[] = [
       expect(again.cpuMs).toBeLessThan(first.cpuMs);
       const { entries } = await session.files.list('.', { recursive: true });
       expect(entries.map(({ path }) => path).sort()).toEqual(['answer.h', 'out.txt']);
+    },
+  },
+  {
+    id: 'recipe:go-modules',
+    title:
+      'Go with its standard library alone keeps the behaviour of its version; an import that nobody installed is named',
+    exempt: BARE,
+    timeoutMs: 120_000,
+    prove: async (context) => {
+      const session = await context.fresh(withTools(context.target));
+      const run = (code: string) => session.run(code, { language: 'go', timeoutMs: 60_000 });
+      const info =
+        'package main\nimport (\n"fmt"\n"runtime/debug"\n)\nfunc main() {\ninfo, _ := debug.ReadBuildInfo()\nfor _, one := range info.Settings { fmt.Println(one.Key) }\n}';
+      const alone = await run(info);
+      if (alone.outcome.kind === 'unavailable') {
+        expect(context.target.options.isolation !== 'process' || !requireAll(), alone.outcome.hint).toBe(true);
+        return;
+      }
+      expect(alone.outcome, alone.stderr).toEqual({ kind: 'ok' });
+      expect(alone.stdout).toContain('GOOS');
+      expect(alone.stdout).not.toContain('DefaultGODEBUG');
+      const missing = await run('package main\nimport "example.org/nobody/has"\nfunc main() { has.It() }');
+      expect(missing.outcome).toMatchObject({ kind: 'raised', name: 'CompileError' });
+      if (missing.outcome.kind === 'raised')
+        expect(missing.outcome.message).toMatch(/^main\.go:2:8: .*example\.org\/nobody\/has/);
     },
   },
   {
