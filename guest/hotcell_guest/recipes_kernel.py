@@ -150,7 +150,10 @@ def _is_over(process: subprocess.Popen[bytes]) -> bool:
 def _compile_error(output: str, exit_code: int) -> Head:
     # Without control characters, which JSON would make six times as long: the frame has its limit.
     lines = [_CONTROL.sub("?", line.expandtabs())[:_MAX_LINE] for line in output.splitlines()]
-    first = next((line for line in lines if "error" in line.lower()), lines[0] if lines else f"the build ended with exit code {exit_code}")
+    telling = [line for line in lines if line.strip() and not line.startswith("#")]  # go names the package it builds after a #
+    first = next(
+        (line for line in lines if "error" in line.lower()), telling[0] if telling else f"the build ended with exit code {exit_code}"
+    )
     return _raised("CompileError", first.strip(), lines)
 
 

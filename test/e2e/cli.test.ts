@@ -306,12 +306,13 @@ describe('at a terminal', () => {
 describe('an interrupt', () => {
   const stubborn = `
 import time
-print("ready", flush=True)
+said = "ready"
 while True:
     try:
+        print(said, flush=True)
         time.sleep(60)
     except BaseException:
-        print("not yet", flush=True)
+        said = "not yet"
 `;
 
   async function started(code: string) {
