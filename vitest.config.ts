@@ -1,5 +1,7 @@
 import { defineConfig } from 'vitest/config';
 
+const BESIDE = ['test/e2e/**/*.test.ts', 'test/security/http-*.test.ts', 'test/security/mcp-*.test.ts'];
+
 export default defineConfig({
   test: {
     passWithNoTests: true,
@@ -19,11 +21,24 @@ export default defineConfig({
           name: 'full',
           include: ['test/**/*.test.ts'],
           globalSetup: ['test/support/built-guest.ts'],
-          exclude: ['test/architecture.test.ts'],
+          exclude: ['test/architecture.test.ts', ...BESIDE],
           // Files of real sandboxes share the machine's cores and count what is left behind on it.
           fileParallelism: false,
           testTimeout: 60_000,
           hookTimeout: 60_000,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        test: {
+          name: 'beside',
+          include: BESIDE,
+          globalSetup: ['test/support/built-guest.ts'],
+          // Programs of their own with data folders of their own, which mostly wait: they may run beside each other, when the others are done.
+          maxWorkers: 3,
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+          sequence: { groupOrder: 2 },
         },
       },
     ],

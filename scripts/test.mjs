@@ -22,7 +22,7 @@ const words = argv.slice(2);
 const mode = ['unit', 'vm'].find((name) => words[0] === name) ?? 'all';
 const requireAll = words.includes('--require-all') || env.HOTCELL_TEST_REQUIRE === 'all';
 const forVitest = words.slice(mode === 'all' ? 0 : 1).filter((word) => word !== '--require-all');
-const projects = mode === 'unit' ? ['unit'] : ['unit', 'full'];
+const projects = mode === 'unit' ? ['unit'] : ['unit', 'full', 'beside'];
 
 if (words.includes('--help')) {
   process.stdout.write(help);

@@ -54,27 +54,4 @@ describe('what people install this for', () => {
     expect((await mcp.call('list_sessions')).data.sessions).toEqual([]);
     expect((await fetch(file.url)).status).toBeGreaterThanOrEqual(400);
   });
-
-  it('a run of three minutes lives on progress alone, for a client that gives up after one without', async (context) => {
-    if (process.env.HOTCELL_TEST_REQUIRE !== 'all') context.skip('it takes three minutes: npm test -- --require-all');
-    await using mcp = await connectStdio(hotcell, 'modern');
-    const began = performance.now();
-    let previous = began;
-    let longestSilenceMs = 0;
-    const { data } = await mcp.call(
-      'run_code',
-      { code: 'import time\nfor i in range(18):\n    time.sleep(10)\n"slept"', timeout_ms: 300_000 },
-      {
-        timeout: 60_000,
-        resetTimeoutOnProgress: true,
-        onprogress: () => {
-          longestSilenceMs = Math.max(longestSilenceMs, performance.now() - previous);
-          previous = performance.now();
-        },
-      },
-    );
-    expect(data).toMatchObject({ outcome: 'ok', value: "'slept'" });
-    expect(performance.now() - began).toBeGreaterThan(180_000);
-    expect(longestSilenceMs).toBeLessThan(10_000);
-  }, 240_000);
 });
