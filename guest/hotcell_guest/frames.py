@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import struct
 from dataclasses import dataclass, field
-from typing import Any, Iterator
+from typing import Any, Callable, Iterator
 
 MAGIC = b"HC"
 VERSION = 1
@@ -37,7 +37,7 @@ class Frame:
 
 def encode(frame: Frame) -> bytes:
     """The bytes of one frame."""
-    head = _ENCODER.encode(frame.head).encode("utf-8", "replace")
+    head = _json(frame.head).encode("utf-8", "replace")
     if len(head) > MAX_HEAD_BYTES:
         raise ProtocolViolation(f"head length: {len(head)} is over {MAX_HEAD_BYTES}")
     if len(frame.body) > MAX_BODY_BYTES:
@@ -102,7 +102,7 @@ def _check_header(magic: bytes, version: int, flags: int, head_bytes: int, body_
 
 def _parse_head(raw: bytes) -> Head:
     try:
-        head = _DECODER.decode(raw.decode("utf-8"))
+        head = _parse(raw.decode("utf-8"))
     except (ValueError, RecursionError):
         raise ProtocolViolation("head: not JSON in UTF-8") from None
     if not isinstance(head, dict) or not isinstance(head.get("type"), str):
@@ -115,6 +115,32 @@ def _no_constant(name: str) -> None:
     raise ValueError(name)
 
 
-# Made once: json.dumps and json.loads make one of these for each call.
-_ENCODER = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False)
-_DECODER = json.JSONDecoder(parse_constant=_no_constant)
+def _json_writer() -> Callable[[Head], str]:
+    """json.dumps makes an encoder for each call, and that a second one: with one that is made once a frame costs half."""
+    encoder = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False)
+    make: Any = getattr(json.encoder, "c_make_encoder", None)
+    try:
+        write = make(None, encoder.default, json.encoder.encode_basestring, None, ":", ",", False, False, True)
+        if "".join(write({"a": "\u00e9"}, 0)) == '{"a":"\u00e9"}':
+            return lambda head: "".join(write(head, 0))
+    except Exception:  # noqa: BLE001 - another Python's JSON has other insides
+        pass
+    return encoder.encode
+
+
+def _json_reader() -> Callable[[str], Any]:
+    decoder: Any = json.JSONDecoder(parse_constant=_no_constant)
+    scan = decoder.scan_once
+
+    def read(text: str) -> Any:
+        try:
+            value, end = scan(text, 0)
+        except StopIteration:
+            return decoder.decode(text)  # with white space before it, or not at all
+        return value if end == len(text) else decoder.decode(text)
+
+    return read
+
+
+_json = _json_writer()
+_parse = _json_reader()
