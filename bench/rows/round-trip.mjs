@@ -1,15 +1,18 @@
 import { startJupyter } from '../baselines/jupyter.mjs';
-import { benchHotcell, timeCalls } from '../hotcell.mjs';
+import { benchHotcell, timeCalls, waitUntilWarm } from '../hotcell.mjs';
 
-const callsPerRepeat = 200;
+const callsPerRepeat = 300;
+const callsBefore = 300;
 
-/** `1+1` in a live session and in a live Jupyter kernel, in turns. */
+/** `1+1` in a live session and in a live Jupyter kernel, in turns; both have loaded what they load and answered as often before. */
 export async function measure({ repeats, jupyter }) {
   const hotcell = await benchHotcell({ isolation: 'process', poolSize: 0 });
+  await waitUntilWarm(hotcell);
   const session = await hotcell.open();
+  await timeCalls(session, callsBefore);
   const kernels = jupyter.python === undefined ? undefined : startJupyter(jupyter.python);
   await kernels?.ask('open');
-  await kernels?.ask('calls', { code: '1+1', count: 20 });
+  await kernels?.ask('calls', { code: '1+1', count: callsBefore });
   const [ours, theirs] = [[], []];
   for (let repeat = 0; repeat < repeats; repeat += 1) {
     ours.push(...(await timeCalls(session, callsPerRepeat)));

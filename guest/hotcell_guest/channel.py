@@ -354,8 +354,10 @@ class Channel:
 
     def _is_rest_of_broken(self, head: Head, stream: int) -> bool:
         """A picture with a piece missing is no picture: the other pieces go as well, up to its last."""
+        if head["type"] != "display":
+            return False
         display = (stream, head.get("index"))
-        if head["type"] != "display" or display not in self._broken_displays:
+        if display not in self._broken_displays:
             return False
         if head.get("end"):
             self._broken_displays.discard(display)

@@ -31,7 +31,7 @@ class ExecutionPipes:
         if kernel.own_pipes is not None:
             return kernel.own_pipes
         last_born, pipes = self._births.last(), kernel.pipes
-        if pipes is not None and last_born is not None and last_born == kernel.pipes_given_at and pipes.is_empty:
+        if pipes is not None and last_born is not None and last_born == kernel.pipes_given_at and pipes.open:
             self._background.remove(pipes)
             return pipes
         pipes, self._ahead = self._ahead or OutputPipes(self._loop), None

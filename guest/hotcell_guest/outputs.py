@@ -66,11 +66,6 @@ class OutputPipes:
             os.close(fd)
         self._write_fds = ()
 
-    @property
-    def is_empty(self) -> bool:
-        """Both are open, and nothing that was written waits to be read."""
-        return len(self._fds) == 2 and not any(_bytes_in(fd) for fd in self._fds.values())
-
     def set_barrier(self, then: Callable[[], None]) -> None:
         waiting = {name: count for name, fd in self._fds.items() if (count := _bytes_in(fd))}
         if not waiting:
@@ -89,6 +84,7 @@ class OutputPipes:
 
     @property
     def open(self) -> bool:
+        """Something may still come."""
         return bool(self._fds)
 
     def _listen(self) -> None:
@@ -146,6 +142,9 @@ class OutputPipes:
         os.close(fd)
 
 
+_COUNT = array.array("i", [0])
+
+
 def _nowhere(_source: str, _data: bytes) -> None:
     """Nobody has the write ends yet, so nothing comes."""
 
@@ -155,6 +154,5 @@ def _none() -> int:
 
 
 def _bytes_in(fd: int) -> int:
-    count = array.array("i", [0])
-    fcntl.ioctl(fd, termios.FIONREAD, count)
-    return count[0]
+    fcntl.ioctl(fd, termios.FIONREAD, _COUNT)
+    return _COUNT[0]

@@ -6,7 +6,7 @@ import io
 import os
 import sys
 import threading
-from typing import Callable, Optional
+from typing import Callable, Optional, TextIO
 
 
 class _Turn:
@@ -69,8 +69,16 @@ class Streams:
         sys.stderr = sys.__stderr__ = self.stderr  # type: ignore[misc]
 
     def flush(self) -> None:
-        for stream in (sys.stdout, sys.stderr, self.stdout, self.stderr):
-            try:
-                stream.flush()
-            except Exception:  # noqa: BLE001 - the user may have put anything there, or closed the descriptor
-                continue
+        if sys.stdout is not self.stdout:
+            _flush(sys.stdout)
+        if sys.stderr is not self.stderr:
+            _flush(sys.stderr)
+        _flush(self.stdout)
+        _flush(self.stderr)
+
+
+def _flush(stream: TextIO) -> None:
+    try:
+        stream.flush()
+    except Exception:  # noqa: BLE001 - the user may have put anything there, or closed the descriptor
+        pass

@@ -1,6 +1,16 @@
-import { randomBytes } from 'node:crypto';
+import { randomFillSync } from 'node:crypto';
+
+const ID_BYTES = 10;
+/** Many ids' worth at once: asking for randomness costs more than an id does. */
+const random = Buffer.alloc(64 * ID_BYTES);
+let used = random.length;
 
 /** `prefix-` and 80 random bits in lower-case hex: unguessable, and safe in a path, a label and a container's name. */
 export function newId(prefix: string): string {
-  return `${prefix}-${randomBytes(10).toString('hex')}`;
+  if (used === random.length) {
+    randomFillSync(random);
+    used = 0;
+  }
+  used += ID_BYTES;
+  return `${prefix}-${random.toString('hex', used - ID_BYTES, used)}`;
 }

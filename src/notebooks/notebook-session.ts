@@ -1,4 +1,5 @@
 import type { Execution } from '../execution/execute.ts';
+import type { ExecutionResult } from '../execution/result.ts';
 import type { Session as CodeSession } from '../execution/session-facade.ts';
 import type { Notebook, NotebookSource } from './nbformat.ts';
 import { createRecord } from './record.ts';
@@ -20,10 +21,19 @@ export interface Session extends CodeSession {
 /** A session that remembers what it ran, `recordBytes` at most. */
 export function notebookSession(session: CodeSession, recordBytes: number): Session {
   const record = createRecord(recordBytes);
+  let ended: [code: string, result: ExecutionResult][] = [];
+  /** Not in the way of whoever waits for the result. */
+  const remember = () => {
+    for (const [code, result] of ended) record.add(code, result);
+    ended = [];
+  };
   const run: CodeSession['run'] = (code, options) => {
     const execution: Execution = session.run(code, options);
     execution.then(
-      (result) => record.add(code, result),
+      (result) => {
+        ended.push([code, result]);
+        if (ended.length === 1) setImmediate(remember);
+      },
       () => {}, // what never ran is no part of a notebook; whoever asked for it hears why
     );
     return execution;
@@ -32,6 +42,9 @@ export function notebookSession(session: CodeSession, recordBytes: number): Sess
     ...session,
     run,
     runNotebook: (notebook, options) => runNotebook(run, notebook, options),
-    exportNotebook: async () => notebookOfRecord(record),
+    exportNotebook: async () => {
+      remember();
+      return notebookOfRecord(record);
+    },
   };
 }
