@@ -9,9 +9,13 @@ export function run(program, args, options = {}) {
     // A person's Ctrl-C reaches the child too; it decides how to end, and this process follows.
     const wait = () => {};
     process.on('SIGINT', wait);
+    // A supervisor's signals reach us alone: without the child's end ours would leave it running.
+    const forward = (signal) => child.kill(signal);
+    for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, forward);
     child.once('error', () => resolve(127));
     child.once('close', (code, signal) => {
       process.off('SIGINT', wait);
+      for (const name of ['SIGTERM', 'SIGHUP']) process.off(name, forward);
       resolve(code ?? 128 + (constants.signals[signal] ?? 0));
     });
   });
