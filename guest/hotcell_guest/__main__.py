@@ -11,7 +11,8 @@ def main(arguments: list[str]) -> NoReturn:
     parser = argparse.ArgumentParser(prog="hotcell_guest")
     parser.add_argument("role", choices=("zygote", "sandbox"))
     parser.add_argument("--channel", default="3", help="`stdio`, or the number of a socket's descriptor")
-    parser.add_argument("--listen", help="a socket path on which the channel can be connected again")
+    parser.add_argument("--listen", help="a socket's path, or @name, on which the channel can be connected again")
+    parser.add_argument("--peer-uid", type=int, help="only processes of this uid may connect there")
     parser.add_argument("--workspace", default="/workspace")
     options = parser.parse_args(arguments)
     if options.role == "zygote":
@@ -20,8 +21,10 @@ def main(arguments: list[str]) -> NoReturn:
         zygote.serve(int(options.channel), options.workspace)
     from . import sandbox
 
-    transport = None if options.listen else sandbox.transport_of(options.channel)
-    sandbox.serve(transport, options.workspace, options.listen)
+    if options.listen:
+        sandbox.leave_stdio()
+        sandbox.serve(None, options.workspace, options.listen, options.peer_uid)
+    sandbox.serve(sandbox.transport_of(options.channel), options.workspace)
 
 
 if __name__ == "__main__":

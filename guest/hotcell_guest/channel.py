@@ -237,6 +237,8 @@ class Channel:
             return
         self._waiting.remove(waiting)
         self.detach()
+        if hello.head.get("fresh"):
+            self._begin_anew()
         self._transport = waiting.transport
         self._decoder = waiting.decoder
         self._loop.on_readable(self._transport.read_fd(), self._readable)
@@ -245,6 +247,18 @@ class Channel:
         self._replay(hello.ack)
         self._on_frame(hello)
         self._take(more)
+
+    def _begin_anew(self) -> None:
+        """For a host that knows nothing of what was sent: both directions count from 1 again, and nothing is sent twice."""
+        self._sent.clear()
+        self._sent_cost = 0
+        self._next_sequence = 1
+        self._highest_written = 0
+        self._received = 0
+        self._dropped = []
+        self._broken_displays = set()
+        for stream in list(self._windows):
+            self._windows[stream] = WINDOW_BYTES
 
     def _turn_away(self, waiting: _Waiting, reason: str) -> None:
         self._forget(waiting)

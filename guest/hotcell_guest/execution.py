@@ -31,6 +31,7 @@ class Execution:
         self.out_of_memory = False
         self.report: Optional[dict[str, Any]] = None
         self.value: Optional[tuple[dict[str, Any], bytes]] = None
+        self.is_abandoned = False
         self.started = time.monotonic()
         self._born_since = processes.ticks_now()
         self._is_ours = ours
@@ -44,6 +45,14 @@ class Execution:
         self.reason = reason
         self._ask_kernel_to_stop()
         self._later(self._kill_newborn)
+
+    def abandon(self) -> None:
+        """Nobody waits for it any more: it is ended, and what it still prints goes nowhere."""
+        self.is_abandoned = True
+        self.pipes.discard()
+        self.pipes.resume()
+        self.kernel.pause(False)
+        self.interrupt("closing")
 
     def use_up_memory(self) -> None:
         """The last rung at once, for a kernel that has used up the memory of its sandbox."""

@@ -55,6 +55,7 @@ class Executions:
         self._exercising: list[int] = []
         self._when_up: list[Callable[[], None]] = []
         self._said_ready = False
+        self._is_taken_over = False
         self._pipes = ExecutionPipes(loop, channel)
         self._memory_kills = memory_kills()
         self.questions = Questions(loop, self, reply, fail)
@@ -82,6 +83,31 @@ class Executions:
             self._when_up.append(then)
         else:
             then()
+
+    def abandon(self) -> None:
+        """A host has taken over that knows nothing of what is under way: ends that, answers nobody, and says `ready` when it is done."""
+        self._restarting, self._exercising, self._waiting = [], [], None
+        self._said_ready, self._is_taken_over = False, True
+        if self._execution is not None:
+            self._channel.close_stream(self._execution.stream)
+            self._execution.abandon()
+        self.questions.abandon(then=self._end_taking_over)
+
+    def interrupt_running(self, reason: str) -> None:
+        if self._execution is not None:
+            self._execution.interrupt(reason)
+
+    def _end_taking_over(self) -> None:
+        if self._execution is not None or self.questions.under_way:
+            return  # its end calls again
+        self._is_taken_over = False
+        if self.kernels.python.is_up:
+            self._say_ready()
+
+    def _say_ready(self) -> None:
+        if not self._said_ready and not self._is_taken_over:
+            self._said_ready = True
+            self._channel.send({"type": "ready"})
 
     # Requests
 
@@ -231,7 +257,7 @@ class Executions:
             execution.value = _value_event(frame.head, frame.body)
         elif kind == "finished":
             self._take_end(execution, frame)
-        if self._execution is execution and self._channel.credit(execution.stream) <= 0:
+        if self._execution is execution and not execution.is_abandoned and self._channel.credit(execution.stream) <= 0:
             kernel.pause(True)
 
     def _take_end(self, execution: Execution, frame: Frame) -> None:
@@ -248,7 +274,8 @@ class Executions:
             execution.kernel.pause(False)
 
     def _event(self, execution: Execution, head: Head, body: bytes) -> None:
-        self._channel.send({**head, "execution": execution.name}, body, execution.stream)
+        if not execution.is_abandoned:
+            self._channel.send({**head, "execution": execution.name}, body, execution.stream)
 
     def _finish(self, execution: Execution, state: str) -> None:
         if self._execution is not execution:
@@ -283,7 +310,10 @@ class Executions:
         if len(body) > _MAX_ARTIFACTS_BYTES:
             body, finished["artifactsOmitted"] = b"[]", len(changes.files) + max(0, changes.omitted)
         self._event(execution, finished, body)
-        self._channel.close_stream(execution.stream)
+        if execution.is_abandoned:
+            self._end_taking_over()
+        else:
+            self._channel.close_stream(execution.stream)
         self._pipes.to_background(execution.pipes, execution.name)
 
     def _finish_lost(self, execution: Execution) -> None:
@@ -317,9 +347,7 @@ class Executions:
         return language is not None and kernel_of(language, None) == name
 
     def _on_python_up(self) -> None:
-        if not self._said_ready:
-            self._said_ready = True
-            self._channel.send({"type": "ready"})
+        self._say_ready()
         for number in self._restarting:
             self._reply(number, {})
         self._restarting = []

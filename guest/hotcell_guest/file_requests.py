@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import dataclass
 from typing import Callable, Optional
 
 from . import files
@@ -18,6 +19,14 @@ _MAX_LIST_BYTES = 1_000_000
 Reply = Callable[[int, Head, bytes], None]
 
 
+@dataclass(frozen=True)
+class _Download:
+    """A file on its way to the host. `finish` lets go of it, and then answers the request as it is told."""
+
+    request: int
+    finish: Callable[[Callable[[], None]], None]
+
+
 class FileRequests:
     """Serves `file.*`. `changed` is called after the host has written: such files are no artifacts."""
 
@@ -27,7 +36,7 @@ class FileRequests:
         self._workspace = workspace
         self._reply = reply
         self._changed = changed
-        self._downloads: dict[int, Callable[[], None]] = {}
+        self._downloads: dict[int, _Download] = {}
         self.requests: dict[str, Callable[[Frame], Optional[Head]]] = {
             "file.read": self._read,
             "file.write": self._write,
@@ -35,6 +44,11 @@ class FileRequests:
             "file.remove": self._remove,
             "file.cancel": self._cancel,
         }
+
+    def abandon(self) -> None:
+        """Nobody waits for what is being read any more."""
+        for download in list(self._downloads.values()):
+            download.finish(lambda: None)
 
     def _write(self, frame: Frame) -> None:
         number = int(frame.head["id"])
@@ -79,7 +93,7 @@ class FileRequests:
                 return
             finish(lambda: self._reply(number, {"sizeBytes": size}, b""))
 
-        self._downloads[stream] = lambda: finish(lambda: self._fail(number, "cancelled", "file.read: withdrawn"))
+        self._downloads[stream] = _Download(number, finish)
         self._channel.open_stream(stream, pump)
         pump()
 
@@ -88,7 +102,7 @@ class FileRequests:
         stream = int(frame.head["stream"])
         download = self._downloads.get(stream)
         if download is not None:
-            download()
+            download.finish(lambda: self._fail(download.request, "cancelled", "file.read: withdrawn"))
         self._uploads.withdraw(stream)
         return {}
 

@@ -43,7 +43,7 @@ class Kernels(Protocol):
 @dataclass
 class _Question:
     number: int
-    id: int
+    id: Optional[int]
     head: Head
     body: bytes
     fds: tuple[int, ...]
@@ -128,7 +128,8 @@ class Questions:
             self._end("cancelled", f"{question.head['kind']}: withdrawn")
         elif head.get("ok") is True:
             self._done()
-            self._reply(question.id, {}, frame.body)
+            if question.id is not None:
+                self._reply(question.id, {}, frame.body)
         else:
             code, message = head.get("code"), head.get("message")
             # A text or nothing: one that is nested deeply could not even be printed.
@@ -147,6 +148,14 @@ class Questions:
         """No kernel will answer: none could be started, or all are being ended."""
         if self._current is not None:
             self._end(code, message)
+
+    def abandon(self, then: Callable[[], None]) -> None:
+        """Nobody waits for the answer any more: withdraws the question, and calls `then` once none is under way."""
+        question = self._current
+        if question is not None:
+            question.id = None
+            self._withdraw(question)
+        self.after_this(then)
 
     def _ask(self, frame: Frame) -> None:
         self.ask(frame, str(frame.head["type"]))
@@ -167,14 +176,19 @@ class Questions:
 
     def _cancel(self, frame: Frame) -> Head:
         question = self._current
-        if question is not None and question.id == frame.head.get("target") and not question.withdrawn:
-            question.withdrawn = True
-            if question.timer is None:
-                self._end("cancelled", f"{question.head['kind']}: withdrawn")
-            else:
-                question.timer.cancel()
-                self._interrupt(question)
+        if question is not None and question.id == frame.head.get("target"):
+            self._withdraw(question)
         return {}
+
+    def _withdraw(self, question: _Question) -> None:
+        if question.withdrawn:
+            return
+        question.withdrawn = True
+        if question.timer is None:
+            self._end("cancelled", f"{question.head['kind']}: withdrawn")
+        else:
+            question.timer.cancel()
+            self._interrupt(question)
 
     def _interrupt(self, question: _Question) -> None:
         """Not the whole group: a question is no reason to disturb the processes that the session has in the background."""
@@ -193,7 +207,8 @@ class Questions:
 
     def _end(self, code: str, message: str) -> None:
         question = self._done()
-        self._fail(question.id, code, message)
+        if question.id is not None:
+            self._fail(question.id, code, message)
 
     def _done(self) -> _Question:
         question = self._current

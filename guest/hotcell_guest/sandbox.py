@@ -13,22 +13,23 @@ from .frames import Frame, Head
 from .kernel import run_kernel
 from .kernel_process import KernelStarter, Started
 from .limits import Limits
+from .listening import listen
 from .loop import Loop
 from .python_kernels import fork_python_kernel
 from .supervisor import Supervisor
 from .warm import WarmStage
 
 
-def serve(transport: Optional[Transport], workspace: str, listen: Optional[str] = None) -> NoReturn:
+def serve(transport: Optional[Transport], workspace: str, listen_on: Optional[str] = None, peer_uid: Optional[int] = None) -> NoReturn:
     """Serves one sandbox on a transport, or on a socket that can be connected again. Never returns."""
     if os.getpid() != 1:
         linux.set_child_subreaper()
     loop = Loop()
-    guest = _Guest(loop, workspace, can_reconnect=listen is not None)
+    guest = _Guest(loop, workspace, can_reconnect=listen_on is not None)
     if transport is not None:
         guest.supervisor.attach(transport)
-    if listen is not None:
-        _accept_on(listen, loop, guest.supervisor)
+    if listen_on is not None:
+        listen(listen_on, peer_uid, loop, guest.supervisor.attach)
     guest.supervisor.run()
 
 
@@ -52,7 +53,7 @@ class _Guest:
             self._warm = WarmStage(self._loop, preloads, self._fork_in_warm_stage, self._on_warm)
             self._warm.start()
         else:
-            self.supervisor.announce({"type": "warm", "missing": [], "dropped": []})
+            self.supervisor.announce_warm({"type": "warm", "missing": [], "dropped": []})
         return limits, self._start_kernel
 
     def _start_kernel(self) -> Started:
@@ -74,7 +75,7 @@ class _Guest:
         run_kernel(socket.socket(fileno=fds[0]), self._limits, self._workspace)
 
     def _on_warm(self, head: Head) -> None:
-        self.supervisor.use_better_stage(then=lambda: self.supervisor.announce(head))
+        self.supervisor.use_better_stage(then=lambda: self.supervisor.announce_warm(head))
 
     def _stage_pids(self) -> set[int]:
         return {self._warm.pid} if self._warm is not None and self._warm.pid is not None else set()
@@ -84,27 +85,14 @@ def transport_of(name: str) -> Transport:
     """`stdio`, or the number of a socket's descriptor. Either is moved off 0 to 2, where user code would find it."""
     if name == "stdio":
         read_fd, write_fd = os.dup(0), os.dup(1)
-        null = os.open("/dev/null", os.O_RDWR)
-        os.dup2(null, 0)
-        os.dup2(null, 1)
-        os.close(null)
+        leave_stdio()
         return PipeTransport(read_fd, write_fd)
     return SocketTransport(socket.socket(fileno=int(name)))
 
 
-def _accept_on(path: str, loop: Loop, supervisor: Supervisor) -> None:
-    server = socket.socket(socket.AF_UNIX)
-    # Listening before it has its name: whoever sees the name can connect.
-    server.bind(f"{path}.new")
-    server.listen(4)
-    os.rename(f"{path}.new", path)
-    server.setblocking(False)
-
-    def accept() -> None:
-        try:
-            connection = server.accept()[0]
-        except OSError:
-            return  # it has gone again
-        supervisor.attach(SocketTransport(connection))
-
-    loop.on_readable(server.fileno(), accept)
+def leave_stdio() -> None:
+    """What stood at 0 and 1 is nobody's any more."""
+    null = os.open("/dev/null", os.O_RDWR)
+    os.dup2(null, 0)
+    os.dup2(null, 1)
+    os.close(null)

@@ -18,6 +18,7 @@ from .kernel_process import KernelStarter
 from .limits import Limits
 from .loop import Loop
 from .refusal import Refusal
+from .solitude import Solitude
 from .uploads import UnnamedFile, Uploads
 
 PROTOCOL = 1
@@ -37,6 +38,8 @@ class Supervisor:
         self._prepare = prepare
         self._is_configured = False
         self._can_reconnect = can_reconnect
+        self._solitude = Solitude(loop, lambda: self._executions.interrupt_running("closing"), loop.stop)
+        self._warm: Optional[Head] = None
         self._channel = Channel(loop, self._on_hello, self._on_frame, self._on_lost)
         self._uploads = Uploads(self._channel, self._fail)
         self._files = FileRequests(self._channel, self._uploads, workspace, self._reply, self._workspace.accept)
@@ -57,6 +60,7 @@ class Supervisor:
         self._is_configured = True
         self._watch_children()
         limits, starter = self._prepare(config)
+        self._solitude.bear(config.get("alone"))
         self._executions.limit(limits)
 
         def begin() -> None:
@@ -68,13 +72,16 @@ class Supervisor:
         return begin
 
     def run(self) -> NoReturn:
+        if self._can_reconnect:
+            self._solitude.begin()
         self._executions.open_background()
         self._loop.run()
         processes.kill_where(lambda process: True)
         os._exit(0)
 
-    def announce(self, head: Head) -> None:
-        """Tells the host something that belongs to no request."""
+    def announce_warm(self, head: Head) -> None:
+        """Kernels start with the preloads from now on. A host that takes over later is told again."""
+        self._warm = head
         self._channel.send(head)
 
     def use_better_stage(self, then: Callable[[], None]) -> None:
@@ -90,8 +97,7 @@ class Supervisor:
     def _on_frame(self, frame: Frame) -> None:
         kind = frame.head["type"]
         if kind == "hello":
-            if not self._is_configured:
-                self.configure(frame.head.get("config") or {})()
+            self._welcomed(frame.head)
         elif kind == "shutdown":
             self._loop.stop()
         elif kind == "chunk":
@@ -99,12 +105,29 @@ class Supervisor:
         elif kind not in ("pong", "reply"):
             self._request(frame)
 
+    def _welcomed(self, hello: Head) -> None:
+        self._solitude.end()
+        if not self._is_configured:
+            self.configure(hello.get("config") or {})()
+        elif hello.get("fresh"):
+            self._files.abandon()
+            self._uploads.abandon()
+            self._executions.abandon()
+            if self._warm is not None:
+                self._channel.send(self._warm)
+
     def _on_lost(self, _reason: str) -> None:
-        if not self._can_reconnect:
+        if self._can_reconnect:
+            self._solitude.begin()
+        else:
             self._loop.stop()
 
     def _on_hello(self, frame: Frame) -> Head:
         protocols, epoch = frame.head.get("protocols"), frame.head.get("epoch")
+        if frame.head.get("fresh"):
+            if not self._is_configured:
+                return _refused("nobody has configured this guest")
+            epoch = self._channel.epoch + 1
         if not isinstance(protocols, list) or PROTOCOL not in protocols:
             return _refused(f"this guest speaks protocol {PROTOCOL} only")
         if not isinstance(epoch, int) or epoch <= self._channel.epoch:

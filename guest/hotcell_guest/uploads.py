@@ -67,6 +67,12 @@ class Uploads:
             upload.target.abandon()
             self._fail(upload.request, "cancelled", "the upload was withdrawn")
 
+    def abandon(self) -> None:
+        """Nobody waits for any of them any more."""
+        for upload in self._uploads.values():
+            upload.target.abandon()
+        self._uploads.clear()
+
 
 class UnnamedFile:
     """A file that has no name any more: only who is given its descriptor can read it. It counts against the limit of the disk."""

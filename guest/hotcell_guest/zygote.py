@@ -133,7 +133,7 @@ def _become_sandbox(token: str, uid: int, gid: int, workspace: str) -> NoReturn:
     sock.sendall(encode(Frame({"type": "entered"})))
     begin()  # while the host prepares to say hello
     # Whatever it was forked with is all that its kernels will ever have.
-    supervisor.announce({"type": "warm", "missing": [], "dropped": []})
+    supervisor.announce_warm({"type": "warm", "missing": [], "dropped": []})
     supervisor.attach(SocketTransport(sock))
     supervisor.run()
 

@@ -342,6 +342,24 @@ describe('the host', () => {
   });
 });
 
+describe('taking a guest over that another host configured', () => {
+  test('asks for a fresh beginning, and counts the epochs on from the guest', async () => {
+    const { connection, peer } = await welcomed({ config: undefined, canReconnect: true }, { ...WELCOME, epoch: 7 });
+    await lose(peer);
+    const { peer: next, reconnecting } = await reconnect(connection);
+    expect((await next.next()).head).toEqual({ type: 'hello', protocols: [1], epoch: 8 });
+    next.send({ ...WELCOME, epoch: 8 });
+    await reconnecting;
+  });
+
+  test('says no configuration', async () => {
+    const { peer, connecting } = await start({ config: undefined });
+    expect((await peer.next()).head).toEqual({ type: 'hello', protocols: [1], epoch: 0, fresh: true });
+    peer.send({ ...WELCOME, epoch: 2 });
+    await connecting;
+  });
+});
+
 describe('a channel that is lost', () => {
   test('is the end where it cannot be opened again', async () => {
     const { connection, peer } = await welcomed();
@@ -508,10 +526,13 @@ async function start(
 }
 
 /** Connected and past the handshake. */
-async function welcomed(options: Partial<ConnectOptions> = {}): Promise<{ peer: Peer; connection: GuestConnection }> {
+async function welcomed(
+  options: Partial<ConnectOptions> = {},
+  welcome = WELCOME,
+): Promise<{ peer: Peer; connection: GuestConnection }> {
   const { peer, connecting } = await start(options);
   await peer.next();
-  peer.send(WELCOME);
+  peer.send(welcome);
   return { peer, connection: await connecting };
 }
 

@@ -50,7 +50,8 @@ export interface GuestConnection {
 }
 
 export interface ConnectOptions {
-  readonly config: GuestConfig;
+  /** Absent where a host that is gone configured the guest: it ends what it had under way for that one, and says `ready` when it has. */
+  readonly config?: GuestConfig | undefined;
   readonly signal?: AbortSignal;
   /** Output of background processes. */
   readonly onBackground?: (frame: Frame) => void;
@@ -139,12 +140,7 @@ class Connection implements GuestConnection {
     channel.on('error', (error) => this.#lose(channel, error.message));
     channel.on('close', () => this.#lose(channel, 'the channel was closed'));
     channel.on('end', () => this.#lose(channel, 'the guest closed the channel'));
-    this.#write({
-      type: 'hello',
-      protocols: [1],
-      epoch: this.#epoch,
-      ...(this.#epoch === 1 ? { config: this.#options.config } : {}),
-    });
+    this.#write({ type: 'hello', protocols: [1], ...this.#introduction() });
     const giveUp = () => this.#giveUp(new HotcellError('start_timeout', 'the guest did not answer in time'));
     signal?.addEventListener('abort', giveUp, { once: true });
     try {
@@ -154,6 +150,12 @@ class Connection implements GuestConnection {
       signal?.removeEventListener('abort', giveUp);
     }
     this.#heartbeat ??= setInterval(() => this.#beat(), this.#pingAfterMs).unref();
+  }
+
+  #introduction(): Record<string, unknown> {
+    if (this.#epoch > 1) return { epoch: this.#epoch };
+    const { config } = this.#options;
+    return config === undefined ? { epoch: 0, fresh: true } : { epoch: this.#epoch, config };
   }
 
   async reconnect(channel: Duplex, options: { signal?: AbortSignal } = {}): Promise<void> {
@@ -249,9 +251,12 @@ class Connection implements GuestConnection {
       throw new ProtocolViolation(`type: ${frame.head.type.slice(0, 40)} before welcome`);
     }
     const welcome = welcomeMessage.parse(frame.head);
+    const isFirst = this.#epoch === 1;
+    // Only the guest knows how many connections it had before it was taken over.
+    if (isFirst && this.#options.config === undefined) this.#epoch = welcome.epoch;
     if (welcome.epoch !== this.#epoch) throw new ProtocolViolation(`epoch: ${welcome.epoch} is not ${this.#epoch}`);
     this.#welcomed = undefined;
-    this.#mayGap = this.#epoch > 1;
+    this.#mayGap = !isFirst;
     for (const encoded of this.#sent.unacknowledged()) this.#writeEncoded(encoded);
     waiting?.resolve(welcome);
   }

@@ -6,6 +6,14 @@ export interface GuestConfig {
   readonly environment: Readonly<Record<string, string>>;
   /** The inner system call filter, base64 of a BPF program for the sandbox's architecture. */
   readonly seccomp?: string;
+  readonly alone?: AloneLimits;
+}
+
+/** For a guest that can be connected again: what it does when nobody has been connected for so long. */
+export interface AloneLimits {
+  /** It stops what runs: who asked for that is gone, and so is who would have stopped it in time. */
+  readonly interruptAfterMs: number;
+  readonly endAfterMs: number;
 }
 
 export interface GuestLimits {
