@@ -9,7 +9,7 @@ import { allLanguages } from './languages/table.ts';
 import { type Clock, systemClock } from './lib/clock.ts';
 import { newId } from './lib/ids.ts';
 import { notebookSession, type Session } from './notebooks/notebook-session.ts';
-import type { Probe } from './sandbox/driver.ts';
+import type { Driver, Probe } from './sandbox/driver.ts';
 import {
   DRIVER_NAMES,
   type DriverName,
@@ -20,9 +20,10 @@ import {
 import { chooseIsolation, type IsolationChoice, probeDriver } from './sessions/choose-isolation.ts';
 import { createDirectory, type SessionDirectory } from './sessions/directory.ts';
 import { requireSameMounts } from './sessions/mounts.ts';
+import type { PersistencePlan } from './sessions/persistence.ts';
 import { createPool } from './sessions/pool.ts';
 import type { RunWatch } from './sessions/run-notes.ts';
-import { becomeServer } from './sessions/server.ts';
+import { becomeServer, type Server } from './sessions/server.ts';
 import { type Session as CoreSession, createSession, type Slots } from './sessions/session.ts';
 import { type SandboxWishes, specFor } from './sessions/spec-for.ts';
 import { openTelemetry, type Telemetry } from './telemetry/telemetry.ts';
@@ -86,21 +87,19 @@ export interface ServerOptions extends HotcellOptions {
 /** As cheap to start as a Hotcell: some clients start a server only to look at it. */
 export async function openServer(serverOptions: ServerOptions = {}): Promise<HotcellServer> {
   const { metrics = false, clock = systemClock, ...options } = serverOptions;
-  const { hotcell, config, dataDir, openCore } = await start(options);
+  const { hotcell, config, dataDir, server, openCore } = await start(options);
   const telemetry = await openTelemetry(config, dataDir, { metrics }).catch(async (error: unknown) => {
     await hotcell.close();
     throw error;
   });
   const sessions = createDirectory({
-    openSession: async ({ id, slots, watchRun, ...request }) => {
-      const core = await openCore(request, { id, slots });
-      return {
-        session: facadeOf(core, config, watchRun),
-        spec: core.spec,
-        state: core.state,
-        retire: core.retire,
-      };
+    openSession: async ({ id, slots, watchRun, ...request }, persistence) => {
+      const core = await openCore(request, { id, slots, persistence });
+      const { spec, state, retire, leave } = core;
+      return { session: facadeOf(core, config, watchRun), spec, state, retire, leave };
     },
+    host: server.host,
+    records: server.records,
     config,
     clock,
     audit: telemetry.audit,
@@ -124,6 +123,7 @@ interface Started {
   readonly hotcell: Hotcell;
   readonly config: Config;
   readonly dataDir: string;
+  readonly server: Server;
   openCore(wanted: OpenOptions, given?: Partial<GivenToSession>): Promise<CoreSession>;
 }
 
@@ -131,6 +131,8 @@ interface Started {
 interface GivenToSession {
   readonly id: string;
   readonly slots: Slots;
+  /** Where it is to outlive the server. */
+  readonly persistence: PersistencePlan | undefined;
 }
 
 async function start(options: HotcellOptions): Promise<Started> {
@@ -159,20 +161,34 @@ async function start(options: HotcellOptions): Promise<Started> {
   }
 
   async function openSession(wanted: OpenOptions, given: Partial<GivenToSession>): Promise<CoreSession> {
-    const spec = { ...(await specFor(config, dataDir, wanted)), ...(given.id === undefined ? {} : { id: given.id }) };
+    const { id, persistence } = given;
+    const resume = persistence?.resume;
+    const spec = {
+      ...(resume?.spec ?? (await specFor(config, dataDir, wanted))),
+      ...(id === undefined ? {} : { id }),
+      ...(persistence === undefined ? {} : { persistent: persistence.alone }),
+    };
     const { driver, passedOver } = await choose(wanted.isolation ?? config.isolation);
+    if (persistence !== undefined) requirePersisting(driver, passedOver);
     requireOpen();
     // The first sandbox has the session's own id, so that a person finds it; one that replaces it must not meet its remains.
-    const make = async (id: string, signal?: AbortSignal) => {
+    const make = async (sandboxId: string, signal?: AbortSignal, adopt = false) => {
       await requireSameMounts(spec.mounts);
-      return openLiveSandbox(driver, { ...spec, id }, startTimeoutMs, { signal: endedBy(stop.signal, signal) });
+      const wantedSpec = { ...spec, id: sandboxId };
+      await persistence?.keep(wantedSpec, driver.name);
+      return openLiveSandbox(driver, wantedSpec, startTimeoutMs, { adopt, signal: endedBy(stop.signal, signal) });
+    };
+    const first = async () => {
+      if (resume !== undefined) return make(resume.spec.id, wanted.signal, true);
+      // One that was made ahead would end with this server.
+      return (persistence === undefined ? pool.claim(driver, spec) : undefined) ?? make(spec.id, wanted.signal);
     };
     const session: CoreSession = createSession({
       id: spec.id,
       spec,
       passedOver,
       logFolder: server.logFolder(spec.id),
-      first: pool.claim(driver, spec) ?? (await make(spec.id, wanted.signal)),
+      first: await first(),
       reopen: () => make(newId('s')),
       onClosed: () => sessions.delete(session),
       slots: given.slots,
@@ -183,7 +199,7 @@ async function start(options: HotcellOptions): Promise<Started> {
 
   async function openCore(wanted: OpenOptions, given: Partial<GivenToSession> = {}): Promise<CoreSession> {
     requireOpen();
-    if (sessions.size + openings.size >= config.maxSessions) {
+    if (sessions.size + openings.size >= config.maxSessions && given.persistence?.resume === undefined) {
       throw new HotcellError('too_many_sessions', `${config.maxSessions} sessions are open, which is the limit`, {
         remedy: 'Close one, or raise maxSessions.',
       });
@@ -229,7 +245,7 @@ async function start(options: HotcellOptions): Promise<Started> {
     probe: (only) => Promise.all((only === undefined ? DRIVER_NAMES : [only]).map(probeOne)),
     [Symbol.asyncDispose]: close,
   };
-  return { hotcell, config, dataDir, openCore };
+  return { hotcell, config, dataDir, server, openCore };
 }
 
 function facadeOf(session: CoreSession, config: Config, watchRun?: RunWatch): Session {
@@ -237,6 +253,16 @@ function facadeOf(session: CoreSession, config: Config, watchRun?: RunWatch): Se
   if (watchRun === undefined) return notebookSession(facade, config.recordBytes);
   const run: Session['run'] = (code, options = {}) => watchRun(code, options, (given) => facade.run(code, given));
   return notebookSession({ ...facade, run }, config.recordBytes);
+}
+
+/** Never silently less than asked: a sandbox that would end with the server is refused, and who can is named. */
+function requirePersisting(driver: Driver, passedOver: readonly PassedOver[]): void {
+  if (driver.adopt !== undefined) return;
+  const reasons = passedOver.map((passed) => ` ${passed.driver}: ${passed.reason}.`).join('');
+  throw new HotcellError('not_persistent', `${driver.name}: its sandboxes end with the server`, {
+    remedy: `Open it with isolation docker or gvisor, or without persistent.${reasons}`,
+    data: { passedOver },
+  });
 }
 
 function requireAvailable(probe: Probe): void {

@@ -9,6 +9,7 @@ import { mcpCommand } from './commands/mcp.ts';
 import { replCommand } from './commands/repl.ts';
 import { runCommand } from './commands/run.ts';
 import { serveCommand } from './commands/serve.ts';
+import { sessionsCommand } from './commands/sessions.ts';
 import { setupCommand } from './commands/setup.ts';
 import { tokenCommand } from './commands/token.ts';
 
@@ -49,6 +50,7 @@ export function createProgram(): Command {
     serveCommand(),
     installCommand(),
     tokenCommand(),
+    sessionsCommand(),
     doctorCommand(),
     setupCommand(),
     demoCommand(),

@@ -116,6 +116,12 @@ export const ERROR_CODES = {
     retry: 'never',
     means: 'nothing on this host reaches the least isolation that was asked for',
   },
+  not_persistent: {
+    httpStatus: 400,
+    exitCode: 64,
+    retry: 'never',
+    means: 'the isolation cannot hold a session that outlives the server',
+  },
   image_missing: { httpStatus: 503, exitCode: 69, retry: 'never', means: 'the container image is not there' },
   engine_failed: {
     httpStatus: 502,

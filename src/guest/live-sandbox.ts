@@ -1,8 +1,10 @@
 import { HotcellError, toHotcellError } from '../errors/hotcell-error.ts';
+import { aborted } from '../lib/abort.ts';
 import { createBoundedOutput } from '../lib/bounded-output.ts';
 import type { Driver, Sandbox } from '../sandbox/driver.ts';
 import type { SandboxSpec } from '../sandbox/spec.ts';
 import { connectGuest, type GuestConnection } from './connection.ts';
+import { keepConnected } from './keep-connected.ts';
 
 /** A sandbox with its guest connected: what a session holds and a pool keeps ready. */
 export interface LiveSandbox {
@@ -15,16 +17,26 @@ export interface LiveSandbox {
   /** Whether the memory limit has killed a process since this was last asked. */
   sawMemoryKill(): Promise<boolean>;
   dispose(): Promise<void>;
+  /** Lets go of a sandbox that outlives its server. One that cannot is disposed of. */
+  leave(): Promise<void>;
+}
+
+export interface LiveOptions {
+  readonly signal?: AbortSignal | undefined;
+  readonly warm?: boolean;
+  /** Takes over the sandbox of `spec.id`, which another server made and left; what was under way in it is ended first. */
+  readonly adopt?: boolean;
 }
 
 const BACKGROUND_BYTES = 65_536;
+const GONE: ReadonlySet<string> = new Set(['sandbox_lost', 'guest_misbehaved', 'kernel_unavailable']);
 
 /** Makes a sandbox and shakes hands with its guest; the first kernel may still be starting. All or nothing. */
 export async function openLiveSandbox(
   driver: Driver,
   spec: SandboxSpec,
   startTimeoutMs: number,
-  { signal, warm = false }: { signal?: AbortSignal | undefined; warm?: boolean } = {},
+  { signal, warm = false, adopt = false }: LiveOptions = {},
 ): Promise<LiveSandbox> {
   // Not AbortSignal.timeout, which would let the process end while somebody waits for this.
   const limitReached = new AbortController();
@@ -33,36 +45,10 @@ export async function openLiveSandbox(
   const combined = signal === undefined ? limit : AbortSignal.any([limit, signal]);
   let sandbox: Sandbox | undefined;
   try {
-    sandbox = await driver.create(spec, { signal: combined, warm });
-    const background = createBoundedOutput({ headBytes: 0, tailBytes: BACKGROUND_BYTES });
-    const live: { onGap: ((bytes: number) => void) | undefined } = { onGap: undefined };
-    const connection = await connectGuest(sandbox.channel, {
-      config: sandbox.guestConfig,
-      signal: combined,
-      onGap: (bytes) => live.onGap?.(bytes),
-      onBackground: ({ body }) => background.push(body),
-    });
-    const made = sandbox;
-    let memoryKillsSeen = 0;
-    // A guest that broke the protocol, or fell silent, loses its sandbox; whoever waits hears it from the connection.
-    void connection.ended.then(() => made.dispose()).catch(() => {});
-    return Object.assign(live, {
-      sandbox: made,
-      connection,
-      background: () => background.text(),
-      sawMemoryKill: async () => {
-        const { memoryKills = 0 } = await made.usage();
-        const before = memoryKillsSeen;
-        memoryKillsSeen = memoryKills;
-        return memoryKills > before;
-      },
-      dispose: async () => {
-        connection.close();
-        await made.dispose();
-      },
-    });
+    sandbox = await (adopt ? adopted(driver, spec, combined) : driver.create(spec, { signal: combined, warm }));
+    return await connect(sandbox, combined);
   } catch (error) {
-    await sandbox?.dispose();
+    await letGo(sandbox, adopt && !isSandboxGone(error));
     if (signal?.aborted === true) throw new HotcellError('cancelled', 'the opening was withdrawn');
     if (limit.aborted) {
       throw new HotcellError('start_timeout', `${driver.name}: no sandbox was ready within ${startTimeoutMs} ms`, {
@@ -74,4 +60,70 @@ export async function openLiveSandbox(
   } finally {
     clearTimeout(timer);
   }
+}
+
+async function adopted(driver: Driver, spec: SandboxSpec, signal: AbortSignal): Promise<Sandbox> {
+  if (driver.adopt === undefined) throw new HotcellError('internal', `${driver.name}: its sandboxes cannot be adopted`);
+  return driver.adopt(spec, { signal });
+}
+
+async function connect(sandbox: Sandbox, signal: AbortSignal): Promise<LiveSandbox> {
+  const background = createBoundedOutput({ headBytes: 0, tailBytes: BACKGROUND_BYTES });
+  const live: { onGap: ((bytes: number) => void) | undefined } = { onGap: undefined };
+  const connection = await connectGuest(sandbox.channel, {
+    config: sandbox.guestConfig,
+    signal,
+    canReconnect: sandbox.reconnect !== undefined,
+    onLost: () => void keepConnected(sandbox, connection),
+    onGap: (bytes) => live.onGap?.(bytes),
+    onBackground: ({ body }) => background.push(body),
+  });
+  let memoryKillsSeen = 0;
+  let isLeft = false;
+  // A guest that broke the protocol, or fell silent, loses its sandbox; whoever waits hears it from the connection.
+  void connection.ended.then(() => (isLeft ? undefined : sandbox.dispose())).catch(() => {});
+  const dispose = async () => {
+    connection.close();
+    await sandbox.dispose();
+  };
+  const made: LiveSandbox = Object.assign(live, {
+    sandbox,
+    connection,
+    background: () => background.text(),
+    sawMemoryKill: async () => {
+      const { memoryKills = 0 } = await sandbox.usage();
+      const before = memoryKillsSeen;
+      memoryKillsSeen = memoryKills;
+      return memoryKills > before;
+    },
+    dispose,
+    leave: async () => {
+      if (sandbox.leave === undefined) return dispose();
+      isLeft = true;
+      connection.close();
+      await sandbox.leave();
+    },
+  });
+  if (sandbox.guestConfig === undefined) await settled(made, signal);
+  return made;
+}
+
+/** One that was taken over has first to end what was under way in it. */
+async function settled(live: LiveSandbox, signal: AbortSignal): Promise<void> {
+  try {
+    await Promise.race([live.connection.ready, aborted(signal)]);
+  } catch (error) {
+    await letGo(live, !isSandboxGone(error));
+    throw error;
+  }
+}
+
+/** What another server left must not end because this one could not reach it in time. */
+async function letGo(held: Pick<Sandbox, 'dispose' | 'leave'> | undefined, livesOn: boolean): Promise<void> {
+  await (livesOn && held?.leave !== undefined ? held.leave() : held?.dispose());
+}
+
+/** Whether an error says that nobody will ever reach the sandbox again. */
+export function isSandboxGone(error: unknown): boolean {
+  return error instanceof HotcellError && GONE.has(error.code);
 }

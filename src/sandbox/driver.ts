@@ -23,8 +23,14 @@ export interface Driver {
   create(spec: SandboxSpec, options?: CreateOptions): Promise<Sandbox>;
 
   /**
+   * Where sandboxes can outlive their server (`spec.persistent`): takes over the one of `spec.id`, whose server is gone. The caller made
+   * sure that nobody else does. Rejects with `sandbox_lost` where it no longer runs, with nothing left of it.
+   */
+  adopt?(spec: SandboxSpec, options?: { signal?: AbortSignal }): Promise<Sandbox>;
+
+  /**
    * What outlived a crashed server of this installation. A sandbox whose server still lives is never among them: two servers of
-   * one installation on one host must not touch each other's.
+   * one installation on one host must not touch each other's. Nor is one that somebody means to come back to (`host.isKept`).
    */
   survivors(): Promise<readonly Survivor[]>;
 
@@ -43,10 +49,14 @@ export interface CreateOptions {
 export interface Sandbox {
   readonly id: string;
   readonly isolation: Omit<Isolation, 'passedOver'>;
-  /** The one way in. Owned by whoever called `create`; its end is the sandbox's end. */
+  /** The one way in. Owned by whoever called `create`; its end is the sandbox's end, unless there is `reconnect`. */
   readonly channel: Duplex;
-  /** What the guest must be told in its first `hello`. */
-  readonly guestConfig: GuestConfig;
+  /** A new channel to the guest, which goes on meanwhile. Rejects where the sandbox has ended. */
+  reconnect?(options?: { signal?: AbortSignal }): Promise<Duplex>;
+  /** Lets go of it without ending it, for a later `adopt`. Resolves when nothing here holds it. */
+  leave?(): Promise<void>;
+  /** What the guest must be told in its first `hello`. Absent for one that was adopted: its guest knows. */
+  readonly guestConfig?: GuestConfig;
   /** When and how the sandbox ended. Never rejects. */
   readonly ended: Promise<SandboxEnd>;
   usage(): Promise<Usage>;

@@ -8,4 +8,6 @@ export interface Host {
   readonly serverId: string;
   /** Whether the server with this id still runs: it holds a socket that answers. */
   isServerAlive(serverId: string): Promise<boolean>;
+  /** Whether a session that outlives its server is recorded to live in this sandbox. */
+  isKept(sandboxId: string): Promise<boolean>;
 }

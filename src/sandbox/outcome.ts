@@ -34,5 +34,5 @@ export interface StackFrame {
 /** Whether the kernel that ran it still lives, with its variables. Files are kept either way, unless `filesLost` says otherwise. */
 export type KernelState = 'kept' | 'lost';
 
-/** `session-expired`: the session had reached its maximum age. */
-export type InterruptionReason = 'session-expired';
+/** `session-expired`: the session had reached its maximum age. `shutting-down`: the server stopped, and the session lives on. */
+export type InterruptionReason = 'session-expired' | 'shutting-down';

@@ -1,3 +1,5 @@
+import type { AloneLimits } from './guest-config.ts';
+
 /** What a sandbox is to be: decided above, carried out by a driver. */
 export interface SandboxSpec {
   /** Unique on this host; safe in names and paths. */
@@ -14,6 +16,8 @@ export interface SandboxSpec {
   readonly workspace?: string;
   /** Of /tmp and of /var/tmp; a quarter of the memory when absent. */
   readonly tmpBytes?: number;
+  /** It outlives its server, for so long. Only for drivers that can `adopt`. */
+  readonly persistent?: AloneLimits;
   /** Environment variables inside, on top of the standard ones. */
   readonly environment: Readonly<Record<string, string>>;
 }

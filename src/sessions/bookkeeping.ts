@@ -6,7 +6,8 @@ import type { CheckedRequest } from './open-request.ts';
 import type { Entry } from './openings.ts';
 import type { Owner } from './owner.ts';
 
-export type ClosingReason = 'asked' | 'idle' | 'age' | 'shutdown';
+/** `left`: with the server, but its sandbox lives on. */
+export type ClosingReason = 'asked' | 'idle' | 'age' | 'shutdown' | 'left';
 
 /** What the directory tells of its decisions. */
 export interface Bookkeeping {

@@ -1,6 +1,7 @@
 import type { Config } from '../config/schema.ts';
 import { HotcellError, toHotcellError } from '../errors/hotcell-error.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { Host } from '../sandbox/host.ts';
 import type { AuditSink } from '../telemetry/audit.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
@@ -8,8 +9,10 @@ import { type ClosingReason, createBookkeeping } from './bookkeeping.ts';
 import { createExecutionQuota } from './execution-quota.ts';
 import { type ManagedSession, manageSession, type OpenedSession, type OwnedSession } from './managed-session.ts';
 import type { CheckedRequest, OpenRequest } from './open-request.ts';
-import { createOpenings, type Entry } from './openings.ts';
+import { createOpenings, type Entry, type Openings } from './openings.ts';
 import type { Owner } from './owner.ts';
+import { createPersistence, type PersistencePlan } from './persistence.ts';
+import type { PersistentRecord, PersistentRecords } from './persistent-records.ts';
 import { createReaper, whyDue } from './reaper.ts';
 import { createRoster } from './roster.ts';
 import type { RunWatch } from './run-notes.ts';
@@ -30,6 +33,8 @@ export interface SessionDirectory {
    */
   use(owner: Owner, id: string | undefined, options?: CallOptions): Promise<ManagedSession>;
   list(owner: Owner): readonly ManagedSession[];
+  /** Brings the owner's sessions back that outlived another server, for who wants to see all. The other calls do so by themselves. */
+  recall(owner: Owner): Promise<void>;
   /** Resolves when nothing of it is left. One that is closed already is fine. */
   close(owner: Owner, id: string, options?: CallOptions): Promise<void>;
   /** By `session.id`, whoever owns it. SECURITY: for callers with a proof of their own, such as a signed link; never for an id from a client alone. */
@@ -49,10 +54,13 @@ export interface CallOptions {
 /** What the directory asks of the library: a session with this id, whose executions take a place among those of the server. */
 export type OpenSession = (
   request: CheckedRequest & { id: string; owner: string; slots: Slots; watchRun: RunWatch; signal: AbortSignal },
+  persistence: PersistencePlan | undefined,
 ) => Promise<OpenedSession>;
 
 export interface DirectoryOptions {
   readonly openSession: OpenSession;
+  readonly host: Pick<Host, 'serverId' | 'isServerAlive'>;
+  readonly records: PersistentRecords;
   readonly config: Config;
   readonly clock: Clock;
   readonly audit: AuditSink;
@@ -64,24 +72,29 @@ export interface DirectoryOptions {
 export const DEFAULT_SESSION = 'default';
 
 export function createDirectory(options: DirectoryOptions): SessionDirectory {
-  const { openSession, config, clock, audit, metrics, logger } = options;
+  const { openSession, host, records, config, clock, audit, metrics, logger } = options;
   const roster = createRoster<Entry>();
   const executions = createExecutionQuota(config.maxExecutions);
   const books = createBookkeeping(audit, metrics);
-  const openings = createOpenings({
+  const persistence = createPersistence({ records, config, host, roster, clock, openings: () => openings });
+  const openings: Openings = createOpenings({
     config,
     roster,
-    openSession: (entry, request) =>
-      openSession({
-        ...request,
-        id: entry.uniqueId,
-        owner: entry.owner.id,
-        slots: executions.slotsOf(entry.owner),
-        watchRun: (code, options, run) => entry.session?.watchRun(code, options, run) ?? run(options),
-        signal: entry.stop.signal,
-      }),
-    onOpened: (entry, request, opened) => {
-      const session = manage(entry, request, opened);
+    openSession: (entry, request, record) =>
+      openSession(
+        {
+          ...request,
+          id: entry.uniqueId,
+          owner: entry.owner.id,
+          slots: executions.slotsOf(entry.owner),
+          watchRun: (code, options, run) => entry.session?.watchRun(code, options, run) ?? run(options),
+          signal: entry.stop.signal,
+        },
+        persistence.planOf(entry, request, record),
+      ),
+    onFailed: persistence.failed,
+    onOpened: (entry, request, opened, record) => {
+      const session = manage(entry, request, opened, record);
       reaper.watch(session.lifetime());
       books.opened(entry, request, opened, clock.now() - entry.askedAt);
       return session;
@@ -104,10 +117,17 @@ export function createDirectory(options: DirectoryOptions): SessionDirectory {
   );
   let shuttingDown: Promise<void> | undefined;
 
-  function manage(entry: Entry, request: CheckedRequest, opened: OpenedSession): OwnedSession {
+  function manage(
+    entry: Entry,
+    request: CheckedRequest,
+    opened: OpenedSession,
+    record: PersistentRecord | undefined,
+  ): OwnedSession {
     const { id, name, owner } = entry;
     const { idleMs, maxAgeMs } = request;
     return manageSession({
+      openedAt: record?.openedAt ?? (entry.isPersistent ? entry.askedAt : undefined),
+      onUsed: () => persistence.used(entry),
       ...{ opened, id, name, owner, idleMs, maxAgeMs, config, clock, audit, metrics },
       admit: () => executions.admit(owner),
       close: () => closeEntry(entry, 'asked'),
@@ -119,7 +139,7 @@ export function createDirectory(options: DirectoryOptions): SessionDirectory {
     const hasDefault = owner.withoutDefault !== true;
     if (id === undefined && !hasDefault) return openings.begin(owner, {}, { signal, ...call }).opened;
     const handle = id ?? DEFAULT_SESSION;
-    const known = roster.find(owner.id, handle);
+    const known = await lookUp(owner, handle);
     if (known === undefined && !(handle === DEFAULT_SESSION && hasDefault)) throw missing(owner, handle);
     // Others may wait for the same opening: it does not end with one caller's signal.
     const { opened } = known ?? openings.begin(owner, { name: DEFAULT_SESSION }, call);
@@ -128,8 +148,19 @@ export function createDirectory(options: DirectoryOptions): SessionDirectory {
     return session;
   }
 
+  /** One that is not here may have outlived another server. */
+  async function lookUp(owner: Owner, handle: string): Promise<Entry | undefined> {
+    const known = roster.find(owner.id, handle);
+    if (known !== undefined) return known;
+    await persistence.recall(owner, { again: true });
+    requireRunning();
+    return roster.find(owner.id, handle);
+  }
+
   function closeEntry(entry: Entry, why: ClosingReason): Promise<void> {
     entry.closing ??= (async () => {
+      // One that is only being taken over exists already: whoever closes it wants that to end.
+      if (entry.isTakenOver && why !== 'left') await entry.opened;
       entry.stop.abort(new HotcellError('session_closed', `the session ${entry.id} ${EPITAPHS[why]}`));
       const session = entry.session ?? (await entry.opened.catch(() => undefined));
       if (session === undefined) return; // it was still being opened, and is not any more
@@ -137,8 +168,10 @@ export function createDirectory(options: DirectoryOptions): SessionDirectory {
       // It cannot be called by its id any more, but counts until nothing of it is left.
       roster.bury(entry, EPITAPHS[why]);
       try {
+        if (why === 'left') return await session.leave();
         if (why === 'age') await session.expire();
         await session.dispose();
+        await persistence.forget(entry);
       } finally {
         roster.remove(entry);
         books.closed(entry, why);
@@ -178,13 +211,19 @@ export function createDirectory(options: DirectoryOptions): SessionDirectory {
     open: (owner, request, options = {}) =>
       noted(owner, request.id, options.via, async () => {
         requireRunning();
+        await persistence.recall(owner);
+        requireRunning();
         return openings.begin(owner, request, options).opened;
       }),
     use: (owner, id, options = {}) => noted(owner, id, options.via, () => find(owner, id, options)),
+    recall: async (owner) => {
+      await persistence.recall(owner, { again: true });
+      await Promise.allSettled(roster.of(owner.id).map(({ isPersistent, opened }) => isPersistent && opened));
+    },
     list: (owner) => living().flatMap(({ session }) => (session?.owner === owner.id ? [session] : [])),
     close: (owner, id, { via } = {}) =>
       noted(owner, id, via, async () => {
-        const entry = roster.find(owner.id, id);
+        const entry = await lookUp(owner, id);
         if (entry !== undefined) return closeEntry(entry, 'asked');
         if (roster.epitaph(owner.id, id) === undefined) throw missing(owner, id);
       }),
@@ -193,7 +232,9 @@ export function createDirectory(options: DirectoryOptions): SessionDirectory {
     shutdown: () => {
       shuttingDown ??= (async () => {
         reaper.stop();
-        await Promise.allSettled(roster.all().map((entry) => closeEntry(entry, 'shutdown')));
+        await Promise.allSettled(
+          roster.all().map((entry) => closeEntry(entry, entry.isPersistent ? 'left' : 'shutdown')),
+        );
       })();
       return shuttingDown;
     },
@@ -205,6 +246,7 @@ const EPITAPHS: Readonly<Record<ClosingReason, string>> = {
   idle: 'was closed because nobody had used it for a while',
   age: 'was closed because it had reached its maximum age',
   shutdown: 'was closed with the server',
+  left: 'lives on without this server',
 };
 
 function censusOf(entries: readonly Entry[]): ReturnType<SessionDirectory['census']> {

@@ -26,6 +26,7 @@ export function createLazyDirectory(open: () => Promise<SessionDirectory>): Sess
     open: async (owner, request, options) => (await directory()).open(owner, request, options),
     use: async (owner, id, options) => (opened ?? (await directory())).use(owner, id, options),
     close: async (owner, id) => (await directory()).close(owner, id),
+    recall: async (owner) => (await directory()).recall(owner),
     list: (owner) => opened?.list(owner) ?? [],
     find: (uniqueId) => opened?.find(uniqueId),
     census: () => opened?.census() ?? [],

@@ -37,7 +37,7 @@ export function manageExecution(
   { signal, onBegin, ...options }: RunOptions,
   startedAt: Date,
   /** What a withdrawal means when the session ended it. */
-  ended: () => HotcellError,
+  ended: (reason: InterruptionReason) => HotcellError,
 ): EndableExecution {
   const stop = new AbortController();
   let state: 'waiting' | 'running' | 'ended' = 'waiting';
@@ -63,7 +63,7 @@ export function manageExecution(
       return endedBy === undefined ? found : withReason(found, endedBy);
     } catch (thrown) {
       const error = toHotcellError(thrown);
-      throw endedBy !== undefined && error.code === 'cancelled' ? ended() : error;
+      throw endedBy !== undefined && error.code === 'cancelled' ? ended(endedBy) : error;
     } finally {
       state = 'ended';
       signal?.removeEventListener('abort', cancel);

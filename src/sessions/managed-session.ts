@@ -3,6 +3,7 @@ import type { Config } from '../config/schema.ts';
 import { HotcellError } from '../errors/hotcell-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Session } from '../notebooks/notebook-session.ts';
+import type { InterruptionReason } from '../sandbox/outcome.ts';
 import type { SandboxSpec } from '../sandbox/spec.ts';
 import type { AuditEntry, AuditSink } from '../telemetry/audit.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
@@ -21,6 +22,8 @@ export interface ManagedSession {
   readonly name?: string;
   readonly owner: string;
   readonly openedAt: Date;
+  /** It outlives the server. */
+  readonly isPersistent: boolean;
   /** Every use of it counts as use of the session; closing it is closing this. */
   readonly session: Session;
   state(): SessionState;
@@ -41,6 +44,8 @@ export interface OpenedSession {
   state(): SessionState;
   /** Refuses new work from now on. */
   retire(): void;
+  /** Closes it here; its sandbox lives on. */
+  leave(): Promise<void>;
 }
 
 export interface ManagedOptions {
@@ -48,6 +53,10 @@ export interface ManagedOptions {
   readonly id: string;
   readonly name: string | undefined;
   readonly owner: Owner;
+  /** Of one that was opened by another server. */
+  readonly openedAt?: number | undefined;
+  /** Called when it was used, not more often than is worth remembering. */
+  readonly onUsed?: (() => void) | undefined;
   readonly idleMs: number;
   readonly maxAgeMs: number;
   readonly config: Pick<Config, 'keptExecutions' | 'keptExecutionBytes' | 'keptLogBytes' | 'timeoutMs'>;
@@ -68,29 +77,40 @@ export interface OwnedSession extends ManagedSession {
   retire(): void;
   /** Ends what runs, with the reason in its outcome. Resolves when nothing runs any more, or does not end by itself. */
   expire(): Promise<void>;
+  /** Ends what runs, and closes the library's session without its sandbox. */
+  leave(): Promise<void>;
   /** Closes the library's session. */
   dispose(): Promise<void>;
 }
 
 /** The guest's ladder and the host's patience with it are over by then. */
 const EXPIRY_MS = 6_000;
+const TOLD_EVERY_MS = 10_000;
 
 export function manageSession(options: ManagedOptions): OwnedSession {
   const { opened, id, name, owner, config, clock, audit, metrics } = options;
   const { driver } = opened.session.isolation;
-  const openedAt = clock.now();
-  let lastUsedAt = openedAt;
+  const { openedAt = clock.now() } = options;
+  let lastUsedAt = clock.now();
+  let lastToldAt = lastUsedAt;
   let uses = 0;
+
+  function touch(): void {
+    lastUsedAt = clock.now();
+    if (lastUsedAt < lastToldAt + TOLD_EVERY_MS) return;
+    lastToldAt = lastUsedAt;
+    options.onUsed?.();
+  }
 
   function begin(): () => void {
     uses += 1;
-    lastUsedAt = clock.now();
+    touch();
     let isOver = false;
     return () => {
       if (isOver) return;
       isOver = true;
       uses -= 1;
-      lastUsedAt = clock.now();
+      touch();
     };
   }
 
@@ -120,10 +140,12 @@ export function manageSession(options: ManagedOptions): OwnedSession {
     admit: options.admit,
     onRefused: notes.refused,
     clock,
-    expired: () =>
-      new HotcellError('session_closed', `the session ${id} reached its maximum age before this ran`, {
-        remedy: 'Open a new one.',
-      }),
+    expired: (reason) =>
+      reason === 'shutting-down'
+        ? new HotcellError('shutting_down', 'the server is shutting down', { remedy: 'Try again when it is back.' })
+        : new HotcellError('session_closed', `the session ${id} reached its maximum age before this ran`, {
+            remedy: 'Open a new one.',
+          }),
   });
 
   const lifetime = (): Lifetime => ({
@@ -134,11 +156,17 @@ export function manageSession(options: ManagedOptions): OwnedSession {
     maxAgeMs: options.maxAgeMs,
   });
 
+  async function end(reason: InterruptionReason): Promise<void> {
+    opened.retire();
+    await Promise.race([runs.end(reason), sleep(EXPIRY_MS, undefined, { ref: false })]);
+  }
+
   return {
     id,
     ...(name === undefined ? {} : { name }),
     owner: owner.id,
     openedAt: new Date(openedAt),
+    isPersistent: opened.spec.persistent !== undefined,
     session,
     driver,
     watchRun: notes.watch,
@@ -149,14 +177,14 @@ export function manageSession(options: ManagedOptions): OwnedSession {
     execution: runs.get,
     executions: runs.all,
     lifetime,
-    touch: () => {
-      lastUsedAt = clock.now();
-    },
+    touch,
     retire: opened.retire,
-    expire: async () => {
-      opened.retire();
-      await Promise.race([runs.end('session-expired'), sleep(EXPIRY_MS, undefined, { ref: false })]);
+    leave: async () => {
+      await end('shutting-down');
+      options.onUsed?.();
+      await opened.leave();
     },
+    expire: () => end('session-expired'),
     dispose: () => opened.session.close(),
   };
 }

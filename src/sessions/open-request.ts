@@ -19,6 +19,8 @@ export interface OpenRequest {
   readonly idleMs?: number;
   readonly maxAgeMs?: number;
   readonly environment?: Readonly<Record<string, string>>;
+  /** It outlives the server, and a later one takes it over. Needs a driver whose sandboxes can; the others refuse. */
+  readonly persistent?: boolean;
   /** Where the workspace is inside, and the size of /tmp: what systems promised that profiles stand in for. No client chooses them. */
   readonly workspace?: string;
   readonly tmpBytes?: number;
@@ -64,7 +66,7 @@ export function checkRequest(
   const maxAgeMs = checkedMs('maxAgeMs', request.maxAgeMs ?? config.sessionMaxAgeMs, config.sessionMaxAgeMs);
   const idleMs = checkedMs(
     'idleMs',
-    request.idleMs ?? Math.min(config.sessionIdleMs, maxAgeMs),
+    request.idleMs ?? defaultIdleMs(request, config.sessionIdleMs, maxAgeMs),
     config.sessionMaxAgeMs,
   );
   for (const [limit, option] of MOST) {
@@ -76,6 +78,11 @@ export function checkRequest(
     }
   }
   return { ...request, idleMs, maxAgeMs };
+}
+
+/** Who asks for one that outlives the server means to come back later than usual. */
+function defaultIdleMs({ persistent }: OpenRequest, usualMs: number, maxAgeMs: number): number {
+  return persistent === true ? maxAgeMs : Math.min(usualMs, maxAgeMs);
 }
 
 /** Limits that a client can raise, and the option that says how far. The others live within these: files are in memory. */

@@ -1,11 +1,12 @@
 import type { Config } from '../config/schema.ts';
-import { HotcellError } from '../errors/hotcell-error.ts';
+import { HotcellError, toHotcellError } from '../errors/hotcell-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createFairQueue } from '../lib/fair-queue.ts';
 import { newId } from '../lib/ids.ts';
 import type { OpenedSession, OwnedSession } from './managed-session.ts';
 import { type CheckedRequest, checkRequest, type OpenRequest } from './open-request.ts';
 import type { Owner } from './owner.ts';
+import type { PersistentRecord } from './persistent-records.ts';
 import { admit, displaced, type Holding } from './quota.ts';
 import type { Roster } from './roster.ts';
 
@@ -21,6 +22,10 @@ export interface Entry {
   /** The tool or route that asked for it. */
   readonly via: string | undefined;
   readonly askedAt: number;
+  /** Outlives the server. */
+  readonly isPersistent: boolean;
+  /** Was opened by another server. */
+  readonly isTakenOver: boolean;
   /** Aborted with the reason when it is not to be opened after all. */
   readonly stop: AbortController;
   /** Still waits for its turn to be opened. */
@@ -40,39 +45,73 @@ export interface OpeningsOptions {
   readonly clock: Clock;
   readonly roster: Roster<Entry>;
   /** Asks the library for it. */
-  readonly openSession: (entry: Entry, request: CheckedRequest) => Promise<OpenedSession>;
+  readonly openSession: (entry: Entry, request: CheckedRequest, record?: PersistentRecord) => Promise<OpenedSession>;
   /** It is open: makes it known. */
-  readonly onOpened: (entry: Entry, request: CheckedRequest, opened: OpenedSession) => OwnedSession;
+  readonly onOpened: (
+    entry: Entry,
+    request: CheckedRequest,
+    opened: OpenedSession,
+    record?: PersistentRecord,
+  ) => OwnedSession;
+  readonly onFailed: (entry: Entry, error: unknown, record?: PersistentRecord) => Promise<void>;
 }
 
 /** How sessions come into the directory: checked, within the quotas, so many at once, owner by owner. */
 export interface Openings {
   /** Throws what can be refused at once; `opened` of the entry rejects with the rest, and the entry is gone then. */
   begin(owner: Owner, request: OpenRequest, options: OpeningOptions): Entry;
+  /** One that outlived another server: it exists, so no quota refuses it. */
+  resume(owner: Owner, record: PersistentRecord): Entry;
 }
 
-export function createOpenings({ config, clock, roster, openSession, onOpened }: OpeningsOptions): Openings {
+export function createOpenings(options: OpeningsOptions): Openings {
+  const { config, clock, roster, openSession, onOpened, onFailed } = options;
   const queue = createFairQueue(config.maxOpenings);
 
   function begin(owner: Owner, request: OpenRequest, { signal, via }: OpeningOptions): Entry {
     const checked = checkRequest(request, config);
     const uniqueId = newId('s');
-    const entry: Entry = {
-      id: checked.id ?? uniqueId,
-      name: checked.name,
-      owner,
-      uniqueId,
-      isolation: checked.isolation ?? config.isolation,
-      via,
-      askedAt: clock.now(),
-      stop: new AbortController(),
-      isWaiting: true,
-      opened: undefined as never, // a few lines below
-    };
+    const entry = newEntry(owner, checked, { id: checked.id ?? uniqueId, uniqueId, via, isTakenOver: false });
     roster.requireFree(entry);
     makeRoom(owner);
+    return add(entry, start(entry, checked, { signal }));
+  }
+
+  function resume(owner: Owner, record: PersistentRecord): Entry {
+    const { id, name, session, driver, idleMs, maxAgeMs } = record;
+    const request: CheckedRequest = {
+      isolation: driver,
+      persistent: true,
+      idleMs,
+      maxAgeMs,
+      ...(name === undefined ? {} : { name }),
+    };
+    const entry = newEntry(owner, request, { id, uniqueId: session, via: 'recall', isTakenOver: true });
+    roster.requireFree(entry);
+    return add(entry, start(entry, request, { record }));
+  }
+
+  function newEntry(
+    owner: Owner,
+    request: CheckedRequest,
+    its: Pick<Entry, 'id' | 'uniqueId' | 'via' | 'isTakenOver'>,
+  ): Entry {
+    return {
+      ...its,
+      name: request.name,
+      owner,
+      isolation: request.isolation ?? config.isolation,
+      askedAt: clock.now(),
+      isPersistent: request.persistent === true,
+      stop: new AbortController(),
+      isWaiting: true,
+      opened: undefined as never, // `add` knows it
+    };
+  }
+
+  function add(entry: Entry, opened: Promise<OwnedSession>): Entry {
     roster.add(entry);
-    entry.opened = start(entry, checked, signal);
+    entry.opened = opened;
     entry.opened.catch(() => {});
     return entry;
   }
@@ -97,7 +136,11 @@ export function createOpenings({ config, clock, roster, openSession, onOpened }:
     return found;
   }
 
-  async function start(entry: Entry, request: CheckedRequest, signal: AbortSignal | undefined): Promise<OwnedSession> {
+  async function start(
+    entry: Entry,
+    request: CheckedRequest,
+    { signal, record }: { signal?: AbortSignal | undefined; record?: PersistentRecord },
+  ): Promise<OwnedSession> {
     const { owner, stop } = entry;
     const withdraw = () => stop.abort(new HotcellError('cancelled', 'the opening was withdrawn'));
     signal?.addEventListener('abort', withdraw, { once: true });
@@ -105,19 +148,23 @@ export function createOpenings({ config, clock, roster, openSession, onOpened }:
     try {
       const release = await queue.take(owner.id, { signal: stop.signal });
       entry.isWaiting = false;
-      const opened = await openSession(entry, request).finally(release);
-      if (stop.signal.aborted) await opened.session.close();
+      const opened = await openSession(entry, request, record).finally(release);
+      // One that is only being taken over does not end because this server does.
+      if (stop.signal.aborted) await (record === undefined ? opened.session.close() : opened.leave());
       stop.signal.throwIfAborted();
-      entry.session = onOpened(entry, request, opened);
+      entry.session = onOpened(entry, request, opened, record);
       return entry.session;
     } catch (thrown) {
+      const error = stop.signal.aborted ? stop.signal.reason : thrown;
+      if (record !== undefined) roster.bury(entry, `could not be taken over: ${toHotcellError(error).message}`);
       roster.remove(entry);
-      throw stop.signal.aborted ? stop.signal.reason : thrown;
+      await onFailed(entry, error, record);
+      throw error;
     } finally {
       entry.isWaiting = false;
       signal?.removeEventListener('abort', withdraw);
     }
   }
 
-  return { begin };
+  return { begin, resume };
 }

@@ -4,10 +4,12 @@ import { newId } from '../lib/ids.ts';
 import { installationId } from '../lib/installation.ts';
 import { deadServers, forgetServer, holdServerLock, isServerAlive } from '../lib/server-lock.ts';
 import type { Host } from '../sandbox/host.ts';
+import { createPersistentRecords, type PersistentRecords, recordsFolder } from './persistent-records.ts';
 
 /** This server among others of its installation: its lock, its folders, and what dead ones left behind. */
 export interface Server {
   readonly host: Host;
+  readonly records: PersistentRecords;
   logFolder(sessionId: string): string;
   /** Removes folders of servers that no longer live. Never on the way to a first result. */
   clearAfterDead(): Promise<void>;
@@ -22,18 +24,23 @@ export async function becomeServer(dataDir: string, runRoot: string): Promise<Se
   // Others may pass through, which the jail's user must, but not look around.
   await mkdir(runDir, { mode: 0o711 });
   await chmod(runDir, 0o711);
+  const isAlive = (id: string) => isServerAlive(runRoot, id);
+  const records = createPersistentRecords({ folder: recordsFolder(dataDir), serverId, isServerAlive: isAlive });
   const logs = (id: string) => join(dataDir, 'logs', id);
   const host: Host = {
     dataDir,
     runDir,
     installationId: installationId(dataDir),
     serverId,
-    isServerAlive: (id) => isServerAlive(runRoot, id),
+    isServerAlive: isAlive,
+    isKept: records.isKept,
   };
   return {
     host,
+    records,
     logFolder: (sessionId) => join(logs(serverId), sessionId),
     clearAfterDead: async () => {
+      await records.clear();
       for (const dead of await deadServers(runRoot, [join(dataDir, 'logs')])) {
         await rm(join(runRoot, dead), { recursive: true, force: true });
         await rm(logs(dead), { recursive: true, force: true });

@@ -14,7 +14,7 @@ export interface RunsOptions {
   readonly onRefused: (execution: string, code: string, options: RunOptions, error: HotcellError) => void;
   readonly clock: Clock;
   /** What a withdrawal means when the session ended it. */
-  readonly expired: () => HotcellError;
+  readonly expired: (reason: InterruptionReason) => HotcellError;
 }
 
 /** What runs and ran in one session. */

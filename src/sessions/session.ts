@@ -16,6 +16,8 @@ export interface Session extends CoreSession {
   state(): SessionState;
   /** From now on it refuses new work; what runs goes on until `close`. */
   retire(): void;
+  /** Closes it here and lets its sandbox live on, for a later server. */
+  leave(): Promise<void>;
 }
 
 /** A place among the executions of a whole server, which may have to be waited for. */
@@ -95,6 +97,22 @@ export function createSession(options: SessionOptions): Session {
     });
   }
 
+  function end(part: (sandbox: LiveSandbox) => Promise<void>): Promise<void> {
+    closing ??= (async () => {
+      retire();
+      const sandbox = current;
+      current = undefined;
+      options.onClosed();
+      const late = await reopening?.catch(() => undefined);
+      await Promise.all([sandbox, late].map((held) => held && part(held)));
+      await queue;
+      // A log that cannot be removed is no reason for a session to stay; the next start of a server tries again.
+      await rm(options.logFolder, { recursive: true, force: true }).catch(() => {});
+      move('closed');
+    })();
+    return closing;
+  }
+
   function move(event: Parameters<typeof transition>[1]): void {
     state = transition(state, event) ?? state;
   }
@@ -145,21 +163,8 @@ export function createSession(options: SessionOptions): Session {
       return orWithdrawn(turn, signal, () => !hasBegun);
     },
 
-    close() {
-      closing ??= (async () => {
-        retire();
-        const sandbox = current;
-        current = undefined;
-        options.onClosed();
-        const late = await reopening?.catch(() => undefined);
-        await Promise.all([sandbox?.dispose(), late?.dispose()]);
-        await queue;
-        // A log that cannot be removed is no reason for a session to stay; the next start of a server tries again.
-        await rm(options.logFolder, { recursive: true, force: true }).catch(() => {});
-        move('closed');
-      })();
-      return closing;
-    },
+    close: () => end((sandbox) => sandbox.dispose()),
+    leave: () => end((sandbox) => sandbox.leave()),
   };
 }
 

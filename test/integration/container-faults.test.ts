@@ -146,7 +146,8 @@ describe('an engine', () => {
 
 function hostOf(installation: string, serverId: string): Host {
   const isServerAlive = async (id: string) => id !== 'dead';
-  return { dataDir: tmpdir(), runDir: tmpdir(), installationId: installation, serverId, isServerAlive };
+  const isKept = async () => false;
+  return { dataDir: tmpdir(), runDir: tmpdir(), installationId: installation, serverId, isServerAlive, isKept };
 }
 
 function specOf(id: string): SandboxSpec {

@@ -2,11 +2,14 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import type { ServerOptions } from '../../src/main.ts';
+import type { OpenRequest } from '../../src/sessions/open-request.ts';
 import { talkTo } from './child-hotcell.ts';
 
 /** The built server of sessions in a process of its own, to be ended in every way. */
 export interface ChildServer {
   readonly pid: number;
+  /** Opens a session, and gives its id. */
+  open(owner: string, request: OpenRequest): Promise<string>;
   /** The id of the owner's session of that id, or of the default one. */
   use(owner: string, id?: string): Promise<string>;
   run(
@@ -34,6 +37,7 @@ export async function startServer(home: string, options: ServerOptions): Promise
   await ask('start', { poolSize: 0, preloads: [], logLevel: 'silent', ...options });
   return {
     pid: child.pid ?? 0,
+    open: async (owner, request) => (await ask('open', owner, request)) as string,
     use: async (owner, id) => (await ask('use', owner, id)) as string,
     run: async (owner, id, code) => (await ask('run', owner, id, code)) as Awaited<ReturnType<ChildServer['run']>>,
     log: async (message) => {

@@ -11,6 +11,7 @@ const commands = {
     // What `hotcell serve` does with the signals that end it.
     for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => commands.close().then(() => process.exit(0)));
   },
+  open: async (owner, request) => (await server.sessions.open(ownerOf(owner), request)).id,
   use: async (owner, id) => (await sessionOf(owner, id)).id,
   run: async (owner, id, code) => {
     const { outcome, value, restarted } = await (await sessionOf(owner, id)).run(code).result;

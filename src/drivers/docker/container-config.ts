@@ -7,6 +7,7 @@ import {
   tmpBytesOf,
   WORKSPACE,
 } from '../../sandbox/spec.ts';
+import { LISTEN_ARGUMENTS } from './relay.ts';
 
 /** What differs between the runtimes that containers are given. */
 export interface ContainerRuntime {
@@ -37,6 +38,7 @@ export const LABELS = {
   server: 'dev.hotcell.server',
   owner: 'dev.hotcell.owner',
   sandbox: 'dev.hotcell.sandbox',
+  persistent: 'dev.hotcell.persistent',
 } as const;
 
 const MiB = 1_048_576;
@@ -58,7 +60,11 @@ export function containerConfig(spec: SandboxSpec, context: ContainerContext): C
   return {
     Image: context.image,
     Entrypoint: [],
-    Cmd: [...context.command, ...(spec.workspace === undefined ? [] : ['--workspace', spec.workspace])],
+    Cmd: [
+      ...context.command,
+      ...(spec.workspace === undefined ? [] : ['--workspace', spec.workspace]),
+      ...(spec.persistent === undefined ? [] : LISTEN_ARGUMENTS),
+    ],
     User: SANDBOX_USER,
     WorkingDir: '/',
     Hostname: 'sandbox',
@@ -70,8 +76,9 @@ export function containerConfig(spec: SandboxSpec, context: ContainerContext): C
       [LABELS.server]: context.serverId,
       [LABELS.owner]: spec.owner,
       [LABELS.sandbox]: spec.id,
+      ...(spec.persistent === undefined ? {} : { [LABELS.persistent]: 'true' }),
     },
-    // The channel. Once: when the server that holds it is gone, the guest reads the end of it and exits.
+    // The channel. Once: when the server that holds it is gone, the guest reads the end of it and exits, unless it listens elsewhere.
     OpenStdin: true,
     StdinOnce: true,
     AttachStdin: true,

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Container } from 'dockerode';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import { aborted } from '../../lib/abort.ts';
 import type { CreateOptions, Driver, Probe, Sandbox, SandboxEnd, Survivor } from '../../sandbox/driver.ts';
@@ -8,7 +9,7 @@ import { type DriverName, ISOLATION_LEVELS } from '../../sandbox/isolation.ts';
 import { seccompFilter } from '../../sandbox/seccomp.ts';
 import type { SandboxSpec } from '../../sandbox/spec.ts';
 import { type ContainerRuntime, containerConfig, containerName, LABELS } from './container-config.ts';
-import { type StartedContainer, startContainer } from './container-sandbox.ts';
+import { joinContainer, type StartedContainer, startContainer } from './container-sandbox.ts';
 import { containerEnforcement } from './enforcement.ts';
 import { createEngineConnector, type EngineConnector } from './engine.ts';
 import { engineError, imageMissing, statusOf } from './engine-errors.ts';
@@ -51,7 +52,7 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
       const started = await Promise.race([starting, aborted(combined)]);
       requireOwnKernel(started.ready, kernel);
       void inBackground(removal.retry());
-      return track(spec, container, started);
+      return track(spec, container, started, guestConfig(spec, started.ready));
     } catch (error) {
       await inBackground(cleanUp(container, starting));
       throw engineError(name, engine.address.shown, 'start a container', error);
@@ -76,6 +77,7 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
       config,
       bundle,
       isStandardImage,
+      isPersistent: spec.persistent !== undefined,
       signal,
     });
   }
@@ -120,7 +122,39 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
     );
   }
 
-  function track(spec: SandboxSpec, container: string, { channel, ready, howItEnded }: StartedContainer): Sandbox {
+  async function adopt(spec: SandboxSpec, { signal = AbortSignal.timeout(START_MS) } = {}): Promise<Sandbox> {
+    const container = containerName(spec.id);
+    return engine.ask('take over a container', async ({ docker }) => {
+      await requireOurs(docker.getContainer(container), signal);
+      return track(spec, container, await joinContainer(engine, name, docker.getContainer(container), signal));
+    });
+  }
+
+  /** SECURITY: a record may be older than the engine it speaks of; whatever answers by that name now must be what was made then. */
+  async function requireOurs(container: Container, signal: AbortSignal): Promise<void> {
+    const found = await container.inspect({ abortSignal: signal } as object).catch((error: unknown) => {
+      if (statusOf(error) === 404) return undefined;
+      throw error;
+    });
+    const labels = found?.Config.Labels ?? {};
+    const isOurs =
+      labels[LABELS.installation] === host.installationId &&
+      labels[LABELS.persistent] !== undefined &&
+      (runtime.name === undefined || found?.HostConfig.Runtime === runtime.name);
+    if (isOurs && found?.State.Running === true) return;
+    if (isOurs) await removal.remove(container.id);
+    throw new HotcellError('sandbox_lost', `${name}: the container no longer runs`, {
+      remedy: 'Open a new session; variables and files of this one are gone.',
+    });
+  }
+
+  /** `config` is absent for one whose guest was configured by another server. */
+  function track(
+    spec: SandboxSpec,
+    container: string,
+    { channel, howItEnded, reconnect }: Omit<StartedContainer, 'ready'>,
+    config?: GuestConfig,
+  ): Sandbox {
     let settle!: (end: SandboxEnd) => void;
     const ended = new Promise<SandboxEnd>((resolve) => {
       settle = resolve;
@@ -136,12 +170,17 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
       })();
       return disposal;
     };
-    channel.once('close', () => void dispose().catch(() => {}));
+    if (reconnect === undefined) channel.once('close', () => void dispose().catch(() => {}));
+    const leave = async () => {
+      channel.destroy();
+      sandboxes.delete(sandbox);
+    };
     const sandbox: Sandbox = {
       id: spec.id,
       isolation: isolation(spec),
       channel,
-      guestConfig: guestConfig(spec, ready),
+      ...(config === undefined ? {} : { guestConfig: config }),
+      ...(reconnect === undefined ? {} : { reconnect, leave }),
       ended,
       // The engine's own numbers cost a call each, and this is asked around every execution: the guest counts kills itself.
       usage: async () => ({}),
@@ -169,6 +208,7 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
       },
       preloads: spec.preloads,
       environment: standardEnvironment({ path, cpus, extra: spec.environment }),
+      ...(spec.persistent === undefined ? {} : { alone: spec.persistent }),
       // The engine's own filter allows ptrace and, in many versions, io_uring.
       ...(architecture === undefined ? {} : { seccomp: seccompFilter(architecture).toString('base64') }),
     };
@@ -181,8 +221,10 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
     const found: Survivor[] = [];
     for (const { Id: id, Labels: labels } of listed) {
       const serverId = labels[LABELS.server] ?? '';
-      if (serverId === host.serverId || (await host.isServerAlive(serverId))) continue;
-      found.push({ id: labels[LABELS.sandbox] ?? id, serverId, dispose: () => removal.remove(id) });
+      const sandboxId = labels[LABELS.sandbox] ?? id;
+      if (serverId === host.serverId || (await host.isServerAlive(serverId)) || (await host.isKept(sandboxId)))
+        continue;
+      found.push({ id: sandboxId, serverId, dispose: () => removal.remove(id) });
     }
     return found;
   }
@@ -190,6 +232,7 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
   return {
     name,
     create,
+    adopt,
     survivors,
     probe: (probeOptions = {}) => {
       const probing = probed ?? probeContainers({ name, runtime, engine, standardImage, create }, probeOptions);

@@ -3,11 +3,12 @@ import type { Container, ContainerCreateOptions } from 'dockerode';
 import { aborted } from '../../lib/abort.ts';
 import type { SandboxEnd } from '../../sandbox/driver.ts';
 import type { DriverName } from '../../sandbox/isolation.ts';
-import { type AttachedChannel, attachedChannel } from './attached-channel.ts';
+import { attachedChannel } from './attached-channel.ts';
 import type { Engine, EngineConnector } from './engine.ts';
 import { imageBroken, imageMissing, reasonOf, statusOf } from './engine-errors.ts';
 import type { GuestBundle } from './guest-bundle.ts';
 import { type ReadyLine, takeReadyLine } from './ready-line.ts';
+import { openRelay } from './relay.ts';
 
 /** A container that runs, with a guest that listens. */
 export interface StartedContainer {
@@ -15,7 +16,11 @@ export interface StartedContainer {
   readonly ready: ReadyLine;
   /** Why its channel closed; nothing where it was closed from here. To be asked before the container is removed. Never rejects. */
   howItEnded(): Promise<SandboxEnd | undefined>;
+  /** Another channel to the same guest. */
+  readonly reconnect?: ReconnectContainer;
 }
+
+export type ReconnectContainer = (options?: { signal?: AbortSignal }) => Promise<Duplex>;
 
 export interface StartOptions {
   readonly driver: DriverName;
@@ -23,6 +28,8 @@ export interface StartOptions {
   readonly config: ContainerCreateOptions;
   readonly bundle: GuestBundle;
   readonly isStandardImage: boolean;
+  /** It is to outlive this server. */
+  readonly isPersistent: boolean;
   readonly signal: AbortSignal;
 }
 
@@ -52,10 +59,15 @@ export async function startContainer(connector: EngineConnector, options: StartO
         ready.catch(() => {});
         attached.channel.write(bundle.bytes);
         await start(container, options);
+        const line = await Promise.race([ready, aborted(signal)]);
+        if (options.isPersistent) {
+          attached.channel.destroy();
+          return { ...(await joinContainer(connector, options.driver, container, signal)), ready: line };
+        }
         return {
           channel: attached.channel,
-          ready: await Promise.race([ready, aborted(signal)]),
-          howItEnded: async () => (attached.endedRemotely() ? howItEnded(container, attached) : undefined),
+          ready: line,
+          howItEnded: async () => (attached.endedRemotely() ? howItEnded(container, attached.stderrTail()) : undefined),
         };
       } catch (error) {
         attached.channel.destroy();
@@ -94,15 +106,43 @@ async function start(container: Container, options: StartOptions): Promise<void>
   }
 }
 
+/** The way into a container that outlives its servers, made by this one or another. */
+export async function joinContainer(
+  connector: EngineConnector,
+  driver: DriverName,
+  container: Container,
+  signal: AbortSignal,
+): Promise<Omit<StartedContainer, 'ready'> & Required<Pick<StartedContainer, 'reconnect'>>> {
+  const reconnect: ReconnectContainer = (options = {}) =>
+    connector.ask('connect to a container', () =>
+      openRelay(driver, container, options.signal ?? AbortSignal.timeout(ENGINE_MS)),
+    );
+  return {
+    channel: await reconnect({ signal }),
+    reconnect,
+    // The end of a channel says nothing: only the container itself does.
+    howItEnded: async () => ((await isRunning(container)) ? undefined : howItEnded(container, '')),
+  };
+}
+
+async function isRunning(container: Container): Promise<boolean> {
+  try {
+    const { State: state } = await container.inspect({ abortSignal: AbortSignal.timeout(LAST_WORDS_MS) } as object);
+    return state.Running;
+  } catch {
+    return false;
+  }
+}
+
 /** The connection ended: the engine says whether the container did, and why. */
-async function howItEnded(container: Container, attached: AttachedChannel): Promise<SandboxEnd> {
+async function howItEnded(container: Container, stderrTail: string): Promise<SandboxEnd> {
   try {
     const abortSignal = AbortSignal.timeout(LAST_WORDS_MS);
     await container.wait({ condition: 'not-running', abortSignal });
     const { State: state } = await container.inspect({ abortSignal } as object);
     // The flag alone is also set by a kernel that was killed earlier and replaced.
     if (state.OOMKilled && state.ExitCode === 137) return { kind: 'out-of-memory' };
-    const said = attached.stderrTail().trim();
+    const said = stderrTail.trim();
     return { kind: 'exited', detail: `the container ended with ${state.ExitCode}${said === '' ? '' : `: ${said}`}` };
   } catch (error) {
     if (statusOf(error) === 404) return { kind: 'lost', detail: 'the container was removed from outside' };

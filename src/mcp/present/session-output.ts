@@ -16,6 +16,7 @@ export const sessionOutput = z.object({
   opened_at: z.string(),
   last_used_at: z.string(),
   expires_at: z.string().describe('When it is closed if nobody uses it'),
+  persistent: z.boolean().optional().describe('It outlives the server'),
   executions: z.number().int().describe('Executions that it still remembers'),
 });
 export type SessionOutput = z.infer<typeof sessionOutput>;
@@ -30,13 +31,14 @@ export function sessionStructured(managed: ManagedSession): SessionOutput {
     opened_at: managed.openedAt.toISOString(),
     last_used_at: managed.lastUsedAt().toISOString(),
     expires_at: managed.expiresAt().toISOString(),
+    ...(managed.isPersistent ? { persistent: true } : {}),
     executions: managed.executions().length,
   };
 }
 
 /** One line. */
-export function sessionText({ session_id, name, state, isolation, expires_at }: SessionOutput): string {
+export function sessionText({ session_id, name, state, isolation, expires_at, persistent }: SessionOutput): string {
   const weaker = isolation.passed_over.map(({ driver }) => driver).join(', ');
   const called = name === undefined ? session_id : `${session_id} (${name})`;
-  return `${called}: ${state}, isolation ${isolation.driver} (level ${isolation.level}${weaker === '' ? '' : `; not available here: ${weaker}`}), closes ${expires_at} if unused`;
+  return `${called}: ${state}, isolation ${isolation.driver} (level ${isolation.level}${weaker === '' ? '' : `; not available here: ${weaker}`}), ${persistent === true ? 'outlives the server, ' : ''}closes ${expires_at} if unused`;
 }

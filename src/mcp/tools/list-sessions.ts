@@ -10,6 +10,7 @@ export const listSessions = defineTool({
   output: z.object({ sessions: z.array(sessionOutput) }),
   annotations: { readOnlyHint: true, openWorldHint: false },
   async handler(_args, { deps }) {
+    await deps.directory.recall(deps.owner);
     const sessions = deps.directory.list(deps.owner).map(sessionStructured);
     const text =
       sessions.length === 0 ? 'No session is open. run_code opens one.' : sessions.map(sessionText).join('\n');

@@ -66,6 +66,10 @@ Answers with session_id: pass it (or the name) to the other tools. Close it with
       )
       .optional()
       .describe('Environment variables inside'),
+    persistent: z
+      .boolean()
+      .optional()
+      .describe('Outlives a restart of the server, with variables and files. Needs docker or gvisor'),
     ttl_seconds: z
       .number()
       .int()
@@ -84,7 +88,7 @@ Answers with session_id: pass it (or the name) to the other tools. Close it with
   output: sessionOutput,
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
   isLong: true,
-  async handler({ name, isolation, image, limits, mounts, environment, ttl_seconds, idle_seconds }, call) {
+  async handler({ name, isolation, image, limits, mounts, environment, persistent, ttl_seconds, idle_seconds }, call) {
     const { directory, owner } = call.deps;
     call.reportWith(() => 'opens a sandbox');
     const request = {
@@ -94,6 +98,7 @@ Answers with session_id: pass it (or the name) to the other tools. Close it with
       limits: limits === undefined ? undefined : limitsOf(limits),
       mounts: mounts?.map(({ source, target, read_only }) => ({ source, target, readOnly: read_only })),
       environment,
+      persistent,
       maxAgeMs: ttl_seconds === undefined ? undefined : ttl_seconds * 1000,
       idleMs: idle_seconds === undefined ? undefined : idle_seconds * 1000,
     };

@@ -1,0 +1,100 @@
+import { resolveDataDir, resolveRunDir } from '../../config/load.ts';
+import { HotcellError, toHotcellError } from '../../errors/hotcell-error.ts';
+import { isServerAlive } from '../../lib/server-lock.ts';
+import { openServer } from '../../main.ts';
+import { tokenOwner } from '../../sessions/owner.ts';
+import { createPersistentRecords, type FoundRecord, recordsFolder } from '../../sessions/persistent-records.ts';
+import { expiresAt } from '../../sessions/reaper.ts';
+import { shownName } from '../print.ts';
+
+/** A session that outlives its server, as it is shown. */
+interface Shown {
+  readonly session_id: string;
+  readonly name?: string;
+  readonly owner: string;
+  readonly driver: string;
+  readonly opened_at: string;
+  readonly last_used_at: string;
+  readonly expires_at: string;
+  /** A server that runs has it now. */
+  readonly held: boolean;
+}
+
+export async function listPersistent(flags: { json?: boolean }): Promise<void> {
+  const found = await Promise.all((await all()).map(shown));
+  if (flags.json) return printJson(found);
+  if (found.length === 0) process.stderr.write('hotcell: no session outlives its server here.\n');
+  for (const session of found) process.stdout.write(`${lineOf(session)}\n`);
+}
+
+export async function closePersistent(which: string, flags: { json?: boolean }): Promise<void> {
+  const found = await theOne(which);
+  const { record, holder } = found;
+  if (await isAlive(holder)) {
+    throw new HotcellError('session_busy', `a server that runs holds the session ${record.id}`, {
+      remedy: 'Close it there, with close_session, or stop that server first.',
+    });
+  }
+  await using server = await openServer({ isolation: record.driver, minIsolation: 'process', logLevel: 'silent' });
+  await server.sessions.close(tokenOwner(record.owner, server.config), record.id).catch((error: unknown) => {
+    // One whose container is gone already is as closed as it can be.
+    if (toHotcellError(error).code !== 'sandbox_lost') throw error;
+  });
+  if (flags.json) return printJson(await shown(found));
+  process.stdout.write(`Closed ${shownName(record.id)}.\n`);
+}
+
+async function theOne(which: string): Promise<FoundRecord> {
+  const found = (await all()).filter(({ record }) => [record.session, record.id, record.name].includes(which));
+  const [first, ...others] = found;
+  if (first === undefined) {
+    throw new HotcellError(
+      'session_not_found',
+      `no session that outlives its server is called ${which.slice(0, 100)}`,
+      {
+        remedy: 'Run `hotcell sessions` to see them.',
+      },
+    );
+  }
+  if (others.length === 0) return first;
+  throw new HotcellError('invalid_argument', `${found.length} sessions of several owners are called ${which}`, {
+    remedy: `Name one by its own id: ${found.map(({ record }) => record.session).join(', ')}`,
+  });
+}
+
+function all(): Promise<readonly FoundRecord[]> {
+  return createPersistentRecords({
+    folder: recordsFolder(resolveDataDir()),
+    serverId: '',
+    isServerAlive: isAlive,
+  }).all();
+}
+
+function isAlive(serverId: string): Promise<boolean> {
+  return isServerAlive(resolveRunDir(resolveDataDir()), serverId);
+}
+
+async function shown({ record, holder, lastUsedAt }: FoundRecord): Promise<Shown> {
+  const time = (at: number) => new Date(at).toISOString();
+  return {
+    session_id: record.id,
+    ...(record.name === undefined ? {} : { name: record.name }),
+    owner: record.owner,
+    driver: record.driver,
+    opened_at: time(record.openedAt),
+    last_used_at: time(lastUsedAt),
+    expires_at: time(expiresAt({ ...record, lastUsedAt, inUse: false })),
+    held: await isAlive(holder),
+  };
+}
+
+function lineOf({ session_id, name, owner, driver, last_used_at, expires_at, held }: Shown): string {
+  const minute = (time: string) => `${time.slice(0, 16)}Z`;
+  const state = held ? 'held by a server' : `waits for a server until ${minute(expires_at)}`;
+  const called = [session_id, ...(name === undefined || name === session_id ? [] : [name])].map(shownName);
+  return [...called, driver, `of ${owner}`, `last used ${minute(last_used_at)}`, state].join('  ');
+}
+
+function printJson(value: unknown): void {
+  process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
+}

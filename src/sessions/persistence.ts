@@ -1,0 +1,107 @@
+import type { Config } from '../config/schema.ts';
+import { isSandboxGone } from '../guest/live-sandbox.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { AloneLimits } from '../sandbox/guest-config.ts';
+import type { Host } from '../sandbox/host.ts';
+import { type DriverName, ISOLATION_LEVELS } from '../sandbox/isolation.ts';
+import type { SandboxSpec } from '../sandbox/spec.ts';
+import type { CheckedRequest } from './open-request.ts';
+import type { Entry, Openings } from './openings.ts';
+import type { Owner } from './owner.ts';
+import type { FoundRecord, PersistentRecord, PersistentRecords } from './persistent-records.ts';
+import { whyDue } from './reaper.ts';
+import type { Roster } from './roster.ts';
+
+/** What the directory does for sessions that outlive their server: writes them down, and brings them back. */
+export interface Persistence {
+  /** What the library is told of a session that is being opened. */
+  planOf(entry: Entry, request: CheckedRequest, record?: PersistentRecord): PersistencePlan | undefined;
+  used(entry: Entry): void;
+  /** Nothing of it is left. */
+  forget(entry: Entry): Promise<void>;
+  /** It could not be opened, or taken over: forgets it unless a later attempt may find it. */
+  failed(entry: Entry, error: unknown, record?: PersistentRecord): Promise<void>;
+  /**
+   * Takes over what this owner has in servers that are gone; they are then in the directory, being connected. Looks once for an owner, unless `again`: a
+   * server that ran beside this one may have ended since. Never rejects.
+   */
+  recall(owner: Owner, options?: { again?: boolean }): Promise<void>;
+}
+
+/** How a session outlives its server. */
+export interface PersistencePlan {
+  /** For how long its sandbox waits for the next server. */
+  readonly alone: AloneLimits;
+  /** To be awaited before a sandbox is made, with its spec: a container without a record is a remnant. */
+  readonly keep: (spec: SandboxSpec, driver: DriverName) => Promise<void>;
+  /** It exists, and is to be taken over. */
+  readonly resume?: PersistentRecord;
+}
+
+export interface PersistenceOptions {
+  readonly records: PersistentRecords;
+  readonly config: Pick<Config, 'minIsolation'>;
+  readonly host: Pick<Host, 'serverId' | 'isServerAlive'>;
+  readonly roster: Pick<Roster<Entry>, 'all' | 'find'>;
+  readonly openings: () => Pick<Openings, 'resume'>;
+  readonly clock: Clock;
+}
+
+/** A server that was restarted is back by then. */
+const INTERRUPT_ALONE_MS = 60_000;
+
+export function createPersistence(options: PersistenceOptions): Persistence {
+  const { records, config, host, roster, openings, clock } = options;
+  const looked = new Map<string, Promise<void>>();
+  const has = (session: string) => roster.all().some(({ uniqueId }) => uniqueId === session);
+
+  async function look(owner: Owner): Promise<void> {
+    for (const found of await records.all()) {
+      if (found.record.owner !== owner.id || !(await isFree(found)) || isCalledAsAnother(found.record)) continue;
+      if (await records.claim(found)) openings().resume(owner, found.record);
+    }
+  }
+
+  /** The owner has opened another by that id or name here meanwhile: this one waits until that is closed. */
+  function isCalledAsAnother({ owner, id, name = id }: PersistentRecord): boolean {
+    return [id, name].some((handle) => roster.find(owner, handle) !== undefined);
+  }
+
+  /** One that this server holds and does not have is one that it could not reach before. */
+  async function isFree({ record, holder, lastUsedAt }: FoundRecord): Promise<boolean> {
+    if (has(record.session) || whyDue({ ...record, lastUsedAt, inUse: false }, clock.now()) !== undefined) return false;
+    if (ISOLATION_LEVELS[record.driver] < ISOLATION_LEVELS[config.minIsolation]) return false;
+    return holder === host.serverId || !(await host.isServerAlive(holder));
+  }
+
+  return {
+    planOf: ({ id, name, uniqueId: session, owner, askedAt, isPersistent }, { idleMs, maxAgeMs }, record) => {
+      if (!isPersistent) return undefined;
+      const facts = { session, id, name, owner: owner.id, openedAt: record?.openedAt ?? askedAt, idleMs, maxAgeMs };
+      return {
+        alone: { interruptAfterMs: INTERRUPT_ALONE_MS, endAfterMs: idleMs },
+        keep: (spec, driver) => records.write({ ...facts, spec, driver }),
+        ...(record === undefined ? {} : { resume: record }),
+      };
+    },
+    used: (entry) => {
+      if (entry.isPersistent) void records.touch(entry.uniqueId);
+    },
+    forget: async (entry) => {
+      if (entry.isPersistent) await records.remove(entry.uniqueId);
+    },
+    failed: async (entry, error, record) => {
+      // Whatever else kept it from being reached may be over the next time.
+      const isGone = record === undefined || isSandboxGone(error);
+      if (entry.isPersistent && isGone) await records.remove(entry.uniqueId);
+    },
+    recall: (owner, { again = false } = {}) => {
+      const before = looked.get(owner.id);
+      if (before !== undefined && !again) return before;
+      // One after the other, or two would take the same one.
+      const looking = (before ?? Promise.resolve()).then(() => look(owner)).catch(() => {});
+      looked.set(owner.id, looking);
+      return looking;
+    },
+  };
+}

@@ -1,0 +1,137 @@
+import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { DRIVER_NAMES } from '../sandbox/isolation.ts';
+import type { SandboxSpec } from '../sandbox/spec.ts';
+import { whyDue } from './reaper.ts';
+
+/** What a later server must know of a session that outlives this one. */
+export interface PersistentRecord {
+  /** The session's unique id. */
+  readonly session: string;
+  /** As its owner calls it. */
+  readonly id: string;
+  readonly name?: string | undefined;
+  readonly owner: string;
+  readonly driver: (typeof DRIVER_NAMES)[number];
+  /** Its id is that of the sandbox it lives in now. */
+  readonly spec: SandboxSpec;
+  readonly openedAt: number;
+  readonly idleMs: number;
+  readonly maxAgeMs: number;
+}
+
+/** A record as it was found, and whose it is. */
+export interface FoundRecord {
+  readonly record: PersistentRecord;
+  readonly holder: string;
+  readonly lastUsedAt: number;
+}
+
+/**
+ * The sessions of an installation that outlive their servers: a file for each, whose name says which server holds it. Renaming is how one takes it over, so
+ * that of two only one does. A server that is gone holds nothing: `isServerAlive` tells.
+ */
+export interface PersistentRecords {
+  /** Written before its sandbox is made: a container without a record is a remnant. Replaces an older one of the session. */
+  write(record: PersistentRecord): Promise<void>;
+  /** The session was used. */
+  touch(session: string): Promise<void>;
+  remove(session: string): Promise<void>;
+  /** All that can be read, whoever holds them. */
+  all(): Promise<readonly FoundRecord[]>;
+  /** False where another server was faster. */
+  claim(found: FoundRecord): Promise<boolean>;
+  /** Whether somebody is in that sandbox, or may come back to it. */
+  isKept(sandboxId: string): Promise<boolean>;
+  /** Forgets those that nobody holds and that are over their time. */
+  clear(): Promise<void>;
+}
+
+/** The spec comes back as it was written: by us, into a folder that only we can write to. */
+const schema = z.object({
+  version: z.literal(1),
+  session: z.string(),
+  id: z.string(),
+  name: z.string().optional(),
+  owner: z.string(),
+  driver: z.enum(DRIVER_NAMES),
+  spec: z.custom<SandboxSpec>((value) => typeof value === 'object' && value !== null && 'id' in value),
+  openedAt: z.number(),
+  idleMs: z.number(),
+  maxAgeMs: z.number(),
+});
+
+const NAME = /^(s-[0-9a-f]+)\.([0-9a-f]+)\.json$/;
+
+/** Of an installation. */
+export function recordsFolder(dataDir: string): string {
+  return join(dataDir, 'persistent');
+}
+
+export interface RecordsOptions {
+  readonly folder: string;
+  readonly serverId: string;
+  readonly isServerAlive: (serverId: string) => Promise<boolean>;
+}
+
+export function createPersistentRecords({ folder, serverId, isServerAlive }: RecordsOptions): PersistentRecords {
+  const pathOf = (session: string, holder = serverId) => join(folder, `${session}.${holder}.json`);
+
+  async function all(): Promise<FoundRecord[]> {
+    const names = await readdir(folder).catch(() => []);
+    const found = await Promise.all(names.map(read));
+    return found.filter((record) => record !== undefined);
+  }
+
+  async function read(name: string): Promise<FoundRecord | undefined> {
+    const holder = NAME.exec(name)?.[2];
+    if (holder === undefined) return undefined;
+    try {
+      const path = join(folder, name);
+      const { version: _, ...record } = schema.parse(JSON.parse(await readFile(path, 'utf8')));
+      return { record, holder, lastUsedAt: (await stat(path)).mtimeMs };
+    } catch {
+      return undefined; // taken or removed meanwhile, or of a version that we do not know
+    }
+  }
+
+  async function isOver({ record, lastUsedAt, holder }: FoundRecord): Promise<boolean> {
+    if (whyDue({ ...record, lastUsedAt, inUse: false }, Date.now()) === undefined) return false;
+    return !(await isServerAlive(holder));
+  }
+
+  return {
+    all,
+    write: async (record) => {
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      const path = pathOf(record.session);
+      // SECURITY: environment variables in it may be secrets.
+      await writeFile(`${path}.new`, JSON.stringify({ version: 1, ...record }), { mode: 0o600 });
+      await rename(`${path}.new`, path);
+    },
+    touch: async (session) => {
+      const now = new Date();
+      await utimes(pathOf(session), now, now).catch(() => {});
+    },
+    remove: (session) => rm(pathOf(session), { force: true }),
+    claim: async ({ record: { session }, holder }) => {
+      if (holder === serverId) return true;
+      try {
+        await rename(pathOf(session, holder), pathOf(session));
+        return true;
+      } catch {
+        return false;
+      }
+    },
+    isKept: async (sandboxId) => {
+      const found = (await all()).find(({ record }) => record.spec.id === sandboxId);
+      return found !== undefined && !(await isOver(found));
+    },
+    clear: async () => {
+      for (const found of await all()) {
+        if (await isOver(found)) await rm(pathOf(found.record.session, found.holder), { force: true });
+      }
+    },
+  };
+}

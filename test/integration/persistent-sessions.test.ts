@@ -1,0 +1,288 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, utimesSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { containerName } from '../../src/drivers/docker/container-config.ts';
+import { type HotcellServer, openServer, type ServerOptions } from '../../src/main.ts';
+import type { ManagedSession } from '../../src/sessions/directory.ts';
+import { tokenOwner } from '../../src/sessions/owner.ts';
+import { buildOnce, makeHome } from '../support/child-hotcell.ts';
+import { startServer } from '../support/child-server.ts';
+import { hostProcesses, until } from '../support/host-processes.ts';
+import { containersOf } from '../support/host-traces.ts';
+import { reasonToSkip, TARGETS } from '../support/targets.ts';
+
+const { home, remove } = makeHome();
+const servers = new Set<HotcellServer>();
+const root = new URL('../..', import.meta.url).pathname;
+const records = () => (existsSync(join(home, 'persistent')) ? readdirSync(join(home, 'persistent')) : []);
+
+beforeAll(() => buildOnce(), 120_000);
+afterEach(async () => {
+  await closeAll();
+  // Whatever a test left is ended by its owners, as a user would.
+  const last = await start();
+  for (const owner of ['ada', 'bob']) {
+    await last.sessions.recall(ownerOf(last, owner));
+    for (const { id } of last.sessions.list(ownerOf(last, owner))) await ended(last, id, owner);
+  }
+  await closeAll();
+  expect(records()).toEqual([]);
+  expect(containersOf(home)).toEqual([]);
+});
+afterAll(remove);
+
+async function closeAll(): Promise<void> {
+  await Promise.all([...servers].map((server) => server.close()));
+  servers.clear();
+}
+
+async function start(options: ServerOptions = {}): Promise<HotcellServer> {
+  const quiet: ServerOptions = { dataDir: home, isolation: 'docker', poolSize: 0, preloads: [], logLevel: 'silent' };
+  const server = await openServer({ ...quiet, ...options });
+  servers.add(server);
+  return server;
+}
+
+const ownerOf = (server: HotcellServer, id = 'ada') => tokenOwner(id, server.config);
+const open = (server: HotcellServer, request = {}, owner = 'ada') =>
+  server.sessions.open(ownerOf(server, owner), { id: 'lab', persistent: true, ...request });
+const use = (server: HotcellServer, id = 'lab', owner = 'ada') => server.sessions.use(ownerOf(server, owner), id);
+const ended = (server: HotcellServer, id = 'lab', owner = 'ada') => server.sessions.close(ownerOf(server, owner), id);
+const value = async (session: ManagedSession, code: string) => (await session.run(code).result).value?.text;
+const docker = (...args: string[]) => execFileSync('docker', args, { encoding: 'utf8' }).trim();
+
+for (const target of [TARGETS.docker, TARGETS.gvisor]) {
+  const skip = await reasonToSkip(target);
+  const { isolation } = target.options;
+
+  describe.skipIf(skip !== undefined)(`a persistent session on ${target.name}`, () => {
+    it('outlives its server: variables, functions, files, its id and its age', async () => {
+      const first = await start({ isolation });
+      const session = await open(first, { name: 'the lab' });
+      await session.run('def double(x): return 2 * x\nn = 21\nopen("kept.txt", "w").write("here")').result;
+      await first.close();
+      const second = await start({ isolation });
+      const again = await use(second, 'the lab');
+      expect(again).toMatchObject({ id: 'lab', openedAt: session.openedAt });
+      expect(await value(again, 'double(n), open("kept.txt").read()')).toBe("(42, 'here')");
+      expect(again.session.isolation.driver).toBe(target.name);
+      expect((await again.session.files.list('.')).entries).toMatchObject([{ path: 'kept.txt' }]);
+      await ended(second);
+      expect(containersOf(home)).toEqual([]);
+      await expect(use(second)).rejects.toMatchObject({ code: 'session_closed' });
+    });
+
+    it('outlives a SIGKILL of its server; what ran is interrupted, and variables are kept', async () => {
+      const child = await startServer(home, { isolation });
+      await child.open('ada', { id: 'lab', persistent: true });
+      await child.run('ada', 'lab', 'n = 1');
+      await child.begin(
+        'run',
+        'ada',
+        'lab',
+        'import time\nwhile True:\n  n += 1\n  print("x" * 1000)\n  time.sleep(0.001)',
+      );
+      await sleep(300);
+      await child.end('SIGKILL');
+      const next = await start({ isolation });
+      const result = await (await use(next)).run('n > 1').result;
+      expect(result).toMatchObject({ outcome: { kind: 'ok' }, value: { text: 'True' }, state: 'kept' });
+      expect(result.stdout).toBe('');
+      expect(result.restarted).toBeUndefined();
+    });
+
+    it('goes on when its channel is lost: what runs is not disturbed, and nothing of its output is missing', async () => {
+      const server = await start({ isolation });
+      const session = await open(server);
+      const running = session.run('import time\nfor i in range(40):\n  print(i, flush=True)\n  time.sleep(0.05)');
+      await until(() => running.partial().stdout.length > 10, 'it prints');
+      expect(killRelays(session.session.id)).toBeGreaterThan(0);
+      const { outcome, stdout, truncation } = await running.result;
+      expect(outcome).toEqual({ kind: 'ok' });
+      expect(stdout).toBe(Array.from({ length: 40 }, (_, index) => `${index}\n`).join(''));
+      expect(truncation).toBeUndefined();
+      expect(await value(session, '6 * 7')).toBe('42');
+    });
+
+    it('lets nobody inside speak to its guest in the place of a server', async () => {
+      const server = await start({ isolation });
+      const session = await open(server);
+      const hello = '{"type":"hello","protocols":[1],"epoch":0,"fresh":true}';
+      const attack = `import socket, struct
+guest = socket.socket(socket.AF_UNIX)
+guest.settimeout(5)
+guest.connect("\\0hotcell")
+head = b'${hello}'
+try:
+    guest.send(b"HC\\x01\\x00" + struct.pack(">IIIII", len(head), 0, 0, 0, 0) + head)
+    said = guest.recv(100)
+except OSError as error:
+    said = type(error).__name__
+said`;
+      expect(["b''", "'BrokenPipeError'", "'ConnectionResetError'"]).toContain(await value(session, attack));
+      expect(await value(session, '1 + 1')).toBe('2');
+    });
+  });
+}
+
+describe.skipIf((await reasonToSkip(TARGETS.docker)) !== undefined)('persistent sessions', () => {
+  it('are refused by drivers whose sandboxes end with the server, which name one that can', async () => {
+    const server = await start({ isolation: 'process' });
+    const refusal = { code: 'not_persistent', remedy: expect.stringMatching(/isolation docker or gvisor/) };
+    await expect(open(server)).rejects.toMatchObject(refusal);
+    expect(records()).toEqual([]);
+  });
+
+  it('of a living server are its own: another neither takes nor ends them, until it is gone', async () => {
+    const one = await start();
+    await (await open(one)).run('n = 7').result;
+    const other = await start();
+    await other.sessions.open(ownerOf(other, 'bob'), { id: 'lab' }); // loads the driver, which clears what is left of the dead
+    await other.hotcell.settled();
+    await expect(use(other)).rejects.toMatchObject({ code: 'session_not_found' });
+    expect(await value(await use(one), 'n')).toBe('7');
+    await one.close();
+    expect(await value(await use(other), 'n')).toBe('7');
+  });
+
+  it('are taken over by one of several servers that want them', async () => {
+    const first = await start();
+    await open(first);
+    await first.close();
+    const all = await Promise.all([start(), start(), start(), start()]);
+    const got = await Promise.allSettled(all.map((server) => use(server)));
+    expect(got.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+  });
+
+  it("are their owner's alone after a restart, too", async () => {
+    const first = await start();
+    await (await open(first)).run('secret = 1').result;
+    await first.close();
+    const next = await start();
+    await next.sessions.recall(ownerOf(next, 'bob'));
+    expect(next.sessions.list(ownerOf(next, 'bob'))).toEqual([]);
+    await expect(use(next, 'lab', 'bob')).rejects.toMatchObject({ code: 'session_not_found' });
+    await next.sessions.recall(ownerOf(next));
+    expect(next.sessions.list(ownerOf(next)).map(({ id }) => id)).toEqual(['lab']);
+    // Its id is taken, for its owner only.
+    await expect(open(next)).rejects.toMatchObject({ code: 'session_exists' });
+  });
+
+  it('whose container was killed get another, which outlives the server as well', async () => {
+    const first = await start();
+    const session = await open(first);
+    await session.run('n = 1').result;
+    docker('kill', containerName(session.session.id));
+    await until(() => containersOf(home).length === 0, 'it is gone');
+    expect(await session.run('"n" in dir()').result).toMatchObject({
+      value: { text: 'False' },
+      restarted: expect.any(String),
+    });
+    await session.run('n = 2').result;
+    await first.close();
+    const second = await start();
+    expect(await value(await use(second), 'n')).toBe('2');
+    await ended(second);
+    expect(containersOf(home)).toEqual([]);
+  });
+
+  it('whose container ended while no server ran are gone, and that is said', async () => {
+    const first = await start();
+    const session = await open(first);
+    await first.close();
+    docker('kill', containerName(session.session.id));
+    const second = await start();
+    await expect(use(second)).rejects.toMatchObject({ code: 'sandbox_lost' });
+    await expect(use(second)).rejects.toMatchObject({
+      code: 'session_closed',
+      message: expect.stringContaining('no longer runs'),
+    });
+    expect(records()).toEqual([]);
+    expect(containersOf(home)).toEqual([]);
+  });
+
+  it('that nobody came back to in their time are cleared away by the next server', async () => {
+    const first = await start();
+    await open(first, { idleMs: 60_000 });
+    await first.close();
+    const [name] = records();
+    const longAgo = new Date(Date.now() - 61_000);
+    utimesSync(join(home, 'persistent', name!), longAgo, longAgo);
+    const second = await start();
+    await expect(use(second)).rejects.toMatchObject({ code: 'session_not_found' });
+    await (await second.sessions.open(ownerOf(second), {})).run('1').result; // loads the driver
+    await until(() => records().length === 0 && containersOf(home).length === 1, 'it is gone');
+  });
+
+  it('end by themselves where no server comes at all', async () => {
+    const first = await start();
+    const { session } = await open(first, { idleMs: 1_000 });
+    await first.close();
+    const isRunning = () => docker('inspect', '--format', '{{.State.Running}}', containerName(session.id)) === 'true';
+    expect(isRunning()).toBe(true);
+    await until(() => !isRunning(), 'its container ended');
+    const second = await start();
+    await expect(use(second)).rejects.toMatchObject({ code: 'session_not_found' });
+    await (await second.sessions.open(ownerOf(second), {})).run('1').result;
+    await until(() => records().length === 0 && containersOf(home).length === 1, 'it is gone');
+  });
+
+  it('are ended by whoever closes them, connected or not', async () => {
+    const first = await start();
+    const { session } = await open(first);
+    await first.close();
+    const second = await start();
+    await ended(second);
+    expect(containersOf(home)).toEqual([]);
+    expect(records()).toEqual([]);
+    expect(second.sessions.find(session.id)).toBeUndefined();
+  });
+
+  it('are listed and closed from the command line, where no server holds them', async () => {
+    const hotcell = (...args: string[]) =>
+      spawnSync(process.execPath, [join(root, 'dist/cli.js'), 'sessions', ...args], {
+        env: { ...process.env, HOTCELL_HOME: home },
+        encoding: 'utf8',
+      });
+    expect(hotcell()).toMatchObject({ status: 0, stdout: '' });
+    const first = await start();
+    await open(first, { name: 'the lab' });
+    expect(hotcell().stdout).toMatch(/^lab {2}the lab {2}docker {2}of ada .* held by a server\n$/);
+    expect(hotcell('close', 'lab')).toMatchObject({ status: 75, stderr: expect.stringContaining('close_session') });
+    await first.close();
+    expect(JSON.parse(hotcell('--json').stdout)).toMatchObject([{ session_id: 'lab', owner: 'ada', held: false }]);
+    expect(hotcell('close', 'another')).toMatchObject({ status: 66 });
+    expect(hotcell('close', 'the lab')).toMatchObject({ status: 0, stdout: 'Closed lab.\n' });
+    expect(containersOf(home)).toEqual([]);
+    expect(records()).toEqual([]);
+  });
+
+  it('are not ended by a server that stops while it takes them over', async () => {
+    const first = await start();
+    await (await open(first)).run('n = 3').result;
+    await first.close();
+    for (const delayMs of [0, 5, 20, 60]) {
+      const hasty = await start();
+      const using = use(hasty);
+      using.catch(() => {});
+      await sleep(delayMs);
+      await hasty.close();
+    }
+    const last = await start();
+    expect(await value(await use(last), 'n')).toBe('3');
+  });
+});
+
+/** The programs beside a guest that carry its channel; under gVisor what the host sees of them. */
+function killRelays(sandboxId: string): number {
+  const container = docker('inspect', '--format', '{{.Id}}', containerName(sandboxId));
+  const relays = hostProcesses().filter(
+    ({ command }) =>
+      command.includes('hotcell: the guest does not listen') ||
+      (command.startsWith('runsc-exec') && command.includes(container)),
+  );
+  for (const { pid } of relays) process.kill(pid, 'SIGKILL');
+  return relays.length;
+}
