@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from typing import Any, Callable, Iterator, Optional, Protocol
 
 from .frames import Frame, FrameDecoder, Head, ProtocolViolation, encode, set_numbers
-from .loop import Loop, Timer
+from .loop import Loop
 
 WINDOW_BYTES = 262_144
 REPLAY_BYTES = 4 * 1_048_576
 ACK_EVERY_FRAMES = 64
 READ_BYTES = 65_536
 _WRITE_FRAMES = 64
-_COMPANY_SECONDS = 0.005
 UNSEQUENCED = frozenset({"hello", "welcome", "refused", "ping", "pong", "attach", "failed"})
 DROPPABLE = frozenset({"stdout", "stderr", "display", "clear", "background"})
 # What a frame that waits costs besides its bytes: many small ones must not fill the memory.
@@ -126,7 +125,6 @@ class Channel:
         self._decoder = FrameDecoder()
         self._outgoing: deque[memoryview] = deque()
         self._will_write = False
-        self._company: Optional[Timer] = None
         self._sent: deque[_Sent] = deque()
         self._sent_cost = 0
         self._next_sequence = 1
@@ -162,10 +160,10 @@ class Channel:
         self._outgoing.clear()
         transport.close()
 
-    def send(self, head: Head, body: bytes = b"", stream: int = 0, hurry: bool = True) -> None:
+    def send(self, head: Head, body: bytes = b"", stream: int = 0) -> None:
         """Sends a frame, or keeps it until somebody is connected. Raises ProtocolViolation, and sends nothing, if it is too large.
 
-        Without `hurry` it waits a moment for company: each write wakes the host.
+        It is written at the end of the loop's turn, with all others of that turn.
         """
         if head["type"] in UNSEQUENCED:
             self._write(memoryview(encode(Frame(head, body, stream, 0, self._received))))
@@ -178,9 +176,13 @@ class Channel:
             self._windows[stream] -= len(sent.encoded)
         self._keep(sent)
         if self.welcomed:
-            self._write_sent(sent, hurry)
+            self._write_sent(sent)
         else:
             self._bound_replay()
+
+    def flush(self) -> None:
+        """Writes what was sent in this turn now and not at its end."""
+        self._writable()
 
     def open_stream(self, stream: int, on_credit: Optional[Callable[[], None]] = None) -> None:
         """Starts counting credit on a stream; `on_credit` is called when there is some again."""
@@ -404,32 +406,26 @@ class Channel:
 
     # What goes out
 
-    def _write_sent(self, sent: _Sent, hurry: bool = True) -> None:
+    def _write_sent(self, sent: _Sent) -> None:
         if self._transport is None:
             return
         self._highest_written = max(self._highest_written, sent.sequence)
         set_numbers(sent.encoded, sent.sequence, self._received)
-        self._write(memoryview(sent.encoded), hurry)
+        self._write(memoryview(sent.encoded))
 
-    def _write(self, encoded: memoryview, hurry: bool = True) -> None:
+    def _write(self, encoded: memoryview) -> None:
         if self._transport is None:
             return
         self._acked_to_peer = self._received
         self._outgoing.append(encoded)
-        if not hurry:
-            if self._company is None:
-                self._company = self._loop.call_later(_COMPANY_SECONDS, self._writable)
-        elif not self._will_write:
+        if not self._will_write:
             self._will_write = True
             self._loop.soon(self._writable)
 
     def _writable(self) -> None:
         self._will_write = False
-        if self._company is not None:
-            self._company.cancel()
-            self._company = None
         transport = self._transport
-        if transport is None:
+        if transport is None or not self._outgoing:
             return
         fd = transport.write_fd()
         try:

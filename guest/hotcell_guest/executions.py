@@ -28,12 +28,13 @@ from .refusal import Refusal
 
 _WATCHDOG_SECONDS = 0.02
 _MAX_ARTIFACTS_BYTES = 262_144
+_MAX_VALUE_BYTES = 65_536
 
 Fail = Callable[[int, str, str], None]
 
 
 class Reply(Protocol):
-    def __call__(self, number: int, result: Head, body: bytes = b"", hurry: bool = True) -> None: ...
+    def __call__(self, number: int, result: Head, body: bytes = b"") -> None: ...
 
 
 class Executions:
@@ -215,16 +216,13 @@ class Executions:
         asked: Head = {member: frame.head[member] for member in members if member in frame.head}
         kernel.send({"type": "execute", "execution": name, **asked}, frame.body, pipes.write_fds)
         pipes.close_write_ends()
-        # What it prints, or its end, will follow soon.
-        self._reply(int(frame.head["id"]), {}, hurry=False)
         self._watch_memory(lambda: self._execution is execution and execution.report is None, execution.use_up_memory)
 
     def _finish_without_kernel(self, frame: Frame, outcome: Head) -> None:
         name, stream = str(frame.head["execution"]), int(frame.head["stream"])
         self._channel.open_stream(stream, lambda: None)
-        self._reply(int(frame.head["id"]), {}, hurry=False)
         end = {"durationMs": 0, "cpuMs": 0, "peakMemoryBytes": 0, "artifactsOmitted": 0}
-        self._channel.send({"type": "finished", "execution": name, "outcome": outcome, "state": "kept", **end}, b"[]", stream)
+        self._channel.send({"type": "finished", "execution": name, "outcome": outcome, "state": "kept", **end}, b"", stream)
         self._channel.close_stream(stream)
 
     def _on_kernel_frame(self, kernel: KernelProcess, frame: Frame) -> None:
@@ -254,7 +252,7 @@ class Executions:
         elif kind == "clear":
             self._event(execution, {"type": "clear", "wait": bool(frame.head["wait"])}, b"")
         elif kind == "value":
-            execution.value = _value_event(frame.head, frame.body)
+            execution.value = _checked_value(frame.head, frame.body)
         elif kind == "finished":
             self._take_end(execution, frame)
         if self._execution is execution and not execution.is_abandoned and self._channel.credit(execution.stream) <= 0:
@@ -264,7 +262,7 @@ class Executions:
         """It is over for the kernel; for the host when what is in the pipes has been passed on."""
         execution.report = _checked_report(frame.head)
         if "value" in frame.head:
-            execution.value = _value_event(frame.head["value"], frame.body)
+            execution.value = _checked_value(frame.head["value"], frame.body)
         execution.report["outcome"] = self._told_apart(execution.report["outcome"])
         execution.pipes.set_barrier(lambda: self._finish(execution, state="kept"))
 
@@ -286,8 +284,6 @@ class Executions:
         if execution.reason is not None:
             execution.kill_newborn_processes()
             outcome = outcome if outcome["kind"] == "out-of-memory" else _interrupted(execution.reason)
-        if execution.value is not None:
-            self._event(execution, *execution.value)  # after all that was printed
         changes = self._workspace.changes()
         self._execution = None
         execution.kernel.pause(False)
@@ -304,12 +300,15 @@ class Executions:
             finished["variables"] = execution.report["variables"]
         if execution.restarted is not None:
             finished["restarted"] = execution.restarted
-        body = b"[]"
+        value = artifacts = b""
+        if execution.value is not None:
+            finished["value"], value = execution.value
         if changes.files:
-            body = json.dumps(changes.files, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "replace")
-        if len(body) > _MAX_ARTIFACTS_BYTES:
-            body, finished["artifactsOmitted"] = b"[]", len(changes.files) + max(0, changes.omitted)
-        self._event(execution, finished, body)
+            artifacts = json.dumps(changes.files, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "replace")
+        if len(artifacts) > _MAX_ARTIFACTS_BYTES:
+            artifacts, finished["artifactsOmitted"] = b"", len(changes.files) + max(0, changes.omitted)
+        self._event(execution, finished, value + artifacts)
+        self._channel.flush()  # somebody waits for it, and for nothing of what is to be done here yet
         if execution.is_abandoned:
             self._end_taking_over()
         else:
@@ -420,8 +419,9 @@ class Executions:
         self._loop.call_later(_WATCHDOG_SECONDS, look)
 
 
-def _value_event(head: Head, text: bytes) -> tuple[Head, bytes]:
-    return {"type": "value", "truncated": bool(head["truncated"])}, text[:65_536]
+def _checked_value(head: Head, text: bytes) -> tuple[Head, bytes]:
+    text = text[:_MAX_VALUE_BYTES]
+    return {"truncated": bool(head["truncated"]), "bytes": len(text)}, text
 
 
 def _interrupted(reason: str) -> Head:

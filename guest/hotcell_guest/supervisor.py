@@ -161,8 +161,8 @@ class Supervisor:
             if result is not None:
                 self._reply(number, result)
 
-    def _reply(self, number: int, result: Head, body: bytes = b"", hurry: bool = True) -> None:
-        self._channel.send({"type": "reply", "id": number, "ok": True, "result": result}, body, hurry=hurry)
+    def _reply(self, number: int, result: Head, body: bytes = b"") -> None:
+        self._channel.send({"type": "reply", "id": number, "ok": True, "result": result}, body)
 
     def _fail(self, number: int, code: str, message: str) -> None:
         self._channel.send({"type": "reply", "id": number, "ok": False, "error": {"code": code, "message": message}})

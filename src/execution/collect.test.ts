@@ -29,7 +29,7 @@ afterEach(async () => {
 test('output becomes text and events, stream by stream', async () => {
   await receive({ type: 'stdout' }, 'a');
   await receive({ type: 'stderr' }, 'b');
-  await receive({ type: 'value', truncated: false }, '2');
+  await finishWith('2');
   expect(collector.parts()).toEqual({
     stdout: 'a',
     stderr: 'b',
@@ -49,7 +49,7 @@ test('a character in two frames is one event with the second', async () => {
 test('the result is what a screen would show, without colours; events and the log are as printed', async () => {
   const printed = ['\x1b[31m1 %', '\r2 %', '\x1b[0m\n'];
   for (const text of printed) await receive({ type: 'stderr' }, text);
-  await receive({ type: 'value', truncated: false }, '\x1b[1mbold\x1b[0m');
+  await finishWith('\x1b[1mbold\x1b[0m');
   expect(collector.parts()).toMatchObject({ stderr: '2 %\n', value: { text: 'bold' } });
   const value = { kind: 'value', text: '\x1b[1mbold\x1b[0m', truncated: false, representations: [] };
   expect(events).toEqual([...printed.map((text) => ({ kind: 'stderr', text })), value]);
@@ -85,7 +85,7 @@ test('a display becomes an event and a part of the result, in its media types', 
 
 test('what the value shows belongs to the value', async () => {
   await display({ value: true, mediaType: 'text/html' }, '<b>2</b>');
-  await receive({ type: 'value', truncated: false }, '2');
+  await finishWith('2');
   const representations = [{ mediaType: 'text/html', data: Buffer.from('<b>2</b>') }];
   expect(collector.parts()).toMatchObject({ displays: [], value: { text: '2', representations } });
   expect(events).toEqual([{ kind: 'value', text: '2', truncated: false, representations }]);
@@ -116,10 +116,17 @@ test('the end carries its artifacts with their media types', async () => {
   });
 });
 
+test('the end carries the value before the artifacts, counted in bytes', async () => {
+  await finishWith('größe', '[{"path":"a.png","sizeBytes":1,"change":"created"}]');
+  expect(collector.parts()).toMatchObject({ value: { text: 'größe' } });
+  expect(collector.finished()).toMatchObject({ artifacts: [{ path: 'a.png' }] });
+});
+
 test.each<[string, Head, string]>([
   ['a display with no media type', { type: 'display', index: 0, part: 0, end: true }, ''],
   ['an event that is none', { type: 'sing' }, ''],
-  ['a value that is too long', { type: 'value', truncated: false }, 'v'.repeat(65_537)],
+  ['a value that is too long', { ...FINISHED, value: { truncated: false, bytes: 65_537 } }, 'v'.repeat(65_537)],
+  ['a value that is longer than the body', { ...FINISHED, value: { truncated: false, bytes: 2 } }, 'v'],
   ['artifacts that are no list', FINISHED, '{}'],
   ['artifacts that are no JSON', FINISHED, '['],
 ])('%s is refused', (_what, head, body) => {
@@ -127,13 +134,17 @@ test.each<[string, Head, string]>([
 });
 
 test('nothing may follow the end', async () => {
-  await receive(FINISHED, '[]');
+  await receive(FINISHED, '');
   expect(() => receive({ type: 'stdout' }, 'more')).toThrow('event: after finished');
 });
 
 function receive(head: Head, body: string | Buffer): void | Promise<void> {
   const frame: Frame = { head, body: Buffer.from(body), stream: 2, sequence: 1, ack: 0, sizeBytes: body.length };
   return collector.receive(frame);
+}
+
+function finishWith(value: string, artifacts = ''): void | Promise<void> {
+  return receive({ ...FINISHED, value: { truncated: false, bytes: Buffer.byteLength(value) } }, value + artifacts);
 }
 
 function display(head: Record<string, unknown>, body: string): void | Promise<void> {

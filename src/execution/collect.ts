@@ -26,8 +26,6 @@ export interface OutputLimits {
   readonly displayBytes: number;
 }
 
-const MAX_VALUE_BYTES = 65_536;
-
 export const DEFAULT_OUTPUT_LIMITS: OutputLimits = {
   headBytes: 65_536,
   tailBytes: 65_536,
@@ -47,7 +45,7 @@ export interface Collector {
   close(): Promise<void>;
 }
 
-export interface CollectedEnd extends Finished {
+export interface CollectedEnd extends Omit<Finished, 'value'> {
   readonly artifacts: readonly Artifact[];
 }
 
@@ -103,10 +101,15 @@ export function createCollector(
     valueShown = shown.representations;
   }
 
-  function receiveValue(frame: Frame): void | Promise<void> {
-    const text = frame.body.toString('utf8');
-    const truncated = frame.head.truncated === true;
-    value = { text: withoutEscapes(text), truncated, representations: valueShown };
+  function finish(frame: Frame): void | Promise<void> {
+    const { value: found, outcome, ...finished } = finishedMessage.parse(frame.head);
+    const valueBytes = found?.bytes ?? 0;
+    if (valueBytes > frame.body.length) throw new ProtocolViolation('value: longer than the body');
+    const artifacts = parseArtifacts(frame.body.subarray(valueBytes));
+    end = { ...finished, outcome: withoutColours(outcome), artifacts };
+    if (found === undefined) return;
+    const text = frame.body.toString('utf8', 0, valueBytes);
+    value = { text: withoutEscapes(text), truncated: found.truncated, representations: valueShown };
     return emit({ kind: 'value', ...value, text });
   }
 
@@ -132,12 +135,8 @@ export function createCollector(
         else clear();
         return emit({ kind: 'clear', wait });
       }
-      case 'value':
-        if (frame.body.length > MAX_VALUE_BYTES) throw new ProtocolViolation(`value: ${frame.body.length} bytes`);
-        return receiveValue(frame);
       case 'finished':
-        end = readFinished(frame);
-        return;
+        return finish(frame);
       default:
         throw new ProtocolViolation(`event: ${frame.head.type.slice(0, 40)} is not known`);
     }
@@ -176,11 +175,6 @@ export function createCollector(
   };
 }
 
-function readFinished(frame: Frame): CollectedEnd {
-  const { outcome, ...finished } = finishedMessage.parse(frame.head);
-  return { ...finished, outcome: withoutColours(outcome), artifacts: parseArtifacts(frame.body) };
-}
-
 function withoutColours(outcome: GuestOutcome): GuestOutcome {
   if (outcome.kind !== 'raised') return outcome;
   return {
@@ -191,10 +185,8 @@ function withoutColours(outcome: GuestOutcome): GuestOutcome {
   };
 }
 
-const NO_ARTIFACTS = Buffer.from('[]');
-
 function parseArtifacts(body: Buffer): Artifact[] {
-  if (body.equals(NO_ARTIFACTS)) return [];
+  if (body.length === 0) return [];
   try {
     return artifactList
       .parse(JSON.parse(body.toString('utf8')))

@@ -48,8 +48,9 @@ export async function runInGuest(connection: GuestConnection, run: KernelRun, co
     ...(run.tracebackLocals === true ? { tracebackLocals: true } : {}),
     ...languageMembers(run.language),
   };
-  connection.request(order, { body: run.code }).catch(over.resolve);
+  const forget = connection.order(order, run.code, over.resolve);
   const failure = await over.promise;
+  forget();
   ladder.stop();
   stream.release();
   if (failure instanceof GuestRefusal) throw refusalOf(failure, run.signal);

@@ -206,6 +206,31 @@ describe('requests', () => {
     await expect(first).rejects.toMatchObject({ name: 'GuestRefusal', code: 'not-found' });
   });
 
+  test('that are answered on their stream have no reply but a refusal', async () => {
+    const { connection, peer } = await welcomed();
+    const refused: Error[] = [];
+    const order = () => connection.order({ type: 'execute' }, Buffer.from('1'), (error) => refused.push(error));
+    const forget = [order(), order(), order()];
+    for (const _ of forget) await peer.next();
+    forget[1]!();
+    peer.send({ type: 'reply', id: 1, ok: false, error: { code: 'busy', message: 'a' } }, { sequence: 1 });
+    peer.send(reply(3), { sequence: 2 });
+    expect((await connection.ended).message).toContain('reply: 3 is answered on its stream');
+    expect(refused).toMatchObject([{ name: 'GuestRefusal', code: 'busy' }]);
+  });
+
+  test.each([
+    ['when the connection ends', 'r', 'sandbox_lost'],
+    ['that are too large for a frame', 'r'.repeat(70_000), 'invalid_argument'],
+  ])('that are answered on their stream are told of, %s', async (_when, filename, code) => {
+    const { connection, peer } = await welcomed();
+    const refused = new Promise((resolve) => {
+      connection.order({ type: 'execute', filename }, Buffer.from('1'), resolve);
+    });
+    await lose(peer);
+    await expect(refused).resolves.toMatchObject({ code });
+  });
+
   test('that are too large for a frame are refused, and the next one still works', async () => {
     const { connection, peer } = await welcomed();
     await expect(connection.request({ type: 'file.read', path: 'p'.repeat(70_000) })).rejects.toMatchObject({

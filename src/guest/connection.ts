@@ -38,6 +38,8 @@ export interface GuestConnection {
   readonly ended: Promise<HotcellError>;
   /** `onId` gets the number of the request, by which another may name it. */
   request(head: Head, options?: { body?: Buffer; onId?: (id: number) => void }): Promise<Reply>;
+  /** The same for a request that is answered on its stream. Returns what forgets it, to be called when it has been; see PendingRequests. */
+  order(head: Head, body: Buffer, refused: (error: Error) => void): () => void;
   /** `onEnd` is told when the connection ends before the stream is released. */
   openStream(receive: StreamReceiver, onEnd?: (error: HotcellError) => void): GuestStream;
   /**
@@ -167,6 +169,10 @@ class Connection implements GuestConnection {
       this.#send({ ...head, id }, options.body);
       options.onId?.(id);
     });
+  }
+
+  order(head: Head, body: Buffer, refused: (error: Error) => void): () => void {
+    return this.#requests.order((id) => this.#send({ ...head, id }, body), refused);
   }
 
   openStream(receive: StreamReceiver, onEnd?: (error: HotcellError) => void): GuestStream {

@@ -56,6 +56,7 @@ export const variableChanges = z.object({
   omitted: z.number().int().min(-1),
 });
 
+/** `value`: how much of the body is the text of the last expression. */
 export const finishedMessage = z.object({
   outcome: guestOutcome,
   state: z.enum(['kept', 'lost']),
@@ -63,6 +64,7 @@ export const finishedMessage = z.object({
   cpuMs: z.number().min(0),
   peakMemoryBytes: count,
   artifactsOmitted: z.number().int().min(-1),
+  value: z.object({ truncated: z.boolean(), bytes: z.number().int().min(0).max(65_536) }).optional(),
   restarted: text(500).optional(),
   variables: variableChanges.optional(),
 });

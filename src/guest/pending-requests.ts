@@ -1,5 +1,4 @@
 import type { HotcellError } from '../errors/hotcell-error.ts';
-import { type Deferred, deferred } from '../lib/deferred.ts';
 import { type Frame, ProtocolViolation } from '../lib/frames.ts';
 import { replyMessage } from './messages.ts';
 
@@ -22,34 +21,53 @@ export class GuestRefusal extends Error {
 export interface PendingRequests {
   /** Sends with a fresh id, and waits. What `send` throws rejects it. */
   ask(send: (id: number) => void): Promise<Reply>;
+  /**
+   * The same for a request that is answered on its stream: a `reply` only refuses it. `refused` is also told of what `send` throws. Returns
+   * what forgets it, to be called when it has been answered.
+   */
+  order(send: (id: number) => void, refused: (error: Error) => void): () => void;
   answer(frame: Frame): void;
   rejectAll(error: HotcellError): void;
 }
 
+interface Waiting {
+  /** Where it is absent, only a refusal may come. */
+  readonly resolve?: (reply: Reply) => void;
+  readonly reject: (error: Error) => void;
+}
+
 export function createPendingRequests(): PendingRequests {
-  const waiting = new Map<number, Deferred<Reply>>();
+  const waiting = new Map<number, Waiting>();
   let nextId = 1;
   return {
-    async ask(send) {
+    ask(send) {
+      return new Promise((resolve, reject) => {
+        const id = nextId++;
+        send(id);
+        waiting.set(id, { resolve, reject });
+      });
+    },
+    order(send, refused) {
       const id = nextId++;
-      const reply = deferred<Reply>();
-      send(id);
-      waiting.set(id, reply);
-      return reply.promise;
+      try {
+        send(id);
+        waiting.set(id, { reject: refused });
+      } catch (error) {
+        refused(error as Error);
+      }
+      return () => waiting.delete(id);
     },
     answer(frame) {
       const reply = replyMessage.parse(frame.head);
       const asked = waiting.get(reply.id);
       if (asked === undefined) throw new ProtocolViolation(`reply: nobody asked ${reply.id}`);
       waiting.delete(reply.id);
-      if (reply.ok) asked.resolve({ result: reply.result, body: Buffer.from(frame.body) });
-      else asked.reject(new GuestRefusal(reply.error.code, reply.error.message));
+      if (!reply.ok) return asked.reject(new GuestRefusal(reply.error.code, reply.error.message));
+      if (asked.resolve === undefined) throw new ProtocolViolation(`reply: ${reply.id} is answered on its stream`);
+      asked.resolve({ result: reply.result, body: Buffer.from(frame.body) });
     },
     rejectAll(error) {
-      for (const reply of waiting.values()) {
-        reply.promise.catch(() => {});
-        reply.reject(error);
-      }
+      for (const { reject } of waiting.values()) reject(error);
       waiting.clear();
     },
   };

@@ -71,9 +71,9 @@ const STEPS: readonly Step[] = [
     ends: { kernel: /^(ok|kernel-died)$/, sandbox: /^kernel-died$/ },
   },
   {
-    name: 'when execute is answered',
-    moment: () => sent('guest', 'reply'),
-    work: ({ session }) => session.run('import time; time.sleep(30)', { timeoutMs: 30_000 }),
+    name: 'when the code has begun',
+    moment: () => sent('guest', 'stdout'),
+    work: ({ session }) => session.run('import time; print("begun"); time.sleep(30)', { timeoutMs: 30_000 }),
     ends: { kernel: /^kernel-died$/, sandbox: /^kernel-died$/ },
   },
   {
