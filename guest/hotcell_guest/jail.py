@@ -62,17 +62,17 @@ def hide_cgroup() -> None:
     linux.unshare(linux.CLONE_NEWCGROUP)
 
 
-def enter(jail: Jail, placed: Callable[[], None]) -> None:
-    """Called as pid 1 of the new namespaces. `placed` comes back when the host has put it into its cgroup.
+def prepare() -> None:
+    """Called as pid 1 of the new namespaces: what is the same for every session. Raises JailError naming the step."""
+    _take_steps(("loopback", linux.loopback_up), ("hostname", lambda: linux.set_hostname("sandbox")))
 
-    Raises JailError naming the step."""
-    steps: tuple[tuple[str, Callable[[], None]], ...] = (
-        ("mounts", lambda: _mount_all(jail)),
-        ("loopback", linux.loopback_up),
-        ("hostname", lambda: linux.set_hostname("sandbox")),
-        ("cgroup", placed),
-        ("cgroup-namespace", hide_cgroup),
-    )
+
+def enter(jail: Jail, placed: Callable[[], None]) -> None:
+    """After `prepare`. `placed` comes back when the host has put it into its cgroup. Raises JailError naming the step."""
+    _take_steps(("mounts", lambda: _mount_all(jail)), ("cgroup", placed), ("cgroup-namespace", hide_cgroup))
+
+
+def _take_steps(*steps: tuple[str, Callable[[], None]]) -> None:
     for step, work in steps:
         try:
             work()

@@ -25,13 +25,13 @@ class WaitingKernel:
     """A kernel forked ahead of the sandbox it will be in. It has all barriers to take, and has run nothing."""
 
     def __init__(self, workspace: str) -> None:
-        self._sock, theirs = socket.socketpair()
-        self._pid = os.fork()
-        if self._pid == 0:
+        ours, theirs = socket.socketpair()
+        pid = os.fork()
+        if pid == 0:
             stand_by(theirs, workspace)
         theirs.close()
+        self.started = Started(pid, ours)
 
-    def begin(self, config: Head) -> Started:
-        """Lets it close itself in, as the first thing a KernelStarter gives out."""
-        self._sock.sendall(encode(Frame({"type": "begin", "config": config})))
-        return Started(self._pid, self._sock)
+    def begin(self, config: Head) -> None:
+        """Lets it close itself in. It has its supervisor's mounts from the beginning, and needs them now."""
+        self.started.sock.sendall(encode(Frame({"type": "begin", "config": config})))

@@ -117,14 +117,19 @@ def _become_sandbox(token: str, uid: int, gid: int, workspace: str) -> NoReturn:
         jail_module.map_identity(uid, gid)
         go = _receive_one(sock).head
         waiting: Optional[WaitingKernel] = None
+        supervisor: Optional[Supervisor] = None
+        jail_module.prepare()
         if go["type"] == "stand-by":
             jail_module.hide_cgroup()
             waiting = WaitingKernel(workspace)
             sock.sendall(encode(Frame({"type": "standing-by"})))
+            supervisor = _make_supervisor(workspace, waiting)
             go = _receive_one(sock).head
         jail_module.enter(Jail.from_message(go["jail"], workspace), placed=lambda: _expect(sock, "placed"))
+        if waiting is not None:
+            waiting.begin(go["config"])  # first of all: it has the longest way to go
         os.chdir(workspace)
-        supervisor = Supervisor(Loop(), workspace, lambda config: _configure(config, workspace, waiting))
+        supervisor = supervisor or _make_supervisor(workspace, waiting)
         begin = supervisor.configure(go["config"])
     except (JailError, OSError) as error:
         step, number = (error.step, error.errno) if isinstance(error, JailError) else ("configure", error.errno)
@@ -138,18 +143,23 @@ def _become_sandbox(token: str, uid: int, gid: int, workspace: str) -> NoReturn:
     supervisor.run()
 
 
-def _configure(config: Head, workspace: str, waiting: Optional[WaitingKernel]) -> tuple[Limits, KernelStarter]:
-    limits = Limits.from_message(config["limits"])
-    apply_environment(config["environment"])
-    first = None if waiting is None else waiting.begin(config)
-    hardening.harden(config.get("seccomp"))
+def _make_supervisor(workspace: str, waiting: Optional[WaitingKernel]) -> Supervisor:
+    """`waiting` is the first kernel it gives out."""
+    first = None if waiting is None else waiting.started
 
-    def start_kernel() -> Started:
-        nonlocal first
-        started, first = first, None
-        return started if started is not None else fork_python_kernel(limits, workspace)
+    def configure(config: Head) -> tuple[Limits, KernelStarter]:
+        limits = Limits.from_message(config["limits"])
+        apply_environment(config["environment"])
+        hardening.harden(config.get("seccomp"))
 
-    return limits, start_kernel
+        def start_kernel() -> Started:
+            nonlocal first
+            started, first = first, None
+            return started if started is not None else fork_python_kernel(limits, workspace)
+
+        return limits, start_kernel
+
+    return Supervisor(Loop(), workspace, configure)
 
 
 def _expect(sock: socket.socket, kind: str) -> None:
