@@ -35,6 +35,8 @@ def _pyplot(pyplot: Any) -> None:
     figure.add_subplot().plot([1, 2])
     figure.savefig(io.BytesIO(), format="png", bbox_inches="tight")
     pyplot.close(figure)
+    # matplotlib forgets its open fonts in every fork. Where there are none, a fork need not copy the pages they lie in.
+    sys.modules["matplotlib.font_manager"]._get_font.cache_clear()
 
 
 def _ssl(ssl: Any) -> None:

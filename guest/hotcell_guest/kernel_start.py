@@ -154,9 +154,10 @@ def _fresh_randomness() -> None:
     """SECURITY: forks of one zygote must not draw the same numbers. Kernels of sessions often have the same pid as well, which is
     all that OpenSSL and tempfile look at."""
     random.seed()
-    numpy_random: Any = sys.modules.get("numpy.random")
-    if numpy_random is not None:
-        numpy_random.seed()
+    numpy: Any = sys.modules.get("numpy")
+    if numpy is not None:
+        # The whole state and not a seed: what numpy does to make one from nothing costs a fresh fork hundreds of page faults.
+        numpy.random.set_state(("MT19937", numpy.frombuffer(os.urandom(624 * 4), numpy.uint32), 624))
     ssl: Any = sys.modules.get("ssl")
     if ssl is not None:
         ssl.RAND_add(os.urandom(32), 32.0)

@@ -78,6 +78,13 @@ def mount(source: Optional[str], target: str, kind: Optional[str], flags: int, d
     )
 
 
+def tidy_heap() -> None:
+    """Joins what is free of the C library's heap, and gives back what it can. Other C libraries than GNU's do it in their own way."""
+    trim = getattr(_libc, "malloc_trim", None)
+    if trim is not None:
+        trim(0)
+
+
 def set_hostname(name: str) -> None:
     raw = name.encode()
     _check(_libc.sethostname(raw, len(raw)), "sethostname")

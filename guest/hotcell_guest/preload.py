@@ -8,6 +8,8 @@ import importlib
 import os
 from typing import Any, Callable, Optional
 
+from . import linux
+
 _OPENBLAS_SETTERS = (
     "scipy_openblas_set_num_threads64_",
     "scipy_openblas_set_num_threads",
@@ -41,8 +43,10 @@ def import_all(modules: list[str]) -> list[str]:
 
 
 def freeze() -> None:
-    """Keeps the collector away from what is shared: a collection would copy every page it touches."""
+    """Keeps the collector away from what is shared: a collection would copy every page it touches. The same for the heap of C, whose
+    free pieces would be put in order by the first large allocation in each fork."""
     gc.collect()
+    linux.tidy_heap()
     gc.freeze()
 
 
