@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import fcntl
+import mmap
 import os
 import signal
 import socket
@@ -83,6 +84,11 @@ def tidy_heap() -> None:
     trim = getattr(_libc, "malloc_trim", None)
     if trim is not None:
         trim(0)
+
+
+def forget_pages(start: int, size: int) -> None:
+    """Of a mapping of a file that nothing was written to: they are read from it again when they are needed."""
+    _libc.madvise(ctypes.c_void_p(start), ctypes.c_size_t(size), mmap.MADV_DONTNEED)
 
 
 def set_hostname(name: str) -> None:

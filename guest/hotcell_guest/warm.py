@@ -10,6 +10,7 @@ from typing import Callable, NoReturn, Optional
 from . import linux, preload
 from .descriptors import keep_only
 from .exercise import exercise_loaded
+from .file_pages import forget_file_pages
 from .frames import Frame, FrameDecoder, Head, encode
 from .loop import Loop
 
@@ -103,6 +104,7 @@ def _serve(sock: socket.socket, preloads: list[str], handler: Handler) -> NoRetu
             sock.sendall(encode(Frame({"type": "leaves-thread", "module": error.module})))
             os._exit(0)
         preload.freeze()
+        forget_file_pages()
         sock.sendall(encode(Frame({"type": "warm", "missing": missing})))
         _requests(sock, handler)
     except BaseException as error:  # noqa: BLE001 - say it where the host's log can see it
