@@ -130,6 +130,7 @@ class _Kernel:
         if value is not None:
             finished["value"] = value[0]
         self._link.send(_that_fits(finished), b"" if value is None else value[1])
+        os.sched_yield()  # on the same processor the supervisor would wait until this process does
         self._prepare()
 
     def _answer(self, frame: Frame, fds: list[int]) -> None:

@@ -35,14 +35,13 @@ export function createRecord(limitBytes: number): ExecutionRecord {
 
   /** Sources have half of the room: many small executions must not cost the last ones their outputs. */
   function makeRoom(): void {
-    let gone = 0;
-    for (; sourceBytes > limitBytes / 2 && gone < entries.length; gone += 1) {
-      sourceBytes -= entries[gone]!.sourceBytes;
-      outputBytes -= entries[gone]!.outputBytes;
+    for (let oldest = entries[0]; sourceBytes > limitBytes / 2 && oldest !== undefined; oldest = entries[0]) {
+      sourceBytes -= oldest.sourceBytes;
+      outputBytes -= oldest.outputBytes;
+      entries.shift();
+      firstWhole = Math.max(0, firstWhole - 1);
+      forgotten += 1;
     }
-    entries.splice(0, gone);
-    firstWhole = Math.max(0, firstWhole - gone);
-    forgotten += gone;
     for (; sourceBytes + outputBytes > limitBytes && firstWhole < entries.length; firstWhole += 1) {
       const entry = entries[firstWhole]!;
       if (entry.outputBytes === 0) continue;
