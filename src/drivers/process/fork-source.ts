@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { aborted } from '../../lib/abort.ts';
 import type { Cgroup } from './cgroup.ts';
 import { type ForkedSandbox, standBy, type Zygote } from './zygote.ts';
 
@@ -25,8 +26,9 @@ export interface ForkSource {
 const FORK_AHEAD_AFTER_MS = 1;
 
 export function createForkSource(zygote: Zygote, makeCgroup: () => Cgroup | undefined): ForkSource {
-  let ahead: PlacedFork | undefined;
-  let making: Promise<void> | undefined;
+  /** The one kept ahead, made or still being made; undefined in the end where that failed. */
+  let ahead: Promise<PlacedFork | undefined> | undefined;
+  let making: Promise<unknown> | undefined;
   let timer: NodeJS.Timeout | undefined;
   let isWarm = false;
   let isClosed = false;
@@ -37,9 +39,14 @@ export function createForkSource(zygote: Zygote, makeCgroup: () => Cgroup | unde
 
   async function take(signal?: AbortSignal): Promise<PlacedFork> {
     taken += 1;
-    const ready = ahead;
+    const kept = ahead;
     ahead = undefined;
     if (taken > 1) makeNextLater();
+    // One that is being made is waited for: it is there sooner than another, and two at once would slow each other down.
+    const ready = await Promise.race([kept, aborted(signal)]).catch((error: unknown) => {
+      void kept?.then((late) => late?.discard());
+      throw error;
+    });
     if (ready !== undefined && !ready.fork.channel.destroyed) return ready;
     await ready?.discard();
     return forkNow(zygote, makeCgroup, signal);
@@ -50,23 +57,25 @@ export function createForkSource(zygote: Zygote, makeCgroup: () => Cgroup | unde
     clearTimeout(timer);
     timer = setTimeout(() => {
       timer = undefined;
-      if (isClosed || !isWarm || ahead !== undefined || making !== undefined) return;
-      making = makeNext().finally(() => {
-        making = undefined;
-      });
+      if (isClosed || !isWarm || ahead !== undefined) return;
+      const next = makeNext();
+      ahead = next;
+      making = next;
     }, FORK_AHEAD_AFTER_MS).unref();
   }
 
-  async function makeNext(): Promise<void> {
+  async function makeNext(): Promise<PlacedFork | undefined> {
+    let next: PlacedFork | undefined;
     try {
-      const next = await forkNow(zygote, makeCgroup);
+      next = await forkNow(zygote, makeCgroup);
       await next.place();
       await standBy(next.fork);
       next.fork.channel.unref();
-      if (isClosed) await next.discard();
-      else ahead = next;
+      return next;
     } catch {
       // Whoever needs one will fork for itself, and be told what is wrong.
+      await next?.discard();
+      return undefined;
     }
   }
 
@@ -77,15 +86,17 @@ export function createForkSource(zygote: Zygote, makeCgroup: () => Cgroup | unde
       return placed;
     },
     settled: async () => {
-      while (timer !== undefined || making !== undefined) await (making ?? sleep(FORK_AHEAD_AFTER_MS));
+      while (timer !== undefined) await sleep(FORK_AHEAD_AFTER_MS);
+      await making;
     },
     close: async () => {
       isClosed = true;
       clearTimeout(timer);
       timer = undefined;
-      await making;
-      await ahead?.discard();
+      const kept = ahead;
       ahead = undefined;
+      await (await kept)?.discard();
+      await making;
     },
   };
 }
