@@ -87,7 +87,7 @@ export interface ServerOptions extends HotcellOptions {
 /** As cheap to start as a Hotcell: some clients start a server only to look at it. */
 export async function openServer(serverOptions: ServerOptions = {}): Promise<HotcellServer> {
   const { metrics = false, clock = systemClock, ...options } = serverOptions;
-  const { hotcell, config, dataDir, server, openCore } = await start(options);
+  const { hotcell, config, dataDir, server, openCore, facadeOf } = await start(options);
   const telemetry = await openTelemetry(config, dataDir, { metrics }).catch(async (error: unknown) => {
     await hotcell.close();
     throw error;
@@ -96,7 +96,7 @@ export async function openServer(serverOptions: ServerOptions = {}): Promise<Hot
     openSession: async ({ id, slots, watchRun, ...request }, persistence) => {
       const core = await openCore(request, { id, slots, persistence });
       const { spec, state, retire, leave } = core;
-      return { session: facadeOf(core, config, watchRun), spec, state, retire, leave };
+      return { session: facadeOf(core, watchRun), spec, state, retire, leave };
     },
     host: server.host,
     records: server.records,
@@ -125,6 +125,7 @@ interface Started {
   readonly dataDir: string;
   readonly server: Server;
   openCore(wanted: OpenOptions, given?: Partial<GivenToSession>): Promise<CoreSession>;
+  facadeOf(core: CoreSession, watchRun?: RunWatch): Session;
 }
 
 /** What a server decides for a session, and a user of the library does not. */
@@ -230,8 +231,15 @@ async function start(options: HotcellOptions): Promise<Started> {
 
   const probeOne = (name: DriverName) => probeDriver(name, drivers.load[name]);
 
+  // Not before the first session: the languages take longer to read than all the rest of a start.
+  let policy: ExecutionPolicy | undefined;
+  const facadeOf = (core: CoreSession, watchRun?: RunWatch) => {
+    policy ??= policyOf(config);
+    return withNotebook(core, policy, config.recordBytes, watchRun);
+  };
+
   const hotcell: Hotcell = {
-    open: async (wanted = {}) => facadeOf(await openCore(wanted), config),
+    open: async (wanted = {}) => facadeOf(await openCore(wanted)),
     close,
     settled: async () => {
       await pool.settled();
@@ -245,14 +253,14 @@ async function start(options: HotcellOptions): Promise<Started> {
     probe: (only) => Promise.all((only === undefined ? DRIVER_NAMES : [only]).map(probeOne)),
     [Symbol.asyncDispose]: close,
   };
-  return { hotcell, config, dataDir, server, openCore };
+  return { hotcell, config, dataDir, server, openCore, facadeOf };
 }
 
-function facadeOf(session: CoreSession, config: Config, watchRun?: RunWatch): Session {
-  const facade = sessionFacade(session, session.isolationOf(session.first), policyOf(config));
-  if (watchRun === undefined) return notebookSession(facade, config.recordBytes);
+function withNotebook(core: CoreSession, policy: ExecutionPolicy, recordBytes: number, watchRun?: RunWatch): Session {
+  const facade = sessionFacade(core, core.isolationOf(core.first), policy);
+  if (watchRun === undefined) return notebookSession(facade, recordBytes);
   const run: Session['run'] = (code, options = {}) => watchRun(code, options, (given) => facade.run(code, given));
-  return notebookSession({ ...facade, run }, config.recordBytes);
+  return notebookSession({ ...facade, run }, recordBytes);
 }
 
 /** Never silently less than asked: a sandbox that would end with the server is refused, and who can is named. */
