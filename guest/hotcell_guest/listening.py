@@ -7,8 +7,8 @@ import socket
 import struct
 from typing import Callable, Optional
 
-from .channel import SocketTransport, Transport
 from .loop import Loop
+from .transports import SocketTransport, Transport
 
 _CREDENTIALS = struct.Struct("3i")
 

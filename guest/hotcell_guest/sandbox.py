@@ -7,7 +7,6 @@ import socket
 from typing import NoReturn, Optional
 
 from . import hardening, linux
-from .channel import PipeTransport, SocketTransport, Transport
 from .environment import apply_environment
 from .frames import Frame, Head
 from .kernel import run_kernel
@@ -17,6 +16,7 @@ from .listening import listen
 from .loop import Loop
 from .python_kernels import fork_python_kernel
 from .supervisor import Supervisor
+from .transports import PipeTransport, SocketTransport, Transport
 from .warm import WarmStage
 
 

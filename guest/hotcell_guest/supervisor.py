@@ -9,7 +9,7 @@ from typing import Callable, NoReturn, Optional
 
 from . import GUEST_VERSION, figures, processes
 from .artifacts import Workspace
-from .channel import Channel, Transport
+from .channel import Channel
 from .executions import Executions
 from .file_requests import FileRequests
 from .files import FileError
@@ -19,6 +19,7 @@ from .limits import Limits
 from .loop import Loop
 from .refusal import Refusal
 from .solitude import Solitude
+from .transports import Transport
 from .uploads import UnnamedFile, Uploads
 
 PROTOCOL = 1

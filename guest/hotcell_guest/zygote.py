@@ -9,7 +9,6 @@ from typing import NoReturn, Optional
 
 from . import figures, hardening, linux, preload
 from . import jail as jail_module
-from .channel import SocketTransport
 from .descriptors import keep_only
 from .environment import apply_environment
 from .frames import HEADER, Frame, FrameDecoder, Head, encode
@@ -19,6 +18,7 @@ from .limits import Limits
 from .loop import Loop
 from .python_kernels import WaitingKernel, fork_python_kernel
 from .supervisor import Supervisor
+from .transports import SocketTransport
 from .warm import WarmStage
 
 CONTROL_SOCKET = f"{CONTROL_FOLDER}/control"

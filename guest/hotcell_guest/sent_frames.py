@@ -1,0 +1,141 @@
+"""Frames that the peer has not acknowledged, kept to be sent again; of too many the oldest output is dropped (section 3)."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import Any, Callable, Optional
+
+from .frames import Frame, Head, ProtocolViolation, encode, set_numbers
+
+REPLAY_BYTES = 4 * 1_048_576
+_DROPPABLE = frozenset({"stdout", "stderr", "display", "clear", "background"})
+# What a frame that waits costs besides its bytes: many small ones must not fill the memory.
+_KEEPING_COST_BYTES = 512
+
+
+@dataclass
+class Sent:
+    """A frame that the peer has not acknowledged, ready to be sent again."""
+
+    sequence: int
+    encoded: bytearray
+    body_bytes: int
+    stream: int
+    head: Head
+
+    @property
+    def cost(self) -> int:
+        return len(self.encoded) + _KEEPING_COST_BYTES
+
+    @property
+    def is_droppable(self) -> bool:
+        return self.head["type"] in _DROPPABLE
+
+    @property
+    def display(self) -> Optional[tuple[int, Any]]:
+        """Names the display that it is a piece of."""
+        return (self.stream, self.head.get("index")) if self.head["type"] == "display" else None
+
+
+class SentFrames:
+    """Numbers frames and keeps them in order. `on_dropped` is told the stream and the size of each that is given up."""
+
+    def __init__(self, on_dropped: Callable[[int, int], None]) -> None:
+        self._on_dropped = on_dropped
+        self._kept: deque[Sent] = deque()
+        self._cost = 0
+        self._next_sequence = 1
+        self._highest_written = 0
+        self._dropped: list[tuple[int, int]] = []
+        self._broken_displays: set[tuple[int, Any]] = set()
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def add(self, head: Head, body: bytes, stream: int) -> Optional[Sent]:
+        """None for a piece of a display of which an earlier one was dropped. Raises ProtocolViolation for what is too large."""
+        if self._is_rest_of_broken(head, stream):
+            return None
+        sent = Sent(self._next_sequence, bytearray(encode(Frame(head, body, stream))), len(body), stream, head)
+        self._next_sequence += 1
+        self._kept.append(sent)
+        self._cost += sent.cost
+        return sent
+
+    def ready(self, sent: Sent, received: int) -> memoryview:
+        """The bytes to be written now; `received` is what they acknowledge."""
+        self._highest_written = max(self._highest_written, sent.sequence)
+        set_numbers(sent.encoded, sent.sequence, received)
+        return memoryview(sent.encoded)
+
+    def was_never_sent(self, sequence: int) -> bool:
+        return sequence >= self._next_sequence
+
+    def acknowledge(self, ack: int) -> None:
+        if ack >= self._next_sequence:
+            raise ProtocolViolation(f"ack: {ack} was never sent")
+        while self._kept and self._kept[0].sequence <= ack:
+            self._cost -= self._kept.popleft().cost
+
+    def bound(self) -> None:
+        """Drops the oldest output while nobody listens; what ends an execution is never dropped."""
+        if self._cost <= REPLAY_BYTES:
+            return
+        kept: deque[Sent] = deque()
+        while self._kept:
+            oldest = self._kept.popleft()
+            over = self._cost > REPLAY_BYTES // 2
+            if oldest.is_droppable and (over or oldest.display in self._broken_displays):
+                self._drop(oldest)
+            else:
+                kept.append(oldest)
+        self._kept = kept
+
+    def end_stream(self, stream: int) -> None:
+        if self._broken_displays:
+            self._broken_displays = {display for display in self._broken_displays if display[0] != stream}
+
+    def lacking(self, peer_has: int) -> tuple[Optional[Head], list[Sent]]:
+        """What a peer that has so many lacks, in order, and the `gap` to be told before it where some of it was dropped."""
+        self.acknowledge(peer_has)
+        self._renumber()
+        first = self._kept[0].sequence if self._kept else self._next_sequence
+        # What the peer had received before the channel was lost may have been dropped here since: that is no loss.
+        missing_bytes = sum(size for sequence, size in self._dropped if sequence > peer_has)
+        self._dropped = []
+        if first <= peer_has + 1:
+            return None, list(self._kept)
+        # Until the peer is known to have heard of it, it will be told again.
+        self._dropped = [(first - 1, missing_bytes)]
+        self._highest_written = max(self._highest_written, first - 1)
+        return {"type": "gap", "frames": first - 1 - peer_has, "bytes": missing_bytes, "next": first}, list(self._kept)
+
+    def _drop(self, sent: Sent) -> None:
+        self._cost -= sent.cost
+        self._on_dropped(sent.stream, len(sent.encoded))
+        if sent.display is not None:
+            self._broken_displays.add(sent.display)
+            self._is_rest_of_broken(sent.head, sent.stream)
+        before = 0
+        if self._dropped and self._dropped[-1][0] > self._highest_written:
+            before = self._dropped.pop()[1]  # the peer has neither of the two for sure: one entry serves
+        self._dropped.append((sent.sequence, before + sent.body_bytes))
+
+    def _is_rest_of_broken(self, head: Head, stream: int) -> bool:
+        """A picture with a piece missing is no picture: the other pieces go as well, up to its last."""
+        if head["type"] != "display":
+            return False
+        display = (stream, head.get("index"))
+        if display not in self._broken_displays:
+            return False
+        if head.get("end"):
+            self._broken_displays.discard(display)
+        return True
+
+    def _renumber(self) -> None:
+        """Numbers what the peer lacks from the end backwards: it then sees one gap and no hole after it."""
+        sequence = self._next_sequence - len(self._kept)
+        for sent in self._kept:
+            sent.sequence = sequence
+            sequence += 1
