@@ -8,6 +8,7 @@ import time
 from typing import Any, Callable, Optional
 
 from . import processes
+from .execution_report import Report
 from .kernel_keeper import KernelKeeper
 from .kernel_process import KernelProcess
 from .loop import Loop, Timer
@@ -29,7 +30,7 @@ class Execution:
         self.pipes = pipes
         self.reason: Optional[str] = None
         self.out_of_memory = False
-        self.report: Optional[dict[str, Any]] = None
+        self.report: Optional[Report] = None
         self.value: Optional[tuple[dict[str, Any], bytes]] = None
         self.is_abandoned = False
         self.started = time.monotonic()

@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
-import json
-import os
-import time
 from typing import Any, Callable, Optional, Protocol
 
-from . import limits as limits_module
 from . import processes
 from .artifacts import Workspace
-from .bindings import MOST_NAMES, bounded
 from .channel import Channel
 from .display_frames import display_head
 from .execution import Execution
 from .execution_pipes import ExecutionPipes
+from .execution_report import Report, checked_report, checked_value
+from .finished import finished, finished_without_kernel
 from .frames import Frame, Head
-from .kernel_keeper import KernelEvents, KernelKeeper, describe_status, signal_name
+from .kernel_deaths import KernelDeaths, after_last_words, interrupted
+from .kernel_keeper import KernelEvents, KernelKeeper, describe_status
 from .kernel_process import KernelProcess
 from .kernels import Kernels
 from .languages import PYTHON, answers_questions, kernel_of, missing_commands
 from .limits import Limits
 from .loop import Loop
-from .memory_kills import memory_kills, says_out_of_memory
+from .memory_watch import MemoryWatch
 from .questions import Questions
 from .refusal import Refusal
-
-_WATCHDOG_SECONDS = 0.02
-_MAX_ARTIFACTS_BYTES = 262_144
-_MAX_VALUE_BYTES = 65_536
 
 Fail = Callable[[int, str, str], None]
 
@@ -49,7 +43,6 @@ class Executions:
         self._workspace = workspace
         self._reply = reply
         self._fail = fail
-        self._limits: Optional[Limits] = None
         self._execution: Optional[Execution] = None
         self._waiting: Optional[tuple[Frame, KernelKeeper]] = None
         self._restarting: list[int] = []
@@ -58,7 +51,8 @@ class Executions:
         self._said_ready = False
         self._is_taken_over = False
         self._pipes = ExecutionPipes(loop, channel)
-        self._memory_kills = memory_kills()
+        self._memory = MemoryWatch(loop)
+        self._deaths = KernelDeaths()
         self.questions = Questions(loop, self, reply, fail)
         self.kernels = Kernels(loop, workspace.folder, self._events_of)
         self.requests: dict[str, Callable[[Frame], Optional[Head]]] = {
@@ -71,7 +65,7 @@ class Executions:
         }
 
     def limit(self, limits: Limits) -> None:
-        self._limits = limits
+        self._memory.limit_bytes = limits.memory_watchdog_bytes
         self.kernels.limit(limits)
 
     def open_background(self) -> None:
@@ -126,7 +120,8 @@ class Executions:
             raise Refusal("busy", "execute: the kernel is answering a question")
         missing = missing_commands(_names(head["needs"])) if "needs" in head else []
         if missing:
-            self._finish_without_kernel(frame, {"kind": "unavailable", "missing": missing})
+            unavailable = finished_without_kernel(head["execution"], {"kind": "unavailable", "missing": missing})
+            self._channel.send(unavailable, b"", head["stream"])
             return
         keeper = self.kernels.keeper(kernel_name)
         if keeper.is_up:
@@ -185,9 +180,9 @@ class Executions:
         def relieve() -> None:
             # A fork that looks at an object goes first: it costs no variables.
             processes.kill_where(lambda process: process.started >= born_since and not self.kernels.is_ours(process.pid))
-            self._watch_memory(is_under_way, lambda: self.lose(kernel, "its kernel used up the memory of the sandbox and was ended"))
+            self._memory.watch(is_under_way, lambda: self.lose(kernel, "its kernel used up the memory of the sandbox and was ended"))
 
-        self._watch_memory(is_under_way, relieve)
+        self._memory.watch(is_under_way, relieve)
 
     def lose(self, kernel: KernelProcess, why: str) -> None:
         self.kernels.keeper_of(kernel).restarted = f"{why}; variables are gone, files are not"
@@ -216,14 +211,7 @@ class Executions:
         asked: Head = {member: frame.head[member] for member in members if member in frame.head}
         kernel.send({"type": "execute", "execution": name, **asked}, frame.body, pipes.write_fds)
         pipes.close_write_ends()
-        self._watch_memory(lambda: self._execution is execution and execution.report is None, execution.use_up_memory)
-
-    def _finish_without_kernel(self, frame: Frame, outcome: Head) -> None:
-        name, stream = str(frame.head["execution"]), int(frame.head["stream"])
-        self._channel.open_stream(stream, lambda: None)
-        end = {"durationMs": 0, "cpuMs": 0, "peakMemoryBytes": 0, "artifactsOmitted": 0}
-        self._channel.send({"type": "finished", "execution": name, "outcome": outcome, "state": "kept", **end}, b"", stream)
-        self._channel.close_stream(stream)
+        self._memory.watch(lambda: self._execution is execution and execution.report is None, execution.use_up_memory)
 
     def _on_kernel_frame(self, kernel: KernelProcess, frame: Frame) -> None:
         kind = frame.head["type"]
@@ -252,7 +240,7 @@ class Executions:
         elif kind == "clear":
             self._event(execution, {"type": "clear", "wait": bool(frame.head["wait"])}, b"")
         elif kind == "value":
-            execution.value = _checked_value(frame.head, frame.body)
+            execution.value = checked_value(frame.head, frame.body)
         elif kind == "finished":
             self._take_end(execution, frame)
         if self._execution is execution and not execution.is_abandoned and self._channel.credit(execution.stream) <= 0:
@@ -260,10 +248,10 @@ class Executions:
 
     def _take_end(self, execution: Execution, frame: Frame) -> None:
         """It is over for the kernel; for the host when what is in the pipes has been passed on."""
-        execution.report = _checked_report(frame.head)
+        report = execution.report = checked_report(frame.head)
         if "value" in frame.head:
-            execution.value = _checked_value(frame.head["value"], frame.body)
-        execution.report["outcome"] = self._told_apart(execution.report["outcome"])
+            execution.value = checked_value(frame.head["value"], frame.body)
+        report.outcome = self._deaths.told_apart(report.outcome)
         execution.pipes.set_barrier(lambda: self._finish(execution, state="kept"))
 
     def _resume(self, execution: Execution) -> None:
@@ -280,34 +268,14 @@ class Executions:
             return
         assert execution.report is not None
         execution.end_ladder()
-        outcome = execution.report["outcome"]
+        outcome = execution.report.outcome
         if execution.reason is not None:
             execution.kill_newborn_processes()
-            outcome = outcome if outcome["kind"] == "out-of-memory" else _interrupted(execution.reason)
+            outcome = outcome if outcome["kind"] == "out-of-memory" else interrupted(execution.reason)
         changes = self._workspace.changes()
         self._execution = None
         execution.kernel.pause(False)
-        finished: Head = {
-            "type": "finished",
-            "outcome": outcome,
-            "state": state,
-            "durationMs": round((time.monotonic() - execution.started) * 1000, 3),
-            "cpuMs": execution.report["cpuMs"],
-            "peakMemoryBytes": execution.report["peakMemoryBytes"],
-            "artifactsOmitted": changes.omitted,
-        }
-        if execution.report.get("variables") is not None:
-            finished["variables"] = execution.report["variables"]
-        if execution.restarted is not None:
-            finished["restarted"] = execution.restarted
-        value = artifacts = b""
-        if execution.value is not None:
-            finished["value"], value = execution.value
-        if changes.files:
-            artifacts = json.dumps(changes.files, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "replace")
-        if len(artifacts) > _MAX_ARTIFACTS_BYTES:
-            artifacts, finished["artifactsOmitted"] = b"", len(changes.files) + max(0, changes.omitted)
-        self._event(execution, finished, value + artifacts)
+        self._channel.send(*finished(execution, outcome, state, changes), execution.stream)
         self._channel.flush()  # somebody waits for it, and for nothing of what is to be done here yet
         if execution.is_abandoned:
             self._end_taking_over()
@@ -318,8 +286,7 @@ class Executions:
     def _finish_lost(self, execution: Execution) -> None:
         """When all that the kernel printed is known."""
         assert execution.report is not None
-        if execution.report["outcome"]["kind"] == "kernel-died" and says_out_of_memory(execution.pipes.last_words):
-            execution.report["outcome"] = {"kind": "out-of-memory"}
+        execution.report.outcome = after_last_words(execution.report.outcome, execution.pipes.last_words)
         self._finish(execution, state="lost")
 
     # Kernels
@@ -365,7 +332,7 @@ class Executions:
             keeper.restarted = f"its kernel ended while idle ({describe_status(status)}); variables are gone, files are not"
             return
         if execution.report is None:
-            execution.report = {"outcome": self._outcome_of_death(execution, status), "cpuMs": 0, "peakMemoryBytes": 0}
+            execution.report = Report(self._deaths.outcome_of(execution, status))
         execution.kill_newborn_processes()
         keeper.start_again()
         execution.pipes.set_barrier(lambda: self._finish_lost(execution))
@@ -384,75 +351,8 @@ class Executions:
         self._restarting = []
         self._channel.send({"type": "kernel-failed", "message": reason})
 
-    def _outcome_of_death(self, execution: Execution, status: int) -> Head:
-        if execution.out_of_memory:
-            return {"kind": "out-of-memory"}
-        if execution.reason is not None:
-            return _interrupted(execution.reason)
-        if os.WIFEXITED(status):
-            return {"kind": "exited", "exitCode": os.WEXITSTATUS(status)}
-        number = os.WTERMSIG(status)
-        return self._told_apart({"kind": "kernel-died", "signal": signal_name(number)})
-
-    def _told_apart(self, outcome: Head) -> Head:
-        """A death by SIGKILL may be the doing of the sandbox's memory limit: of a kernel, or of a program that one ran."""
-        if outcome.get("kind") != "kernel-died" or outcome.get("signal") != "SIGKILL":
-            return outcome
-        before, self._memory_kills = self._memory_kills, memory_kills()
-        return {"kind": "out-of-memory"} if self._memory_kills > before else outcome
-
-    # Meanwhile
-
-    def _watch_memory(self, is_under_way: Callable[[], bool], kill: Callable[[], None]) -> None:
-        limit = self._limits.memory_watchdog_bytes if self._limits is not None else None
-        if limit is None:
-            return
-
-        def look() -> None:
-            if not is_under_way():
-                return
-            if limits_module.sandbox_memory_bytes(limit) > limit:
-                kill()
-                return
-            self._loop.call_later(_WATCHDOG_SECONDS, look)
-
-        self._loop.call_later(_WATCHDOG_SECONDS, look)
-
-
-def _checked_value(head: Head, text: bytes) -> tuple[Head, bytes]:
-    text = text[:_MAX_VALUE_BYTES]
-    return {"truncated": bool(head["truncated"]), "bytes": len(text)}, text
-
-
-def _interrupted(reason: str) -> Head:
-    return {"kind": "timed-out"} if reason == "timed-out" else {"kind": "interrupted"}
-
-
-def _checked_report(head: Head) -> dict[str, Any]:
-    outcome = head["outcome"]
-    if not isinstance(outcome, dict) or not isinstance(outcome.get("kind"), str):
-        raise ValueError("finished: no outcome")
-    return {
-        "outcome": outcome,
-        "cpuMs": max(0.0, float(head["cpuMs"])),
-        "peakMemoryBytes": max(0, int(head["peakMemoryBytes"])),
-        "variables": _checked_changes(head.get("variables")),
-    }
-
 
 def _names(value: Any) -> list[str]:
     if not isinstance(value, list) or not all(isinstance(name, str) and "/" not in name for name in value):
         raise ValueError("not a list of commands")
     return value
-
-
-def _checked_changes(raw: Any) -> Optional[Head]:
-    """Names only, and not many: user code can have written it."""
-    if raw is None:
-        return None
-    if not isinstance(raw, dict):
-        raise ValueError("finished: variables are not an object")
-    found = {
-        kind: [name for name in list(raw.get(kind, ()))[:MOST_NAMES] if isinstance(name, str)] for kind in ("added", "rebound", "deleted")
-    }
-    return bounded(found, min(max(-1, int(raw.get("omitted", 0))), 10**9))

@@ -1,0 +1,48 @@
+"""How a kernel says that an execution ended, checked: user code can have written it, and can lie about itself only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Optional
+
+from .bindings import MOST_NAMES, bounded
+from .frames import Head
+
+MAX_VALUE_BYTES = 65_536
+
+
+@dataclass
+class Report:
+    """`outcome` may be corrected by what the supervisor knows better."""
+
+    outcome: Head
+    cpu_ms: float = 0
+    peak_memory_bytes: int = 0
+    variables: Optional[Head] = None
+
+
+def checked_report(head: Head) -> Report:
+    """Of the kernel's `finished`. Raises KeyError, TypeError, ValueError or OverflowError for one that is none."""
+    outcome = head["outcome"]
+    if not isinstance(outcome, dict) or not isinstance(outcome.get("kind"), str):
+        raise ValueError("finished: no outcome")
+    cpu_ms, peak_memory_bytes = max(0.0, float(head["cpuMs"])), max(0, int(head["peakMemoryBytes"]))
+    return Report(outcome, cpu_ms, peak_memory_bytes, _checked_changes(head.get("variables")))
+
+
+def checked_value(head: Head, text: bytes) -> tuple[Head, bytes]:
+    """The value as `finished` brings it to the host: its member, and its part of the body."""
+    text = text[:MAX_VALUE_BYTES]
+    return {"truncated": bool(head["truncated"]), "bytes": len(text)}, text
+
+
+def _checked_changes(raw: Any) -> Optional[Head]:
+    """Names only, and not many."""
+    if raw is None:
+        return None
+    if not isinstance(raw, dict):
+        raise ValueError("finished: variables are not an object")
+    found = {
+        kind: [name for name in list(raw.get(kind, ()))[:MOST_NAMES] if isinstance(name, str)] for kind in ("added", "rebound", "deleted")
+    }
+    return bounded(found, min(max(-1, int(raw.get("omitted", 0))), 10**9))
