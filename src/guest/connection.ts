@@ -4,25 +4,17 @@ import { type Deferred, deferred } from '../lib/deferred.ts';
 import { createFrameDecoder, encodeFrame, type Frame, type Head, ProtocolViolation, setAck } from '../lib/frames.ts';
 import type { GuestConfig } from '../sandbox/guest-config.ts';
 import { describeViolation } from './describe-violation.ts';
-import {
-  callMessage,
-  gapMessage,
-  refusedMessage,
-  type WarmReport,
-  type Welcome,
-  warmMessage,
-  welcomeMessage,
-} from './messages.ts';
+import { createHeartbeat, type Heartbeat } from './heartbeat.ts';
+import { callMessage, refusedMessage, type WarmReport, type Welcome, warmMessage, welcomeMessage } from './messages.ts';
 import { createPendingRequests, type Reply } from './pending-requests.ts';
+import { createReceivedFrames } from './received-frames.ts';
 import { createSentFrames, REPLAY_BYTES } from './sent-frames.ts';
 import { createStreamTable, type GuestStream, type StreamReceiver, type StreamTable } from './stream-table.ts';
 
-const ACK_EVERY_FRAMES = 64;
 const PING_AFTER_MS = 5_000;
 const LOST_AFTER_MS = 30_000;
 /** What may wait to be written to a guest that does not read. */
 const BACKLOG_BYTES = 4 * REPLAY_BYTES;
-const UNSEQUENCED = new Set(['hello', 'welcome', 'refused', 'ping', 'pong']);
 
 /**
  * The host's end of the channel to one guest. Made by `sessions/`, used by `execution/` and the file operations. Whatever the guest sends is
@@ -83,6 +75,8 @@ class Connection implements GuestConnection {
   readonly #ended = deferred<HotcellError>();
   readonly #requests = createPendingRequests();
   readonly #sent = createSentFrames();
+  readonly #received = createReceivedFrames();
+  readonly #heartbeat: Heartbeat;
   readonly #streams: StreamTable;
   #channel: Duplex | undefined;
   #decoder = createFrameDecoder();
@@ -90,16 +84,11 @@ class Connection implements GuestConnection {
   #welcome: Welcome | undefined;
   #error: HotcellError | undefined;
   #epoch = 0;
-  #received = 0;
-  #ackedToGuest = 0;
-  #mayGap = false;
-  #heard = false;
-  #silentBeats = 0;
-  #heartbeat: NodeJS.Timeout | undefined;
 
   constructor(options: ConnectOptions) {
     this.#options = options;
     for (const promise of [this.#ready.promise, this.#warm.promise]) promise.catch(() => {});
+    this.#heartbeat = createHeartbeat(options.pingAfterMs ?? PING_AFTER_MS, (silentMs) => this.#onSilence(silentMs));
     this.#streams = createStreamTable(
       (head, body, stream) => this.#send(head, body, stream),
       (frame) => options.onBackground?.(frame),
@@ -132,7 +121,7 @@ class Connection implements GuestConnection {
     this.#channel = channel;
     this.#decoder = createFrameDecoder();
     this.#epoch += 1;
-    this.#heard = true;
+    this.#heartbeat.heard();
     const welcomed = deferred<Welcome>();
     this.#welcomed?.reject(new HotcellError('cancelled', 'another channel took over'));
     this.#welcomed = welcomed;
@@ -151,7 +140,7 @@ class Connection implements GuestConnection {
     } finally {
       signal?.removeEventListener('abort', giveUp);
     }
-    this.#heartbeat ??= setInterval(() => this.#beat(), this.#pingAfterMs).unref();
+    this.#heartbeat.start();
   }
 
   #introduction(): Record<string, unknown> {
@@ -182,7 +171,7 @@ class Connection implements GuestConnection {
   close(error = new HotcellError('session_closed', 'the session is closed')): void {
     if (this.#error !== undefined) return;
     this.#error = error;
-    clearInterval(this.#heartbeat);
+    this.#heartbeat.stop();
     this.#detach();
     this.#ready.reject(error);
     this.#warm.reject(error);
@@ -194,7 +183,7 @@ class Connection implements GuestConnection {
 
   #read(channel: Duplex, chunk: Buffer): void {
     if (channel !== this.#channel) return;
-    this.#heard = true;
+    this.#heartbeat.heard();
     try {
       for (const frame of this.#decoder.feed(chunk)) {
         this.#receive(frame);
@@ -217,33 +206,14 @@ class Connection implements GuestConnection {
       return;
     }
     if (frame.head.type === 'gap') {
-      this.#skip(frame.head);
+      const droppedBytes = this.#received.skip(frame.head);
+      this.#options.onGap?.(droppedBytes);
       return;
     }
-    this.#mayGap = false;
-    if (frame.sequence !== 0) {
-      if (frame.sequence <= this.#received) return;
-      if (frame.sequence !== this.#received + 1) {
-        throw new ProtocolViolation(`sequence: ${frame.sequence} after ${this.#received}`);
-      }
-      this.#received = frame.sequence;
-    } else if (!UNSEQUENCED.has(frame.head.type)) {
-      throw new ProtocolViolation(`sequence: ${frame.head.type} has none`);
-    }
+    if (!this.#received.isNew(frame)) return;
     if (frame.stream !== 0) this.#streams.receive(frame, this.#epoch > 1);
     else this.#receiveControl(frame);
-    if (this.#received - this.#ackedToGuest >= ACK_EVERY_FRAMES) this.#write({ type: 'ping', nonce: 0 });
-  }
-
-  #skip(head: Head): void {
-    if (!this.#mayGap) throw new ProtocolViolation('gap: only right after a welcome that was not the first');
-    this.#mayGap = false;
-    const gap = gapMessage.parse(head);
-    if (gap.next <= this.#received + 1) {
-      throw new ProtocolViolation(`gap: next ${gap.next} leaves nothing out after ${this.#received}`);
-    }
-    this.#received = gap.next - 1;
-    this.#options.onGap?.(gap.bytes);
+    if (this.#received.owesAcknowledgement()) this.#write({ type: 'ping', nonce: 0 });
   }
 
   #handshake(frame: Frame): void {
@@ -262,7 +232,7 @@ class Connection implements GuestConnection {
     if (isFirst && this.#options.config === undefined) this.#epoch = welcome.epoch;
     if (welcome.epoch !== this.#epoch) throw new ProtocolViolation(`epoch: ${welcome.epoch} is not ${this.#epoch}`);
     this.#welcomed = undefined;
-    this.#mayGap = !isFirst;
+    if (!isFirst) this.#received.allowGap();
     for (const encoded of this.#sent.unacknowledged()) this.#writeEncoded(encoded);
     waiting?.resolve(welcome);
   }
@@ -327,24 +297,15 @@ class Connection implements GuestConnection {
   #writeEncoded(encoded: Buffer): void {
     const channel = this.#channel;
     if (channel === undefined || channel.destroyed) return;
-    this.#ackedToGuest = this.#received;
-    channel.write(setAck(encoded, this.#received));
+    channel.write(setAck(encoded, this.#received.acknowledge()));
     // SECURITY: a guest that asks and asks (`ping`, `call`) and never reads the answers would fill the host's memory with them.
     if (channel.writableLength > BACKLOG_BYTES) {
       this.close(new HotcellError('guest_misbehaved', 'the guest does not read what it is sent'));
     }
   }
 
-  get #pingAfterMs(): number {
-    return this.#options.pingAfterMs ?? PING_AFTER_MS;
-  }
-
-  /** Counts beats and not the clock: a host that was itself asleep or busy must not take the guest for dead. */
-  #beat(): void {
-    this.#silentBeats = this.#heard ? 0 : this.#silentBeats + 1;
-    this.#heard = false;
-    if (this.#channel === undefined || this.#silentBeats === 0) return;
-    const silentMs = this.#silentBeats * this.#pingAfterMs;
+  #onSilence(silentMs: number): void {
+    if (this.#channel === undefined) return;
     if (silentMs >= (this.#options.lostAfterMs ?? LOST_AFTER_MS)) {
       this.#lose(this.#channel, `the guest has been silent for ${Math.round(silentMs / 1000)} s`);
     } else if (this.#welcomed === undefined) this.#write({ type: 'ping', nonce: this.#epoch });
