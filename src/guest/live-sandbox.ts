@@ -3,7 +3,8 @@ import { aborted } from '../lib/abort.ts';
 import { createBoundedOutput } from '../lib/bounded-output.ts';
 import type { Driver, Sandbox } from '../sandbox/driver.ts';
 import type { SandboxSpec } from '../sandbox/spec.ts';
-import { connectGuest, type GuestConnection } from './connection.ts';
+import { connectGuest } from './connect.ts';
+import type { GuestConnection } from './connection.ts';
 import { keepConnected } from './keep-connected.ts';
 
 /** A sandbox with its guest connected: what a session holds and a pool keeps ready. */

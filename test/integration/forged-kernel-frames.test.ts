@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createCollector, DEFAULT_OUTPUT_LIMITS } from '../../src/execution/collect.ts';
 import { type RunEnd, runInGuest } from '../../src/execution/run.ts';
-import { connectGuest } from '../../src/guest/connection.ts';
+import { connectGuest } from '../../src/guest/connect.ts';
 import { PYTHON } from '../../src/languages/table.ts';
 import { startListeningGuest } from '../support/listening-guest.ts';
 

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { createCollector, DEFAULT_OUTPUT_LIMITS } from '../../src/execution/collect.ts';
 import { EventQueue } from '../../src/execution/events.ts';
 import { runInGuest } from '../../src/execution/run.ts';
-import { connectGuest } from '../../src/guest/connection.ts';
+import { connectGuest } from '../../src/guest/connect.ts';
 import { PYTHON } from '../../src/languages/table.ts';
 import { startListeningGuest } from '../support/listening-guest.ts';
 

@@ -6,7 +6,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { HotcellError } from '../errors/hotcell-error.ts';
 import { createFrameDecoder, encodeFrame, type Frame, type Head, MAX_BODY_BYTES } from '../lib/frames.ts';
 import { newId } from '../lib/ids.ts';
-import { type ConnectOptions, connectGuest, type GuestConnection } from './connection.ts';
+import { connectGuest } from './connect.ts';
+import type { ConnectOptions, GuestConnection } from './connection.ts';
 
 const CONFIG: ConnectOptions['config'] = {
   limits: { memoryBytes: 1, openFiles: 1, fileBytes: 1, cpus: 1 },
