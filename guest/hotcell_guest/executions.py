@@ -275,11 +275,11 @@ class Executions:
         changes = self._workspace.changes()
         self._execution = None
         execution.kernel.pause(False)
-        self._channel.send(*finished(execution, outcome, state, changes), execution.stream)
-        self._channel.flush()  # somebody waits for it, and for nothing of what is to be done here yet
         if execution.is_abandoned:
             self._end_taking_over()
         else:
+            self._channel.send(*finished(execution, outcome, state, changes), execution.stream)
+            self._channel.flush()  # somebody waits for it, and for nothing of what is to be done here yet
             self._channel.close_stream(execution.stream)
         self._pipes.to_background(execution.pipes, execution.name)
 
