@@ -5,6 +5,7 @@ import type { McpDeps } from './deps.ts';
 import { type ListedSchema, listedSchema } from './listed-schema.ts';
 import { checkedArguments } from './present/arguments.ts';
 import { errorResult } from './present/error-result.ts';
+import { watchUnnamed } from './unnamed-session.ts';
 
 /** What a handler may use of the call that it answers. */
 export interface ToolCall {
@@ -55,10 +56,14 @@ export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject
     ...rest,
     listed: { input: listedSchema(rest.input), output: listedSchema(rest.output) },
     async answer(args, call) {
+      const unnamed = watchUnnamed(call.deps);
       try {
-        const { structured, content } = await handler(checkedArguments(definition.input, args), call);
-        return { content: [...content, ...unnamedSession(args, structured, call)], structuredContent: structured };
+        const given = { ...call, deps: unnamed.deps };
+        const { structured, content } = await handler(checkedArguments(definition.input, args), given);
+        if (call.signal.aborted) await unnamed.abandon();
+        return { content: [...content, ...unnamed.note()], structuredContent: structured };
       } catch (thrown) {
+        await unnamed.abandon();
         const error = toHotcellError(thrown);
         if (error.code === 'internal') {
           call.deps.log.error('a tool failed', {
@@ -70,12 +75,4 @@ export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject
       }
     },
   };
-}
-
-/** Whoever has no default session must hear which one was opened, in the text too: a model may see nothing else. */
-function unnamedSession(args: unknown, structured: object, { deps }: ToolCall): ContentBlock[] {
-  const { session_id, execution_id } = (args ?? {}) as Record<string, unknown>;
-  if (session_id !== undefined || execution_id !== undefined || deps.owner.withoutDefault !== true) return [];
-  if (!('session_id' in structured)) return [];
-  return [{ type: 'text', text: `A new session: ${structured.session_id}. Pass it as session_id to go on in it.` }];
 }

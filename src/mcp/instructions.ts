@@ -1,3 +1,5 @@
+import type { Owner } from '../sessions/directory.ts';
+
 /** What a model is told of the whole server before it sees a tool. Clients cut it at 2 KB. */
 export const INSTRUCTIONS = `Hotcell runs code in a sandbox that keeps its state between calls, like a notebook: variables, imports and files stay.
 
@@ -7,3 +9,9 @@ export const INSTRUCTIONS = `Hotcell runs code in a sandbox that keeps its state
 - The sandbox has no network and sees nothing of the user's machine. A package that is missing cannot be installed from here: use another, or say so.
 - Long work: background: true, then get_execution with wait_ms.
 - inspect_variables shows what is in memory. close_session when all is done and saved; its files go with it.`;
+
+/** With what holds for whoever reads it. */
+export function instructionsFor({ isAnonymous }: Owner, instructions = INSTRUCTIONS): string {
+  if (isAnonymous !== true) return instructions;
+  return `${instructions}\n\nThere is no default session here: pass the session_id of the first reply to every later call.`;
+}

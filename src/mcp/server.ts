@@ -1,7 +1,7 @@
 import { McpServer, type McpServerOptions } from '@modelcontextprotocol/server';
 import type { Tool } from './define-tool.ts';
 import type { McpDeps } from './deps.ts';
-import { INSTRUCTIONS } from './instructions.ts';
+import { instructionsFor } from './instructions.ts';
 import { startProgress } from './progress.ts';
 import { registerPrompts } from './prompts/index.ts';
 import { registerResources } from './resources/index.ts';
@@ -27,7 +27,7 @@ export function createMcpFactory(deps: McpDeps, options: McpOptions = {}): () =>
     const server = new McpServer(
       { name: 'hotcell', title: 'Hotcell', version: deps.version },
       {
-        instructions: options.instructions ?? INSTRUCTIONS,
+        instructions: instructionsFor(deps.owner, options.instructions),
         capabilities: { tools: { listChanged: false }, resources: {}, prompts: { listChanged: false } },
         ...(options.asking ?? NEVER_ASKING),
         // What is listed changes with the version of Hotcell alone.

@@ -32,9 +32,14 @@ export interface SessionDirectory {
    * like one that never was; one that was closed is `session_closed`, with the reason.
    */
   use(owner: Owner, id: string | undefined, options?: CallOptions): Promise<ManagedSession>;
+  /** SECURITY: none for an anonymous owner, who is several people: the id of a session is all that proves whose it is. */
   list(owner: Owner): readonly ManagedSession[];
   /** Brings the owner's sessions back that outlived another server, for who wants to see all. The other calls do so by themselves. */
   recall(owner: Owner): Promise<void>;
+  /** The owner's open session of that id or name, if there is one. Opens nothing. */
+  known(owner: Owner, id: string): ManagedSession | undefined;
+  /** The owner's open session in which that execution runs or ran, if it is still remembered. */
+  withExecution(owner: Owner, executionId: string): ManagedSession | undefined;
   /** Resolves when nothing of it is left. One that is closed already is fine. */
   close(owner: Owner, id: string, options?: CallOptions): Promise<void>;
   /** By `session.id`, whoever owns it. SECURITY: for callers with a proof of their own, such as a signed link; never for an id from a client alone. */
@@ -101,6 +106,7 @@ export function createDirectory(options: DirectoryOptions): SessionDirectory {
     },
     clock,
   });
+  const ownedBy = (owner: Owner) => living().flatMap(({ session }) => (session?.owner === owner.id ? [session] : []));
   const living = () => roster.all().filter((entry) => entry.session !== undefined && entry.closing === undefined);
   const reaper = createReaper(
     clock,
@@ -136,7 +142,7 @@ export function createDirectory(options: DirectoryOptions): SessionDirectory {
 
   async function find(owner: Owner, id: string | undefined, { signal, ...call }: CallOptions): Promise<OwnedSession> {
     requireRunning();
-    const hasDefault = owner.withoutDefault !== true;
+    const hasDefault = owner.isAnonymous !== true;
     if (id === undefined && !hasDefault) return openings.begin(owner, {}, { signal, ...call }).opened;
     const handle = id ?? DEFAULT_SESSION;
     const known = await lookUp(owner, handle);
@@ -220,7 +226,10 @@ export function createDirectory(options: DirectoryOptions): SessionDirectory {
       await persistence.recall(owner, { again: true });
       await Promise.allSettled(roster.of(owner.id).map(({ isPersistent, opened }) => isPersistent && opened));
     },
-    list: (owner) => living().flatMap(({ session }) => (session?.owner === owner.id ? [session] : [])),
+    list: (owner) => (owner.isAnonymous === true ? [] : ownedBy(owner)),
+    known: (owner, id) => roster.find(owner.id, id)?.session,
+    withExecution: (owner, executionId) =>
+      ownedBy(owner).find((session) => session.execution(executionId) !== undefined),
     close: (owner, id, { via } = {}) =>
       noted(owner, id, via, async () => {
         const entry = await lookUp(owner, id);

@@ -4,8 +4,11 @@ import type { Config } from '../config/schema.ts';
 export interface Owner {
   readonly id: string;
   readonly quotas: OwnerQuotas;
-  /** Nobody in particular (HTTP without tokens): a call that names no session gets a new one, and the reply must say its id. */
-  readonly withoutDefault?: boolean;
+  /**
+   * Nobody in particular (HTTP without tokens), so that nothing is anybody's: a call that names no session gets a new one, whose id the reply must say, and no
+   * list names what others opened. Who knows a session's id may use it. Quotas hold for all of them together.
+   */
+  readonly isAnonymous?: boolean;
 }
 
 export interface OwnerQuotas {
@@ -34,7 +37,7 @@ export function localOwner(config: QuotaOptions): Owner {
 
 /** Whoever reaches a server on loopback that asks for no token. */
 export function anonymousOwner(config: QuotaOptions): Owner {
-  return { id: 'anonymous', quotas: quotasOf(config, config.maxSessions), withoutDefault: true };
+  return { id: 'anonymous', quotas: quotasOf(config, config.maxSessions), isAnonymous: true };
 }
 
 function quotasOf(config: QuotaOptions, sessions: number): OwnerQuotas {

@@ -69,15 +69,11 @@ async function linked(context: HttpContext, options: FilesOptions): Promise<Mana
   if (link === 'expired') throw new HotcellError('link_expired', 'this link is over', { remedy: ASK_AGAIN });
   const owner = await options.ownerOfLink(link.owner);
   // By its unique id, or as its owner calls it: who that is was signed too.
-  const session = options.sessions.find(link.session) ?? ownSession(options.sessions, owner, link.session);
+  const session = options.sessions.find(link.session) ?? (owner && options.sessions.known(owner, link.session));
   if (owner === undefined || session?.owner !== link.owner) {
     throw new HotcellError('session_not_found', 'the session of this link is no more', { remedy: ASK_AGAIN });
   }
   return session;
-}
-
-function ownSession(sessions: SessionDirectory, owner: Owner | undefined, id: string): ManagedSession | undefined {
-  return owner === undefined ? undefined : sessions.list(owner).find((session) => session.id === id);
 }
 
 async function download(

@@ -82,7 +82,7 @@ async function readExecutionLog(
 
 /** SECURITY: looked up among the owner's own and never opened: another's id is unknown, like one that never was. */
 function existing(deps: McpDeps, sessionId: string | undefined): ManagedSession | undefined {
-  return sessionsOf(deps).find(({ id }) => id === sessionId);
+  return sessionId === undefined ? undefined : deps.directory.known(deps.owner, sessionId);
 }
 
 function sessionsOf({ directory, owner }: McpDeps): readonly ManagedSession[] {

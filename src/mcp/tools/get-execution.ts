@@ -69,11 +69,10 @@ function find(
   executionId: string,
   sessionId: string | undefined,
 ): { managed: ManagedSession; execution: ManagedExecution } {
-  for (const managed of directory.list(owner)) {
-    if (sessionId !== undefined && managed.id !== sessionId && managed.name !== sessionId) continue;
-    const execution = managed.execution(executionId);
-    if (execution !== undefined) return { managed, execution };
-  }
+  const managed =
+    sessionId === undefined ? directory.withExecution(owner, executionId) : directory.known(owner, sessionId);
+  const execution = managed?.execution(executionId);
+  if (managed !== undefined && execution !== undefined) return { managed, execution };
   throw new HotcellError('execution_not_found', `there is no execution ${executionId.slice(0, 100)}`, {
     remedy:
       'Ids come from the replies of run_code and run_command. Old results are dropped, and go with their session.',

@@ -6,7 +6,9 @@ export const sessionArgument = z
   .min(1)
   .max(100)
   .optional()
-  .describe('Id or name of the session. Without it: your default session, opened on first use.');
+  .describe(
+    'Id or name of the session. Without it: your default session, opened on first use; on a server without tokens a new one, whose id is in the reply.',
+  );
 
 /** Of a file in a workspace. What the path may be is the guest's to decide: it walks it inside the sandbox. */
 export const pathArgument = z

@@ -9,7 +9,7 @@ import { Failure } from './failures.ts';
 
 const TMP_BYTES = 64 * 1_048_576;
 
-/** Work in the session of that id, which is made if there is none. Without an id, always in a new one; nobody has heard of that if the work fails, and it is closed. */
+/** Work in the session of that id, which is made if there is none. Without an id, always in a new one; nobody has heard of that if the work fails or is withdrawn, and it is closed. */
 export async function inSession<T>(
   id: string | null,
   settings: CodeSandboxSettings,
@@ -18,11 +18,13 @@ export async function inSession<T>(
   work: (managed: ManagedSession) => Promise<T>,
 ): Promise<T> {
   const managed = await openOrUse(id ?? undefined, settings, call, via);
+  let isTold = id !== null;
   try {
-    return await work(managed);
-  } catch (thrown) {
-    if (id === null) await call.deps.directory.close(call.deps.owner, managed.id, { via }).catch(() => {});
-    throw thrown;
+    const reply = await work(managed);
+    isTold ||= !call.signal.aborted;
+    return reply;
+  } finally {
+    if (!isTold) await call.deps.directory.close(call.deps.owner, managed.id, { via }).catch(() => {});
   }
 }
 
@@ -58,7 +60,7 @@ export async function useOpen(id: string, call: ToolCall, via: string): Promise<
 }
 
 function findOpen(id: string, { deps: { directory, owner } }: ToolCall): ManagedSession | undefined {
-  return directory.list(owner).find((managed) => managed.id === id);
+  return directory.known(owner, id);
 }
 
 function checkedId(id: string): string {
