@@ -17,6 +17,7 @@ import { createReaper, whyDue } from './reaper.ts';
 import { createRoster } from './roster.ts';
 import type { RunWatch } from './run-notes.ts';
 import type { Slots } from './session.ts';
+import { shuttingDownError } from './shutting-down.ts';
 import type { SessionState } from './state.ts';
 
 export type { ManagedExecution, RunOptions } from './managed-execution.ts';
@@ -187,8 +188,7 @@ export function createDirectory(options: DirectoryOptions): SessionDirectory {
   }
 
   function requireRunning(): void {
-    if (shuttingDown === undefined) return;
-    throw new HotcellError('shutting_down', 'the server is shutting down', { remedy: 'Try again when it is back.' });
+    if (shuttingDown !== undefined) throw shuttingDownError();
   }
 
   function missing(owner: Owner, id: string): HotcellError {

@@ -47,5 +47,28 @@ test('what failed is tried again by the next call', async () => {
 test('after the end nothing is made any more', async () => {
   const lazy = createLazyDirectory(() => expect.unreachable());
   await lazy.shutdown();
-  await expect(lazy.use(owner, undefined)).rejects.toMatchObject({ code: 'session_closed' });
+  for (const call of [lazy.use(owner, undefined), lazy.open(owner, {}), lazy.close(owner, 'a')]) {
+    await expect(call).rejects.toMatchObject({ code: 'shutting_down', remedy: 'Try again when it is back.' });
+  }
+});
+
+test('once it is made, it answers for itself during shutdown too, with all that it was given', async () => {
+  const asked: unknown[][] = [];
+  const answer =
+    (name: string) =>
+    async (...args: unknown[]) => {
+      asked.push([name, ...args]);
+    };
+  const directory = { use: answer('use'), open: answer('open'), close: answer('close'), shutdown: answer('shutdown') };
+  const lazy = createLazyDirectory(async () => directory as unknown as SessionDirectory);
+  await lazy.use(owner, undefined);
+  await lazy.shutdown();
+  await lazy.use(owner, 'a', { via: 'run_code' });
+  await lazy.open(owner, { name: 'b' }, { via: 'open_session' });
+  await lazy.close(owner, 'a', { via: 'close_session' });
+  expect(asked.slice(2)).toEqual([
+    ['use', owner, 'a', { via: 'run_code' }],
+    ['open', owner, { name: 'b' }, { via: 'open_session' }],
+    ['close', owner, 'a', { via: 'close_session' }],
+  ]);
 });

@@ -1,5 +1,5 @@
-import { HotcellError } from '../errors/hotcell-error.ts';
 import type { SessionDirectory } from './directory.ts';
+import { shuttingDownError } from './shutting-down.ts';
 
 /**
  * A directory that is made when it is first needed. For servers that clients start only to look at: what nobody uses takes no lock, makes no folder and loads no
@@ -11,7 +11,7 @@ export function createLazyDirectory(open: () => Promise<SessionDirectory>): Sess
   let shuttingDown: Promise<void> | undefined;
 
   async function directory(): Promise<SessionDirectory> {
-    if (shuttingDown !== undefined) throw new HotcellError('session_closed', 'this server is shutting down');
+    if (shuttingDown !== undefined) throw shuttingDownError();
     opening ??= open();
     try {
       opened = await opening;
@@ -23,10 +23,10 @@ export function createLazyDirectory(open: () => Promise<SessionDirectory>): Sess
   }
 
   return {
-    open: async (owner, request, options) => (await directory()).open(owner, request, options),
+    open: async (owner, request, options) => (opened ?? (await directory())).open(owner, request, options),
     use: async (owner, id, options) => (opened ?? (await directory())).use(owner, id, options),
-    close: async (owner, id) => (await directory()).close(owner, id),
-    recall: async (owner) => (await directory()).recall(owner),
+    close: async (owner, id, options) => (opened ?? (await directory())).close(owner, id, options),
+    recall: async (owner) => (opened ?? (await directory())).recall(owner),
     list: (owner) => opened?.list(owner) ?? [],
     known: (owner, id) => opened?.known(owner, id),
     withExecution: (owner, executionId) => opened?.withExecution(owner, executionId),

@@ -1,0 +1,6 @@
+import { HotcellError } from '../errors/hotcell-error.ts';
+
+/** What a server answers to new work while it ends. */
+export function shuttingDownError(): HotcellError {
+  return new HotcellError('shutting_down', 'the server is shutting down', { remedy: 'Try again when it is back.' });
+}
