@@ -8,6 +8,8 @@ import type { InterruptionReason } from '../sandbox/outcome.ts';
 export interface RunOptions extends ExecutionOptions {
   /** The tool or route it came through, for the audit log. */
   readonly via?: string;
+  /** It has its place among those of its owner already. Set by the directory alone. */
+  readonly isCounted?: true;
 }
 
 /** One execution: awaitable, iterable, and readable meanwhile. */

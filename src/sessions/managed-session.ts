@@ -169,7 +169,7 @@ export function manageSession(options: ManagedOptions): OwnedSession {
     isPersistent: opened.spec.persistent !== undefined,
     session,
     driver,
-    watchRun: notes.watch,
+    watchRun: (code, given, run) => runs.count(code, given, (counted) => notes.watch(code, counted, run)),
     state: opened.state,
     lastUsedAt: () => new Date(lastUsedAt),
     expiresAt: () => new Date(expiresAt(lifetime())),

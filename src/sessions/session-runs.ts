@@ -5,6 +5,7 @@ import { newId } from '../lib/ids.ts';
 import type { InterruptionReason } from '../sandbox/outcome.ts';
 import { createKeptExecutions, type KeptLimits } from './kept-executions.ts';
 import { type ManagedExecution, manageExecution, type RunOptions } from './managed-execution.ts';
+import type { RunWatch } from './run-notes.ts';
 
 export interface RunsOptions {
   readonly start: (code: string, options: RunOptions) => Execution;
@@ -20,6 +21,8 @@ export interface RunsOptions {
 /** What runs and ran in one session. */
 export interface SessionRuns {
   run(code: string, options: RunOptions): ManagedExecution;
+  /** Starts what did not come through `run`, the cell of a notebook, and counts it too. One that may not run rejects. */
+  readonly count: RunWatch;
   get(id: string): ManagedExecution | undefined;
   all(): readonly ManagedExecution[];
   /** Ends all that run or wait. Resolves when they have ended. */
@@ -29,25 +32,40 @@ export interface SessionRuns {
 export function createRuns({ start, kept: limits, admit, onRefused, clock, expired }: RunsOptions): SessionRuns {
   const kept = createKeptExecutions(limits);
 
-  function run(code: string, options: RunOptions): ManagedExecution {
-    const startedAt = new Date(clock.now());
-    let leave: () => void;
+  /** What to do when it has ended; or one that was never begun. */
+  function admitted(code: string, options: RunOptions): (() => void) | ManagedExecution {
     try {
-      leave = admit();
+      return admit();
     } catch (thrown) {
       const error = toHotcellError(thrown);
-      const refused = refusedExecution(error, startedAt);
+      const refused = refusedExecution(error, new Date(clock.now()));
       onRefused(refused.id, code, options, error);
       return refused;
     }
-    const execution = manageExecution((given) => start(code, given), options, startedAt, expired);
+  }
+
+  function run(code: string, options: RunOptions): ManagedExecution {
+    const leave = admitted(code, options);
+    if (typeof leave !== 'function') return leave;
+    const startCounted = (given: RunOptions) => start(code, { ...given, isCounted: true });
+    const execution = manageExecution(startCounted, options, new Date(clock.now()), expired);
     execution.result.then(leave, leave);
     kept.add(execution, code.length);
     return execution;
   }
 
+  function count(code: string, options: RunOptions, begin: (options: RunOptions) => Execution): Execution {
+    if (options.isCounted) return begin(options);
+    const leave = admitted(code, options);
+    if (typeof leave !== 'function') return asExecution(leave);
+    const execution = begin(options);
+    execution.then(leave, leave);
+    return execution;
+  }
+
   return {
     run,
+    count,
     get: kept.get,
     all: kept.all,
     end: async (reason) => {
@@ -73,5 +91,15 @@ function refusedExecution(error: HotcellError, startedAt: Date): ManagedExecutio
       throw error;
     },
     cancel: () => {},
+  };
+}
+
+function asExecution({ id, partial, result, events }: ManagedExecution): Execution {
+  return {
+    id,
+    partial,
+    // biome-ignore lint/suspicious/noThenProperty: an execution is awaited as often as it is iterated over
+    then: (onResult, onError) => result.then(onResult, onError),
+    [Symbol.asyncIterator]: () => events()[Symbol.asyncIterator](),
   };
 }

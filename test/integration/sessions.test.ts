@@ -26,7 +26,7 @@ async function begun(execution: { events(): AsyncIterable<unknown> }): Promise<v
   for await (const _ of execution.events()) return;
 }
 
-async function codeOf(promise: Promise<unknown>): Promise<string | undefined> {
+async function codeOf(promise: PromiseLike<unknown>): Promise<string | undefined> {
   return promise.then(
     () => undefined,
     (error: { code?: string }) => error.code,
@@ -185,6 +185,25 @@ describe.skipIf(skip !== undefined)('a directory of sessions', () => {
     running.cancel();
     await waiting.result;
     expect((await session.run('3').result).value?.text).toBe('3');
+  });
+
+  it('counts the cells of a notebook among them, once each', async () => {
+    const owner = ownerOf(server, 'lee', { executions: 1 });
+    const [one, other] = [await server.sessions.open(owner, {}), await server.sessions.open(owner, {})];
+    const cell = (source: string) => ({ cell_type: 'code', source, metadata: {}, outputs: [], execution_count: null });
+    const notebook = (...cells: string[]) =>
+      JSON.stringify({ nbformat: 4, nbformat_minor: 5, metadata: {}, cells: cells.map(cell) });
+    expect((await one.session.runNotebook(notebook('x = 1', 'x + 1'))).ok).toBe(true);
+    const stop = new AbortController();
+    const running = one.session.runNotebook(notebook(FOREVER), { signal: stop.signal });
+    await expect.poll(() => one.state()).toBe('busy');
+    expect(await codeOf(other.run('1').result)).toBe('too_many_executions');
+    expect(await codeOf(other.session.runNotebook(notebook('1')))).toBe('too_many_executions');
+    expect(await codeOf(other.session.run('1'))).toBe('too_many_executions');
+    stop.abort();
+    await running;
+    expect((await other.run('1').result).value?.text).toBe('1');
+    expect((await other.session.runNotebook(notebook('1'))).ok).toBe(true);
   });
 
   it('forgets the oldest executions, and their logs with them', async () => {
