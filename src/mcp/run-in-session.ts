@@ -13,7 +13,8 @@ export async function runInSession(
   isBackground: boolean,
 ): Promise<ToolReply<ExecutionOutput>> {
   const execution = managed.run(code, options);
-  if (isBackground) {
+  // One that was refused has ended already: it is told now, because nobody finds it again.
+  if (isBackground && execution.state() !== 'ended') {
     execution.result.catch(() => {}); // get_execution tells
     return unendedReply(managed, execution, call.deps);
   }

@@ -133,4 +133,12 @@ describe.skipIf(skipped !== undefined)('two owners of one server', () => {
     expect((await hotcell.send('PUT', '/files/default/x', { body: 'x'.repeat(11), token: text })).status).toBe(413);
     expect((await call('theirs', 'open_session', {})).isError).not.toBe(true);
   });
+
+  it('hear at once that a run in the background was refused', async () => {
+    const { text } = await hotcell.tokens.create('busy', { executions: 1 });
+    const run = (code: string) =>
+      hotcell.send('POST', '/mcp', { ...toolCall('run_code', { code, background: true }), token: text });
+    expect((await run('import time; time.sleep(60)')).body.toString()).toContain('get_execution');
+    expect((await run('1')).body.toString()).toContain('too_many_executions');
+  });
 });
