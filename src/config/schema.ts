@@ -119,6 +119,14 @@ export const configSchema = z.object({
   keptLogBytes: wholeNumber(0, 1_048_576 * MiB)
     .default(256 * MiB)
     .describe('What their logs may hold on disk; the last one is always kept'),
+  keptTotalBytes: wholeNumber(0, 1_048_576 * MiB)
+    .default(512 * MiB)
+    .describe(
+      'What ended executions of all sessions may hold in memory together; the oldest go first, the very last stays',
+    ),
+  keptTotalLogBytes: wholeNumber(0, 1_048_576 * MiB)
+    .default(8192 * MiB)
+    .describe('What their logs may hold on disk together'),
   maxUploadBytes: wholeNumber(1, 1_048_576 * MiB)
     .default(1024 * MiB)
     .describe('The largest file that may be written to a workspace through a server'),

@@ -7,6 +7,7 @@ import type { Logger } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { type ClosingReason, createBookkeeping } from './bookkeeping.ts';
 import { createExecutionQuota } from './execution-quota.ts';
+import { createKeptTotal } from './kept-total.ts';
 import { type ManagedSession, manageSession, type OpenedSession, type OwnedSession } from './managed-session.ts';
 import type { CheckedRequest, OpenRequest } from './open-request.ts';
 import { createOpenings, type Entry, type Openings } from './openings.ts';
@@ -81,6 +82,7 @@ export function createDirectory(options: DirectoryOptions): SessionDirectory {
   const { openSession, host, records, config, clock, audit, metrics, logger } = options;
   const roster = createRoster<Entry>();
   const executions = createExecutionQuota(config.maxExecutions);
+  const keptTotal = createKeptTotal({ bytes: config.keptTotalBytes, logBytes: config.keptTotalLogBytes });
   const books = createBookkeeping(audit, metrics);
   const persistence = createPersistence({ records, config, host, roster, clock, openings: () => openings });
   const openings: Openings = createOpenings({
@@ -135,7 +137,7 @@ export function createDirectory(options: DirectoryOptions): SessionDirectory {
     return manageSession({
       openedAt: record?.openedAt ?? (entry.isPersistent ? entry.askedAt : undefined),
       onUsed: () => persistence.used(entry),
-      ...{ opened, id, name, owner, idleMs, maxAgeMs, config, clock, audit, metrics },
+      ...{ opened, id, name, owner, idleMs, maxAgeMs, config, clock, audit, metrics, keptTotal },
       admit: () => executions.admit(owner),
       close: () => closeEntry(entry, 'asked'),
     });

@@ -1,5 +1,6 @@
 import { rm, stat } from 'node:fs/promises';
 import type { ExecutionResult } from '../execution/result.ts';
+import type { KeptSize, KeptTotal } from './kept-total.ts';
 import type { EndableExecution } from './managed-execution.ts';
 
 export interface KeptLimits {
@@ -16,31 +17,42 @@ export interface KeptExecutions {
   /** The oldest first. */
   all(): readonly EndableExecution[];
   unfinished(): readonly EndableExecution[];
+  /** The session is closed: nobody asks for them any more. */
+  forget(): void;
 }
 
-interface Kept {
+interface Kept extends KeptSize {
   readonly execution: EndableExecution;
-  readonly bytes: number;
-  readonly logBytes: number;
   readonly logPath: string | undefined;
+  /** Gives its place in the server back. */
+  readonly leave: () => void;
 }
 
-export function createKeptExecutions(limits: KeptLimits): KeptExecutions {
+/** `total`: what the sessions of the server keep together. */
+export function createKeptExecutions(limits: KeptLimits, total: KeptTotal): KeptExecutions {
   const running = new Map<string, EndableExecution>();
   /** In the order in which they ended. */
   const ended = new Map<string, Kept>();
+  let isForgotten = false;
+
+  function drop(id: string): void {
+    const kept = ended.get(id);
+    ended.delete(id);
+    kept?.leave();
+    // Who asks for it finds nothing; the rest of the folder goes with the session.
+    if (kept?.logPath !== undefined) rm(kept.logPath, { force: true }).catch(() => {});
+  }
 
   async function keep(execution: EndableExecution, heldBytes: number): Promise<void> {
     const result = await execution.result.catch(() => undefined);
     const logPath = result?.truncation?.logPath;
     const logBytes = logPath === undefined ? 0 : await sizeOfFile(logPath);
     running.delete(execution.id);
-    ended.set(execution.id, { execution, bytes: heldBytes + sizeOf(result), logBytes, logPath });
-    for (const [id, { logPath: path }] of dropped([...ended], limits)) {
-      ended.delete(id);
-      // Who asks for it finds nothing; the rest of the folder goes with the session.
-      if (path !== undefined) rm(path, { force: true }).catch(() => {});
-    }
+    if (isForgotten) return;
+    const size = { bytes: heldBytes + sizeOf(result), logBytes };
+    const leave = total.add(size, () => drop(execution.id));
+    ended.set(execution.id, { execution, ...size, logPath, leave });
+    for (const [id] of dropped([...ended], limits)) drop(id);
   }
 
   return {
@@ -54,6 +66,10 @@ export function createKeptExecutions(limits: KeptLimits): KeptExecutions {
         (a, b) => a.startedAt.getTime() - b.startedAt.getTime(),
       ),
     unfinished: () => [...running.values()],
+    forget: () => {
+      isForgotten = true;
+      for (const { leave } of ended.values()) leave();
+    },
   };
 }
 

@@ -7,6 +7,7 @@ import type { InterruptionReason } from '../sandbox/outcome.ts';
 import type { SandboxSpec } from '../sandbox/spec.ts';
 import type { AuditEntry, AuditSink } from '../telemetry/audit.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import type { KeptTotal } from './kept-total.ts';
 import type { ManagedExecution, RunOptions } from './managed-execution.ts';
 import type { Owner } from './owner.ts';
 import { expiresAt, type Lifetime } from './reaper.ts';
@@ -63,6 +64,7 @@ export interface ManagedOptions {
   readonly clock: Clock;
   readonly audit: AuditSink;
   readonly metrics: Metrics;
+  readonly keptTotal: KeptTotal;
   readonly admit: () => () => void;
   readonly close: () => Promise<void>;
 }
@@ -137,6 +139,7 @@ export function manageSession(options: ManagedOptions): OwnedSession {
   const runs = createRuns({
     start: session.run,
     kept: { count: config.keptExecutions, bytes: config.keptExecutionBytes, logBytes: config.keptLogBytes },
+    keptTotal: options.keptTotal,
     admit: options.admit,
     onRefused: notes.refused,
     clock,
@@ -181,11 +184,15 @@ export function manageSession(options: ManagedOptions): OwnedSession {
     retire: opened.retire,
     leave: async () => {
       await end('shutting-down');
+      runs.forget();
       options.onUsed?.();
       await opened.leave();
     },
     expire: () => end('session-expired'),
-    dispose: () => opened.session.close(),
+    dispose: () => {
+      runs.forget();
+      return opened.session.close();
+    },
   };
 }
 

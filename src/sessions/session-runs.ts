@@ -4,12 +4,14 @@ import type { Clock } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
 import type { InterruptionReason } from '../sandbox/outcome.ts';
 import { createKeptExecutions, type KeptLimits } from './kept-executions.ts';
+import type { KeptTotal } from './kept-total.ts';
 import { type ManagedExecution, manageExecution, type RunOptions } from './managed-execution.ts';
 import type { RunWatch } from './run-notes.ts';
 
 export interface RunsOptions {
   readonly start: (code: string, options: RunOptions) => Execution;
   readonly kept: KeptLimits;
+  readonly keptTotal: KeptTotal;
   /** One more execution of this owner, or an error; what it gives back says that it has ended. */
   readonly admit: () => () => void;
   readonly onRefused: (execution: string, code: string, options: RunOptions, error: HotcellError) => void;
@@ -27,10 +29,13 @@ export interface SessionRuns {
   all(): readonly ManagedExecution[];
   /** Ends all that run or wait. Resolves when they have ended. */
   end(reason: InterruptionReason): Promise<void>;
+  /** The session is closed. */
+  forget(): void;
 }
 
-export function createRuns({ start, kept: limits, admit, onRefused, clock, expired }: RunsOptions): SessionRuns {
-  const kept = createKeptExecutions(limits);
+export function createRuns(options: RunsOptions): SessionRuns {
+  const { start, admit, onRefused, clock, expired } = options;
+  const kept = createKeptExecutions(options.kept, options.keptTotal);
 
   /** What to do when it has ended; or one that was never begun. */
   function admitted(code: string, options: RunOptions): (() => void) | ManagedExecution {
@@ -68,6 +73,7 @@ export function createRuns({ start, kept: limits, admit, onRefused, clock, expir
     count,
     get: kept.get,
     all: kept.all,
+    forget: kept.forget,
     end: async (reason) => {
       const unfinished = kept.unfinished();
       for (const execution of unfinished) execution.end(reason);

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type HotcellServer, openServer, type ServerOptions } from '../../src/main.ts';
-import type { Owner, OwnerQuotas } from '../../src/sessions/directory.ts';
+import type { ManagedSession, Owner, OwnerQuotas } from '../../src/sessions/directory.ts';
 import { anonymousOwner, localOwner, tokenOwner } from '../../src/sessions/owner.ts';
 import { makeHome } from '../support/child-hotcell.ts';
 import { filesBelow, jailProcesses } from '../support/host-traces.ts';
@@ -218,6 +218,25 @@ describe.skipIf(skip !== undefined)('a directory of sessions', () => {
     await expect.poll(() => session.executions().length).toBe(2);
     expect(runs.map(({ id }) => session.execution(id) !== undefined)).toEqual([false, false, true, true]);
     await expect.poll(() => filesBelow(join(home, 'logs')).filter((name) => name.endsWith('.log')).length).toBe(2);
+  });
+
+  it('forgets the oldest of all sessions beyond what a server may keep, and counts none that is closed', async () => {
+    await using small = await serve({ keptTotalBytes: 25_000 });
+    const owner = localOwner(small.config);
+    const [one, other] = [await small.sessions.open(owner, {}), await small.sessions.open(owner, {})];
+    const made = async (session: ManagedSession) => {
+      const run = session.run('print("x" * 10_000)');
+      await run.result;
+      return () => session.execution(run.id) !== undefined;
+    };
+    const [first, second] = [await made(one), await made(other)];
+    expect([first(), second()]).toEqual([true, true]);
+    const third = await made(other);
+    await expect.poll(() => [first(), second(), third()]).toEqual([false, true, true]);
+    await small.sessions.close(owner, other.id);
+    const [fourth, fifth] = [await made(one), await made(one)];
+    await expect.poll(() => one.executions().filter((run) => run.state() === 'ended').length).toBe(2);
+    expect([fourth(), fifth()]).toEqual([true, true]);
   });
 });
 
