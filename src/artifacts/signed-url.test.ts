@@ -6,17 +6,28 @@ import { type FileLink, signedPath, verifySignedPath } from './signed-url.ts';
 
 const KEY = randomBytes(32);
 const NOW_MS = 1_800_000_000_000;
-const LINK: FileLink = { owner: 't-1', session: 's-1', path: 'out/chart 1.png', expires: NOW_MS / 1000 + 60 };
+const LINK: FileLink = {
+  owner: 't-1',
+  session: 'mine',
+  opening: 's-1',
+  path: 'out/chart 1.png',
+  expires: NOW_MS / 1000 + 60,
+};
 
 const name = fc
   .string({ unit: 'binary', minLength: 1, maxLength: 12 })
   .filter((text) => !/[/\\\0]|^\.{1,2}$/.test(text));
-const links = fc.record({
+const anyLink = fc.record({
   owner: name,
   session: name,
+  opening: name,
   path: fc.array(name, { minLength: 1, maxLength: 4 }).map((names) => names.join('/')),
   expires: fc.integer({ min: NOW_MS / 1000 + 1, max: NOW_MS / 1000 + 10 ** 6 }),
 });
+const links = fc.oneof(
+  anyLink,
+  anyLink.map((link) => ({ ...link, opening: link.session })),
+);
 
 describe('a signed link', () => {
   it('says again what was signed, whatever the names', () => {
@@ -37,13 +48,15 @@ describe('a signed link', () => {
     expect(verifySignedPath(randomBytes(32), signedPath(KEY, LINK), NOW_MS)).toBe('tampered');
   });
 
-  it('gives no other file, session, owner or time', () => {
+  it('gives no other file, session, opening, owner or time', () => {
     fc.assert(
       fc.property(links, links, (link, other) => {
         fc.pre(JSON.stringify(link) !== JSON.stringify(other));
         const query = signedPath(KEY, link).split('?')[1]!;
         const values = new URLSearchParams(query);
         values.set('owner', other.owner);
+        if (other.opening === other.session) values.delete('opening');
+        else values.set('opening', other.opening);
         values.set('expires', String(other.expires));
         expect(verifySignedPath(KEY, `${filePath(other)}?${values}`, NOW_MS)).toBe('tampered');
       }),
@@ -64,7 +77,7 @@ describe('a signed link', () => {
   });
 
   it('cannot move a slash from one member into another', () => {
-    const moved = signedPath(KEY, { ...LINK, session: 's-1', path: 'a/b' }).replace('/s-1/a/b', '/s-1%2Fa/b');
+    const moved = signedPath(KEY, { ...LINK, path: 'a/b' }).replace('/mine/a/b', '/mine%2Fa/b');
     expect(verifySignedPath(KEY, moved, NOW_MS)).toBe('tampered');
   });
 
@@ -74,11 +87,20 @@ describe('a signed link', () => {
     ['a shorter one', (path: string) => path.slice(0, -4)],
     ['two of them', (path: string) => `${path}&signature=x`],
     ['two owners', (path: string) => `${path}&owner=t-2`],
+    ['two openings', (path: string) => `${path}&opening=s-2`],
+    ['no opening', (path: string) => path.replace(/opening=[^&]*&/, '')],
+    ['an empty opening', (path: string) => path.replace(/opening=[^&]*/, 'opening=')],
     ['a later end, written so that it reads alike', (path: string) => path.replace('expires=', 'expires=0')],
     ['an end in another notation', (path: string) => path.replace(/expires=\d+/, 'expires=1e12')],
     ['no end', (path: string) => path.replace(/expires=\d+&/, '')],
   ])('with %s is refused', (_, change) => {
     expect(verifySignedPath(KEY, change(signedPath(KEY, LINK)), NOW_MS)).toBe('tampered');
+  });
+
+  it('that calls the session by its unique id says so in one way only', () => {
+    const path = signedPath(KEY, { ...LINK, session: 's-1' });
+    expect(verifySignedPath(KEY, path, NOW_MS)).toMatchObject({ session: 's-1', opening: 's-1' });
+    expect(verifySignedPath(KEY, `${path}&opening=s-1`, NOW_MS)).toBe('tampered');
   });
 });
 

@@ -4,7 +4,13 @@ import { filePath, parseFilePath } from './file-path.ts';
 /** What a link gives: one file of one session of one owner, to read, until a moment. */
 export interface FileLink {
   readonly owner: string;
+  /** What the address calls the session. */
   readonly session: string;
+  /**
+   * The session's unique id. SECURITY: an id that its owner chose can be given to another session when the first is closed; a link leads into the one that it was
+   * made for, or nowhere.
+   */
+  readonly opening: string;
   /** Below the workspace, decoded. */
   readonly path: string;
   /** Seconds since 1970. */
@@ -15,6 +21,7 @@ export interface FileLink {
 export function signedPath(key: Buffer, link: FileLink): string {
   const query = new URLSearchParams({
     owner: link.owner,
+    ...(link.opening === link.session ? {} : { opening: link.opening }),
     expires: String(link.expires),
     signature: signature(key, link),
   });
@@ -33,15 +40,18 @@ export function verifySignedPath(key: Buffer, pathAndQuery: string, nowMs: numbe
   if (named === undefined || owner === undefined || given === undefined) return 'tampered';
   // One spelling: `1e9`, ` 10` and `010` are numbers too, and the signature is of the number.
   if (expires === undefined || !/^[1-9]\d{0,14}$/.test(expires)) return 'tampered';
-  const link = { ...named, owner, expires: Number(expires) };
+  const opening = values.has('opening') ? only(values, 'opening') : named.session;
+  // One spelling here too: what the address says already is not said again.
+  if (opening === undefined || (values.has('opening') && opening === named.session)) return 'tampered';
+  const link = { ...named, owner, opening, expires: Number(expires) };
   if (!isEqual(signature(key, link), given)) return 'tampered';
   return link.expires * 1000 <= nowMs ? 'expired' : link;
 }
 
 /** As JSON of a list, in which no member can pass for a part of another. */
-function signature(key: Buffer, { owner, session, path, expires }: FileLink): string {
+function signature(key: Buffer, { owner, session, opening, path, expires }: FileLink): string {
   return createHmac('sha256', key)
-    .update(JSON.stringify(['hotcell file link 1', owner, session, path, expires]))
+    .update(JSON.stringify(['hotcell file link 2', owner, session, opening, path, expires]))
     .digest('base64url');
 }
 

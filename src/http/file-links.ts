@@ -3,8 +3,10 @@ import { signedPath } from '../artifacts/signed-url.ts';
 
 /** Makes addresses at which a browser or `curl` gets one file, without a token, for a while. */
 export interface LinkMaker {
-  /** `sessionId`: unique in the server. Undefined for a name that cannot stand in an address. */
-  linkTo(owner: string, sessionId: string, path: string): string | undefined;
+  /**
+   * `uniqueId`: of the session, in the server; `shownAs`: what the address calls it, in place of that. Undefined for a name that cannot stand in an address.
+   */
+  linkTo(owner: string, uniqueId: string, path: string, shownAs?: string): string | undefined;
 }
 
 export interface LinkOptions {
@@ -18,10 +20,10 @@ export interface LinkOptions {
 export function createLinkMaker({ key, baseUrl, lifetimeMs, now = Date.now }: LinkOptions): LinkMaker {
   const base = baseUrl.replace(/\/+$/, '');
   return {
-    linkTo: (owner, session, path) => {
+    linkTo: (owner, opening, path, session = opening) => {
       if (/\p{Cs}/u.test(path) || parseFilePath(filePath({ session, path }))?.path !== path) return undefined;
       const expires = Math.ceil((now() + lifetimeMs) / 1000);
-      return base + signedPath(key, { owner, session, path, expires });
+      return base + signedPath(key, { owner, session, opening, path, expires });
     },
   };
 }

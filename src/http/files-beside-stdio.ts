@@ -19,7 +19,7 @@ export interface BesideOptions {
 /** Links to files for a server that speaks stdio. */
 export interface FilesBesideStdio {
   /** Listens from the first call on. Undefined where that cannot be. */
-  linkTo(owner: string, sessionId: string, path: string): Promise<string | undefined>;
+  linkTo(...session: Parameters<LinkMaker['linkTo']>): Promise<string | undefined>;
   close(): Promise<void>;
 }
 
@@ -53,13 +53,13 @@ export function filesBesideStdio(
   }
 
   return {
-    async linkTo(owner, sessionId, path) {
+    async linkTo(...session) {
       // A machine that lets nobody listen has files all the same: they go without a link.
       starting ??= start().catch((error: unknown) => {
         telemetry.logger.warn('files have no links', { reason: toHotcellError(error).message });
         return undefined;
       });
-      return (await starting)?.links.linkTo(owner, sessionId, path);
+      return (await starting)?.links.linkTo(...session);
     },
     async close() {
       await (await starting)?.listening.close();

@@ -20,6 +20,6 @@ export interface McpDeps {
 
 /** Addresses at which a browser or `curl` gets a file of a workspace. */
 export interface FileLinks {
-  /** `uniqueId` is `session.id` of a managed session. Undefined where nothing listens. */
-  urlFor(uniqueId: string, path: string): Promise<string | undefined>;
+  /** `uniqueId` is `session.id` of a managed session; the address calls it that, or `shownAs`. Undefined where nothing listens. */
+  urlFor(uniqueId: string, path: string, shownAs?: string): Promise<string | undefined>;
 }

@@ -176,6 +176,26 @@ describe.skipIf(skipped !== undefined)('files of a session over HTTP', () => {
     expect((await open.send('GET', '/files/guessable/x.png')).status).toBe(200);
   });
 
+  it('are not given by a link of a session that was closed, when another is opened under its id', async () => {
+    await using own = await serveForTest();
+    const maker = createLinkMaker({ key: linkKey(own.home, undefined), baseUrl: '', lifetimeMs: 60_000 });
+    const open = async (content: string) => {
+      const one = await own.server.sessions.open(own.nobody, { id: 'mine' });
+      await one.session.files.write('f', content);
+      return maker.linkTo('anonymous', one.session.id, 'f', one.id)!;
+    };
+    const old = await open('old');
+    expect(old).toMatch(/^\/files\/mine\/f\?/);
+    expect((await own.send('GET', old)).body.toString()).toBe('old');
+    await own.server.sessions.close(own.nobody, 'mine');
+    const young = await open('young');
+    expect((await own.send('GET', young)).body.toString()).toBe('young');
+    expect((await own.send('GET', old)).status).toBe(404);
+    const opening = /opening=([^&]+)/.exec(young)![1]!;
+    expect((await own.send('GET', old.replace(/opening=[^&]+/, `opening=${opening}`))).status).toBe(403);
+    expect((await own.send('GET', old.replace(/opening=[^&]+&/, ''))).status).toBe(403);
+  });
+
   it('end with the token of their owner, sessions, links and all', async () => {
     let token = { id: '', text: '' };
     await using own = await serveForTest({ tokens: 'always' }, async (tokens) => {

@@ -55,7 +55,7 @@ export async function mcp(flags: McpFlags): Promise<number> {
       directory,
       owner: localOwner(config),
       config,
-      links: { urlFor: async (session, path) => (await besideStdio())?.linkTo('local', session, path) },
+      links: { urlFor: async (...file) => (await besideStdio())?.linkTo('local', ...file) },
       hostFiles: createHostFiles({
         roots: config.loadRoots.length > 0 ? config.loadRoots : usualRoots(),
         denied: [...deniedByDefault(resolveDataDir()), ...config.loadDenied],

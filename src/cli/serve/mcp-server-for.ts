@@ -21,7 +21,7 @@ export function mcpServerFor(
         directory: sessions,
         owner,
         config,
-        links: { urlFor: async (session, path) => links.linkTo(owner.id, session, path) },
+        links: { urlFor: async (...file) => links.linkTo(owner.id, ...file) },
         ...(hostFiles === undefined ? {} : { hostFiles }),
         log: telemetry.logger,
         audit: telemetry.audit,

@@ -68,8 +68,7 @@ async function linked(context: HttpContext, options: FilesOptions): Promise<Mana
   if (link === 'tampered') throw new HotcellError('link_invalid', 'this link is not valid', { remedy: ASK_AGAIN });
   if (link === 'expired') throw new HotcellError('link_expired', 'this link is over', { remedy: ASK_AGAIN });
   const owner = await options.ownerOfLink(link.owner);
-  // By its unique id, or as its owner calls it: who that is was signed too.
-  const session = options.sessions.find(link.session) ?? (owner && options.sessions.known(owner, link.session));
+  const session = options.sessions.find(link.opening);
   if (owner === undefined || session?.owner !== link.owner) {
     throw new HotcellError('session_not_found', 'the session of this link is no more', { remedy: ASK_AGAIN });
   }
