@@ -154,7 +154,7 @@ export const ERROR_CODES = {
     httpStatus: 408,
     exitCode: 75,
     retry: 'later',
-    means: 'the sender or the reader of a request stood still',
+    means: 'the sender or the reader of a request stood still, or nearly',
   },
   shutting_down: { httpStatus: 503, exitCode: 75, retry: 'later', means: 'the server takes no new work: it is ending' },
   cancelled: {

@@ -32,6 +32,8 @@ export interface ServeOptions {
   readonly signedFilesOnly?: boolean;
   readonly largestMessageBytes?: number | undefined;
   notReady?(): string | undefined;
+  /** How long a transfer may stand still: for tests. */
+  readonly stallMs?: number;
 }
 
 /** `/mcp`, files, metrics and health, until it is closed. Rejects before anything listens where it would be open to strangers. */
@@ -61,6 +63,7 @@ export async function serveHttp(hotcell: ServedHotcell, options: ServeOptions): 
     signedFilesOnly: options.signedFilesOnly === true,
     largestMessageBytes: options.largestMessageBytes,
     notReady: () => options.notReady?.(),
+    ...(options.stallMs === undefined ? {} : { stallMs: options.stallMs }),
     seen: (id) => isTokenId(id) && watch.seen(id),
   });
   const listening = await listen(app, config).catch((error: unknown) => {

@@ -114,6 +114,24 @@ describe.skipIf(skipped !== undefined)('a client that means harm', () => {
     await expect.poll(async () => (await session.session.files.list()).entries).toEqual([]);
   });
 
+  it('cannot keep a session busy with an upload of a byte now and then, and nothing of it is left', async () => {
+    await using slow = await serveForTest({ stallMs: 1000 });
+    const session = await slow.server.sessions.open(slow.nobody, {});
+    await session.session.files.write('f', 'before');
+    const socket = connect(slow.port, '127.0.0.1');
+    const answered = once(socket, 'data');
+    socket.write(`PUT /files/${session.id}/f HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n`);
+    const trickle = setInterval(() => socket.write('x'), 100);
+    await expect.poll(async () => (await session.session.files.list()).entries.length).toBe(2);
+    expect((await session.session.files.read('f')).toString()).toBe('before');
+    const [answer] = await answered;
+    clearInterval(trickle);
+    expect(String(answer)).toMatch(/^HTTP\/1\.1 408 [\s\S]+"code":"too_slow"/);
+    socket.destroy();
+    await expect.poll(async () => (await session.session.files.list()).entries.map(({ path }) => path)).toEqual(['f']);
+    expect((await session.session.files.read('f')).toString()).toBe('before');
+  });
+
   it('ends the reading of a file when it goes in the middle of it', async () => {
     const session = await hotcell.server.sessions.open(hotcell.nobody, {});
     await session.session.run('open("big", "wb").truncate(100_000_000)');

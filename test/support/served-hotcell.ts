@@ -39,7 +39,7 @@ export interface Answer {
 }
 
 export async function serveForTest(
-  options: HotcellOptions = {},
+  { stallMs, ...options }: HotcellOptions & { stallMs?: number } = {},
   before: (tokens: TokenStore) => Promise<void> = async () => {},
 ): Promise<ServedHotcell> {
   const home = mkdtempSync(join(tmpdir(), 'hc-'));
@@ -57,13 +57,14 @@ export async function serveForTest(
     metrics: true,
     ...options,
   });
-  const serving = await serveHttp(server, { serverFor: mcpServerFor(server), longTools: longTools() }).catch(
-    async (error) => {
-      await server.close();
-      rmSync(home, { recursive: true, force: true });
-      throw error;
-    },
-  );
+  const serving = await serveHttp(server, {
+    ...{ serverFor: mcpServerFor(server), longTools: longTools() },
+    ...(stallMs === undefined ? {} : { stallMs }),
+  }).catch(async (error) => {
+    await server.close();
+    rmSync(home, { recursive: true, force: true });
+    throw error;
+  });
   return {
     url: serving.url,
     port: serving.port,
