@@ -12,6 +12,7 @@ import type { McpEndpoint } from './mcp/endpoint.ts';
 import { requestLog } from './request-log.ts';
 import { addFilesRoutes } from './routes/files.ts';
 import { addMcpRoute } from './routes/mcp.ts';
+import { addRunRoute } from './routes/run.ts';
 import { addStatusRoutes } from './routes/status.ts';
 import type { TokenStore } from './tokens/store.ts';
 
@@ -50,13 +51,14 @@ export function createApp(options: AppOptions): HttpApp {
   app.use(requestLog(telemetry.logger, now));
   app.use(quietHeaders);
   app.use(guard(exposure));
-  for (const path of ['/mcp', ...(config.metricsAccess === 'owner' ? ['/metrics'] : [])]) {
+  for (const path of ['/mcp', '/run/*', ...(config.metricsAccess === 'owner' ? ['/metrics'] : [])]) {
     app.use(path, async (context, next) => {
       context.set('owner', await authorize(context.req.header('authorization')));
       await next();
     });
   }
   if (mcp !== undefined) addMcpRoute(app, mcp, options.largestMessageBytes);
+  if (mcp !== undefined && config.profile.includes('hotcell')) addRunRoute(app, { sessions, stallMs });
   addFilesRoutes(app, {
     sessions,
     linkKey: options.linkKey,

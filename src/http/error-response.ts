@@ -1,12 +1,10 @@
 import { ERROR_CODES } from '../errors/codes.ts';
 import { toHotcellError } from '../errors/hotcell-error.ts';
-import { presentError } from '../errors/present.ts';
+import { type PresentedError, presentError } from '../errors/present.ts';
 
 /** An error as an answer: the status of its code, and the same JSON as everywhere. What was no error of ours says nothing of itself. */
 export function errorResponse(thrown: unknown): Response {
   const error = toHotcellError(thrown);
-  const shown =
-    error.code === 'internal' ? { ...presentError(error), message: 'a fault in Hotcell' } : presentError(error);
   const headers: Record<string, string> = {};
   if (error.code === 'unauthorized') headers['www-authenticate'] = 'Bearer realm="hotcell"';
   if (error.retry === 'later') headers['retry-after'] = '1';
@@ -14,5 +12,10 @@ export function errorResponse(thrown: unknown): Response {
   if (error.code === 'file_too_large' || error.code === 'request_too_large' || error.code === 'too_slow') {
     headers.connection = 'close';
   }
-  return Response.json({ error: shown }, { status: ERROR_CODES[error.code].httpStatus, headers });
+  return Response.json({ error: shownError(error) }, { status: ERROR_CODES[error.code].httpStatus, headers });
+}
+
+export function shownError(thrown: unknown): PresentedError {
+  const shown = presentError(thrown);
+  return shown.code === 'internal' ? { ...shown, message: 'a fault in Hotcell' } : shown;
 }

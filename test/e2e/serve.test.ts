@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { type IncomingMessage, request } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -192,10 +192,79 @@ describe('hotcell run --server', () => {
     expect(await run('while True: pass', '--timeout', '300ms')).toMatchObject({ exitCode: 124 });
   });
 
-  it('says so where the server does not give all that was printed', async () => {
-    const { stdout, stderr } = await run('print("x" * 1_000_000)');
-    expect(stdout.length).toBeLessThan(1_000_000);
-    expect(stderr).toMatch(/^hotcell: the server left \d+ characters of output out$/m);
+  it('gives what was printed as it was printed, all of it, and ends as it does here', async () => {
+    const programs = [
+      `import os, sys
+for n in range(20_000):
+    print(n, "é€🙂" * 3, end="\\r\\n" if n % 7 else "\\n")
+    if n % 100 == 0: print("err", n, file=sys.stderr)
+os.write(1, b"\\xff\\xfe\\x1b[31mred"); print("x" * 1_000_000)`,
+      'import os, signal; print("a", flush=True); os.kill(os.getpid(), signal.SIGSEGV)',
+      '{}["a"]',
+      'display("shown")',
+    ];
+    for (const program of programs) {
+      const here = await hotcell.run(['dist/cli.js', 'run', '-'], { stdin: program });
+      const there = await run(program);
+      expect(there.stdout === here.stdout && there.stdout.length).toBe(here.stdout.length);
+      expect([there.exitCode, there.stderr]).toEqual([here.exitCode, here.stderr]);
+    }
+  });
+
+  it('shows what is printed at once, and Ctrl-C interrupts it there', async () => {
+    const program = `${hotcell.home}/slow.py`;
+    writeFileSync(program, 'import time\nprint("begun")\ntry:\n  time.sleep(60)\nfinally:\n  print("last words")\n');
+    const child = hotcell.start(['dist/cli.js', 'run', program, '--server', server.url]);
+    let [said, told] = ['', ''];
+    child.stdout!.on('data', (text) => {
+      said += text;
+    });
+    child.stderr!.on('data', (text) => {
+      told += text;
+    });
+    const closed = once(child, 'close');
+    await expect.poll(() => said, { timeout: 20_000 }).toBe('begun\n');
+    child.kill('SIGINT');
+    expect(await closed).toEqual([130, null]);
+    expect([said, told]).toEqual(['begun\nlast words\n', 'hotcell: interrupted.\n']);
+    await expect.poll(async () => (await fetch(`${server.url}/metrics`)).text()).not.toMatch(/state="busy".* [1-9]/);
+  });
+
+  it('ends the program when its reader goes, or it is killed itself', async () => {
+    const flood = 'import itertools\nfor n in itertools.count(): print(n)';
+    const line = `${process.execPath} dist/cli.js run - --server ${server.url} | head -1; exit \${PIPESTATUS[0]}`;
+    const { status, stdout } = spawnSync('bash', ['-c', line], { cwd: root, encoding: 'utf8', input: flood });
+    expect([status, stdout]).toEqual([141, '0\n']);
+    const program = `${hotcell.home}/flood.py`;
+    writeFileSync(program, flood);
+    const child = hotcell.start(['dist/cli.js', 'run', program, '--server', server.url]);
+    await once(child.stdout!, 'data');
+    child.kill('SIGKILL');
+    const busy = async () => /state="busy".* [1-9]/.test(await (await fetch(`${server.url}/metrics`)).text());
+    await expect.poll(busy, { timeout: 20_000 }).toBe(false);
+  });
+
+  it('makes the program wait for a reader that is slow, and the server hardly grows', async () => {
+    const client = await server.client('modern');
+    const { structuredContent } = await call(client, 'open_session');
+    const { session_id } = structuredContent;
+    const before = server.residentBytes();
+    const asking = request(`${server.url}/run/${session_id}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+    });
+    asking.end(JSON.stringify({ code: 'while True: print("x" * 10_000)', timeout_ms: 60_000 }));
+    const [response] = (await once(asking, 'response')) as [IncomingMessage];
+    let most = before;
+    for (let turn = 0; turn < 30; turn += 1) {
+      response.read(1000);
+      await sleep(100);
+      most = Math.max(most, server.residentBytes());
+    }
+    expect((most - before) / MiB).toBeLessThan(50);
+    response.destroy();
+    await call(client, 'close_session', { session_id });
+    await client.close();
   });
 
   it('goes on in a session of a name', async () => {

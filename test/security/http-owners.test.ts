@@ -65,6 +65,16 @@ describe.skipIf(skipped !== undefined)('two owners of one server', () => {
     },
   );
 
+  it("/run: another's session is not found, by id, unique id or name", async () => {
+    const run = { headers: { 'content-type': 'application/json' }, body: '{"code": "print(secret)"}' };
+    for (const id of ['mine', session.session.id, 'my%20work']) {
+      const answer = await hotcell.send('POST', `/run/${id}`, { ...run, token: tokens.theirs.text });
+      expect([answer.status, answer.json()]).toMatchObject([404, { error: { code: 'session_not_found' } }]);
+    }
+    const own = await hotcell.send('POST', '/run/my%20work', { ...run, token: tokens.mine.text });
+    expect(own.body.toString()).toContain('{"stdout":"the secret\\n"}\n');
+  });
+
   it("another's execution is not found without its session either", async () => {
     const result = await call('theirs', 'get_execution', { execution_id: execution });
     expect(JSON.stringify(result)).not.toContain('the secret');

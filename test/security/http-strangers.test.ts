@@ -16,7 +16,7 @@ describe.skipIf(skipped !== undefined)('strangers at a server on loopback', () =
   });
   afterAll(() => hotcell[Symbol.asyncDispose]());
 
-  const routes = ['/mcp', '/files/s/x', '/metrics', '/healthz', '/readyz', '/'];
+  const routes = ['/mcp', '/run/s', '/files/s/x', '/metrics', '/healthz', '/readyz', '/'];
 
   it.each(routes)('are refused at %s under a name that was rebound to it', async (path) => {
     for (const host of ['evil.example', `evil.example:${hotcell.port}`, 'localhost.evil.example']) {
@@ -47,6 +47,8 @@ describe.skipIf(skipped !== undefined)('strangers at a server on loopback', () =
         headers: { ...call.headers, 'content-type': type },
       });
       expect(answer.status).toBe(415);
+      const run = { headers: { 'content-type': type }, body: '{"code": "1"}' };
+      expect((await hotcell.send('POST', '/run/s', run)).status).toBe(400);
     }
     expect((await hotcell.send('POST', '/mcp', call)).status).toBe(200);
   });
@@ -105,7 +107,7 @@ describe.skipIf(skipped !== undefined)('a server that others can reach', () => {
     await using hotcell = await serveForTest({ host: '0.0.0.0' }, async (tokens) => {
       token = (await tokens.create('laptop')).text;
     });
-    for (const path of ['/mcp', '/metrics', '/files/s/x']) {
+    for (const path of ['/mcp', '/run/s', '/metrics', '/files/s/x']) {
       const none = await hotcell.send('GET', path);
       expect([none.status, none.headers['www-authenticate']]).toEqual([401, 'Bearer realm="hotcell"']);
       expect((await hotcell.send('GET', path, { token: `${token.slice(0, -1)}!` })).status).toBe(401);

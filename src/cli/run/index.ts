@@ -15,6 +15,7 @@ import { languageOf } from './language.ts';
 import { showLive } from './live-output.ts';
 import { isNotebook, type NotebookEnd, readNotebook, runCells, writeNotebook } from './notebook.ts';
 import { type RunFlags, runOptions } from './options.ts';
+import { EXIT_NO_READER, watchReader } from './reader-gone.ts';
 import { readSource, type Source } from './source.ts';
 
 /** What a run leaves to say and to save. */
@@ -23,9 +24,6 @@ interface End extends Omit<NotebookEnd, 'executed'> {
   readonly executed?: NotebookEnd['executed'];
   readonly status?: string;
 }
-
-/** As a program that SIGPIPE ended. */
-const EXIT_NO_READER = 141;
 
 /** Runs a program in a sandbox of its own, shows what it prints, and answers with the exit code. */
 export async function run(file: string, flags: RunFlags): Promise<number> {
@@ -108,13 +106,6 @@ function tell({ ending, status }: End, made: Made, saved: readonly string[] | un
   if (saved === undefined) say(unsavedText(made));
   else if (saved.length > 0) say(`hotcell: saved ${saved.map(shownName).join(', ')}`);
   if (process.stderr.isTTY && status !== undefined) say(paint('dim', status));
-}
-
-/** `hotcell run … | head`: nobody reads any more, so the program need not go on. */
-function watchReader(): AbortSignal {
-  const abort = new AbortController();
-  process.stdout.on('error', () => abort.abort());
-  return abort.signal;
 }
 
 function printJson(value: unknown): void {

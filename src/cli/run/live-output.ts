@@ -1,5 +1,5 @@
 import type { Writable } from 'node:stream';
-import type { Execution } from '../../execution/execute.ts';
+import type { ExecutionEvent } from '../../execution/events.ts';
 import { type ColouredStream, wantsColours } from '../terminal.ts';
 import { createTerminalFilter, type TerminalFilter } from '../terminal-filter.ts';
 import { writeAll } from '../write-all.ts';
@@ -10,7 +10,10 @@ type Output = Writable & ColouredStream;
 const MAX_UPDATED = 1000;
 
 /** Shows what an execution prints as it prints it. Waits for a slow reader; stops when there is none any more. */
-export async function showLive(execution: Execution, streams: { stdout: Output; stderr: Output }): Promise<void> {
+export async function showLive(
+  execution: AsyncIterable<ExecutionEvent>,
+  streams: { stdout: Output; stderr: Output },
+): Promise<void> {
   const shown = { stdout: createTextFor(streams.stdout), stderr: createTextFor(streams.stderr) };
   const updated = new Map<string | undefined, string>();
   for await (const event of execution) {

@@ -4,13 +4,23 @@ import { filePath } from '../../artifacts/file-path.ts';
 import { ERROR_CODES, type ErrorCode } from '../../errors/codes.ts';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import { executionOutput } from '../../mcp/present/execution-output.ts';
+import { type RemoteRun, remoteRun } from './remote-run.ts';
 
 /** A Hotcell that runs elsewhere, or as a server of its own on this machine. */
 export interface RemoteHotcell extends AsyncDisposable {
   /** Calls a tool. Rejects with the error that the server answered with. */
   call(name: string, args: object, options?: { signal?: AbortSignal; timeoutMs?: number }): Promise<RemoteAnswer>;
+  /** Runs code in a session. Resolves when it was taken on. */
+  run(session: string, request: RunRequest): Promise<RemoteRun>;
   /** A file of a session, in pieces. */
   stream(session: string, path: string): AsyncIterable<Uint8Array>;
+}
+
+export interface RunRequest {
+  readonly code: string;
+  readonly language: string;
+  readonly filename: string;
+  readonly timeout_ms?: number;
 }
 
 export interface RemoteAnswer {
@@ -43,6 +53,15 @@ export async function connectRemote(
         block.type === 'image' ? [{ mediaType: block.mimeType, data: Buffer.from(block.data, 'base64') }] : [],
       );
       return { data: result.structuredContent, pictures };
+    },
+    async run(session, request) {
+      const response = await fetch(new URL(`/run/${encodeURIComponent(session)}`, base), {
+        method: 'POST',
+        headers: { ...headers, 'content-type': 'application/json' },
+        body: JSON.stringify(request),
+      });
+      if (!response.ok || response.body === null) throw remoteError(await response.json().catch(() => undefined));
+      return remoteRun(response.body, remoteError);
     },
     async *stream(session, path) {
       const response = await fetch(new URL(filePath({ session, path }), base), { headers });

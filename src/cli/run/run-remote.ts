@@ -3,13 +3,17 @@ import { HotcellError } from '../../errors/hotcell-error.ts';
 import { errorText } from '../../errors/present.ts';
 import { allLanguages } from '../../languages/table.ts';
 import { packageVersion } from '../../lib/package-version.ts';
+import type { Outcome } from '../../sandbox/outcome.ts';
 import { shownName } from '../print.ts';
 import { saveArtifacts } from './artifacts.ts';
-import { hintLines } from './ending.ts';
+import { endingText } from './ending.ts';
+import { exitCodeOfOutcome } from './exit-code.ts';
 import { listenForInterrupts } from './interrupts.ts';
 import { languageOf } from './language.ts';
+import { showLive } from './live-output.ts';
 import { isNotebook } from './notebook.ts';
 import { type RunFlags, type RunOptions, runOptions } from './options.ts';
+import { EXIT_NO_READER, watchReader } from './reader-gone.ts';
 import {
   connectRemote,
   parseExecution,
@@ -20,41 +24,58 @@ import {
 import { readSource } from './source.ts';
 
 /**
- * `hotcell run --server`: the same in a sandbox of a server. What the program prints comes when it has ended. Without `--session` the sandbox ends with
- * the program; with it the session stays, to go on in.
+ * `hotcell run --server`: the same in a sandbox of a server. Without `--session` the sandbox ends with the program; with it the session stays, to go on in.
  */
 export async function runRemote(file: string, server: string, flags: RunFlags): Promise<number> {
   const options = runOptions(flags);
   if (flags.mount !== undefined) throw notThere('--mount', "A server's folders are mounted by its own configuration.");
   if (isNotebook(file)) throw notThere(file, 'Notebooks run here: leave --server out.');
   const source = await readSource(file);
-  using interrupts = listenForInterrupts(async () => {});
+  const language = languageOf(file, source.code, flags.language, allLanguages(loadConfig().recipes));
+  const readerGone = watchReader();
+  let session: string | undefined;
+  const close = async () => {
+    if (session !== undefined && flags.session === undefined)
+      await remote.call('close_session', { session_id: session });
+  };
+  using interrupts = listenForInterrupts(close);
   await using remote = await connectRemote(server, flags.token ?? tokenFromEnvironment(), packageVersion());
-  const session = await sessionFor(remote, flags, options);
   try {
-    const answer = await remote.call(
-      'run_code',
-      {
-        code: source.code,
-        session_id: session,
-        language: languageOf(file, source.code, flags.language, allLanguages(loadConfig().recipes)),
-        ...(options.timeoutMs === undefined ? {} : { timeout_ms: options.timeoutMs }),
-      },
-      { signal: interrupts.signal },
-    );
+    session = await sessionFor(remote, flags, options);
+    const { timeoutMs } = options;
+    const run = await remote.run(session, {
+      ...{ code: source.code, language, filename: shownName(source.filename).slice(-255).toWellFormed() },
+      ...(timeoutMs === undefined ? {} : { timeout_ms: timeoutMs }),
+    });
+    const execution = { execution_id: run.executionId, session_id: session };
+    whenAborted(AbortSignal.any([interrupts.signal, readerGone]), () => {
+      // It may still print its last words: what it prints is read to its end.
+      remote.call('get_execution', { ...execution, cancel: true }).catch(() => {});
+    });
+    if (!flags.json) await showLive(run, process);
+    else for await (const _ of run);
+    const outcome = run.outcome();
+    if (readerGone.aborted) return EXIT_NO_READER;
+    const answer = await remote.call('get_execution', execution);
     const result = parseExecution(answer.data);
     const saved = await savedOf(remote, session, result, answer.pictures, flags);
-    const exitCode = exitCodeOf(result);
+    const exitCode = exitCodeOfOutcome(outcome);
     if (flags.json)
       process.stdout.write(`${JSON.stringify({ exitCode, ...result, ...(saved && { saved }) }, null, 2)}\n`);
-    else tell(result, saved);
+    else tell(outcome, flags.session === undefined ? [] : stateNotes(outcome, result), saved);
     return exitCode;
   } catch (error) {
-    if (interrupts.signal.aborted) return 130;
+    const exitCode = interrupts.exitCode();
+    if (exitCode !== undefined) return exitCode;
     throw error;
   } finally {
-    if (flags.session === undefined) await remote.call('close_session', { session_id: session }).catch(tellOnly);
+    await close().catch(tellOnly);
   }
+}
+
+function whenAborted(signal: AbortSignal, act: () => void): void {
+  if (signal.aborted) act();
+  else signal.addEventListener('abort', act, { once: true });
 }
 
 /** The session of that name, opened if there is none. */
@@ -103,38 +124,19 @@ async function savedOf(
   );
 }
 
-function tell(
-  { stdout, stderr, error, outcome, notes, omitted }: RemoteExecution,
-  saved: readonly string[] | undefined,
-): void {
-  process.stdout.write(stdout);
-  process.stderr.write(stderr);
-  if (error !== undefined && !stderr.includes(error.traceback)) process.stderr.write(`${error.traceback}\n`);
-  for (const line of hintLines(error?.hint)) process.stderr.write(`${line}\n`);
-  if (outcome !== 'ok' && outcome !== 'raised') process.stderr.write(`hotcell: ${outcome}\n`);
-  if (omitted !== undefined) {
-    const count = omitted.stdout_chars + omitted.stderr_chars;
-    process.stderr.write(`hotcell: the server left ${count} characters of output out\n`);
-  }
-  for (const note of notes) process.stderr.write(`hotcell: ${note}\n`);
-  if (saved !== undefined && saved.length > 0)
-    process.stderr.write(`hotcell: saved ${saved.map(shownName).join(', ')}\n`);
+/** Everything that is ours to say goes to stderr: stdout is the program's. */
+function tell(outcome: Outcome, notes: readonly string[], saved: readonly string[] | undefined): void {
+  const say = (text: string) => process.stderr.write(`${text}\n`);
+  const ending = endingText(outcome);
+  if (ending !== undefined) say(ending);
+  for (const note of notes) say(`hotcell: ${note}`);
+  if (saved !== undefined && saved.length > 0) say(`hotcell: saved ${saved.map(shownName).join(', ')}`);
 }
 
-function exitCodeOf({ outcome, exit_code }: RemoteExecution): number {
-  return outcome === 'exited' ? (exit_code ?? 1) : EXIT_CODES[outcome ?? 'unavailable'];
+/** What became of a session that stays. How the program ended, which the first note tells a model, is told already. */
+function stateNotes({ kind }: Outcome, { notes }: RemoteExecution): readonly string[] {
+  return kind === 'ok' || kind === 'raised' ? notes : notes.slice(1);
 }
-
-/** As of a program that ran here. */
-const EXIT_CODES = {
-  ok: 0,
-  raised: 1,
-  'timed-out': 124,
-  unavailable: 127,
-  interrupted: 130,
-  'kernel-died': 134,
-  'out-of-memory': 137,
-} as const;
 
 function tellOnly(thrown: unknown): void {
   process.stderr.write(`${errorText(thrown)}\n`);

@@ -1,0 +1,53 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { HotcellError } from '../../errors/hotcell-error.ts';
+import type { ExecutionEvent } from '../../execution/events.ts';
+import { lineOf } from '../../http/run-lines.ts';
+import { remoteRun } from './remote-run.ts';
+
+const event: fc.Arbitrary<ExecutionEvent> = fc.oneof(
+  fc.record({ kind: fc.constantFrom('stdout', 'stderr'), text: fc.string({ unit: 'grapheme', minLength: 1 }) }),
+  fc.record({ kind: fc.constant('display'), update: fc.boolean(), representations: fc.constant([]) }),
+);
+const refuse = () => new HotcellError('session_busy', 'refused');
+
+async function* cut(text: string, sizes: readonly number[]): AsyncGenerator<Uint8Array> {
+  const bytes = Buffer.from(text);
+  for (let at = 0, turn = 0; at < bytes.length; turn += 1) {
+    const size = sizes[turn % sizes.length]!;
+    yield bytes.subarray(at, at + size);
+    at += size;
+  }
+}
+
+const answer = (...lines: object[]) => lines.map((line) => `${JSON.stringify(line)}\n`).join('');
+
+test('every event comes once and in order, wherever the bytes were cut', async () => {
+  const sizes = fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 5 });
+  await fc.assert(
+    fc.asyncProperty(fc.array(event, { maxLength: 20 }), sizes, async (events, pieces) => {
+      const sent = events.flatMap((one) => [lineOf(one)!, {}]);
+      const text = answer({ execution_id: 'x-1' }, ...sent, { ended: { outcome: { kind: 'exited', exitCode: 3 } } });
+      const run = await remoteRun(cut(text, pieces), refuse);
+      const seen: ExecutionEvent[] = [];
+      for await (const one of run) seen.push(one);
+      expect(seen).toEqual(events);
+      expect(run.executionId).toBe('x-1');
+      expect(run.outcome()).toEqual({ kind: 'exited', exitCode: 3 });
+    }),
+  );
+});
+
+test('an answer that was cut off is no success', async () => {
+  const run = await remoteRun(cut(answer({ execution_id: 'x-1' }, { stdout: 'a' }), [10]), refuse);
+  for await (const _ of run);
+  expect(run.outcome).toThrow(expect.objectContaining({ code: 'engine_failed' }));
+  await expect(remoteRun(cut('', [1]), refuse)).rejects.toMatchObject({ code: 'engine_failed' });
+  await expect(remoteRun(cut('<html>\n', [3]), refuse)).rejects.toMatchObject({ code: 'internal' });
+});
+
+test('an error of the server is that error', async () => {
+  const run = await remoteRun(cut(answer({ execution_id: 'x-1' }, { error: { code: 'session_busy' } }), [7]), refuse);
+  for await (const _ of run);
+  expect(run.outcome).toThrow('refused');
+});

@@ -1,0 +1,86 @@
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
+import { z } from 'zod';
+import { parseOptions } from '../../config/load.ts';
+import { HotcellError } from '../../errors/hotcell-error.ts';
+import type { ManagedExecution, SessionDirectory } from '../../sessions/directory.ts';
+import type { HttpApp, HttpContext } from '../environment.ts';
+import { shownError } from '../error-response.ts';
+import { readBody } from '../read-body.ts';
+import { lineOf } from '../run-lines.ts';
+import { type LineSender, sendLines } from '../send-lines.ts';
+
+export interface RunRouteOptions {
+  readonly sessions: SessionDirectory;
+  readonly stallMs: number;
+}
+
+const BODY = { bytes: 4 * 1_048_576, timeMs: 30_000 };
+const ALIVE_MS = 15_000;
+
+const request = z.strictObject({
+  code: z.string(),
+  language: z.string().max(40).optional(),
+  /** Shown in tracebacks. */
+  filename: z
+    .string()
+    .max(255)
+    .regex(/^[^\p{C}]+$/u, { error: 'has characters that cannot be shown' })
+    .optional(),
+  timeout_ms: z.number().int().min(1).max(86_400_000).optional(),
+});
+
+/**
+ * `POST /run/{session}`: runs code, and answers with what it prints as it prints it, in order and whole (`run-lines.ts`). For programs that show output live: MCP has
+ * notifications but no way to wait for whoever reads them, and the output of `yes` would pile up here. A reader that is slow slows the program down;
+ * one that goes ends it. The result is asked for as always, with `get_execution`. The guard has found out who asks.
+ */
+export function addRunRoute(app: HttpApp, { sessions, stallMs }: RunRouteOptions): void {
+  app.post('/run/:session', async (context) => {
+    const owner = context.get('owner');
+    const { code, language, filename, timeout_ms } = parseOptions(request, await body(context));
+    const session = await sessions.use(owner, context.req.param('session'), { via: 'POST /run' });
+    const execution = session.run(code, {
+      via: 'POST /run',
+      ...(language === undefined ? {} : { language }),
+      ...(filename === undefined ? {} : { filename }),
+      ...(timeout_ms === undefined ? {} : { timeoutMs: timeout_ms }),
+    });
+    const { outgoing } = context.env;
+    outgoing.once('close', () => execution.cancel());
+    await show(execution, sendLines(outgoing, { stallMs, aliveMs: ALIVE_MS }));
+    return RESPONSE_ALREADY_SENT;
+  });
+
+  app.all('/run/*', () => {
+    throw new HotcellError('method_not_allowed', 'code is run with POST /run/{session}');
+  });
+}
+
+async function show(execution: ManagedExecution, lines: LineSender): Promise<void> {
+  const events = execution.events()[Symbol.asyncIterator](); // from its very beginning
+  await lines.send({ execution_id: execution.id });
+  try {
+    for await (const event of { [Symbol.asyncIterator]: () => events }) {
+      const line = lineOf(event);
+      if (line !== undefined) await lines.send(line);
+    }
+    const { outcome } = await execution.result;
+    await lines.send({ ended: { outcome } });
+  } catch (thrown) {
+    await lines.send({ error: shownError(thrown) });
+  }
+  lines.end();
+}
+
+async function body(context: HttpContext): Promise<unknown> {
+  // SECURITY: a form on somebody's page can send text, but not this.
+  if (!/^application\/json\b/i.test(context.req.header('content-type') ?? '')) {
+    throw new HotcellError('invalid_argument', 'Content-Type must be application/json');
+  }
+  const text = (await readBody(context.env.incoming, BODY)).toString('utf8');
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new HotcellError('invalid_argument', 'the body is not JSON');
+  }
+}

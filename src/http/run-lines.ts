@@ -1,0 +1,79 @@
+import { z } from 'zod';
+import type { ExecutionEvent } from '../execution/events.ts';
+
+/**
+ * What `POST /run/{session}` answers with: a JSON object a line. The first says which execution it is, the last how it ended (`ended`) or why it could not run
+ * (`error`); an answer without a last one was cut off. An empty object says nothing: it keeps the connection alive. Both ends are tested against this.
+ */
+const outcome = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('ok') }),
+  z.object({
+    kind: z.literal('raised'),
+    name: z.string(),
+    message: z.string(),
+    traceback: z.array(z.string()),
+    hint: z.string().optional(),
+  }),
+  z.object({ kind: z.literal('exited'), exitCode: z.number().int() }),
+  z.object({ kind: z.literal('timed-out'), limitMs: z.number() }),
+  z.object({ kind: z.literal('out-of-memory'), limitBytes: z.number() }),
+  z.object({ kind: z.literal('interrupted') }),
+  z.object({ kind: z.literal('kernel-died'), signal: z.string().optional() }),
+  z.object({ kind: z.literal('unavailable'), missing: z.array(z.string()), hint: z.string() }),
+]);
+
+export const runLine = z.object({
+  execution_id: z.string().optional(),
+  stdout: z.string().optional(),
+  stderr: z.string().optional(),
+  /** Something was shown: its text, and in which forms the result has it. */
+  display: z
+    .object({
+      id: z.string().optional(),
+      update: z.boolean(),
+      text: z.string().optional(),
+      media_types: z.array(z.string()),
+    })
+    .optional(),
+  ended: z.object({ outcome }).optional(),
+  error: z.unknown().optional(),
+});
+export type RunLine = z.infer<typeof runLine>;
+
+/** What an event is on the wire. Undefined for what the result says anyway. */
+export function lineOf(event: ExecutionEvent): RunLine | undefined {
+  switch (event.kind) {
+    case 'stdout':
+    case 'stderr':
+      return { [event.kind]: event.text };
+    case 'display': {
+      const text = event.representations.find(({ mediaType }) => mediaType === 'text/plain');
+      return {
+        display: {
+          ...(event.id === undefined ? {} : { id: event.id }),
+          update: event.update,
+          ...(text === undefined ? {} : { text: text.data.toString('utf8') }),
+          media_types: event.representations.map(({ mediaType }) => mediaType),
+        },
+      };
+    }
+    case 'clear':
+    case 'value':
+      return undefined;
+  }
+}
+
+/** The event of a line, without the data of what is no text. */
+export function eventOf({ stdout, stderr, display }: RunLine): ExecutionEvent | undefined {
+  if (stdout !== undefined) return { kind: 'stdout', text: stdout };
+  if (stderr !== undefined) return { kind: 'stderr', text: stderr };
+  if (display === undefined) return undefined;
+  const { id, update, text = '', media_types } = display;
+  return {
+    ...{ kind: 'display', update, ...(id === undefined ? {} : { id }) },
+    representations: media_types.map((mediaType) => ({
+      mediaType,
+      data: Buffer.from(mediaType === 'text/plain' ? text : ''),
+    })),
+  };
+}
