@@ -30,7 +30,9 @@ export const codeSandboxSchema = z.object({
   maxSessions: wholeNumber(1, 10_000).default(10).describe('Open sessions of the server at once'),
   cleanupIntervalM: wholeNumber(1, 43_200)
     .default(5)
-    .describe('How many minutes too late a session may be closed. None is: each is closed at its moment'),
+    .describe(
+      'How many minutes too late a session may be closed. Checked, and without effect: none is late, because nothing is looked at in intervals',
+    ),
   maxUploadBytes: wholeNumber(1, 256 * MiB)
     .default(50 * MiB)
     .describe('The largest file that may be uploaded'),
