@@ -42,13 +42,14 @@ export function bundleManifest({ name, version, description, license, keywords, 
 }
 
 /** `server.json` for the MCP registry. */
-export function registryEntry({ name, version, mcpName }) {
+export function registryEntry({ name, version, mcpName, repository }) {
   return {
     $schema: 'https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json',
     name: mcpName,
     title: TITLE,
     description: SHORT,
     version,
+    repository: { url: repository.url.replace(/^git\+|\.git$/g, ''), source: 'github' },
     packages: [
       {
         registryType: 'npm',

@@ -116,6 +116,7 @@ describe('the entry for the registry', () => {
     title: z.string().max(100),
     description: z.string().min(1).max(100),
     version: z.string().regex(/^\d+\.\d+\.\d+/),
+    repository: z.strictObject({ url: z.url(), source: z.literal('github') }),
     packages: z.array(
       z.strictObject({
         registryType: z.literal('npm'),
@@ -139,6 +140,29 @@ describe('the entry for the registry', () => {
   it('names this package and this version', () => {
     const server = entry.parse(JSON.parse(readFileSync(released('server.json'), 'utf8')));
     expect([server.name, server.version]).toEqual([about.mcpName, about.version]);
+  });
+
+  it('has the name that the registry grants to whoever publishes from the repository of the package', () => {
+    const [, owner] = /^git\+https:\/\/github\.com\/([^/]+)\/[^/]+\.git$/.exec(about.repository.url)!;
+    expect(about.mcpName).toMatch(new RegExp(`^io\\.github\\.${owner}/`));
+  });
+});
+
+describe('the release workflow', () => {
+  const workflow = readFileSync(join(root, '.github', 'workflows', 'release.yml'), 'utf8');
+
+  it('names only scripts that there are', () => {
+    const scripts = [...workflow.matchAll(/npm run ([\w:]+)/g)].map(([, name]) => name!);
+    expect(scripts.filter((name) => about.scripts[name] === undefined)).toEqual([]);
+    expect(scripts).toContain('package');
+  });
+
+  it('hands the package to npm by a path that npm takes for one', () => {
+    const line = workflow.split('\n').find((text) => text.includes('npm publish'))!;
+    const pattern = /npm publish .* (\S+)$/.exec(line)![1]!;
+    const path = pattern.replace('release/*.tgz', released('.tgz').slice(folder.length + 1));
+    // `npm pack` reads its argument as `npm publish` does, and asks nobody.
+    mustRun('npm', ['pack', '--dry-run', '--ignore-scripts', '--offline', path], folder);
   });
 });
 
