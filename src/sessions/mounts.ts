@@ -2,6 +2,7 @@ import { realpath, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { isAbsolute, join, normalize, resolve } from 'node:path';
 import { HotcellError } from '../errors/hotcell-error.ts';
+import { isWithin } from '../lib/is-within.ts';
 import type { Mount } from '../sandbox/spec.ts';
 
 /** A host folder that a caller wants to see inside. */
@@ -106,11 +107,6 @@ function checkedTarget(target: string): string {
   );
   if (reserved) throw refuse(`${target}: that place inside is taken`, 'Mount below /workspace or /data.');
   return path;
-}
-
-/** Whether a path is a folder or lies below it. Both have their links resolved. */
-export function isWithin(path: string, folder: string): boolean {
-  return path === folder || path.startsWith(folder === '/' ? '/' : `${folder}/`);
 }
 
 function refuse(message: string, remedy?: string): HotcellError {

@@ -1,4 +1,5 @@
 import { homedir } from 'node:os';
+import { parse } from 'node:path';
 import { loadCodeSandbox, loadConfig, resolveDataDir } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
 import type { FilesBesideStdio } from '../../http/files-beside-stdio.ts';
@@ -77,7 +78,7 @@ export async function mcp(flags: McpFlags): Promise<number> {
   return 0;
 }
 
-/** A person's own files. Some clients start servers in `/`, which is nobody's folder. */
+/** A person's own files. Some clients start servers in `/` or `C:\`, which is nobody's folder. */
 function usualRoots(): string[] {
-  return [homedir(), process.cwd()].filter((folder) => folder !== '/');
+  return [homedir(), process.cwd()].filter((folder) => folder !== parse(folder).root);
 }

@@ -1,9 +1,11 @@
 import { constants, type FileHandle, lstat, open, readlink, realpath, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { basename, isAbsolute, join, normalize, resolve } from 'node:path';
+import { basename } from 'node:path';
 import { HotcellError } from '../../errors/hotcell-error.ts';
-import { filesMatching, globBase, type HostFile, isGlob } from './matching.ts';
+import { filesMatching, type HostFile } from './matching.ts';
+import { hostPlatform } from './platform.ts';
 import { denial, type HostPolicy, hostPolicy, OUTSIDE, refusalOf } from './policy.ts';
+import { parseSource } from './source.ts';
 
 export type { HostFile } from './matching.ts';
 
@@ -25,37 +27,41 @@ const MOST_FILES = 1_000;
 const PIECE_BYTES = 262_144;
 
 export function createHostFiles(
-  given: Omit<HostPolicy, 'home'> & { readonly base: string; readonly home?: string },
+  given: Omit<HostPolicy, 'home' | 'platform'> & { readonly base: string; readonly home?: string },
 ): HostFiles {
   const home = given.home ?? homedir();
+  const platform = hostPlatform();
   let resolved: Promise<HostPolicy> | undefined;
   /** When it is first needed: most sessions never load a file. */
   const ready = () => {
-    resolved ??= hostPolicy({ roots: given.roots, denied: given.denied, home });
+    resolved ??= hostPolicy({ roots: given.roots, denied: given.denied, home, platform });
     return resolved;
   };
 
   return {
     async find(source) {
       const policy = await ready();
-      const wanted = absolute(source, home, given.base);
-      const base = isGlob(wanted) ? globBase(wanted) : wanted;
+      const { path, pattern } = parseSource(source, { home, base: given.base, platform });
       // As it is written first: whether a secret is there is nobody's business either.
-      const written = refusalOf(base, policy);
+      const written = refusalOf(path, policy);
       if (written !== undefined && written !== OUTSIDE) throw denial(source, written);
-      const real = await realpath(base).catch(() => {
+      const real = await realpath(path).catch(() => {
         throw written === undefined ? missing(source) : denial(source, written);
       });
       const status = await stat(real);
-      if (!isGlob(wanted) && !status.isDirectory()) {
-        return { kind: 'one', files: [await fileAt(real, basename(wanted), source, policy)] };
+      if (pattern === undefined && !status.isDirectory()) {
+        return { kind: 'one', files: [await fileAt(real, basename(path), source, policy)] };
       }
       if (!status.isDirectory()) throw missing(source);
       const reason = refusalOf(real, policy);
       // A folder that holds secrets among other things is searched without them; one that is a secret is refused.
       if (reason !== undefined) throw denial(source, reason);
-      const pattern = isGlob(wanted) ? wanted.slice(base.length).replace(/^\/+/, '') : '**';
-      const files = await filesMatching(real, pattern, MOST_FILES, (path) => refusalOf(path, policy) === undefined);
+      const files = await filesMatching(
+        real,
+        pattern ?? '**',
+        MOST_FILES,
+        (path) => refusalOf(path, policy) === undefined,
+      );
       if (files.length === 0) throw missing(source);
       return { kind: 'several', files };
     },
@@ -114,12 +120,6 @@ async function openChecked({ path, name }: HostFile, policy: HostPolicy): Promis
     await handle.close();
     throw error;
   }
-}
-
-function absolute(source: string, home: string, base: string): string {
-  if (source.includes('\0')) throw new HotcellError('invalid_argument', 'source: a path has no NUL');
-  if (source === '~' || source.startsWith('~/')) return normalize(join(home, source.slice(1)));
-  return isAbsolute(source) ? normalize(source) : resolve(base, source);
 }
 
 function missing(source: string): HotcellError {

@@ -1,5 +1,5 @@
 import { readdir, stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 
 /** A file of the host that may be copied. */
@@ -13,15 +13,6 @@ export interface HostFile {
 
 const DEEPEST = 32;
 const MOST_ENTRIES = 100_000;
-
-export function isGlob(path: string): boolean {
-  return /[*?[{]/.test(path);
-}
-
-/** The folder before the first part that is a pattern. */
-export function globBase(pattern: string): string {
-  return dirname(pattern.slice(0, pattern.search(/[*?[{]/) + 1));
-}
 
 /**
  * Regular files below a folder whose path in it matches. Links are passed over, wherever they point: a folder that is copied must not drag others in. So are hidden ones,

@@ -1,7 +1,13 @@
 import { describe, expect, test } from 'vitest';
+import { hostPlatform } from './platform.ts';
 import { refusalOf } from './policy.ts';
 
-const policy = { roots: ['/home/me', '/srv/data'], denied: ['/home/me/vault', '/home/me/.ssh'], home: '/home/me' };
+const policy = {
+  roots: ['/home/me', '/srv/data'],
+  denied: ['/home/me/vault', '/home/me/.ssh'],
+  home: '/home/me',
+  platform: hostPlatform('linux'),
+};
 
 describe('a file of the host', () => {
   test.each(['/home/me/a.csv', '/home/me/project/.env', '/srv/data/x/y', '/srv/data/.hidden'])(
@@ -34,4 +40,45 @@ describe('a file of the host', () => {
   test('that is denied is denied even where a root names it', () => {
     expect(refusalOf('/home/me/.ssh/id_rsa', { ...policy, roots: ['/home/me/.ssh'] })).toBeDefined();
   });
+});
+
+describe('a file of a machine with Windows', () => {
+  const windows = {
+    roots: ['C:\\Users\\me', 'D:\\data'],
+    denied: ['C:\\Users\\me\\vault', 'C:\\Users\\me\\.ssh'],
+    home: 'C:\\Users\\me',
+    platform: hostPlatform('win32'),
+  };
+  test.each([
+    'C:\\Users\\me\\a.csv',
+    'c:\\users\\ME\\Documents\\x.csv',
+    'D:\\data\\.hidden\\y',
+    'D:\\data\\AppData\\y',
+  ])('may be copied: %s', (path) => {
+    expect(refusalOf(path, windows)).toBeUndefined();
+  });
+
+  test.each([
+    'C:\\Users\\me\\vault\\key',
+    'c:\\users\\me\\VAULT\\key',
+    'C:\\Users\\me\\.SSH\\id_rsa',
+    'C:\\Users\\me\\.netrc',
+    'C:\\Users\\me\\AppData\\Roaming\\x',
+    'C:\\Users\\me\\appdata\\Local\\x',
+    'C:\\Users\\me\\NTUSER.DAT',
+    'C:\\Users\\me2\\a.csv',
+    'C:\\Windows\\win.ini',
+    'D:\\database\\x',
+    'E:\\Users\\me\\a.csv',
+    '\\\\server\\Users\\me\\a.csv',
+  ])('may not: %s', (path) => {
+    expect(refusalOf(path, windows)).toBeDefined();
+  });
+});
+
+test('on a Mac, what programs keep in Library is hidden too', () => {
+  const mac = { roots: ['/Users/me'], denied: [], home: '/Users/me', platform: hostPlatform('darwin') };
+  expect(refusalOf('/Users/me/Library/Keychains/x', mac)).toBeDefined();
+  expect(refusalOf('/Users/me/work/Library/x', mac)).toBeUndefined();
+  expect(refusalOf('/Users/me/Library/x', { ...mac, platform: hostPlatform('linux') })).toBeUndefined();
 });

@@ -1,19 +1,22 @@
 import { realpath } from 'node:fs/promises';
-import { relative, resolve, sep } from 'node:path';
+import { resolve } from 'node:path';
 import { HotcellError } from '../../errors/hotcell-error.ts';
-import { isWithin } from '../../sessions/mounts.ts';
+import { isWithin } from '../../lib/is-within.ts';
+import type { HostPlatform } from './platform.ts';
 
 /** Which files of the host may be copied into a sandbox. Links resolved in all of them. */
 export interface HostPolicy {
   readonly roots: readonly string[];
   readonly denied: readonly string[];
   readonly home: string;
+  readonly platform: HostPlatform;
 }
 
 /** Resolves the links in what was configured. What is not there stays as it is written. */
 export async function hostPolicy(given: HostPolicy): Promise<HostPolicy> {
   const real = (path: string) => realpath(path).catch(() => resolve(path));
   return {
+    platform: given.platform,
     roots: await Promise.all(given.roots.map(real)),
     denied: await Promise.all(given.denied.map(real)),
     home: await real(given.home),
@@ -23,12 +26,12 @@ export async function hostPolicy(given: HostPolicy): Promise<HostPolicy> {
 export const OUTSIDE = 'it is not below an allowed folder';
 
 /** Why a file, its links resolved, may not be copied; undefined where it may. */
-export function refusalOf(path: string, { roots, denied, home }: HostPolicy): string | undefined {
-  if (denied.some((secret) => isWithin(path, secret))) return 'it may hold secrets';
-  const allowed = roots.filter((root) => isWithin(path, root));
+export function refusalOf(path: string, { roots, denied, home, platform }: HostPolicy): string | undefined {
+  const { paths } = platform;
+  if (denied.some((secret) => isWithin(path, secret, paths))) return 'it may hold secrets';
+  const allowed = roots.filter((root) => isWithin(path, root, paths));
   if (allowed.length === 0) return OUTSIDE;
-  // SECURITY: keys, tokens and histories of nearly every program lie in hidden files of the home folder, more of them than a list could name.
-  if (isHiddenInHome(path, home) && !allowed.some((root) => isHiddenInHome(root, home)))
+  if (isPrivateInHome(path, home, platform) && !allowed.some((root) => isPrivateInHome(root, home, platform)))
     return 'hidden files of the home folder may hold secrets';
   return undefined;
 }
@@ -39,6 +42,8 @@ export function denial(shown: string, reason: string): HotcellError {
   });
 }
 
-function isHiddenInHome(path: string, home: string): boolean {
-  return path !== home && isWithin(path, home) && relative(home, path).split(sep)[0]!.startsWith('.');
+function isPrivateInHome(path: string, home: string, { paths, isPrivate }: HostPlatform): boolean {
+  if (!isWithin(path, home, paths)) return false;
+  const [first = ''] = paths.relative(home, path).split(paths.sep);
+  return first !== '' && isPrivate(first);
 }
