@@ -1,0 +1,78 @@
+import { dirname } from 'node:path';
+import { HotcellError } from '../../errors/hotcell-error.ts';
+import { findProgram } from '../../lib/find-program.ts';
+import { type GuestConfig, standardEnvironment } from '../../sandbox/guest-config.ts';
+import type { Host } from '../../sandbox/host.ts';
+import { type Architecture, seccompFilter } from '../../sandbox/seccomp.ts';
+import type { SandboxSpec } from '../../sandbox/spec.ts';
+import type { JailLayout } from './bwrap-arguments.ts';
+import { prepareJailLayout } from './jail-layout.ts';
+import { NODE_FOLDER } from './node-runtime.ts';
+import { findPythonEnvironment, type PythonEnvironment } from './python-environment.ts';
+import type { ServerCgroups } from './server-cgroups.ts';
+import type { ProcessShape } from './shape.ts';
+
+/** What every jail of one server stands on: folders of the host, an interpreter, cgroups. Found when it is first needed, and kept. */
+export interface JailGround {
+  readonly host: Host;
+  readonly cgroups: ServerCgroups;
+  /** Rejects where sandboxes have no Python. */
+  layout(spec: SandboxSpec): Promise<JailLayout>;
+  environment(spec: SandboxSpec): Promise<Record<string, string>>;
+  /** What the guest of a sandbox is told in its first `hello`. */
+  guestConfig(spec: SandboxSpec, shape: ProcessShape): Promise<GuestConfig>;
+}
+
+export function createJailGround(host: Host, cgroups: ServerCgroups, nodeProgram?: string): JailGround {
+  let finding: Promise<PythonEnvironment> | undefined;
+
+  function pythonEnvironment(): Promise<PythonEnvironment> {
+    finding ??= findPythonEnvironment({ dataDir: host.dataDir }).then((found) => {
+      if (found !== undefined) return found;
+      finding = undefined;
+      throw new HotcellError('driver_unavailable', 'process: there is no Python that sandboxes could run', {
+        remedy: 'Run `hotcell setup process`.',
+      });
+    });
+    return finding;
+  }
+
+  async function environment(spec: SandboxSpec): Promise<Record<string, string>> {
+    const { python } = await pythonEnvironment();
+    return standardEnvironment({
+      path: [`${NODE_FOLDER}/bin`, dirname(python), '/usr/local/bin', '/usr/bin', '/bin'].join(':'),
+      cpus: spec.limits.cpus,
+      extra: spec.environment,
+    });
+  }
+
+  return {
+    host,
+    cgroups,
+    layout: async (spec) => prepareJailLayout(host, await pythonEnvironment(), spec, nodeProgram),
+    environment,
+    guestConfig: async (spec, shape) => {
+      const { memoryBytes, openFiles, fileBytes, cpus, processes } = spec.limits;
+      const soft = cgroups.version() === undefined;
+      return {
+        limits: {
+          ...{ memoryBytes, openFiles, fileBytes, cpus },
+          ...(soft ? { pinCpus: true, processes, memoryWatchdogBytes: memoryBytes } : {}),
+        },
+        environment: await environment(spec),
+        // What is forked off a zygote has its preloads from there, and takes its filter itself; bubblewrap gives it to the others.
+        ...(shape === 'single'
+          ? { preloads: spec.preloads }
+          : { preloads: [], seccomp: seccompFilter(process.arch as Architecture).toString('base64') }),
+      };
+    },
+  };
+}
+
+export function requireBwrap(): string {
+  const found = findProgram('bwrap');
+  if (found !== undefined) return found;
+  throw new HotcellError('driver_unavailable', 'process: bubblewrap (bwrap) is not installed', {
+    remedy: 'Run `hotcell setup process`, or install it: sudo apt-get install -y bubblewrap',
+  });
+}

@@ -1,0 +1,65 @@
+import { deferred } from '../../lib/deferred.ts';
+import type { Sandbox, SandboxEnd, Usage } from '../../sandbox/driver.ts';
+import type { GuestConfig } from '../../sandbox/guest-config.ts';
+import { ISOLATION_LEVELS } from '../../sandbox/isolation.ts';
+import type { SandboxSpec } from '../../sandbox/spec.ts';
+import type { Cgroup } from './cgroup.ts';
+import { enforcement } from './enforcement.ts';
+import type { ProcessShape } from './shape.ts';
+
+export interface JailedSandboxParts {
+  readonly spec: SandboxSpec;
+  readonly shape: ProcessShape;
+  readonly guestConfig: GuestConfig;
+  readonly channel: Sandbox['channel'];
+  readonly cgroup: Cgroup | undefined;
+  readonly cgroupVersion: 'v1' | 'v2' | undefined;
+  /** Kills the first process of the sandbox, with which all others end. */
+  kill(): void;
+  /** Resolves when it has gone. */
+  gone(): Promise<void>;
+}
+
+/** A sandbox that runs: it ends when its channel does, and leaves neither processes nor its cgroup. */
+export function jailedSandbox(parts: JailedSandboxParts): Sandbox {
+  const { spec, shape, guestConfig, channel, cgroup, cgroupVersion } = parts;
+  const ended = deferred<SandboxEnd>();
+  let disposal: Promise<void> | undefined;
+  const dispose = () => {
+    disposal ??= (async () => {
+      parts.kill();
+      channel.destroy();
+      await parts.gone();
+      await cgroup?.remove();
+      ended.resolve({ kind: 'disposed' });
+    })();
+    return disposal;
+  };
+  channel.once('close', () => {
+    const killed = (cgroup?.memoryKills() ?? 0) > 0;
+    if (disposal === undefined) {
+      ended.resolve(killed ? { kind: 'out-of-memory' } : { kind: 'exited', detail: 'its processes ended' });
+    }
+    dispose().catch(() => {});
+  });
+  return {
+    id: spec.id,
+    isolation: {
+      driver: 'process',
+      level: ISOLATION_LEVELS.process,
+      shape,
+      limits: enforcement(cgroupVersion, spec),
+    },
+    channel,
+    guestConfig,
+    ended: ended.promise,
+    usage: async () => usageOf(cgroup),
+    dispose,
+  };
+}
+
+function usageOf(cgroup: Cgroup | undefined): Usage {
+  if (cgroup === undefined) return {};
+  const memoryBytes = cgroup.memoryBytes();
+  return { memoryKills: cgroup.memoryKills(), ...(memoryBytes === undefined ? {} : { memoryBytes }) };
+}

@@ -1,0 +1,49 @@
+import { newId } from '../../lib/ids.ts';
+import type { Host } from '../../sandbox/host.ts';
+import { type Cgroup, type CgroupFinding, findCgroupTree, removeCgroupsNamed } from './cgroup.ts';
+
+/** The cgroups of one server. The tree is made when it is first needed. */
+export interface ServerCgroups {
+  /** The tree, or why limits are softer here. */
+  finding(): CgroupFinding;
+  /** Undefined where there are none: then the limits are the softer ones. */
+  version(): 'v1' | 'v2' | undefined;
+  /** A group for one sandbox. */
+  create(): Cgroup | undefined;
+  remove(): Promise<void>;
+}
+
+export function createServerCgroups({ installationId, serverId }: Host, enabled: boolean): ServerCgroups {
+  let found: CgroupFinding | undefined;
+  const finding = () => {
+    found ??= enabled
+      ? findCgroupTree(cgroupName(installationId, serverId))
+      : { reason: 'cgroups are switched off', remedy: 'Switch them on in the configuration.' };
+    return found;
+  };
+  const tree = () => {
+    const now = finding();
+    return 'tree' in now ? now.tree : undefined;
+  };
+  return {
+    finding,
+    version: () => tree()?.version,
+    create: () => tree()?.create(newId('g')),
+    remove: async () => {
+      if (found !== undefined && 'tree' in found) await found.tree.remove();
+      found = undefined;
+    },
+  };
+}
+
+/** Removes what dead servers of this installation left. */
+export async function removeDeadCgroups({ installationId, isServerAlive }: Host): Promise<void> {
+  const prefix = cgroupName(installationId, '');
+  await removeCgroupsNamed(
+    async (name) => name.startsWith(prefix) && !(await isServerAlive(name.slice(prefix.length))),
+  );
+}
+
+function cgroupName(installationId: string, serverId: string): string {
+  return `hotcell-${installationId}-${serverId}`;
+}

@@ -1,0 +1,69 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { aborted } from '../../lib/abort.ts';
+import type { CreateOptions, Sandbox } from '../../sandbox/driver.ts';
+import type { SandboxSpec } from '../../sandbox/spec.ts';
+import type { JailGround } from './jail-ground.ts';
+import { killQuietly } from './jail-process.ts';
+import { jailedSandbox } from './jailed-sandbox.ts';
+import { pidInJail } from './real-pid.ts';
+import { sessionJail } from './session-jail.ts';
+import type { SandboxShape } from './shape.ts';
+import { enterSandbox } from './zygote.ts';
+import type { ServingZygote, Zygotes } from './zygotes.ts';
+
+/** How long the end of a zygote may be heard after the end of what it was about to make. */
+const ZYGOTE_END_MS = 250;
+
+/** Sandboxes forked off a zygote, in one jail for an owner. */
+export function createSharedShape(ground: JailGround, zygotes: Zygotes): SandboxShape {
+  return {
+    create: async (spec, options) => {
+      const serving = await zygotes.serving(spec);
+      try {
+        return await forkSandbox(ground, serving, spec, options);
+      } catch (error) {
+        // Nothing of the caller's has run yet: a sandbox whose zygote was killed under it is made by another.
+        const ended = await Promise.race([serving.zygote.ended.then(() => true), sleep(ZYGOTE_END_MS, false)]);
+        if (!ended || options.signal?.aborted === true) throw error;
+        return forkSandbox(ground, await zygotes.serving(spec), spec, options);
+      }
+    },
+  };
+}
+
+async function forkSandbox(
+  { cgroups, guestConfig }: JailGround,
+  { zygote, forks }: ServingZygote,
+  spec: SandboxSpec,
+  { signal, warm = false }: CreateOptions,
+): Promise<Sandbox> {
+  if (warm) await Promise.race([zygote.warm, zygote.ended, aborted(signal)]);
+  const config = await guestConfig(spec, 'shared');
+  const placed = await forks.take(signal);
+  const { fork, cgroup } = placed;
+  try {
+    cgroup?.limit(spec.limits);
+    await enterSandbox(fork, { jail: sessionJail(spec), config }, placed.place(), signal);
+    return jailedSandbox({
+      ...{ spec, shape: 'shared', guestConfig: config, channel: fork.channel, cgroup },
+      cgroupVersion: cgroups.version(),
+      kill: () => killIfSame(fork.pid, fork.jailPid),
+      gone: () => gone(fork.pid, fork.jailPid),
+    });
+  } catch (error) {
+    await placed.discard();
+    throw error;
+  }
+}
+
+/** SECURITY: a pid may have been given to another process since; only one that is still in our jail under the same number is ours to kill. */
+function killIfSame(pid: number, jailPid: number): void {
+  if (pidInJail(pid) === jailPid) killQuietly(pid);
+}
+
+/** The end of a namespace's pid 1 is the end of everything in it, and the kernel lets it be seen only after that. */
+async function gone(pid: number, jailPid: number): Promise<void> {
+  for (let attempt = 0; attempt < 2_000 && pidInJail(pid) === jailPid; attempt += 1) {
+    await sleep(attempt < 50 ? 1 : 5);
+  }
+}
