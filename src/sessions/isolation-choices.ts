@@ -1,0 +1,21 @@
+import type { Driver } from '../sandbox/driver.ts';
+import type { DriverName, IsolationRequest } from '../sandbox/isolation.ts';
+import { chooseIsolation, type IsolationChoice } from './choose-isolation.ts';
+
+/** Which driver serves which request on this server. Trials are made once; what failed is tried again the next time. */
+export type IsolationChoices = (request: IsolationRequest) => Promise<IsolationChoice>;
+
+export function createIsolationChoices(
+  drivers: Readonly<Record<DriverName, () => Promise<Driver>>>,
+  minIsolation: DriverName,
+): IsolationChoices {
+  const choices = new Map<IsolationRequest, Promise<IsolationChoice>>();
+  return (request) => {
+    const known = choices.get(request);
+    if (known !== undefined) return known;
+    const choice = chooseIsolation(drivers, request, minIsolation);
+    choices.set(request, choice);
+    choice.catch(() => choices.delete(request));
+    return choice;
+  };
+}

@@ -1,0 +1,133 @@
+import type { Config } from '../config/schema.ts';
+import { HotcellError } from '../errors/hotcell-error.ts';
+import { openLiveSandbox } from '../guest/live-sandbox.ts';
+import { newId } from '../lib/ids.ts';
+import type { Driver } from '../sandbox/driver.ts';
+import type { IsolationRequest, PassedOver } from '../sandbox/isolation.ts';
+import type { IsolationChoices } from './isolation-choices.ts';
+import { requireSameMounts } from './mounts.ts';
+import type { PersistencePlan } from './persistence.ts';
+import { createPool } from './pool.ts';
+import type { Server } from './server.ts';
+import { createSession, type Session, type Slots } from './session.ts';
+import { type SandboxWishes, specFor } from './spec-for.ts';
+
+export interface OpenOptions extends SandboxWishes {
+  readonly isolation?: IsolationRequest;
+  readonly signal?: AbortSignal;
+}
+
+/** What a server decides for a session, and a user of the library does not. */
+export interface GivenToSession {
+  readonly id: string;
+  readonly slots: Slots;
+  /** Where it is to outlive the server. */
+  readonly persistence: PersistencePlan | undefined;
+}
+
+/** The sessions of one Hotcell that are open or being opened, and the sandboxes made ahead for more. */
+export interface OpenSessions {
+  /** Rejects with a HotcellError, with nothing left. */
+  open(wanted: OpenOptions, given?: Partial<GivenToSession>): Promise<Session>;
+  /** Resolves when nothing is being made ahead. */
+  settled(): Promise<void>;
+  /** Withdraws what is being opened and closes the rest. Safe to repeat. */
+  close(): Promise<void>;
+}
+
+const POOL_TOTAL = 32;
+const POOL_LEAST_FREE_BYTES = 1_073_741_824;
+
+export function createOpenSessions(config: Config, server: Server, choose: IsolationChoices): OpenSessions {
+  const { startTimeoutMs } = config;
+  const pool = createPool(
+    { perKind: config.poolSize, total: POOL_TOTAL, leastFreeBytes: POOL_LEAST_FREE_BYTES },
+    startTimeoutMs,
+  );
+  const sessions = new Set<Session>();
+  const openings = new Set<Promise<Session>>();
+  const stop = new AbortController();
+  let closing: Promise<void> | undefined;
+
+  async function openSession(wanted: OpenOptions, given: Partial<GivenToSession>): Promise<Session> {
+    const { id, persistence } = given;
+    const resume = persistence?.resume;
+    const spec = {
+      ...(resume?.spec ?? (await specFor(config, server.host.dataDir, wanted))),
+      ...(id === undefined ? {} : { id }),
+      ...(persistence === undefined ? {} : { persistent: persistence.alone }),
+    };
+    const { driver, passedOver } = await choose(wanted.isolation ?? config.isolation);
+    if (persistence !== undefined) requirePersisting(driver, passedOver);
+    requireOpen();
+    // The first sandbox has the session's own id, so that a person finds it; one that replaces it must not meet its remains.
+    const make = async (sandboxId: string, signal?: AbortSignal, adopt = false) => {
+      await requireSameMounts(spec.mounts);
+      const sandboxSpec = { ...spec, id: sandboxId };
+      await persistence?.keep(sandboxSpec, driver.name);
+      return openLiveSandbox(driver, sandboxSpec, startTimeoutMs, { adopt, signal: either(stop.signal, signal) });
+    };
+    const first = async () => {
+      if (resume !== undefined) return make(resume.spec.id, wanted.signal, true);
+      // One that was made ahead would end with this server.
+      return (persistence === undefined ? pool.claim(driver, spec) : undefined) ?? make(spec.id, wanted.signal);
+    };
+    const session: Session = createSession({
+      id: spec.id,
+      spec,
+      passedOver,
+      logFolder: server.logFolder(spec.id),
+      first: await first(),
+      reopen: () => make(newId('s')),
+      onClosed: () => sessions.delete(session),
+      slots: given.slots,
+    });
+    sessions.add(session);
+    return session;
+  }
+
+  function requireOpen(): void {
+    if (closing !== undefined) throw new HotcellError('session_closed', 'this Hotcell is closed');
+  }
+
+  return {
+    open: async (wanted, given = {}) => {
+      requireOpen();
+      if (sessions.size + openings.size >= config.maxSessions && given.persistence?.resume === undefined) {
+        throw new HotcellError('too_many_sessions', `${config.maxSessions} sessions are open, which is the limit`, {
+          remedy: 'Close one, or raise maxSessions.',
+        });
+      }
+      const opening = openSession(wanted, given).catch((error: unknown) => {
+        requireOpen(); // whatever the closing did to it, this is why
+        throw error;
+      });
+      openings.add(opening);
+      return opening.finally(() => openings.delete(opening));
+    },
+    settled: pool.settled,
+    close: () => {
+      closing ??= (async () => {
+        stop.abort();
+        await Promise.allSettled(openings);
+        await Promise.all([...sessions].map((session) => session.close()));
+        await pool.close();
+      })();
+      return closing;
+    },
+  };
+}
+
+/** Never silently less than asked: a sandbox that would end with the server is refused, and who can is named. */
+function requirePersisting(driver: Driver, passedOver: readonly PassedOver[]): void {
+  if (driver.adopt !== undefined) return;
+  const reasons = passedOver.map((passed) => ` ${passed.driver}: ${passed.reason}.`).join('');
+  throw new HotcellError('not_persistent', `${driver.name}: its sandboxes end with the server`, {
+    remedy: `Open it with isolation docker or gvisor, or without persistent.${reasons}`,
+    data: { passedOver },
+  });
+}
+
+function either(stop: AbortSignal, signal: AbortSignal | undefined): AbortSignal {
+  return signal === undefined ? stop : AbortSignal.any([stop, signal]);
+}
