@@ -11,6 +11,7 @@ from . import files
 from .channel import Channel
 from .files import FileError
 from .frames import Frame, Head
+from .upload_targets import WorkspaceFile
 from .uploads import Uploads
 
 _PIECE_BYTES = 65_536
@@ -52,14 +53,14 @@ class FileRequests:
 
     def _write(self, frame: Frame) -> None:
         number = int(frame.head["id"])
-        upload = files.Upload(self._workspace, str(frame.head["path"]), str(frame.head["mode"]))
+        file = WorkspaceFile(self._workspace, str(frame.head["path"]), str(frame.head["mode"]))
 
         def finish() -> None:
-            size = upload.finish()
+            size = file.finish()
             self._changed()
             self._reply(number, {"sizeBytes": size}, b"")
 
-        self._uploads.begin(int(frame.head["stream"]), number, upload, finish)
+        self._uploads.begin(int(frame.head["stream"]), number, file, finish)
 
     def _read(self, frame: Frame) -> None:
         number, stream = int(frame.head["id"]), int(frame.head["stream"])

@@ -1,10 +1,9 @@
-"""Files of the workspace, read and written for the host inside the sandbox, so that a planted link leads nowhere."""
+"""Files of the workspace, found, read and removed for the host inside the sandbox, so that a planted link leads nowhere."""
 
 from __future__ import annotations
 
 import errno
 import os
-import secrets
 import stat
 from typing import Any, Iterator
 
@@ -20,92 +19,12 @@ class FileError(Exception):
         self.code = code
 
 
-class Upload:
-    """A file that is being written. `replace` writes beside the target and renames at the end: whole or not at all."""
-
-    def __init__(self, workspace: str, path: str, mode: str) -> None:
-        parts = _parts(workspace, path)
-        if not parts:
-            raise FileError("bad-path", f"{path}: this is the workspace itself")
-        self._folder = _open_folder(workspace, parts[:-1], create=True)
-        self._name = parts[-1]
-        self._temporary = ""
-        try:
-            self._fd = self._open(mode)
-        except OSError as error:
-            os.close(self._folder)
-            raise as_file_error(error, path) from None
-        except FileError:
-            os.close(self._folder)
-            raise
-        self._path = path
-
-    def _open(self, mode: str) -> int:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
-        if mode == "create":
-            return os.open(self._name, flags | os.O_EXCL, 0o644, dir_fd=self._folder)
-        if mode == "append":
-            fd = os.open(self._name, flags | os.O_APPEND, 0o644, dir_fd=self._folder)
-            if not stat.S_ISREG(os.fstat(fd).st_mode):
-                os.close(fd)
-                raise FileError("bad-path", f"{self._name}: not a regular file")
-            return fd
-        if mode != "replace":
-            raise FileError("bad-request", f"{mode}: not a mode of writing")
-        self._refuse_other_kinds()
-        self._temporary = f".hotcell-{secrets.token_hex(8)}"
-        return os.open(self._temporary, flags | os.O_EXCL, 0o644, dir_fd=self._folder)
-
-    def _refuse_other_kinds(self) -> None:
-        try:
-            status = os.stat(self._name, dir_fd=self._folder, follow_symlinks=False)
-        except FileNotFoundError:
-            return
-        if not stat.S_ISREG(status.st_mode):
-            raise FileError("bad-path", f"{self._name}: there, and not a regular file")
-
-    def write(self, data: bytes) -> None:
-        view = memoryview(data)
-        try:
-            while view:
-                view = view[os.write(self._fd, view) :]
-        except OSError as error:
-            self.abandon()
-            raise as_file_error(error, self._path) from None
-
-    def finish(self) -> int:
-        """Makes it visible and returns its size."""
-        try:
-            size = os.fstat(self._fd).st_size
-            if self._temporary:
-                os.rename(self._temporary, self._name, src_dir_fd=self._folder, dst_dir_fd=self._folder)
-                self._temporary = ""
-        except OSError as error:
-            raise as_file_error(error, self._path) from None
-        finally:
-            self.abandon()
-        return size
-
-    def abandon(self) -> None:
-        """Lets go; a file that was to be replaced stays as it was. Safe to repeat."""
-        if self._fd < 0:
-            return
-        os.close(self._fd)
-        self._fd = -1
-        if self._temporary:
-            try:
-                os.unlink(self._temporary, dir_fd=self._folder)
-            except OSError:
-                pass
-        os.close(self._folder)
-
-
 def open_for_reading(workspace: str, path: str) -> tuple[int, int]:
     """A descriptor on a regular file, and its size. Never blocks on a FIFO, never opens a device."""
-    parts = _parts(workspace, path)
+    parts = parts_of(workspace, path)
     if not parts:
         raise FileError("bad-path", f"{path}: this is the workspace itself")
-    folder = _open_folder(workspace, parts[:-1])
+    folder = open_folder(workspace, parts[:-1])
     try:
         status = os.stat(parts[-1], dir_fd=folder, follow_symlinks=False)
         if not stat.S_ISREG(status.st_mode):
@@ -124,8 +43,8 @@ def open_for_reading(workspace: str, path: str) -> tuple[int, int]:
 
 def list_folder(workspace: str, path: str, recursive: bool, limit: int) -> tuple[list[dict[str, Any]], int]:
     """Entries below a folder, sorted by path, and how many were left out."""
-    parts = _parts(workspace, path)
-    folder = _open_folder(workspace, parts)
+    parts = parts_of(workspace, path)
+    folder = open_folder(workspace, parts)
     entries: list[dict[str, Any]] = []
     omitted = 0
     try:
@@ -144,10 +63,10 @@ def list_folder(workspace: str, path: str, recursive: bool, limit: int) -> tuple
 
 def remove(workspace: str, path: str, recursive: bool) -> None:
     """Removes a file, link or folder. A link is removed, never what it points at."""
-    parts = _parts(workspace, path)
+    parts = parts_of(workspace, path)
     if not parts:
         raise FileError("bad-path", f"{path}: this is the workspace itself")
-    folder = _open_folder(workspace, parts[:-1])
+    folder = open_folder(workspace, parts[:-1])
     try:
         _remove(folder, parts[-1], recursive, 0)
     except OSError as error:
@@ -156,7 +75,7 @@ def remove(workspace: str, path: str, recursive: bool) -> None:
         os.close(folder)
 
 
-def _parts(workspace: str, path: str) -> list[str]:
+def parts_of(workspace: str, path: str) -> list[str]:
     """The names of a path below the workspace. SECURITY: `..` is refused, not resolved, so there is nothing to get wrong."""
     if "\0" in path or len(path.encode("utf-8", "surrogateescape")) > _MAX_PATH_BYTES:
         raise FileError("bad-path", "a path has no NUL and at most 4,096 bytes")
@@ -170,7 +89,7 @@ def _parts(workspace: str, path: str) -> list[str]:
     return parts
 
 
-def _open_folder(workspace: str, parts: list[str], create: bool = False) -> int:
+def open_folder(workspace: str, parts: list[str], create: bool = False) -> int:
     """Walks down name by name, following no link."""
     try:
         fd = os.open(workspace, _FOLDER_FLAGS)

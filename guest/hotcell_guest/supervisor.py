@@ -20,7 +20,8 @@ from .loop import Loop
 from .refusal import Refusal
 from .solitude import Solitude
 from .transports import Transport
-from .uploads import UnnamedFile, Uploads
+from .upload_targets import UnnamedFile
+from .uploads import Uploads
 
 PROTOCOL = 1
 

@@ -1,14 +1,12 @@
-"""Bytes that the host sends on a stream, with credit: into a file of the workspace, or into one without a name."""
+"""Bytes that the host sends on a stream, with credit."""
 
 from __future__ import annotations
 
-import os
-import secrets
 from dataclasses import dataclass
 from typing import Callable, Protocol
 
 from .channel import WINDOW_BYTES, Channel
-from .files import FileError, as_file_error
+from .files import FileError
 from .frames import Frame
 from .refusal import Refusal
 
@@ -72,34 +70,3 @@ class Uploads:
         for upload in self._uploads.values():
             upload.target.abandon()
         self._uploads.clear()
-
-
-class UnnamedFile:
-    """A file that has no name any more: only who is given its descriptor can read it. It counts against the limit of the disk."""
-
-    def __init__(self, folder: str) -> None:
-        path = os.path.join(folder, f".hotcell-{secrets.token_hex(8)}")
-        try:
-            self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-            os.unlink(path)
-        except OSError as error:
-            raise as_file_error(error, "the upload") from None
-
-    def write(self, data: bytes) -> None:
-        view = memoryview(data)
-        try:
-            while view:
-                view = view[os.write(self._fd, view) :]
-        except OSError as error:
-            raise as_file_error(error, "the upload") from None
-
-    def take(self) -> int:
-        """The descriptor, at the beginning of the file. It is the caller's to close."""
-        fd, self._fd = self._fd, -1
-        os.lseek(fd, 0, os.SEEK_SET)
-        return fd
-
-    def abandon(self) -> None:
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1

@@ -1,5 +1,4 @@
-const EXIT_CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
-const LONGEST_CLOSE_MS = 2_000;
+import { closeAndExit, listenForEndings } from '../ending-signals.ts';
 
 export interface Signals extends Disposable {
   /** What SIGINT does, once there is something that it can interrupt. Ctrl-C is none while the terminal is ours. */
@@ -8,29 +7,17 @@ export interface Signals extends Disposable {
   beforeExit: (() => void) | undefined;
 }
 
-/**
- * SIGTERM and SIGHUP (the terminal was closed) take everything down and exit, and so does SIGINT while the session is being opened. `close` is given a
- * moment, because what it leaves only the next Hotcell would clear away.
- */
+/** SIGTERM and SIGHUP (the terminal was closed) take everything down and exit, and so does SIGINT while the session is being opened. */
 export function closeOnSignals(close: () => Promise<void>): Signals {
-  const listeners = Object.entries(EXIT_CODES).map(([name, exitCode]) => {
-    const listener = () => {
-      if (name === 'SIGINT' && signals.onInterrupt !== undefined) return signals.onInterrupt();
-      signals.beforeExit?.();
-      setTimeout(() => process.exit(exitCode), LONGEST_CLOSE_MS).unref();
-      void close()
-        .catch(() => {})
-        .finally(() => process.exit(exitCode));
-    };
-    process.on(name, listener);
-    return [name, listener] as const;
+  const listening = listenForEndings((name, exitCode) => {
+    if (name === 'SIGINT' && signals.onInterrupt !== undefined) return signals.onInterrupt();
+    signals.beforeExit?.();
+    closeAndExit(close, exitCode);
   });
   const signals: Signals = {
     onInterrupt: undefined,
     beforeExit: undefined,
-    [Symbol.dispose]: () => {
-      for (const [name, listener] of listeners) process.off(name, listener);
-    },
+    [Symbol.dispose]: () => listening[Symbol.dispose](),
   };
   return signals;
 }

@@ -5,12 +5,12 @@ import type { Artifact, Display, ExecutionResult } from '../../execution/result.
 import type { Session } from '../../main.ts';
 import { LARGEST_NOTEBOOK_BYTES, type Notebook, parseNotebook } from '../../notebooks/nbformat.ts';
 import { notebookText } from '../../notebooks/write.ts';
+import { exitCodeOfOutcome } from '../../sandbox/exit-code.ts';
 import type { KernelState, Outcome } from '../../sandbox/outcome.ts';
 import { wantsColours } from '../terminal.ts';
 import { shownText } from '../terminal-filter.ts';
 import type { Made } from './artifacts.ts';
 import { endingText } from './ending.ts';
-import { exitCodeOfOutcome } from './exit-code.ts';
 import { jsonResult } from './json-result.ts';
 import { showLive } from './live-output.ts';
 import type { RunFlags } from './options.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { constants } from 'node:os';
 import type { CodeSandboxSettings } from '../../../config/code-sandbox.ts';
 import type { ExecutionResult } from '../../../execution/result.ts';
+import { exitCodeOfOutcome } from '../../../sandbox/exit-code.ts';
 import type { Outcome } from '../../../sandbox/outcome.ts';
 import type { ManagedSession } from '../../../sessions/directory.ts';
 import type { FileLinks } from '../../deps.ts';
@@ -19,6 +19,9 @@ export interface RunReply {
   readonly artifacts: Artifact[];
   readonly duration_ms: number;
 }
+
+/** What that system says where a shell would see 124. */
+const TIMED_OUT = -1;
 
 /** `run_20260131T120000Z_1a2b` */
 export function newRunId(now: Date): string {
@@ -40,7 +43,7 @@ export async function runReply(
   return {
     session_id: managed.id,
     run_id: runId,
-    exit_code: exitCodeOf(result.outcome),
+    exit_code: result.outcome.kind === 'timed-out' ? TIMED_OUT : exitCodeOfOutcome(result.outcome),
     stdout: stdout.text,
     stderr: stderr.text,
     stdout_truncated: stdout.isCut || (truncation?.stdoutDroppedBytes ?? 0) > 0,
@@ -48,33 +51,6 @@ export async function runReply(
     artifacts: await Promise.all(artifacts.map((file) => artifactOf(managed, file, links))),
     duration_ms: Math.round(durationMs),
   };
-}
-
-function exitCodeOf(outcome: Outcome): number {
-  switch (outcome.kind) {
-    case 'ok':
-      return 0;
-    case 'raised':
-      return 1;
-    case 'exited':
-      return outcome.exitCode;
-    case 'timed-out':
-      return -1;
-    case 'out-of-memory':
-      return 128 + constants.signals.SIGKILL;
-    case 'interrupted':
-      return 128 + constants.signals.SIGINT;
-    case 'kernel-died':
-      return 128 + signalNumber(outcome.signal);
-    case 'unavailable':
-      return 127;
-  }
-}
-
-/** The name is the guest's word: any text may come. */
-function signalNumber(name: string | undefined): number {
-  const known = new Map<string, number>(Object.entries(constants.signals));
-  return known.get(name ?? '') ?? constants.signals.SIGKILL;
 }
 
 function lastWords({ outcome, files }: ExecutionResult): string[] {

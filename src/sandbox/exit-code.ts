@@ -1,5 +1,5 @@
 import { constants } from 'node:os';
-import type { Outcome } from '../../sandbox/outcome.ts';
+import type { Outcome } from './outcome.ts';
 
 /** The exit code a shell would see had the program run without a sandbox; `timeout` and the kernel's memory killer set 124 and 137, a shell 127 for a
  * command that is not there. */
@@ -24,6 +24,7 @@ export function exitCodeOfOutcome(outcome: Outcome): number {
   }
 }
 
+/** The name is the guest's word: any text may come. */
 function signalNumber(name: string | undefined): number | undefined {
-  return (constants.signals as Readonly<Record<string, number>>)[name ?? ''];
+  return new Map<string, number>(Object.entries(constants.signals)).get(name ?? '');
 }

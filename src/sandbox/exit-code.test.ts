@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import type { Outcome } from '../../sandbox/outcome.ts';
 import { exitCodeOfOutcome } from './exit-code.ts';
+import type { Outcome } from './outcome.ts';
 
 const cases: [Outcome, number][] = [
   [{ kind: 'ok' }, 0],
@@ -13,6 +13,7 @@ const cases: [Outcome, number][] = [
   [{ kind: 'out-of-memory', limitBytes: 1 }, 137],
   [{ kind: 'kernel-died', signal: 'SIGSEGV' }, 139],
   [{ kind: 'kernel-died', signal: 'SIGNONSENSE' }, 134],
+  [{ kind: 'kernel-died', signal: 'constructor' }, 134],
   [{ kind: 'kernel-died' }, 134],
 ];
 
