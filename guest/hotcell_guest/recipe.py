@@ -7,11 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Optional
 
-_JAVA_PACKAGE = re.compile(r"^\s*package\s+([\w.]+)\s*;", re.MULTILINE)
-_JAVA_TYPE = re.compile(
-    r"^[^\S\n]*(public\s+)?(?:(?:abstract|final|sealed|strictfp)\s+)*(?:class|record|enum|interface)\s+(\w+)", re.MULTILINE
-)
-_JAVA_MAIN = re.compile(r"\bvoid\s+main\s*\(")
+from .java_source import java_names
 
 
 @dataclass(frozen=True)
@@ -31,7 +27,7 @@ class Recipe:
         name = _source_name(str(raw["fileName"]), [str(one) for one in raw.get("extensions", [])], filename)
         main = os.path.splitext(name)[0]
         if name.endswith(".java"):
-            name, main = _java_names(source.decode("utf-8", "replace"), main)
+            name, main = java_names(source.decode("utf-8", "replace"), main)
         build = raw.get("build")
         return Recipe(
             language=re.sub(r"[^a-z0-9]", "-", str(raw["language"])),
@@ -63,15 +59,3 @@ def _source_name(by_default: str, extensions: list[str], filename: str) -> str:
     name = os.path.basename(filename)
     fits = os.path.splitext(name)[1] in extensions and re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}", name) is not None
     return name if fits else by_default
-
-
-def _java_names(source: str, by_default: str) -> tuple[str, str]:
-    """The file is called like its public class; what runs is the class that `main` stands in."""
-    types = [(match.start(), match[2], match[1] is not None) for match in _JAVA_TYPE.finditer(source)]
-    public = next((name for _, name, is_public in types if is_public), None)
-    main = _JAVA_MAIN.search(source)
-    before = [name for start, name, _ in types if main is not None and start < main.start()]
-    runs = public if public is not None and (not before or public in before) else (before[-1] if before else public)
-    package = _JAVA_PACKAGE.search(source)
-    prefix = f"{package[1]}." if package is not None else ""
-    return f"{public or by_default}.java", f"{prefix}{runs or by_default}"

@@ -29,6 +29,19 @@ class SourceNameTest(unittest.TestCase):
         self.assertEqual(java("class A {}\npublic final class B { static void main(String[] a) {} }"), ("B.java", "B"))
         self.assertEqual(java("public record P(int x) { public static void main(String[] a) {} }"), ("P.java", "P"))
 
+    def test_a_java_program_may_stand_in_one_line(self) -> None:
+        line = "import java.util.*; public class A { static class B {} public static void main(String[] a) { } }"
+        self.assertEqual(java(line), ("A.java", "A"))
+        self.assertEqual(java("import a.B; abstract public class C {}"), ("C.java", "C"))
+        self.assertEqual(java("package a; /* b */ @Deprecated public class A {} class B { static void main() {} }"), ("A.java", "a.B"))
+
+    def test_what_java_comments_and_texts_say_is_nothing(self) -> None:
+        said = '// public class C\n/* public class D */ class A { String s = "\\"; public class E {"; char c = \'{\'; void main() {} }'
+        self.assertEqual(java(said), ("Main.java", "A"))
+        self.assertEqual(java('class A { String s = """\n}\npublic class F {\n"""; }\npublic class B {}'), ("B.java", "B"))
+        for endless in ("/*" * 500_000, '"""' + "\\" * 1_000_000, "class " * 200_000, "final " * 200_000, "{" * 1_000_000):
+            self.assertEqual(java(endless)[0][-5:], ".java")
+
     def test_a_java_program_runs_the_class_with_main(self) -> None:
         self.assertEqual(java("package a.b;\nclass A {}\nclass App { public static void main(String[] a) {} }"), ("Main.java", "a.b.App"))
         self.assertEqual(java("interface I {}"), ("Main.java", "Main"))
