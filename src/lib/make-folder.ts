@@ -1,17 +1,24 @@
-import { mkdir, stat } from 'node:fs/promises';
+import { mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /** As `mkdir -p`. Not Node's own `recursive`, which never ends below `/proc`. */
-export async function makeFolder(path: string): Promise<void> {
+export function makeFolder(path: string, mode = 0o777): void {
   try {
-    await mkdir(path);
+    mkdirSync(path, { mode });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === 'EEXIST' && (await stat(path)).isDirectory()) return;
+    if (code === 'EEXIST' && statSync(path).isDirectory()) return;
     if (code !== 'ENOENT' || dirname(path) === path) throw error;
-    await makeFolder(dirname(path));
-    await mkdir(path).catch((again: NodeJS.ErrnoException) => {
-      if (again.code !== 'EEXIST') throw again;
-    });
+    makeFolder(dirname(path), mode);
+    makeLast(path, mode);
+  }
+}
+
+/** Somebody else may have made it meanwhile. */
+function makeLast(path: string, mode: number): void {
+  try {
+    mkdirSync(path, { mode });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
 }

@@ -1,7 +1,7 @@
 import { chmod, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { openDataFolder, openRunFolder } from '../config/folders.ts';
 import { newId } from '../lib/ids.ts';
-import { installationId } from '../lib/installation.ts';
 import { deadServers, forgetServer, holdServerLock, isServerAlive } from '../lib/server-lock.ts';
 import type { Host } from '../sandbox/host.ts';
 import { createPersistentRecords, type PersistentRecords, recordsFolder } from './persistent-records.ts';
@@ -18,7 +18,8 @@ export interface Server {
 
 export async function becomeServer(dataDir: string, runRoot: string): Promise<Server> {
   const serverId = newId('v').slice(2, 14);
-  await mkdir(runRoot, { recursive: true, mode: 0o755 });
+  const installationId = openDataFolder(dataDir);
+  openRunFolder(runRoot);
   const lock = await holdServerLock(runRoot, serverId);
   const runDir = join(runRoot, serverId);
   // Others may pass through, which the jail's user must, but not look around.
@@ -30,7 +31,7 @@ export async function becomeServer(dataDir: string, runRoot: string): Promise<Se
   const host: Host = {
     dataDir,
     runDir,
-    installationId: installationId(dataDir),
+    installationId,
     serverId,
     isServerAlive: isAlive,
     isKept: records.isKept,

@@ -1,8 +1,9 @@
-import { mkdirSync, openSync } from 'node:fs';
+import { openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/schema.ts';
 import { createBoundedWriter } from '../lib/bounded-writer.ts';
+import { makeFolder } from '../lib/make-folder.ts';
 import { consoleLine } from './console-line.ts';
 
 /**
@@ -90,6 +91,6 @@ async function openSink({ logFile, logFormat }: LogOptions): Promise<Sink> {
 }
 
 function openLog(path: string): number {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  makeFolder(dirname(path), 0o700);
   return openSync(path, 'a', 0o600);
 }

@@ -428,6 +428,17 @@ describe('bad input', () => {
     expect(finished.stderr).not.toMatch(/\n\s+at /);
   });
 
+  it.each([['run', '-'], ['doctor'], ['setup', 'process'], ['token', 'create', 'x']])(
+    'in HOTCELL_HOME, a folder where none can be, is refused at once: %s',
+    async (...args) => {
+      const { exitCode, stderr } = await hotcell.run(['dist/cli.js', ...args], { env: { HOTCELL_HOME: '/proc/x' } });
+      expect({ exitCode, stderr }).toEqual({
+        exitCode: 64,
+        stderr: expect.stringMatching(/the data folder, \/proc\/x, cannot be used.*\n {2}→ Set HOTCELL_HOME/),
+      });
+    },
+  );
+
   it('that is nearly a command is answered with the command', async () => {
     const { exitCode, stderr } = await command('rum');
     expect({ exitCode, stderr }).toEqual({ exitCode: 64, stderr: expect.stringMatching(/Did you mean run\?/) });

@@ -60,7 +60,9 @@ async function setUp(driver: SetupDriver, options: SetupOptions): Promise<number
 /** Each driver's set-up is imported only when it is asked for. */
 async function runSetup(driver: SetupDriver, options: SetupOptions, report: Report, signal: AbortSignal) {
   const { resolveDataDir } = await import('../../config/load.ts');
+  const { openDataFolder } = await import('../../config/folders.ts');
   const dataDir = resolveDataDir();
+  openDataFolder(dataDir);
   const confirm = confirmWith(options, report);
   const rebuild = Boolean(options.rebuild);
   switch (driver) {

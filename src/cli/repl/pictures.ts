@@ -20,7 +20,7 @@ export function createPictures(given?: string): Pictures {
   let count = 0;
 
   async function made(): Promise<string> {
-    if (given !== undefined) await makeFolder(given);
+    if (given !== undefined) makeFolder(given);
     return given ?? mkdtemp(join(tmpdir(), 'hotcell-'));
   }
 

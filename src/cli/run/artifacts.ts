@@ -17,7 +17,7 @@ export interface FileSource {
 
 /** Copies what a program made to a folder of the host and answers with the paths. What it only showed becomes `figure-1.png`, `display-2.html` and so on. */
 export async function saveArtifacts(made: Made, files: FileSource, folder: string): Promise<string[]> {
-  await makeFolder(folder);
+  makeFolder(folder);
   const root = await realpath(folder);
   const saved: string[] = [];
   for (const { path } of made.artifacts) {
@@ -57,7 +57,7 @@ async function placeBelow(root: string, path: string): Promise<string> {
   const place = join(root, path);
   const folder = dirname(place);
   if (!isBelow(place, root)) throw outside(path);
-  await makeFolder(folder);
+  makeFolder(folder);
   const real = await realpath(folder);
   if (real !== root && !isBelow(real, root)) throw outside(path);
   return join(real, basename(place));

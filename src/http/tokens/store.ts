@@ -1,8 +1,9 @@
-import { chmod, mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { chmod, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { openDataFolder } from '../../config/folders.ts';
 import { HotcellError } from '../../errors/hotcell-error.ts';
-import { installationId } from '../../lib/installation.ts';
+import { makeFolder } from '../../lib/make-folder.ts';
 import { claimedId, hashOf, isTokenId, matches, newToken } from './token.ts';
 
 /** What a token's holder may have at once; what is not said is as the configuration says. */
@@ -51,7 +52,7 @@ const USE_IS_NOTED_EVERY_MS = 60_000;
 
 export function openTokenStore(dataDir: string, now: () => number = Date.now): TokenStore {
   const folder = join(dataDir, 'tokens');
-  const installation = () => installationId(dataDir);
+  const installation = () => openDataFolder(dataDir);
   const fileOf = (id: string) => join(folder, `${id}.json`);
   const usedFileOf = (id: string) => join(folder, `${id}.used`);
 
@@ -100,7 +101,7 @@ export function openTokenStore(dataDir: string, now: () => number = Date.now): T
         createdAt: new Date(now()).toISOString(),
         quotas: tokenQuotas.parse(quotas),
       };
-      await mkdir(folder, { recursive: true, mode: 0o700 });
+      makeFolder(folder, 0o700);
       await chmod(folder, 0o700);
       await writeFile(`${fileOf(id)}.new`, `${JSON.stringify(token, null, 2)}\n`, { flag: 'wx', mode: 0o600 });
       await rename(`${fileOf(id)}.new`, fileOf(id));

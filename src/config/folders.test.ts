@@ -1,0 +1,32 @@
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { openDataFolder, openRunFolder } from './folders.ts';
+
+it('opens a data folder that is not there yet, and has the same id the next time', () => {
+  const root = mkdtempSync(join(tmpdir(), 'hc-data-'));
+  try {
+    const id = openDataFolder(join(root, 'a/b'));
+    expect(id).toMatch(/^\w{10}$/);
+    expect(openDataFolder(join(root, 'a/b'))).toBe(id);
+    writeFileSync(join(root, 'file'), '');
+    expect(() => openDataFolder(join(root, 'file'))).toThrow(expect.objectContaining({ code: 'invalid_argument' }));
+  } finally {
+    rmSync(root, { recursive: true, force: true });
+  }
+});
+
+it.skipIf(!existsSync('/proc/self')).each(['/proc/x', '/proc/x/y', '/proc/self'])(
+  'refuses %s, where there can be no folder, at once and says what to change',
+  (path) => {
+    expect(() => openDataFolder(path)).toThrow(
+      expect.objectContaining({
+        code: 'invalid_argument',
+        message: `the data folder, ${path}, cannot be used (ENOENT)`,
+        remedy: 'Set HOTCELL_HOME to a folder that you may write to.',
+      }),
+    );
+    expect(() => openRunFolder(join(path, 'run'))).toThrow(expect.objectContaining({ code: 'invalid_argument' }));
+  },
+);
