@@ -1,4 +1,4 @@
-import { argv, execPath } from 'node:process';
+import { argv, env, execPath, kill, pid } from 'node:process';
 import { build } from './build.mjs';
 import { capture, run } from './run.mjs';
 import { prepare } from './steps.mjs';
@@ -25,6 +25,16 @@ async function setUpSomething() {
   return engine === 0 ? setUp('docker') : exitCode;
 }
 
+/** npm passes a supervisor's signals on to the shell that it starts us by, which dies of them and tells us nothing. */
+function endWithShellOfNpm() {
+  if (env.npm_lifecycle_event === undefined) return;
+  const shell = process.ppid;
+  setInterval(() => {
+    if (process.ppid !== shell) kill(pid, 'SIGTERM');
+  }, 100).unref();
+}
+
+endWithShellOfNpm();
 try {
   process.exitCode = await start();
 } catch (error) {
