@@ -6,6 +6,7 @@ from typing import Optional
 
 from .births import Births
 from .channel import Channel
+from .frames import Head
 from .kernel_process import KernelProcess
 from .loop import Loop
 from .outputs import OutputPipes
@@ -22,6 +23,7 @@ class ExecutionPipes:
         self._background: list[OutputPipes] = []
         self._ahead: Optional[OutputPipes] = None
         self._births = Births()
+        self._last_execution = ""
 
     def open_background(self) -> None:
         self._channel.open_stream(BACKGROUND_STREAM, self._resume_background)
@@ -44,11 +46,19 @@ class ExecutionPipes:
         def sink(source: str, data: bytes) -> None:
             self._channel.send({"type": "background", "execution": execution, "source": source}, data, BACKGROUND_STREAM)
 
+        self._last_execution = execution
         self._background = [pipes for pipes in self._background if pipes.open]
         pipes.direct_to(sink, lambda: self._channel.credit(BACKGROUND_STREAM))
         if pipes not in self._background:
             self._background.append(pipes)
         self._loop.soon(self._make_ahead)
+
+    def tell(self, text: str) -> None:
+        """A line of ours among what is printed in the background, if there is room for it."""
+        data = text.encode()
+        if self._channel.credit(BACKGROUND_STREAM) >= len(data):
+            head: Head = {"type": "background", "execution": self._last_execution, "source": "stderr"}
+            self._channel.send(head, data, BACKGROUND_STREAM)
 
     def _make_ahead(self) -> None:
         if self._ahead is None:

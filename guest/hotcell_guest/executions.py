@@ -13,6 +13,7 @@ from .execution_pipes import ExecutionPipes
 from .execution_report import Report, checked_report, checked_value
 from .finished import finished, finished_without_kernel
 from .frames import Frame, Head
+from .idle_memory import IdleMemory
 from .kernel_deaths import KernelDeaths, after_last_words, interrupted
 from .kernel_keeper import KernelEvents, KernelKeeper, describe_status
 from .kernel_process import KernelProcess
@@ -55,6 +56,7 @@ class Executions:
         self._deaths = KernelDeaths()
         self.questions = Questions(loop, self, reply, fail)
         self.kernels = Kernels(loop, workspace.folder, self._events_of)
+        self._idle_memory = IdleMemory(loop, self.kernels, self._is_idle, self.lose, self._pipes.tell)
         self.requests: dict[str, Callable[[Frame], Optional[Head]]] = {
             "execute": self._execute,
             "interrupt": self._interrupt,
@@ -212,6 +214,7 @@ class Executions:
         kernel.send({"type": "execute", "execution": name, **asked}, frame.body, pipes.write_fds)
         pipes.close_write_ends()
         self._memory.watch(lambda: self._execution is execution and execution.report is None, execution.use_up_memory)
+        self._idle_memory.begin(self._memory.limit_bytes)
 
     def _on_kernel_frame(self, kernel: KernelProcess, frame: Frame) -> None:
         kind = frame.head["type"]
@@ -327,9 +330,9 @@ class Executions:
         kernel.kill_helper()
         keeper, execution = self.kernels.keeper(name), self._execution
         if execution is None or execution.kernel is not kernel:
-            if self.questions.kernel_died(kernel, describe_status(status)) and keeper.restarted is not None:
-                return
-            keeper.restarted = f"its kernel ended while idle ({describe_status(status)}); variables are gone, files are not"
+            self.questions.kernel_died(kernel, describe_status(status))
+            if keeper.restarted is None:
+                keeper.restarted = f"its kernel ended while idle ({describe_status(status)}); variables are gone, files are not"
             return
         if execution.report is None:
             execution.report = Report(self._deaths.outcome_of(execution, status))
@@ -350,6 +353,9 @@ class Executions:
             self._fail(number, "no-kernel", reason)
         self._restarting = []
         self._channel.send({"type": "kernel-failed", "message": reason})
+
+    def _is_idle(self) -> bool:
+        return self._execution is None and not self.questions.under_way
 
 
 def _names(value: Any) -> list[str]:

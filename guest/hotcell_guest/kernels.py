@@ -44,9 +44,13 @@ class Kernels:
     def keeper_of(self, kernel: KernelProcess) -> KernelKeeper:
         return next(keeper for keeper in self._keepers.values() if keeper.kernel is kernel)
 
-    def is_ours(self, pid: int) -> bool:
+    def kernel_with(self, pid: int) -> KernelProcess | None:
+        """The kernel whose process, or whose helper, has that pid."""
         kernels = [keeper.kernel for keeper in self._keepers.values() if keeper.kernel is not None]
-        return any(pid in (kernel.pid, kernel.helper) for kernel in kernels) or pid in self.stage_pids()
+        return next((kernel for kernel in kernels if pid in (kernel.pid, kernel.helper)), None)
+
+    def is_ours(self, pid: int) -> bool:
+        return self.kernel_with(pid) is not None or pid in self.stage_pids()
 
     def reaped(self, pid: int, status: int) -> None:
         for keeper in self._keepers.values():

@@ -24,7 +24,7 @@ export function enforcement(
     };
   }
   return {
-    memory: { strength: 'soft', by: 'RLIMIT_DATA, and a watchdog on resident memory while code runs' },
+    memory: { strength: 'soft', by: 'RLIMIT_DATA, and a watchdog on resident memory' },
     cpu: { strength: 'soft', by: 'processor affinity' },
     processes: { strength: 'soft', by: 'RLIMIT_NPROC' },
     ...common,

@@ -1,4 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
+import type { Session } from '../../../src/index.ts';
 import { type Requirement, stdoutOf } from '../context.ts';
 
 const MiB = 1_048_576;
@@ -24,6 +26,37 @@ export const limitRequirements: readonly Requirement[] = [
         await session.reset();
         expect((await session.run('1 + 1')).value?.text).toBe('2');
       }
+    },
+  },
+  {
+    id: 'limit:memory-idle',
+    title: 'what an execution left, a thread or a process, is held to the memory limit too, and a loss is said',
+    exempt: BARE,
+    prove: async ({ fresh }) => {
+      const session = await fresh({ limits: { memoryBytes: 256 * MiB, diskBytes: 16 * MiB } });
+      const grow = (beat: string) => `import time
+def grow():
+    blocks = []
+    while len(blocks) < 128:
+        blocks.append(b"x" * (4 << 20))
+        with open("${beat}", "a") as file: file.write(".")
+        time.sleep(0.02)
+    time.sleep(60)`;
+      await session.run(`x = 1\nimport subprocess, sys\ncode = ${JSON.stringify(`${grow('process')}\ngrow()`)}
+process = subprocess.Popen([sys.executable, "-c", code])`);
+      expect(await beatsOf(session, 'process')).toBeLessThan(75);
+      const kept = await session.run('x, process.wait() != 0');
+      expect([kept.value?.text, kept.restarted]).toEqual(['(1, True)', undefined]);
+
+      // Beside something smaller, so that the kernel is not stopped by its own limit before the sandbox reaches its.
+      const held = 'import time; held = b"x" * (100 << 20); print(flush=True); time.sleep(60)';
+      await session.run(`holder = subprocess.Popen([sys.executable, "-c", ${JSON.stringify(held)}], stdout=subprocess.PIPE)
+holder.stdout.readline()`);
+      await session.run(`${grow('thread')}\nimport threading\nthreading.Thread(target=grow, daemon=True).start()`);
+      expect(await beatsOf(session, 'thread')).toBeLessThan(75);
+      const next = await session.run('"x" in globals()');
+      expect([next.outcome.kind, next.value?.text, next.files]).toEqual(['ok', 'False', 'kept']);
+      expect(next.restarted).toMatch(/its kernel .*ended.*variables are gone, files are not/);
     },
   },
   {
@@ -133,3 +166,16 @@ print((time.process_time() - used) / (time.monotonic() - wall))`;
     },
   },
 ];
+
+/** How often something wrote to that file before it wrote no more. */
+async function beatsOf(session: Session, path: string): Promise<number> {
+  let beats = 0;
+  let changedAt = performance.now();
+  while (performance.now() - changedAt < 600) {
+    await sleep(50);
+    const { sizeBytes } = (await session.files.list()).entries.find((entry) => entry.path === path) ?? { sizeBytes: 0 };
+    if (sizeBytes !== beats) changedAt = performance.now();
+    beats = sizeBytes;
+  }
+  return beats;
+}
