@@ -15,6 +15,25 @@ test('auto takes the strongest that works and looks no further', async () => {
   expect(probed).toEqual(['gvisor']);
 });
 
+test('auto takes what was just made for a trial, and makes no other', async () => {
+  const { drivers, probed } = host({ gvisor: true, docker: true });
+  const made: string[] = [];
+  const attempt = async ({ name }: Driver) => made.push(name);
+  expect((await chooseIsolation(drivers, 'auto', 'process', { attempt })).driver.name).toBe('gvisor');
+  expect([made, probed]).toEqual([['gvisor'], []]);
+});
+
+test('auto passes over nothing because of what was asked of it, only what a probe says does not work', async () => {
+  const { drivers, probed } = host({ docker: true, process: true });
+  const attempt = () => Promise.reject(new Error('no sandbox has that much memory'));
+  const { driver, passedOver } = await chooseIsolation(drivers, 'auto', 'process', { attempt });
+  expect([driver.name, passedOver.map((one) => one.driver), probed]).toEqual([
+    'docker',
+    ['gvisor'],
+    ['gvisor', 'docker'],
+  ]);
+});
+
 test('auto says what it passed over, and why', async () => {
   const { drivers } = host({ process: true });
   const { driver, passedOver } = await chooseIsolation(drivers, 'auto', 'process');

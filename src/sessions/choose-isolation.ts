@@ -13,6 +13,15 @@ export interface IsolationChoice {
   readonly passedOver: readonly PassedOver[];
 }
 
+export interface ChoiceOptions {
+  readonly signal?: AbortSignal;
+  /**
+   * Makes what the caller wants with this driver. Where that works there is no better trial; where it does not, what is wanted may be at fault,
+   * and only the driver's own probe may pass it over.
+   */
+  readonly attempt?: ((driver: Driver) => Promise<unknown>) | undefined;
+}
+
 /**
  * The driver for a request. `auto` takes the strongest that works by a real trial and says what it passed over; a name takes that one
  * or fails. Nothing weaker than `minIsolation` is ever given.
@@ -21,7 +30,7 @@ export async function chooseIsolation(
   drivers: Readonly<Record<DriverName, () => Promise<Driver>>>,
   request: IsolationRequest,
   minIsolation: DriverName,
-  options: { signal?: AbortSignal } = {},
+  { attempt, ...options }: ChoiceOptions = {},
 ): Promise<IsolationChoice> {
   const least = ISOLATION_LEVELS[minIsolation];
   if (request !== 'auto') {
@@ -31,6 +40,8 @@ export async function chooseIsolation(
   const passedOver: PassedOver[] = [];
   for (const name of strongestFirst()) {
     if (ISOLATION_LEVELS[name] < least) break;
+    const proved = await attempted(drivers[name], attempt);
+    if (proved !== undefined) return { driver: proved, passedOver };
     const probe = await probeDriver(name, drivers[name], options);
     if (probe.available) return { driver: await drivers[name](), passedOver };
     passedOver.push({ driver: name, reason: probe.reason, remedy: probe.remedy });
@@ -40,6 +51,17 @@ export async function chooseIsolation(
     remedy: passedOver.at(-1)?.remedy ?? 'Run `hotcell doctor`.',
     data: { passedOver },
   });
+}
+
+async function attempted(load: () => Promise<Driver>, attempt: ChoiceOptions['attempt']): Promise<Driver | undefined> {
+  if (attempt === undefined) return undefined;
+  try {
+    const driver = await load();
+    await attempt(driver);
+    return driver;
+  } catch {
+    return undefined;
+  }
 }
 
 /** One that cannot even be loaded is unavailable, and stands in nobody's way. */

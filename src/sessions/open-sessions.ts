@@ -1,9 +1,10 @@
 import type { Config } from '../config/schema.ts';
 import { HotcellError } from '../errors/hotcell-error.ts';
-import { openLiveSandbox } from '../guest/live-sandbox.ts';
+import { type LiveSandbox, openLiveSandbox } from '../guest/live-sandbox.ts';
 import { newId } from '../lib/ids.ts';
 import type { Driver } from '../sandbox/driver.ts';
 import type { IsolationRequest, PassedOver } from '../sandbox/isolation.ts';
+import type { SandboxSpec } from '../sandbox/spec.ts';
 import type { IsolationChoices } from './isolation-choices.ts';
 import { requireSameMounts } from './mounts.ts';
 import type { PersistencePlan } from './persistence.ts';
@@ -35,6 +36,11 @@ export interface OpenSessions {
   close(): Promise<void>;
 }
 
+interface MakeOptions {
+  readonly signal?: AbortSignal | undefined;
+  readonly adopt?: boolean;
+}
+
 const POOL_TOTAL = 32;
 const POOL_LEAST_FREE_BYTES = 1_073_741_824;
 
@@ -50,40 +56,49 @@ export function createOpenSessions(config: Config, server: Server, choose: Isola
   let closing: Promise<void> | undefined;
 
   async function openSession(wanted: OpenOptions, given: Partial<GivenToSession>): Promise<Session> {
-    const { id, persistence } = given;
-    const resume = persistence?.resume;
-    const spec = {
-      ...(resume?.spec ?? (await specFor(config, server.host.dataDir, wanted))),
-      ...(id === undefined ? {} : { id }),
-      ...(persistence === undefined ? {} : { persistent: persistence.alone }),
-    };
-    const { driver, passedOver } = await choose(wanted.isolation ?? config.isolation);
-    if (persistence !== undefined) requirePersisting(driver, passedOver);
-    requireOpen();
-    // The first sandbox has the session's own id, so that a person finds it; one that replaces it must not meet its remains.
-    const make = async (sandboxId: string, signal?: AbortSignal, adopt = false) => {
+    const { persistence } = given;
+    const spec = await specOf(wanted, given);
+    const make = async (driver: Driver, id: string, { signal, adopt = false }: MakeOptions = {}) => {
       await requireSameMounts(spec.mounts);
-      const sandboxSpec = { ...spec, id: sandboxId };
-      await persistence?.keep(sandboxSpec, driver.name);
-      return openLiveSandbox(driver, sandboxSpec, startTimeoutMs, { adopt, signal: either(stop.signal, signal) });
+      const its = { ...spec, id };
+      await persistence?.keep(its, driver.name);
+      return openLiveSandbox(driver, its, startTimeoutMs, { adopt, signal: either(stop.signal, signal) });
     };
-    const first = async () => {
-      if (resume !== undefined) return make(resume.spec.id, wanted.signal, true);
-      // One that was made ahead would end with this server.
-      return (persistence === undefined ? pool.claim(driver, spec) : undefined) ?? make(spec.id, wanted.signal);
+    let first: LiveSandbox | undefined;
+    // The first sandbox has the session's own id, so that a person finds it; one that replaces it must not meet its remains.
+    const makeFirst = async (driver: Driver) => {
+      const resumed = persistence?.resume?.spec.id;
+      first = await make(driver, resumed ?? spec.id, { signal: wanted.signal, adopt: resumed !== undefined });
+      return first;
     };
+    const { driver, passedOver } = await choose(wanted.isolation ?? config.isolation, {
+      attempt: isPlain(spec) ? makeFirst : undefined,
+    });
+    if (closing !== undefined) await first?.dispose();
+    requireOpen();
+    if (persistence !== undefined) requirePersisting(driver, passedOver);
+    const ready = pool.claim(driver, spec);
+    if (first !== undefined) await ready?.dispose();
     const session: Session = createSession({
       id: spec.id,
       spec,
       passedOver,
       logFolder: server.logFolder(spec.id),
-      first: await first(),
-      reopen: () => make(newId('s')),
+      first: first ?? ready ?? (await makeFirst(driver)),
+      reopen: () => make(driver, newId('s')),
       onClosed: () => sessions.delete(session),
       slots: given.slots,
     });
     sessions.add(session);
     return session;
+  }
+
+  async function specOf(wanted: OpenOptions, { id, persistence }: Partial<GivenToSession>): Promise<SandboxSpec> {
+    return {
+      ...(persistence?.resume?.spec ?? (await specFor(config, server.host.dataDir, wanted))),
+      ...(id === undefined ? {} : { id }),
+      ...(persistence === undefined ? {} : { persistent: persistence.alone }),
+    };
   }
 
   function requireOpen(): void {
@@ -116,6 +131,11 @@ export function createOpenSessions(config: Config, server: Server, choose: Isola
       return closing;
     },
   };
+}
+
+/** Whatever stops such a sandbox is no fault of what was asked for. */
+function isPlain({ image, mounts, persistent }: SandboxSpec): boolean {
+  return image === undefined && mounts.length === 0 && persistent === undefined;
 }
 
 /** Never silently less than asked: a sandbox that would end with the server is refused, and who can is named. */

@@ -36,7 +36,8 @@ export function createPool(limits: PoolLimits, startTimeoutMs: number): Pool {
   const total = () => [...ready.values()].reduce((sum, kind) => sum + kind.length, 0) + making.size;
 
   function claim(driver: Driver, spec: SandboxSpec): LiveSandbox | undefined {
-    if (limits.perKind <= 0 || spec.mounts.length > 0) return undefined;
+    // One that was made ahead would end with this server.
+    if (limits.perKind <= 0 || spec.mounts.length > 0 || spec.persistent !== undefined) return undefined;
     const kind = kindOf(driver, spec);
     const claimed = ready.get(kind)?.shift();
     // After the claimant's first work: refilling competes with it for the processor.
