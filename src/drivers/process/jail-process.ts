@@ -16,19 +16,31 @@ export interface JailProcess {
   kill(): void;
 }
 
+export interface JailOptions {
+  /** Descriptors that the jail gets, from 5 on. */
+  readonly extraFds?: readonly number[];
+  /** Puts the process, which is to become bubblewrap, into its cgroup. SECURITY: before it makes a cgroup namespace, whose root is then that group; else the
+   * sandbox reads the host's names in /proc/self/cgroup. */
+  readonly place?: ((pid: number) => Promise<void>) | undefined;
+}
+
 const INFO_FD = 4;
 const STDERR_TAIL_CHARS = 2_000;
 
-/** Starts bubblewrap with the socket as descriptor 3. `extraFds` follow from 5. Rejects when it does not come up, with nothing left. */
+/** Starts as bubblewrap when it is told to. */
+const WAIT_TO_START = ['/bin/sh', '-c', 'read -r go && exec "$0" "$@" </dev/null'] as const;
+
+/** Starts bubblewrap with the socket as descriptor 3. Rejects when it does not come up, with nothing left. */
 export async function startJail(
   bwrap: string,
   jailArguments: readonly string[],
   identity: JailIdentity,
-  extraFds: readonly number[] = [],
+  { extraFds = [], place }: JailOptions = {},
 ): Promise<JailProcess> {
   const asRoot = process.getuid?.() === 0;
-  const child = spawn(bwrap, ['--info-fd', String(INFO_FD), ...jailArguments], {
-    stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe', ...extraFds],
+  const [program, ...args] = [...(place === undefined ? [] : WAIT_TO_START), bwrap, '--info-fd', String(INFO_FD)];
+  const child = spawn(program as string, [...args, ...jailArguments], {
+    stdio: [place === undefined ? 'ignore' : 'pipe', 'ignore', 'pipe', 'pipe', 'pipe', ...extraFds],
     env: {},
     // In a group of its own: Ctrl-C at a terminal is for us to act on, not for the jail to die of.
     detached: true,
@@ -36,6 +48,7 @@ export async function startJail(
   });
   const ended = watchEnd(child);
   const info = child.stdio[INFO_FD] as Readable;
+  if (place !== undefined) await letGo(child, place);
   const pid = await Promise.race([readChildPid(info), ended.then((said) => failToStart(said))]);
   const socket = child.stdio[3] as Socket;
   child.unref();
@@ -52,6 +65,18 @@ export async function startJail(
       child.kill('SIGKILL');
     },
   };
+}
+
+/** Whoever cannot be placed is gone already, or must go: it may run nothing outside its group. */
+async function letGo(child: ChildProcess, place: (pid: number) => Promise<void>): Promise<void> {
+  const { pid, stdin } = child;
+  stdin?.on('error', () => {});
+  try {
+    if (pid !== undefined) await place(pid);
+    stdin?.end('go\n');
+  } catch {
+    child.kill('SIGKILL');
+  }
 }
 
 function watchEnd(child: ChildProcess): Promise<string> {

@@ -1,11 +1,10 @@
 import { closeSync, mkdirSync, openSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { HotcellError } from '../../errors/hotcell-error.ts';
 import { type Architecture, seccompFilter } from '../../sandbox/seccomp.ts';
 import { singleJailArguments } from './bwrap-arguments.ts';
 import { type JailGround, requireBwrap } from './jail-ground.ts';
 import { jailIdentity } from './jail-identity.ts';
-import { type JailProcess, startJail } from './jail-process.ts';
+import { startJail } from './jail-process.ts';
 import { jailedSandbox } from './jailed-sandbox.ts';
 import { sessionJail } from './session-jail.ts';
 import type { SandboxShape } from './shape.ts';
@@ -23,8 +22,10 @@ export function createSingleShape(ground: JailGround): SandboxShape {
       const filter = openFilter(host.runDir);
       try {
         const jailArguments = singleJailArguments(layout, sessionJail(spec), 5);
-        const jail = await startJail(requireBwrap(), jailArguments, jailIdentity(), [filter]);
-        await cgroup?.add(jail.pid).catch(() => endedEarly(jail));
+        const jail = await startJail(requireBwrap(), jailArguments, jailIdentity(), {
+          extraFds: [filter],
+          place: cgroup?.add,
+        });
         return jailedSandbox({
           ...{ spec, shape: 'single', guestConfig, channel: jail.socket, cgroup },
           cgroupVersion: cgroups.version(),
@@ -49,13 +50,4 @@ function openFilter(runDir: string): number {
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, seccompFilter(process.arch as Architecture));
   return openSync(path, 'r');
-}
-
-/** A process that cannot be put into a group is gone already. */
-async function endedEarly(jail: JailProcess): Promise<never> {
-  jail.kill();
-  jail.socket.destroy();
-  throw new HotcellError('start_failed', `the jail ended before it began: ${await jail.ended}`, {
-    remedy: 'Run `hotcell doctor` to see what this host refuses.',
-  });
 }

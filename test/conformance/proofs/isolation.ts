@@ -116,6 +116,12 @@ verdict(made or os.getuid() == 0)`,
     bare: 'in',
   },
   {
+    id: 'host:cgroup-names',
+    title: '/proc/self/cgroup tells neither how deep the groups of the host are nor what Hotcell calls them',
+    code: 'names = open("/proc/self/cgroup").read()\nverdict("hotcell" in names or ".." in names)',
+    bare: { notTried: 'there the groups are those of whoever runs the suite' },
+  },
+  {
     id: 'host:namespaces',
     title: 'unshare, setns and clone with new namespaces are refused',
     code: `inside = call("unshare", 0x10000000) == 0
