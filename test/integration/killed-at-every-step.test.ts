@@ -239,14 +239,16 @@ function killNewest(shape: 'shared' | 'single', victim: Exclude<Victim, 'contain
   // A kernel is forked right after the frame that announces it; there is no event for that on the host.
   untilSync(() => {
     newest = sandboxesBelow(process.pid, shape)
-      .filter(({ inUse }) => inUse)
+      .filter(({ closedIn }) => closedIn || shape === 'single')
       .sort((a, b) => a.supervisor - b.supervisor)
       .at(-1);
     return newest?.[victim] !== undefined;
   });
   process.kill(newest![victim]!, 'SIGKILL');
   // A signal takes effect when its target next runs: the moment would have passed.
-  untilSync(() => hasEnded(newest![victim === 'kernel' ? 'kernel' : 'supervisor']!));
+  // What bubblewrap was still building does not die with it: that is for the host to see to.
+  const last = victim === 'jail' && newest?.closedIn === true ? 'supervisor' : victim;
+  untilSync(() => hasEnded(newest![last]!));
 }
 
 function untilSync(isSo: () => boolean): void {

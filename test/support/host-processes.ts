@@ -20,8 +20,8 @@ export interface SandboxProcesses {
   /** pid 1 of the session. */
   readonly supervisor: number;
   readonly kernel: number | undefined;
-  /** Closed in for somebody. What a zygote keeps ahead has its rights still, because it has yet to build itself. */
-  readonly inUse: boolean;
+  /** It has given up its rights. What a zygote keeps ahead has them still, and so has a jail that bubblewrap is building. */
+  readonly closedIn: boolean;
 }
 
 export function hostProcesses(): HostProcess[] {
@@ -47,7 +47,7 @@ export function sandboxesBelow(server: number, shape: 'shared' | 'single'): Sand
         jail,
         supervisor,
         kernel: table.find(({ parent, state }) => parent === supervisor && state !== 'Z')?.pid,
-        inUse: /^CapEff:\s+0+$/m.test(readOrNothing(`/proc/${supervisor}/status`)),
+        closedIn: /^CapEff:\s+0+$/m.test(readOrNothing(`/proc/${supervisor}/status`)),
       })),
   );
 }

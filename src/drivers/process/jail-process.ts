@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import { deferred } from '../../lib/deferred.ts';
 import type { JailIdentity } from './jail-identity.ts';
-import { childrenOf } from './real-pid.ts';
+import { startOf } from './real-pid.ts';
 
 /** A running bubblewrap: the pid of what it jailed, and one socket to it. */
 export interface JailProcess {
@@ -51,6 +51,13 @@ export async function startJail(
   if (place !== undefined) await letGo(child, place);
   const pid = await Promise.race([readChildPid(info), ended.then((said) => failToStart(said))]);
   const socket = child.stdio[3] as Socket;
+  const born = startOf(pid);
+  const killJailed = () => {
+    if (born !== undefined && startOf(pid) === born) killQuietly(pid);
+  };
+  // Until bubblewrap has let it go on, what it jailed waits without end for a parent that is gone, and holds all that we wait for.
+  child.once('exit', killJailed);
+  if (child.exitCode !== null || child.signalCode !== null) killJailed();
   child.unref();
   return {
     pid,
@@ -60,8 +67,7 @@ export async function startJail(
       // Whoever kills it waits for its end, and that alone must keep Node from exiting meanwhile. `close` comes after both.
       child.ref();
       socket.ref();
-      // First what was jailed: until bubblewrap has let it go on, it waits without end for a parent that is gone.
-      if (childrenOf(child.pid ?? 0).includes(pid)) killQuietly(pid);
+      killJailed();
       child.kill('SIGKILL');
     },
   };

@@ -25,7 +25,17 @@ export function pidInJail(pid: number): number | undefined {
   }
 }
 
-export function childrenOf(pid: number): number[] {
+/** When a process began, in ticks since the boot: with its pid, what tells it from a later one of the same number. */
+export function startOf(pid: number): string | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
+  } catch {
+    return undefined;
+  }
+}
+
+function childrenOf(pid: number): number[] {
   try {
     // The newest last: whoever asks is looking for one that was just made.
     return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
