@@ -181,7 +181,7 @@ async function lostParts(
           ? { kind: 'interrupted' }
           : sandboxEnd.kind === 'out-of-memory'
             ? { kind: 'out-of-memory', limitBytes }
-            : { kind: 'kernel-died' },
+            : { kind: 'sandbox-lost', reason: 'detail' in sandboxEnd ? sandboxEnd.detail : end.error.message },
     artifacts: [],
     artifactsOmitted: 0,
     durationMs,

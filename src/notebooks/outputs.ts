@@ -63,6 +63,8 @@ function errorOf(outcome: Outcome): { ename: string; evalue: string; traceback: 
       return ended('OutOfMemory', `ended at the limit of ${outcome.limitBytes} bytes`);
     case 'unavailable':
       return ended('Unavailable', `not in this sandbox: ${outcome.missing.join(', ')}. ${outcome.hint}`);
+    case 'sandbox-lost':
+      return ended('SandboxLost', outcome.reason);
     case 'kernel-died':
       return ended('KernelDied', outcome.signal ?? 'the interpreter ended');
   }

@@ -15,6 +15,7 @@ const cases: [Outcome, number][] = [
   [{ kind: 'kernel-died', signal: 'SIGNONSENSE' }, 134],
   [{ kind: 'kernel-died', signal: 'constructor' }, 134],
   [{ kind: 'kernel-died' }, 134],
+  [{ kind: 'sandbox-lost', reason: 'its processes ended' }, 69],
 ];
 
 it.each(cases)('gives the outcome %j the exit code %i', (outcome, exitCode) => {

@@ -1,4 +1,5 @@
 import { constants } from 'node:os';
+import { ERROR_CODES } from '../errors/codes.ts';
 import type { Outcome } from './outcome.ts';
 
 /** The exit code a shell would see had the program run without a sandbox; `timeout` and the kernel's memory killer set 124 and 137, a shell 127 for a
@@ -13,6 +14,8 @@ export function exitCodeOfOutcome(outcome: Outcome): number {
       return outcome.exitCode & 0xff;
     case 'timed-out':
       return 124;
+    case 'sandbox-lost':
+      return ERROR_CODES.sandbox_lost.exitCode;
     case 'unavailable':
       return 127;
     case 'interrupted':

@@ -8,6 +8,8 @@ export type Outcome =
   /** With a reason where it was not the caller who wanted that. */
   | { readonly kind: 'interrupted'; readonly reason?: InterruptionReason }
   | { readonly kind: 'kernel-died'; readonly signal?: string }
+  /** The whole sandbox ended under it, or had ended before without a sign. Nobody can say how far the code came; its files are gone. */
+  | { readonly kind: 'sandbox-lost'; readonly reason: string }
   /** The sandbox lacks commands that the language needs. Nothing was run. */
   | { readonly kind: 'unavailable'; readonly missing: readonly string[]; readonly hint: string };
 
@@ -31,7 +33,7 @@ export interface StackFrame {
   readonly own: boolean;
 }
 
-/** Whether the kernel that ran it still lives, with its variables. Files are kept either way, unless `filesLost` says otherwise. */
+/** Whether the kernel that ran it still lives, with its variables. Files are kept either way, unless the sandbox was lost too. */
 export type KernelState = 'kept' | 'lost';
 
 /** `session-expired`: the session had reached its maximum age. `shutting-down`: the server stopped, and the session lives on. */

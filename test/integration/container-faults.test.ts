@@ -98,7 +98,7 @@ describe('an engine', () => {
     expect((await events.next()).value).toMatchObject({ kind: 'stdout', text: 'begun\n' });
     const goneAt = performance.now();
     await relay.close();
-    expect(await running).toMatchObject({ outcome: { kind: 'kernel-died' }, state: 'lost' });
+    expect(await running).toMatchObject({ outcome: { kind: 'sandbox-lost' }, state: 'lost' });
     expect(performance.now() - goneAt).toBeLessThan(5_000);
     await expect(session.run('1')).rejects.toMatchObject({ code: 'driver_unavailable' });
     relay = await relayEngine(socketPath);

@@ -150,7 +150,7 @@ describe.each(['docker', 'gvisor'] as const)('a sandbox of the %s driver', (isol
       docker('kill', ours());
       const result = await running;
       expect(performance.now() - killedAt).toBeLessThan(5_000);
-      expect(result).toMatchObject({ outcome: { kind: 'kernel-died' }, state: 'lost' });
+      expect(result).toMatchObject({ outcome: { kind: 'sandbox-lost' }, state: 'lost' });
       expect((await session.run('1 + 1')).value?.text).toBe('2');
     }));
 

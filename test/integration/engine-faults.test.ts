@@ -56,7 +56,7 @@ describe.skipIf(reasonWithoutEngine() !== undefined)('a Hotcell whose Docker eng
     await begun;
     await within(LIMIT_MS, async () => {
       await engine.crash();
-      expect(await end).toMatchObject({ outcome: { kind: 'kernel-died' }, state: 'lost', files: 'lost' });
+      expect(await end).toMatchObject({ outcome: { kind: 'sandbox-lost' }, state: 'lost', files: 'lost' });
     });
     await within(LIMIT_MS, () => expectUnavailable(session.run('1 + 1')));
     await engine.start();
@@ -70,7 +70,7 @@ describe.skipIf(reasonWithoutEngine() !== undefined)('a Hotcell whose Docker eng
     await begun;
     const old = containers('--all');
     await engine.stop();
-    await within(LIMIT_MS, async () => expect(await end).toMatchObject({ outcome: { kind: 'kernel-died' } }));
+    await within(LIMIT_MS, async () => expect(await end).toMatchObject({ outcome: { kind: 'sandbox-lost' } }));
     await sleep(REMOVAL_GIVES_UP_MS);
     await engine.start();
     expect(containers('--all')).toEqual(old);
@@ -115,7 +115,7 @@ describe.skipIf(reasonWithoutEngine() !== undefined)('a Hotcell whose Docker eng
     await begun;
     await within(LIMIT_MS, async () => {
       engine.docker('rm', '--force', ...containers());
-      expect(await end).toMatchObject({ outcome: { kind: 'kernel-died' }, state: 'lost' });
+      expect(await end).toMatchObject({ outcome: { kind: 'sandbox-lost' }, state: 'lost' });
     });
     expect((await session.run('1 + 1')).value?.text).toBe('2');
   });

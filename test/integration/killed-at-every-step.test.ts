@@ -52,7 +52,7 @@ const STEPS: readonly Step[] = [
     name: 'between welcome and ready',
     moment: () => sent('guest', 'welcome'),
     work: openAnother,
-    ends: { kernel: /^(ok|kernel-died)$/, sandbox: /^(sandbox_lost|start_failed|kernel-died|ok)$/ },
+    ends: { kernel: /^(ok|kernel-died)$/, sandbox: /^(sandbox_lost|start_failed|sandbox-lost|ok)$/ },
   },
   {
     name: 'while idle',
@@ -61,26 +61,26 @@ const STEPS: readonly Step[] = [
       kill();
       return session.run('1');
     },
-    ends: { kernel: /^(ok|kernel-died)$/, sandbox: /^(ok|kernel-died)$/ },
+    ends: { kernel: /^(ok|kernel-died)$/, sandbox: /^(ok|sandbox-lost)$/ },
   },
   {
     name: 'when execute is sent and has not begun',
     moment: () => sent('host', 'execute'),
     work: ({ session }) => session.run('import time; time.sleep(0.5)', { timeoutMs: 30_000 }),
     // The kernel's death may be seen before the code arrives, which then has the next one.
-    ends: { kernel: /^(ok|kernel-died)$/, sandbox: /^kernel-died$/ },
+    ends: { kernel: /^(ok|kernel-died)$/, sandbox: /^sandbox-lost$/ },
   },
   {
     name: 'when the code has begun',
     moment: () => sent('guest', 'stdout'),
     work: ({ session }) => session.run('import time; print("begun"); time.sleep(30)', { timeoutMs: 30_000 }),
-    ends: { kernel: /^kernel-died$/, sandbox: /^kernel-died$/ },
+    ends: { kernel: /^kernel-died$/, sandbox: /^sandbox-lost$/ },
   },
   {
     name: 'in the middle of output',
     moment: () => sent('guest', 'stdout', 5),
     work: ({ session }) => session.run('while True: print("x" * 100_000)', { timeoutMs: 30_000 }),
-    ends: { kernel: /^kernel-died$/, sandbox: /^kernel-died$/ },
+    ends: { kernel: /^kernel-died$/, sandbox: /^sandbox-lost$/ },
   },
   {
     name: 'while output waits for credit',
@@ -93,7 +93,7 @@ const STEPS: readonly Step[] = [
       while ((await events.next()).done !== true);
       return flood;
     },
-    ends: { kernel: /^kernel-died$/, sandbox: /^kernel-died$/ },
+    ends: { kernel: /^kernel-died$/, sandbox: /^sandbox-lost$/ },
   },
   {
     name: 'in the interrupt ladder',
@@ -208,7 +208,9 @@ describe.each(COLUMNS)('$target.name: a $victim killed from outside', ({ target,
 
         // Where the death came too late to change how the work ended, or hit a neighbour, the next call is the one to say it.
         const next = await session.run('1 + 1');
-        if ((end === 'ok' || step.work === openAnother) && next.outcome.kind === 'kernel-died') {
+        const died = victim === 'kernel' ? 'kernel-died' : 'sandbox-lost';
+        if ((end === 'ok' || step.work === openAnother) && next.outcome.kind === died) {
+          expect(next.state).toBe('lost');
           expect(performance.now() - (killedAt ?? 0)).toBeLessThan(5_000);
           expect((await session.run('1 + 1')).value?.text).toBe('2');
         } else expect(next.value?.text).toBe('2');

@@ -103,7 +103,7 @@ describe.skipIf((await reasonToSkip(TARGETS.shared)) !== undefined)('the process
     for await (const event of running) {
       if (event.kind === 'stdout') process.kill(zygotePid(), 'SIGKILL');
     }
-    expect(await running).toMatchObject({ outcome: { kind: 'kernel-died' }, state: 'lost', files: 'lost' });
+    expect(await running).toMatchObject({ outcome: { kind: 'sandbox-lost' }, state: 'lost', files: 'lost' });
     await Promise.all([1, 2, 3].map(() => expectToWork(hotcell)));
     expect(await session.run('1 + 1')).toMatchObject({ value: { text: '2' }, restarted: expect.any(String) });
   });

@@ -137,6 +137,8 @@ function outcomeLines(outcome: ExecutionResult['outcome'], screen: Screen, said:
       return [said(`timed out after ${durationText(outcome.limitMs)}.`)];
     case 'out-of-memory':
       return [said(`out of memory, at the limit of ${sizeText(outcome.limitBytes)}. Give it more with --memory.`)];
+    case 'sandbox-lost':
+      return [said(`the sandbox was lost (${shownText(outcome.reason)}).`)];
     case 'kernel-died':
       return [said(`the interpreter died${outcome.signal === undefined ? '' : ` of ${outcome.signal}`}.`)];
   }

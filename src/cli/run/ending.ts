@@ -19,6 +19,8 @@ export function endingText(outcome: Outcome): string | undefined {
       return `hotcell: not in this sandbox: ${outcome.missing.join(', ')}. ${outcome.hint}`;
     case 'interrupted':
       return 'hotcell: interrupted.';
+    case 'sandbox-lost':
+      return `hotcell: the sandbox was lost (${shownText(outcome.reason)}). Run it again.`;
     case 'kernel-died':
       return `hotcell: the program died${outcome.signal === undefined ? '' : ` of ${outcome.signal}`}.`;
   }

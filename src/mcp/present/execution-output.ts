@@ -18,6 +18,7 @@ export const executionOutput = z.object({
         'out-of-memory',
         'interrupted',
         'kernel-died',
+        'sandbox-lost',
         'unavailable',
       ] as const),
     ])

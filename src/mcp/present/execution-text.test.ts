@@ -68,6 +68,10 @@ test.each([
   ],
   [{ outcome: { kind: 'kernel-died', signal: 'SIGSEGV' } }, /died of SIGSEGV/],
   [{ restarted: 'it was out of memory' }, /without the variables.*out of memory/],
+  [
+    { outcome: { kind: 'sandbox-lost', reason: 'its processes ended' } },
+    /was lost \(its processes ended\).*run it again/,
+  ],
   [{ files: 'lost' }, /files of the workspace are gone/],
 ] as const)('then what to know of it: %j', (part, expected) => {
   expect(textOf(part as Partial<ExecutionResult>)).toMatch(expected);

@@ -22,6 +22,10 @@ function endingNotes({ outcome }: ExecutionResult): string[] {
       ];
     case 'interrupted':
       return ['Interrupted before it had ended.'];
+    case 'sandbox-lost':
+      return [
+        `The sandbox was lost (${outcome.reason}); whether the code ran is unknown. Write the files it needs and run it again: the next call has a new sandbox.`,
+      ];
     case 'kernel-died':
       return [`The interpreter died${outcome.signal === undefined ? '' : ` of ${outcome.signal}`}.`];
     case 'unavailable':

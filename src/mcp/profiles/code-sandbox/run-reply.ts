@@ -64,6 +64,7 @@ function endOf(outcome: Outcome): string[] {
   switch (outcome.kind) {
     case 'ok':
     case 'exited':
+    case 'sandbox-lost': // said above, with the files
       return [];
     case 'raised':
       return [...outcome.traceback, ...(outcome.hint === undefined ? [] : [`Hint: ${outcome.hint}`])];
