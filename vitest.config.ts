@@ -1,21 +1,13 @@
 import { defineConfig } from 'vitest/config';
-import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 const BESIDE = ['test/e2e/**/*.test.ts', 'test/security/http-*.test.ts', 'test/security/mcp-*.test.ts'];
 
-/** What takes minutes of waiting begins first, so that nothing waits for it at the end. */
-class LongFirst extends BaseSequencer {
-  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const isLong = ({ moduleId }: TestSpecification) => moduleId.endsWith('-long-run.test.ts');
-    const sorted = await super.sort(files);
-    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
-  }
-}
+/** They take minutes and mostly wait. `npm test` runs them while the others work. */
+const WAITING = ['test/**/*-long-run.test.ts'];
 
 export default defineConfig({
   test: {
     passWithNoTests: true,
-    sequence: { sequencer: LongFirst },
     projects: [
       {
         test: {
@@ -32,7 +24,7 @@ export default defineConfig({
           name: 'full',
           include: ['test/**/*.test.ts'],
           globalSetup: ['test/support/built-guest.ts'],
-          exclude: ['test/architecture.test.ts', ...BESIDE],
+          exclude: ['test/architecture.test.ts', ...BESIDE, ...WAITING],
           // Files of real sandboxes share the machine's cores and count what is left behind on it.
           fileParallelism: false,
           testTimeout: 60_000,
@@ -44,12 +36,23 @@ export default defineConfig({
         test: {
           name: 'beside',
           include: BESIDE,
+          exclude: WAITING,
           globalSetup: ['test/support/built-guest.ts'],
           // Programs of their own with data folders of their own, which mostly wait: they may run beside each other, when the others are done.
           maxWorkers: 3,
           testTimeout: 60_000,
           hookTimeout: 60_000,
           sequence: { groupOrder: 2 },
+        },
+      },
+      {
+        test: {
+          name: 'waiting',
+          include: WAITING,
+          globalSetup: ['test/support/built-guest.ts'],
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+          sequence: { groupOrder: 3 },
         },
       },
     ],

@@ -22,7 +22,6 @@ const words = argv.slice(2);
 const mode = ['unit', 'vm'].find((name) => words[0] === name) ?? 'all';
 const requireAll = words.includes('--require-all') || env.HOTCELL_TEST_REQUIRE === 'all';
 const forVitest = words.slice(mode === 'all' ? 0 : 1).filter((word) => word !== '--require-all');
-const projects = mode === 'unit' ? ['unit'] : ['unit', 'full', 'beside'];
 
 if (words.includes('--help')) {
   process.stdout.write(help);
@@ -47,7 +46,7 @@ async function test(steps) {
   }
   const counts = sum([
     { ...nothing, failed: failedSteps.length },
-    ...(mode === 'vm' ? [] : [await runVitest()]),
+    ...(mode === 'vm' ? [] : await runAllVitest()),
     ...(mode === 'vm' || (mode === 'all' && requireAll) ? [await runInVm(steps)] : []),
   ]);
   if (failedSteps.length > 0) process.stdout.write(`${failedSteps.length} of the failures: checks before the tests\n`);
@@ -97,18 +96,34 @@ function checks(steps) {
   ];
 }
 
-async function runVitest() {
-  const file = join(root, '.hotcell', `test-results-${mode}.json`);
+/** What only waits does so while the others work. */
+async function runAllVitest() {
+  if (mode === 'unit') return [await runVitest(['unit'])];
+  const waiting = runVitest(['waiting'], { quiet: true });
+  return [await runVitest(['unit', 'full', 'beside']), await waiting];
+}
+
+async function runVitest(projects, { quiet = false } = {}) {
+  const file = join(root, '.hotcell', `test-results-${projects.join('-')}.json`);
   mkdirSync(join(root, '.hotcell'), { recursive: true });
   rmSync(file, { force: true });
   const args = ['run', ...projects.flatMap((name) => ['--project', name])];
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
-  const exitCode = await run('node_modules/.bin/vitest', [...args, ...reporters, ...forVitest], {
-    env: { ...env, ...(requireAll ? { HOTCELL_TEST_REQUIRE: 'all' } : {}) },
-  });
+  const { exitCode, output } = await (quiet ? capture : shown)(
+    'node_modules/.bin/vitest',
+    [...args, ...reporters, ...forVitest],
+    {
+      env: { ...env, ...(requireAll ? { HOTCELL_TEST_REQUIRE: 'all' } : {}) },
+    },
+  );
+  if (exitCode !== 0 && quiet) process.stdout.write(output);
   const counts = existsSync(file) ? countResults(JSON.parse(readFileSync(file, 'utf8'))) : nothing;
   // An error outside every test (an unhandled rejection, say) shows in the exit code alone.
   return exitCode !== 0 && counts.failed === 0 ? { ...counts, failed: 1 } : counts;
+}
+
+async function shown(program, args, options) {
+  return { exitCode: await run(program, args, options), output: '' };
 }
 
 /** What needs another kernel configuration than this machine's runs on a virtual one, and counts like any test. */
