@@ -131,9 +131,10 @@ export const bashRequirements: readonly Requirement[] = [
         `python3 -c 'import signal, time; signal.signal(2, signal.SIG_IGN); time.sleep(100)'`,
       ]) {
         const startedAt = performance.now();
-        const result = await bash(code, { timeoutMs: 400 });
+        const limitMs = code.startsWith('python3') ? 400 : 150; // it must have begun to ignore the signal
+        const result = await bash(code, { timeoutMs: limitMs });
         expect(performance.now() - startedAt, code).toBeLessThan(5_400);
-        expect(result, code).toMatchObject({ outcome: { kind: 'timed-out', limitMs: 400 }, state: 'kept', stdout: '' });
+        expect(result, code).toMatchObject({ outcome: { kind: 'timed-out', limitMs }, state: 'kept', stdout: '' });
         expect((await bash('echo "$x $PWD"')).stdout, code).toBe('kept /tmp\n');
       }
       const controller = new AbortController();
@@ -164,9 +165,9 @@ export const bashRequirements: readonly Requirement[] = [
       await session.run('x=1', { language: 'bash' });
       for (const signal of ['KILL', 'STOP']) {
         const code = `trap "" INT TERM; kill -${signal} $PPID; while :; do :; done`;
-        const result = await session.run(code, { language: 'bash', timeoutMs: 2_000 });
+        const result = await session.run(code, { language: 'bash', timeoutMs: 500 });
         expect(result.state, signal).toBe('lost');
-        expect(result.durationMs, signal).toBeLessThan(7_000);
+        expect(result.durationMs, signal).toBeLessThan(5_500);
         const live = await stdoutOf(session, LIVE_SHELLS);
         expect(live, signal).toBe('False');
         expect((await session.run('echo "x=$x"', { language: 'bash' })).stdout, signal).toBe('x=\n');

@@ -185,10 +185,10 @@ def forge():
         data = struct.pack(">2sBBIIIII", b"HC", 1, 0, len(head), len(body), 0, 0, 0) + head + body
         while data: data = data[os.write(3, data):]
 class Slow:
-    def __init__(self): threading.Thread(target=lambda: (time.sleep(0.1), forge())).start()
+    def __init__(self): threading.Thread(target=lambda: (time.sleep(0.05), forge())).start()
 `);
         const answer = session.variables
-          .get('[Slow(), time.sleep(0.5)] and None')
+          .get('[Slow(), time.sleep(0.25)] and None')
           .catch((error: { code: string }) => error);
         expect(await answer, body).toMatchObject({ code: expect.stringMatching(/^(guest_misbehaved|kernel_lost)$/) });
         expect((await session.run('6 * 7')).value?.text).toBe('42');

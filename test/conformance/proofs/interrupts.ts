@@ -26,8 +26,8 @@ export const interruptRequirements: readonly Requirement[] = [
         '"x" * 1\nimport re\nre.match(r"(a+)+$", "a" * 40 + "b")', // holds the interpreter in C
       ]) {
         const startedAt = performance.now();
-        const result = await session.run(code, { timeoutMs: 300 });
-        expect(performance.now() - startedAt).toBeLessThan(5_300);
+        const result = await session.run(code, { timeoutMs: 150 });
+        expect(performance.now() - startedAt).toBeLessThan(5_150);
         expect(result.outcome).toMatchObject({ kind: 'timed-out' });
         expect((await session.run('1 + 1')).value?.text).toBe('2');
       }

@@ -160,7 +160,7 @@ verdict(bool(got))`,
     code: `import subprocess
 open("/tmp/id", "w").close()
 os.chmod("/tmp/id", 0o4755)
-out = [subprocess.run([p, "-c", "id -u"], capture_output=True, text=True, stdin=subprocess.DEVNULL).stdout.strip() for p in ("/usr/bin/su", "/bin/su") if os.path.exists(p)]
+out = [subprocess.run([p, "-c", "id -u"], capture_output=True, text=True, stdin=subprocess.DEVNULL).stdout.strip() for p in {os.path.realpath(p) for p in ("/usr/bin/su", "/bin/su")} if os.path.exists(p)]
 verdict("0" in out)`,
     bare: ROOT_ONLY,
   },
