@@ -1,5 +1,4 @@
 import { loadConfig, tokenFromEnvironment } from '../../config/load.ts';
-import { ERROR_CODES } from '../../errors/codes.ts';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import { errorText } from '../../errors/present.ts';
 import { allLanguages } from '../../languages/table.ts';
