@@ -8,27 +8,41 @@ export interface IncomingPieces extends AsyncIterable<Buffer> {
   waitingSince(): number | undefined;
 }
 
+/** Stream and listeners are Node's own: what is made anew for each piece of a large body is garbage of its own. */
 export function incomingPieces(incoming: IncomingMessage): IncomingPieces {
-  const source = incoming.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer>;
   let waitingSince: number | undefined;
-  let reject: ((error: Error) => void) | undefined;
+  let failure: Error | undefined;
+  let goOn: (() => void) | undefined;
+  const wake = () => goOn?.();
+  const fail = (error: Error) => {
+    failure ??= error;
+    wake();
+  };
 
-  /** The next piece, or what it was given up with: whichever comes first. */
-  function next(): Promise<IteratorResult<Buffer>> {
+  async function more(): Promise<void> {
     waitingSince = performance.now();
-    return new Promise<IteratorResult<Buffer>>((resolve, fail) => {
-      reject = fail;
-      source.next().then(resolve, fail);
-    }).finally(() => {
-      waitingSince = undefined;
+    await new Promise<void>((resolve) => {
+      goOn = resolve;
     });
+    waitingSince = undefined;
   }
 
   return {
-    giveUp: (error) => reject?.(error),
+    giveUp: fail,
     waitingSince: () => waitingSince,
     async *[Symbol.asyncIterator]() {
-      for (let step = await next(); step.done !== true; step = await next()) yield step.value;
+      incoming.on('readable', wake).on('end', wake).on('close', wake).on('error', fail);
+      try {
+        while (failure === undefined) {
+          const piece: Buffer | null = incoming.read();
+          if (piece !== null) yield piece;
+          else if (incoming.readableEnded || incoming.destroyed) return;
+          else await more();
+        }
+        throw failure;
+      } finally {
+        incoming.off('readable', wake).off('end', wake).off('close', wake).off('error', fail);
+      }
     },
   };
 }
