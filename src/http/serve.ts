@@ -50,6 +50,8 @@ export async function serveHttp(hotcell: ServedHotcell, options: ServeOptions): 
   const watch = watchTokens(tokens, async (id) => {
     await mcp.closeOf(id);
     const owner = tokenOwner(id, config);
+    // Also those that outlived another server and that nobody has called since.
+    await sessions.recall(owner);
     await Promise.allSettled(sessions.list(owner).map((session) => sessions.close(owner, session.id)));
   });
   const app = createApp({

@@ -259,6 +259,22 @@ describe.skipIf((await reasonToSkip(TARGETS.docker)) !== undefined)('persistent 
     expect(records()).toEqual([]);
   });
 
+  it('of a token that is revoked end with it, where no server holds them', async () => {
+    const hotcell = (...args: string[]) =>
+      spawnSync(process.execPath, [join(root, 'dist/cli.js'), ...args], {
+        env: { ...process.env, HOTCELL_HOME: home },
+        encoding: 'utf8',
+      });
+    const { id } = JSON.parse(hotcell('token', 'create', 'guest', '--json').stdout) as { id: string };
+    const first = await start();
+    await open(first, {}, id);
+    await open(first);
+    await first.close();
+    expect(hotcell('token', 'revoke', 'guest')).toMatchObject({ status: 0 });
+    expect(containersOf(home)).toHaveLength(1);
+    expect(JSON.parse(hotcell('sessions', '--json').stdout)).toMatchObject([{ owner: 'ada' }]);
+  });
+
   it('are not ended by a server that stops while it takes them over', async () => {
     const first = await start();
     await (await open(first)).run('n = 3').result;

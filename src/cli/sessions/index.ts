@@ -3,7 +3,12 @@ import { HotcellError, toHotcellError } from '../../errors/hotcell-error.ts';
 import { isServerAlive } from '../../lib/server-lock.ts';
 import { openServer } from '../../main.ts';
 import { tokenOwner } from '../../sessions/owner.ts';
-import { createPersistentRecords, type FoundRecord, recordsFolder } from '../../sessions/persistent-records.ts';
+import {
+  createPersistentRecords,
+  type FoundRecord,
+  type PersistentRecord,
+  recordsFolder,
+} from '../../sessions/persistent-records.ts';
 import { expiresAt } from '../../sessions/reaper.ts';
 import { shownName } from '../print.ts';
 
@@ -35,13 +40,29 @@ export async function closePersistent(which: string, flags: { json?: boolean }):
       remedy: 'Close it there, with close_session, or stop that server first.',
     });
   }
-  await using server = await openServer({ isolation: record.driver, minIsolation: 'process', logLevel: 'silent' });
-  await server.sessions.close(tokenOwner(record.owner, server.config), record.id).catch((error: unknown) => {
-    // One whose container is gone already is as closed as it can be.
-    if (toHotcellError(error).code !== 'sandbox_lost') throw error;
-  });
+  await end([record]);
   if (flags.json) return printJson(await shown(found));
   process.stdout.write(`Closed ${shownName(record.id)}.\n`);
+}
+
+/** Ends all of an owner's that no server holds: whoever is told to go leaves nothing running. Says how many. */
+export async function closeAllOf(owner: string): Promise<number> {
+  const theirs = (await all()).filter(({ record }) => record.owner === owner);
+  const held = await Promise.all(theirs.map(({ holder }) => isAlive(holder)));
+  const left = theirs.filter((_, index) => held[index] === false).map(({ record }) => record);
+  await end(left);
+  return left.length;
+}
+
+async function end(records: readonly PersistentRecord[]): Promise<void> {
+  if (records.length === 0) return;
+  await using server = await openServer({ minIsolation: 'process', logLevel: 'silent' });
+  for (const { owner, id } of records) {
+    await server.sessions.close(tokenOwner(owner, server.config), id).catch((error: unknown) => {
+      // One whose container is gone already is as closed as it can be.
+      if (toHotcellError(error).code !== 'sandbox_lost') throw error;
+    });
+  }
 }
 
 async function theOne(which: string): Promise<FoundRecord> {

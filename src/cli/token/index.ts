@@ -4,6 +4,7 @@ import { openTokenStore, type TokenQuotas, type TokenRecord } from '../../http/t
 import { openTelemetry } from '../../telemetry/telemetry.ts';
 import { sizeText } from '../print.ts';
 import { sizeBytes } from '../run/options.ts';
+import { closeAllOf } from '../sessions/index.ts';
 
 /** The flags as they were typed. */
 export interface CreateFlags {
@@ -34,6 +35,7 @@ export async function listTokens(flags: { json?: boolean }): Promise<void> {
 export async function revokeToken(which: string, flags: { json?: boolean }): Promise<void> {
   const token = await store().revoke(which);
   await note('token-revoked', token);
+  await closeAllOf(token.id);
   if (flags.json) return printJson(token);
   process.stdout.write(`Revoked ${token.name} (${token.id}).\n`);
 }
