@@ -9,7 +9,8 @@ export interface CgroupPlace {
 }
 
 export const CGROUP_ROOT = '/sys/fs/cgroup';
-const CONTROLLERS = ['memory', 'pids', 'cpu'] as const;
+/** In cgroup v1 each is a tree of its own. */
+export const CONTROLLERS = ['memory', 'pids', 'cpu'] as const;
 
 /** Where servers go that were started in a group which is to have limited children. */
 const SERVER_LEAF = 'hotcell-server';

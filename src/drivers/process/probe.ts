@@ -3,7 +3,7 @@ import { findProgram } from '../../lib/find-program.ts';
 import { newId } from '../../lib/ids.ts';
 import type { Driver, Probe } from '../../sandbox/driver.ts';
 import { DEFAULT_LIMITS } from '../../sandbox/spec.ts';
-import type { CgroupFinding } from './cgroup.ts';
+import type { CgroupFinding } from './find-cgroup-tree.ts';
 
 /**
  * Builds a real sandbox and takes it down again: `bwrap` being installed proves nothing, because stock Ubuntu and default

@@ -1,13 +1,9 @@
 import { accessSync, constants, readdirSync, readFileSync } from 'node:fs';
-import { chmod, mkdir, rename, rm, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import { exclusively } from '../../lib/exclusive.ts';
-import { findProgram } from '../../lib/find-program.ts';
+import { join } from 'node:path';
 import { runCommand } from '../../lib/run-command.ts';
-import { type Progress, type Report, runStep, StepError } from '../../lib/steps.ts';
-import { contentHash, missingPackages, requirementsHash } from '../python-packages.ts';
-import { installPackages, makeVirtualEnvironment } from './install-packages.ts';
-import { chooseInterpreter, firstBarrier, type Interpreter } from './interpreter.ts';
+import { StepError } from '../../lib/steps.ts';
+import { missingPackages, requirementsHash } from '../python-packages.ts';
+import { chooseInterpreter } from './interpreter.ts';
 
 export interface PythonEnvironment {
   /** `own`: made by `ensurePythonEnvironment`. `system`: the machine's Python with whatever it has. */
@@ -23,9 +19,9 @@ export interface PythonEnvironment {
 }
 
 /** Written last: an environment without it is half made. */
-const readyFile = '.ready';
+export const readyFile = '.ready';
 
-interface ReadyRecord extends PythonEnvironment {
+export interface ReadyRecord extends PythonEnvironment {
   requirements: string;
   madeAt: string;
 }
@@ -41,119 +37,8 @@ export async function findPythonEnvironment(options: {
   return findOwn(options.dataDir) ?? (await describeSystemPython(options.signal));
 }
 
-/** Makes our own environment unless it is there. Without a package index the system's Python serves, and the report says so. */
-export async function ensurePythonEnvironment(options: {
-  dataDir: string;
-  report: Report;
-  signal?: AbortSignal;
-}): Promise<PythonEnvironment> {
-  const { dataDir, report, signal } = options;
-  const present = findOwn(dataDir);
-  if (present && present.requirements === requirementsHash()) {
-    return runStep(report, 'Python environment', async () => present, { note: describe });
-  }
-  try {
-    return await runStep(report, 'Python environment', (progress) => make(dataDir, progress, signal), {
-      note: describe,
-    });
-  } catch (error) {
-    signal?.throwIfAborted();
-    const system = present ?? (await describeSystemPython(signal));
-    if (!system) throw error;
-    const lacks = system.missing.length > 0 ? `, without ${system.missing.join(', ')}` : '';
-    const which = present ? 'The earlier environment' : `The system’s Python ${system.version}`;
-    report({ kind: 'note', text: `${which} serves until then${lacks}.` });
-    return system;
-  }
-}
-
-async function make(dataDir: string, progress: Progress, signal?: AbortSignal): Promise<PythonEnvironment> {
-  const asRoot = process.getuid?.() === 0;
-  const root = join(dataDir, 'python');
-  await mkdir(root, { recursive: true });
-  await openToOthers(dataDir, root);
-  progress('looking for a Python');
-  const base = await chooseInterpreter(signal);
-  if (!base) {
-    throw new StepError('There is no Python of at least 3.9 that every user of this machine can read.', {
-      command: 'sudo apt-get install -y python3 python3-venv',
-    });
-  }
-  const barrier = asRoot ? firstBarrier(root) : undefined;
-  if (barrier) {
-    throw new StepError(`Sandboxes run as an unprivileged user, who cannot pass ${barrier}.`, {
-      command: `chmod o+x ${barrier}`,
-    });
-  }
-  const requirements = requirementsHash();
-  const prefix = join(root, contentHash(requirements, base.python, base.version));
-  return exclusively(
-    `${prefix}.lock`,
-    // Another process may have made it while this one waited.
-    async () => readRecord(prefix) ?? (await build(prefix, base, requirements, progress, signal)),
-    { signal, onWait: (pid) => progress(`process ${pid} is making it`) },
-  );
-}
-
-/** Scripts of a virtual environment carry its absolute path, so it is built where it stays and marked ready last. */
-async function build(
-  prefix: string,
-  base: Interpreter,
-  requirements: string,
-  progress: Progress,
-  signal?: AbortSignal,
-): Promise<PythonEnvironment> {
-  await rm(prefix, { recursive: true, force: true });
-  try {
-    await makeVirtualEnvironment(base, prefix, progress, signal);
-    const python = join(prefix, 'bin', 'python3');
-    await installPackages(base, python, progress, signal);
-    progress('compiling');
-    // Some packages ship files for other Pythons, which do not compile and which nothing imports.
-    await runCommand(python, ['-m', 'compileall', '-q', '-j', '0', join(prefix, 'lib')], { signal, umask: '022' });
-    progress('matplotlib’s font cache');
-    await makeFontCache(prefix, python, signal);
-    const record: ReadyRecord = {
-      kind: 'own',
-      python,
-      prefix,
-      basePrefix: base.basePrefix,
-      requirements,
-      madeAt: new Date().toISOString(),
-      ...(await describePackages(python, signal)),
-    };
-    // An installer may have linked files from a cache that was made under a stricter mask.
-    await runCommand('chmod', ['-R', 'a+rX,go-w', prefix], { signal });
-    const draft = join(prefix, `${readyFile}.draft`);
-    await writeFile(draft, `${JSON.stringify(record, null, 2)}\n`);
-    await chmod(draft, 0o644);
-    await rename(draft, join(prefix, readyFile));
-    return record;
-  } catch (error) {
-    await rm(prefix, { recursive: true, force: true });
-    throw error;
-  }
-}
-
-/** The first user of a fresh environment would otherwise wait for every font of the machine to be read. */
-async function makeFontCache(prefix: string, python: string, signal?: AbortSignal): Promise<void> {
-  const folder = join(prefix, 'hotcell', 'matplotlib');
-  await mkdir(folder, { recursive: true });
-  await runCommand(python, ['-I', '-c', 'import matplotlib.font_manager'], {
-    signal,
-    umask: '022',
-    env: { MPLCONFIGDIR: folder },
-  });
-}
-
-/** The data folder is ours to open; the folders above it are not. Files in it keep their own modes. */
-async function openToOthers(dataDir: string, root: string): Promise<void> {
-  if (process.getuid?.() !== 0) return;
-  if (firstBarrier(dirname(dataDir)) === undefined && firstBarrier(dataDir)) await chmod(dataDir, 0o711);
-  await chmod(root, 0o755);
-}
-
-function findOwn(dataDir: string): ReadyRecord | undefined {
+/** The environment of our own that fits best, if one was made. */
+export function findOwn(dataDir: string): ReadyRecord | undefined {
   const root = join(dataDir, 'python');
   let names: string[];
   try {
@@ -171,7 +56,7 @@ function findOwn(dataDir: string): ReadyRecord | undefined {
   return newestFirst.find((record) => record.requirements === current) ?? newestFirst[0];
 }
 
-function readRecord(prefix: string): ReadyRecord | undefined {
+export function readRecord(prefix: string): ReadyRecord | undefined {
   try {
     const record = JSON.parse(readFileSync(join(prefix, readyFile), 'utf8')) as ReadyRecord;
     // The base interpreter may be gone with an upgrade of the distribution; the environment's link then leads nowhere.
@@ -182,7 +67,7 @@ function readRecord(prefix: string): ReadyRecord | undefined {
   }
 }
 
-async function describeSystemPython(signal?: AbortSignal): Promise<PythonEnvironment | undefined> {
+export async function describeSystemPython(signal?: AbortSignal): Promise<PythonEnvironment | undefined> {
   const base = await chooseInterpreter(signal);
   if (!base) return undefined;
   const described = await describePackages(base.python, signal);
@@ -196,7 +81,7 @@ print(json.dumps({
     "packages": {d.metadata["Name"].lower(): d.version for d in importlib.metadata.distributions() if d.metadata["Name"]},
 }))`;
 
-async function describePackages(
+export async function describePackages(
   python: string,
   signal?: AbortSignal,
 ): Promise<Pick<PythonEnvironment, 'version' | 'packages' | 'missing'>> {
@@ -204,16 +89,4 @@ async function describePackages(
   if (exitCode !== 0) throw new StepError(`${python} does not run: ${tail}`);
   const { version, packages } = JSON.parse(stdout) as { version: string; packages: Record<string, string> };
   return { version, packages, missing: missingPackages(packages) };
-}
-
-function describe(environment: PythonEnvironment): string {
-  const whose = environment.kind === 'own' ? '' : 'the system’s ';
-  return `${whose}Python ${environment.version}, ${Object.keys(environment.packages).length} packages`;
-}
-
-/** Whether making an environment would need more than Python itself: the module Debian ships apart, or uv. */
-export async function lacksInstaller(signal?: AbortSignal): Promise<boolean> {
-  if (findProgram('uv')) return false;
-  const base = await chooseInterpreter(signal);
-  return !base?.hasEnsurePip;
 }

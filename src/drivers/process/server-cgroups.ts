@@ -1,6 +1,8 @@
 import { newId } from '../../lib/ids.ts';
 import type { Host } from '../../sandbox/host.ts';
-import { type Cgroup, type CgroupFinding, findCgroupTree, removeCgroupsNamed } from './cgroup.ts';
+import type { Cgroup } from './cgroup.ts';
+import { removeCgroupsNamed } from './cgroup-removal.ts';
+import { type CgroupFinding, findCgroupTree } from './find-cgroup-tree.ts';
 
 /** The cgroups of one server. The tree is made when it is first needed. */
 export interface ServerCgroups {

@@ -1,0 +1,142 @@
+import { chmod, mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { exclusively } from '../../lib/exclusive.ts';
+import { findProgram } from '../../lib/find-program.ts';
+import { runCommand } from '../../lib/run-command.ts';
+import { type Progress, type Report, runStep, StepError } from '../../lib/steps.ts';
+import { contentHash, requirementsHash } from '../python-packages.ts';
+import { installPackages, makeVirtualEnvironment } from './install-packages.ts';
+import { chooseInterpreter, firstBarrier, type Interpreter } from './interpreter.ts';
+import {
+  describePackages,
+  describeSystemPython,
+  findOwn,
+  type PythonEnvironment,
+  type ReadyRecord,
+  readRecord,
+  readyFile,
+} from './python-environment.ts';
+
+/** Makes our own environment unless it is there. Without a package index the system's Python serves, and the report says so. */
+export async function ensurePythonEnvironment(options: {
+  dataDir: string;
+  report: Report;
+  signal?: AbortSignal;
+}): Promise<PythonEnvironment> {
+  const { dataDir, report, signal } = options;
+  const present = findOwn(dataDir);
+  if (present && present.requirements === requirementsHash()) {
+    return runStep(report, 'Python environment', async () => present, { note: describe });
+  }
+  try {
+    return await runStep(report, 'Python environment', (progress) => make(dataDir, progress, signal), {
+      note: describe,
+    });
+  } catch (error) {
+    signal?.throwIfAborted();
+    const system = present ?? (await describeSystemPython(signal));
+    if (!system) throw error;
+    const lacks = system.missing.length > 0 ? `, without ${system.missing.join(', ')}` : '';
+    const which = present ? 'The earlier environment' : `The system’s Python ${system.version}`;
+    report({ kind: 'note', text: `${which} serves until then${lacks}.` });
+    return system;
+  }
+}
+
+async function make(dataDir: string, progress: Progress, signal?: AbortSignal): Promise<PythonEnvironment> {
+  const asRoot = process.getuid?.() === 0;
+  const root = join(dataDir, 'python');
+  await mkdir(root, { recursive: true });
+  await openToOthers(dataDir, root);
+  progress('looking for a Python');
+  const base = await chooseInterpreter(signal);
+  if (!base) {
+    throw new StepError('There is no Python of at least 3.9 that every user of this machine can read.', {
+      command: 'sudo apt-get install -y python3 python3-venv',
+    });
+  }
+  const barrier = asRoot ? firstBarrier(root) : undefined;
+  if (barrier) {
+    throw new StepError(`Sandboxes run as an unprivileged user, who cannot pass ${barrier}.`, {
+      command: `chmod o+x ${barrier}`,
+    });
+  }
+  const requirements = requirementsHash();
+  const prefix = join(root, contentHash(requirements, base.python, base.version));
+  return exclusively(
+    `${prefix}.lock`,
+    // Another process may have made it while this one waited.
+    async () => readRecord(prefix) ?? (await build(prefix, base, requirements, progress, signal)),
+    { signal, onWait: (pid) => progress(`process ${pid} is making it`) },
+  );
+}
+
+/** Scripts of a virtual environment carry its absolute path, so it is built where it stays and marked ready last. */
+async function build(
+  prefix: string,
+  base: Interpreter,
+  requirements: string,
+  progress: Progress,
+  signal?: AbortSignal,
+): Promise<PythonEnvironment> {
+  await rm(prefix, { recursive: true, force: true });
+  try {
+    await makeVirtualEnvironment(base, prefix, progress, signal);
+    const python = join(prefix, 'bin', 'python3');
+    await installPackages(base, python, progress, signal);
+    progress('compiling');
+    // Some packages ship files for other Pythons, which do not compile and which nothing imports.
+    await runCommand(python, ['-m', 'compileall', '-q', '-j', '0', join(prefix, 'lib')], { signal, umask: '022' });
+    progress('matplotlib’s font cache');
+    await makeFontCache(prefix, python, signal);
+    const record: ReadyRecord = {
+      kind: 'own',
+      python,
+      prefix,
+      basePrefix: base.basePrefix,
+      requirements,
+      madeAt: new Date().toISOString(),
+      ...(await describePackages(python, signal)),
+    };
+    // An installer may have linked files from a cache that was made under a stricter mask.
+    await runCommand('chmod', ['-R', 'a+rX,go-w', prefix], { signal });
+    const draft = join(prefix, `${readyFile}.draft`);
+    await writeFile(draft, `${JSON.stringify(record, null, 2)}\n`);
+    await chmod(draft, 0o644);
+    await rename(draft, join(prefix, readyFile));
+    return record;
+  } catch (error) {
+    await rm(prefix, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+/** The first user of a fresh environment would otherwise wait for every font of the machine to be read. */
+async function makeFontCache(prefix: string, python: string, signal?: AbortSignal): Promise<void> {
+  const folder = join(prefix, 'hotcell', 'matplotlib');
+  await mkdir(folder, { recursive: true });
+  await runCommand(python, ['-I', '-c', 'import matplotlib.font_manager'], {
+    signal,
+    umask: '022',
+    env: { MPLCONFIGDIR: folder },
+  });
+}
+
+/** The data folder is ours to open; the folders above it are not. Files in it keep their own modes. */
+async function openToOthers(dataDir: string, root: string): Promise<void> {
+  if (process.getuid?.() !== 0) return;
+  if (firstBarrier(dirname(dataDir)) === undefined && firstBarrier(dataDir)) await chmod(dataDir, 0o711);
+  await chmod(root, 0o755);
+}
+
+function describe(environment: PythonEnvironment): string {
+  const whose = environment.kind === 'own' ? '' : 'the system’s ';
+  return `${whose}Python ${environment.version}, ${Object.keys(environment.packages).length} packages`;
+}
+
+/** Whether making an environment would need more than Python itself: the module Debian ships apart, or uv. */
+export async function lacksInstaller(signal?: AbortSignal): Promise<boolean> {
+  if (findProgram('uv')) return false;
+  const base = await chooseInterpreter(signal);
+  return !base?.hasEnsurePip;
+}
