@@ -15,7 +15,7 @@ interface Cycles {
 
 const CYCLES: readonly Cycles[] = [
   { target: TARGETS.shared, count: 1_000, width: 4 },
-  { target: TARGETS.docker, count: 50, width: 4 },
+  { target: TARGETS.docker, count: 100, width: 4 },
   { target: TARGETS.gvisor, count: 20, width: 4 },
 ];
 
