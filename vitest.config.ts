@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
+const CONFORMANCE = ['test/conformance/**/*.test.ts'];
 const BESIDE = ['test/e2e/**/*.test.ts', 'test/security/http-*.test.ts', 'test/security/mcp-*.test.ts'];
 
 /** They take minutes and mostly wait. `npm test` runs them while the others work. */
@@ -21,15 +22,27 @@ export default defineConfig({
       },
       {
         test: {
+          name: 'conformance',
+          include: CONFORMANCE,
+          globalSetup: ['test/support/built-guest.ts'],
+          // A file for each driver. What a requirement measures is its own sandbox's, so that two may share the machine.
+          maxWorkers: 2,
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        test: {
           name: 'full',
           include: ['test/**/*.test.ts'],
           globalSetup: ['test/support/built-guest.ts'],
-          exclude: ['test/architecture.test.ts', ...BESIDE, ...WAITING],
+          exclude: ['test/architecture.test.ts', ...CONFORMANCE, ...BESIDE, ...WAITING],
           // Files of real sandboxes share the machine's cores and count what is left behind on it.
           fileParallelism: false,
           testTimeout: 60_000,
           hookTimeout: 60_000,
-          sequence: { groupOrder: 1 },
+          sequence: { groupOrder: 2 },
         },
       },
       {
@@ -42,7 +55,7 @@ export default defineConfig({
           maxWorkers: 3,
           testTimeout: 60_000,
           hookTimeout: 60_000,
-          sequence: { groupOrder: 2 },
+          sequence: { groupOrder: 3 },
         },
       },
       {
@@ -52,7 +65,7 @@ export default defineConfig({
           globalSetup: ['test/support/built-guest.ts'],
           testTimeout: 60_000,
           hookTimeout: 60_000,
-          sequence: { groupOrder: 3 },
+          sequence: { groupOrder: 4 },
         },
       },
     ],
