@@ -76,6 +76,37 @@ test('a sandbox is kept while its record is, and its server lives or its time is
   expect(await recordsOf('bb').isKept('s-0a1b')).toBe(false);
 });
 
+test('a sandbox that goes from server to server is kept at every moment', async () => {
+  const [one, other, third] = [recordsOf('aa'), recordsOf('bb'), recordsOf('cc')];
+  await one.write(RECORD);
+  let isOver = false;
+  const passing = (async () => {
+    for (let turn = 0; turn < 400; turn += 1) {
+      const [found] = await (turn % 2 === 0 ? other : one).all();
+      if (found !== undefined) await (turn % 2 === 0 ? other : one).claim(found);
+    }
+    isOver = true;
+  })();
+  const kept: boolean[] = [];
+  while (!isOver) kept.push(await third.isKept('s-0a1b'));
+  await passing;
+  expect(kept.filter((isKept) => !isKept)).toHaveLength(0);
+});
+
+test('what a server was writing when it was killed is cleared away, and what one that lives writes is not', async () => {
+  await recordsOf('aa').write(RECORD);
+  for (const holder of ['dd', 'aa'])
+    writeFileSync(join(folder, `s-0d.${holder}.json.new`), '{"spec": {"environment": ');
+  await recordsOf('bb').clear();
+  expect(readdirSync(folder).sort()).toEqual(['s-0a1b.aa.json', 's-0d.aa.json.new']);
+});
+
+test('a record that speaks of another session than its name is nobody’s', async () => {
+  await recordsOf('aa').write(RECORD);
+  writeFileSync(join(folder, 's-0d.aa.json'), JSON.stringify({ version: 1, ...RECORD, session: '../../tokens' }));
+  expect((await recordsOf('bb').all()).map(({ record }) => record.session)).toEqual(['s-0a1b']);
+});
+
 test('what nobody holds is forgotten when its time is over, and not before', async () => {
   await recordsOf('aa').write(RECORD);
   alive.delete('aa');

@@ -38,13 +38,13 @@ export interface PersistentRecords {
   /** The session was used. */
   touch(session: string): Promise<void>;
   remove(session: string): Promise<void>;
-  /** All that can be read, whoever holds them. */
+  /** All that can be read, whoever holds them. Rejects where the folder cannot be: that there are none would end their sandboxes. */
   all(): Promise<readonly FoundRecord[]>;
   /** False where another server was faster. */
   claim(found: FoundRecord): Promise<boolean>;
   /** Whether somebody is in that sandbox, or may come back to it. */
   isKept(sandboxId: string): Promise<boolean>;
-  /** Forgets those that nobody holds and that are over their time. */
+  /** Forgets those that nobody holds and that are over their time, and what a server was writing when it was killed. */
   clear(): Promise<void>;
 }
 
@@ -63,6 +63,8 @@ const schema = z.object({
 });
 
 const NAME = /^(s-[0-9a-f]+)\.([0-9a-f]+)\.json$/;
+const UNFINISHED = /^s-[0-9a-f]+\.([0-9a-f]+)\.json\.new$/;
+const MOST_LOOKS = 20;
 
 /** Of an installation. */
 export function recordsFolder(dataDir: string): string {
@@ -78,22 +80,28 @@ export interface RecordsOptions {
 export function createPersistentRecords({ folder, serverId, isServerAlive }: RecordsOptions): PersistentRecords {
   const pathOf = (session: string, holder = serverId) => join(folder, `${session}.${holder}.json`);
 
+  /** One that another server takes over meanwhile has another name then: it is looked for again, or a sandbox in use would pass for a remnant. */
   async function all(): Promise<FoundRecord[]> {
-    const names = await readdir(folder).catch(() => []);
-    const found = await Promise.all(names.map(read));
-    return found.filter((record) => record !== undefined);
+    for (let look = 1; ; look += 1) {
+      const found = await Promise.all((await names()).map(read));
+      if (look === MOST_LOOKS || !found.includes('gone'))
+        return found.filter((one) => one !== 'gone' && one !== 'no record');
+    }
   }
 
-  async function read(name: string): Promise<FoundRecord | undefined> {
-    const holder = NAME.exec(name)?.[2];
-    if (holder === undefined) return undefined;
-    try {
-      const path = join(folder, name);
-      const { version: _, ...record } = schema.parse(JSON.parse(await readFile(path, 'utf8')));
-      return { record, holder, lastUsedAt: (await stat(path)).mtimeMs };
-    } catch {
-      return undefined; // taken or removed meanwhile, or of a version that we do not know
-    }
+  async function names(): Promise<string[]> {
+    return readdir(folder).catch(unlessMissing([]));
+  }
+
+  async function read(name: string): Promise<FoundRecord | 'gone' | 'no record'> {
+    const [, session, holder] = NAME.exec(name) ?? [];
+    if (holder === undefined) return 'no record';
+    const path = join(folder, name);
+    const text = await readFile(path, 'utf8').catch(unlessMissing(undefined));
+    const stats = await stat(path).catch(unlessMissing(undefined));
+    if (text === undefined || stats === undefined) return 'gone';
+    const record = parse(text);
+    return record?.session === session ? { record: record!, holder, lastUsedAt: stats.mtimeMs } : 'no record';
   }
 
   async function isOver({ record, lastUsedAt, holder }: FoundRecord): Promise<boolean> {
@@ -132,6 +140,27 @@ export function createPersistentRecords({ folder, serverId, isServerAlive }: Rec
       for (const found of await all()) {
         if (await isOver(found)) await rm(pathOf(found.record.session, found.holder), { force: true });
       }
+      for (const name of await names()) {
+        const holder = UNFINISHED.exec(name)?.[1];
+        if (holder !== undefined && !(await isServerAlive(holder))) await rm(join(folder, name), { force: true });
+      }
     },
+  };
+}
+
+/** Nothing where it is no record, or of a version that we do not know. */
+function parse(text: string): PersistentRecord | undefined {
+  try {
+    const { version: _, ...record } = schema.parse(JSON.parse(text));
+    return record;
+  } catch {
+    return undefined;
+  }
+}
+
+function unlessMissing<T>(instead: T): (error: NodeJS.ErrnoException) => T {
+  return (error) => {
+    if (error.code === 'ENOENT') return instead;
+    throw error;
   };
 }
