@@ -5,25 +5,39 @@ import type { GuestConnection } from './connection.ts';
 
 const PAUSES_MS = [0, 100, 400, 1_000];
 const ATTEMPT_MS = 2_000;
+/** A channel that held for so long was a good one. */
+const STEADY_MS = 10_000;
 
 /**
- * A channel was lost that another can replace: opens one, so that what runs goes on and nobody notices. Where none can be had, the connection ends as
- * `sandbox_lost`, within the time in which whoever waits must hear. Never rejects.
+ * For a sandbox whose channel can be replaced; what is returned is called whenever one was lost. It opens another, so that what runs goes on and nobody
+ * notices. Where none can be had, or none holds, the connection ends as `sandbox_lost`, within the time in which whoever waits must hear. Never rejects.
+ *
+ * SECURITY: a guest that welcomes each channel and closes it would keep the host and the engine opening them for ever.
  */
-export async function keepConnected(sandbox: Sandbox, connection: GuestConnection): Promise<void> {
-  let reason = 'the connection to it was lost';
-  for (const pauseMs of PAUSES_MS) {
-    await sleep(pauseMs);
-    const attempt = await reconnect(sandbox, connection);
-    if (attempt === 'connected') return;
-    reason = attempt.error.message;
-    if (attempt.isFinal) break;
-  }
-  connection.close(
-    new HotcellError('sandbox_lost', `the sandbox ended: ${reason}`, {
-      remedy: 'Open a new session; variables and files of this one are gone.',
-    }),
-  );
+export function createReconnection(sandbox: Sandbox): (connection: GuestConnection) => Promise<void> {
+  let attempts = 0;
+  let connectedAt = 0;
+
+  return async (connection) => {
+    let reason = 'the connection to it was lost again and again';
+    if (performance.now() - connectedAt >= STEADY_MS) attempts = 0;
+    while (attempts < PAUSES_MS.length) {
+      await sleep(PAUSES_MS[attempts]);
+      attempts += 1;
+      const attempt = await reconnect(sandbox, connection);
+      if (attempt === 'connected') {
+        connectedAt = performance.now();
+        return;
+      }
+      reason = attempt.error.message;
+      if (attempt.isFinal) break;
+    }
+    connection.close(
+      new HotcellError('sandbox_lost', `the sandbox ended: ${reason}`, {
+        remedy: 'Open a new session; variables and files of this one are gone.',
+      }),
+    );
+  };
 }
 
 type Attempt = 'connected' | { readonly error: HotcellError; readonly isFinal: boolean };

@@ -5,7 +5,7 @@ import type { Driver, Sandbox } from '../sandbox/driver.ts';
 import type { SandboxSpec } from '../sandbox/spec.ts';
 import { connectGuest } from './connect.ts';
 import type { GuestConnection } from './connection.ts';
-import { keepConnected } from './keep-connected.ts';
+import { createReconnection } from './keep-connected.ts';
 
 /** A sandbox with its guest connected: what a session holds and a pool keeps ready. */
 export interface LiveSandbox {
@@ -71,11 +71,12 @@ async function adopted(driver: Driver, spec: SandboxSpec, signal: AbortSignal): 
 async function connect(sandbox: Sandbox, signal: AbortSignal): Promise<LiveSandbox> {
   const background = createBoundedOutput({ headBytes: 0, tailBytes: BACKGROUND_BYTES });
   const live: { onGap: ((bytes: number) => void) | undefined } = { onGap: undefined };
+  const keepConnected = createReconnection(sandbox);
   const connection = await connectGuest(sandbox.channel, {
     config: sandbox.guestConfig,
     signal,
     canReconnect: sandbox.reconnect !== undefined,
-    onLost: () => void keepConnected(sandbox, connection),
+    onLost: () => void keepConnected(connection),
     onGap: (bytes) => live.onGap?.(bytes),
     onBackground: ({ body }) => background.push(body),
   });
