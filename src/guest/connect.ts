@@ -275,7 +275,7 @@ class Connection implements GuestConnection {
     else if (this.#welcomed !== undefined) this.#giveUp(error);
     else {
       this.#detach();
-      this.#options.onLost?.(reason);
+      this.#options.onLost?.(reason, this);
     }
   }
 

@@ -43,8 +43,8 @@ export interface ConnectOptions {
   readonly canReconnect?: boolean;
   /** Bytes of output that the guest had to drop while nobody was connected. */
   readonly onGap?: (bytes: number) => void;
-  /** Called when a channel was lost that `reconnect` may replace. */
-  readonly onLost?: (reason: string) => void;
+  /** Called when a channel was lost that `reconnect` may replace; perhaps before whoever connects has the connection. */
+  readonly onLost?: (reason: string, connection: GuestConnection) => void;
   /** A channel that is silent for so long is asked whether it lives. */
   readonly pingAfterMs?: number;
   /** One that is silent for so long, asked or not, is lost. */

@@ -4,7 +4,6 @@ import { expect, test } from 'vitest';
 import { createFrameDecoder, encodeFrame, type Head } from '../lib/frames.ts';
 import type { Sandbox } from '../sandbox/driver.ts';
 import { connectGuest } from './connect.ts';
-import type { GuestConnection } from './connection.ts';
 import { createReconnection } from './keep-connected.ts';
 
 const CONFIG = { limits: { memoryBytes: 1, openFiles: 1, fileBytes: 1, cpus: 1 }, preloads: [], environment: {} };
@@ -28,10 +27,10 @@ async function sandboxOf(next: (close: () => void, count: number) => void) {
   };
   const sandbox = { reconnect: async () => channel() } as Partial<Sandbox> as Sandbox;
   const keep = createReconnection(sandbox);
-  const connection: GuestConnection = await connectGuest(channel(), {
+  const connection = await connectGuest(channel(), {
     config: CONFIG,
     canReconnect: true,
-    onLost: () => void keep(connection),
+    onLost: (_reason, lost) => void keep(lost),
   });
   return { connection, channels: () => count };
 }

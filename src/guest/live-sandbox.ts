@@ -76,7 +76,7 @@ async function connect(sandbox: Sandbox, signal: AbortSignal): Promise<LiveSandb
     config: sandbox.guestConfig,
     signal,
     canReconnect: sandbox.reconnect !== undefined,
-    onLost: () => void keepConnected(connection),
+    onLost: (_reason, lost) => void keepConnected(lost),
     onGap: (bytes) => live.onGap?.(bytes),
     onBackground: ({ body }) => background.push(body),
   });
