@@ -39,22 +39,23 @@ interface Waiting {
 export function createPendingRequests(): PendingRequests {
   const waiting = new Map<number, Waiting>();
   let nextId = 1;
+
+  /** Known before it is sent: sending may be what ends the connection. */
+  function begin(send: (id: number) => void, asked: Waiting): number {
+    const id = nextId++;
+    waiting.set(id, asked);
+    try {
+      send(id);
+    } catch (error) {
+      if (waiting.delete(id)) asked.reject(error as Error);
+    }
+    return id;
+  }
+
   return {
-    ask(send) {
-      return new Promise((resolve, reject) => {
-        const id = nextId++;
-        send(id);
-        waiting.set(id, { resolve, reject });
-      });
-    },
+    ask: (send) => new Promise((resolve, reject) => void begin(send, { resolve, reject })),
     order(send, refused) {
-      const id = nextId++;
-      try {
-        send(id);
-        waiting.set(id, { reject: refused });
-      } catch (error) {
-        refused(error as Error);
-      }
+      const id = begin(send, { reject: refused });
       return () => waiting.delete(id);
     },
     answer(frame) {
