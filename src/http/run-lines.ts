@@ -11,15 +11,16 @@ const outcome = z.discriminatedUnion('kind', [
     kind: z.literal('raised'),
     name: z.string(),
     message: z.string(),
-    traceback: z.array(z.string()),
+    traceback: z.array(z.string()).readonly(),
     hint: z.string().optional(),
   }),
   z.object({ kind: z.literal('exited'), exitCode: z.number().int() }),
   z.object({ kind: z.literal('timed-out'), limitMs: z.number() }),
   z.object({ kind: z.literal('out-of-memory'), limitBytes: z.number() }),
-  z.object({ kind: z.literal('interrupted') }),
+  z.object({ kind: z.literal('interrupted'), reason: z.enum(['session-expired', 'shutting-down']).optional() }),
   z.object({ kind: z.literal('kernel-died'), signal: z.string().optional() }),
-  z.object({ kind: z.literal('unavailable'), missing: z.array(z.string()), hint: z.string() }),
+  z.object({ kind: z.literal('sandbox-lost'), reason: z.string() }),
+  z.object({ kind: z.literal('unavailable'), missing: z.array(z.string()).readonly(), hint: z.string() }),
 ]);
 
 export const runLine = z.object({

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import type { ExecutionEvent } from '../../execution/events.ts';
 import { lineOf } from '../../http/run-lines.ts';
+import type { Outcome } from '../../sandbox/outcome.ts';
 import { remoteRun } from './remote-run.ts';
 
 const event: fc.Arbitrary<ExecutionEvent> = fc.oneof(
@@ -50,4 +51,13 @@ test('an error of the server is that error', async () => {
   const run = await remoteRun(cut(answer({ execution_id: 'x-1' }, { error: { code: 'session_busy' } }), [7]), refuse);
   for await (const _ of run);
   expect(run.outcome).toThrow('refused');
+});
+
+test.each<Outcome>([
+  { kind: 'sandbox-lost', reason: 'its processes ended' },
+  { kind: 'interrupted', reason: 'shutting-down' },
+])('an end that is no doing of the program’s comes as it was: %j', async (outcome) => {
+  const run = await remoteRun(cut(answer({ execution_id: 'x-1' }, { ended: { outcome } }), [100]), refuse);
+  for await (const _ of run);
+  expect(run.outcome()).toEqual(outcome);
 });
