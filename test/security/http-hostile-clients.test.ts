@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ServedHotcell, serveForTest, toolCall } from '../support/served-hotcell.ts';
 import { reasonToSkip, TARGETS } from '../support/targets.ts';
@@ -76,6 +77,21 @@ describe.skipIf(skipped !== undefined)('a client that means harm', () => {
     await Promise.all(flood);
     expect(process.memoryUsage().rss - before).toBeLessThan(600_000_000); // both ends are in this process
     await works();
+  });
+
+  it('leaves nothing running when it goes before the session is there that it wants to run code in', async () => {
+    const opening = hotcell.server.sessions.open(hotcell.nobody, { id: 'slow' });
+    const body = JSON.stringify({ code: 'open("ran.txt", "w")\nimport time; time.sleep(60)' });
+    const socket = connect(hotcell.port, '127.0.0.1');
+    const head = 'POST /run/slow HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json';
+    socket.write(`${head}\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+    await sleep(10);
+    socket.destroy();
+    const session = await opening;
+    await sleep(500);
+    expect(session.state()).toBe('idle');
+    expect((await session.session.files.list('.')).entries).toEqual([]);
+    await hotcell.server.sessions.close(hotcell.nobody, 'slow');
   });
 
   it('is let go when it sends half a request, or nothing, and then waits', async () => {

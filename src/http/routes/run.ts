@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { z } from 'zod';
 import { parseOptions } from '../../config/load.ts';
@@ -6,7 +7,7 @@ import type { ManagedExecution, SessionDirectory } from '../../sessions/director
 import type { HttpApp, HttpContext } from '../environment.ts';
 import { shownError } from '../error-response.ts';
 import { readBody } from '../read-body.ts';
-import { lineOf } from '../run-lines.ts';
+import { lineOf, type RunLine } from '../run-lines.ts';
 import { type LineSender, sendLines } from '../send-lines.ts';
 
 export interface RunRouteOptions {
@@ -37,16 +38,21 @@ const request = z.strictObject({
 export function addRunRoute(app: HttpApp, { sessions, stallMs }: RunRouteOptions): void {
   app.post('/run/:session', async (context) => {
     const owner = context.get('owner');
+    const { outgoing } = context.env;
+    const gone = closingOf(outgoing);
     const { code, language, filename, timeout_ms } = parseOptions(request, await body(context));
-    const session = await sessions.use(owner, context.req.param('session'), { via: 'POST /run' });
+    const session = await sessions.use(owner, context.req.param('session'), {
+      via: 'POST /run',
+      signal: gone,
+    });
+    gone.throwIfAborted();
     const execution = session.run(code, {
       via: 'POST /run',
+      signal: gone,
       ...(language === undefined ? {} : { language }),
       ...(filename === undefined ? {} : { filename }),
       ...(timeout_ms === undefined ? {} : { timeoutMs: timeout_ms }),
     });
-    const { outgoing } = context.env;
-    outgoing.once('close', () => execution.cancel());
     await show(execution, sendLines(outgoing, { stallMs, aliveMs: ALIVE_MS }));
     return RESPONSE_ALREADY_SENT;
   });
@@ -65,11 +71,20 @@ async function show(execution: ManagedExecution, lines: LineSender): Promise<voi
       if (line !== undefined) await lines.send(line);
     }
     const { outcome } = await execution.result;
-    await lines.send({ ended: { outcome } });
+    await lines.send({ ended: { outcome } } satisfies RunLine);
   } catch (thrown) {
     await lines.send({ error: shownError(thrown) });
   }
   lines.end();
+}
+
+/** Given when the reader has gone, at whatever moment that was. */
+function closingOf(outgoing: ServerResponse): AbortSignal {
+  const closed = new AbortController();
+  const close = () => closed.abort(new HotcellError('cancelled', 'whoever asked has gone'));
+  outgoing.once('close', close);
+  if (outgoing.destroyed) close();
+  return closed.signal;
 }
 
 async function body(context: HttpContext): Promise<unknown> {
