@@ -1,4 +1,5 @@
 import { Command, CommanderError } from 'commander';
+import { HotcellError } from '../errors/hotcell-error.ts';
 import { errorText, exitCodeOf, presentError } from '../errors/present.ts';
 import { packageVersion } from '../lib/package-version.ts';
 import { completionCommand } from './commands/completion.ts';
@@ -13,9 +14,6 @@ import { sessionsCommand } from './commands/sessions.ts';
 import { setupCommand } from './commands/setup.ts';
 import { tokenCommand } from './commands/token.ts';
 
-/** As sysexits.h has it; the table of errors uses the same numbers. */
-const EXIT_USAGE = 64;
-
 /** Parses the command line, does what it says and sets the exit code. Never rejects. */
 export async function runCli(argv: readonly string[]): Promise<void> {
   ignoreLostReaders();
@@ -24,7 +22,7 @@ export async function runCli(argv: readonly string[]): Promise<void> {
   try {
     await createProgram().parseAsync([...argv]);
   } catch (thrown) {
-    process.exitCode = thrown instanceof CommanderError ? usageExitCode(thrown) : fail(thrown, argv.includes('--json'));
+    process.exitCode = fail(thrown, argv.includes('--json'));
   } finally {
     clearInterval(alive);
   }
@@ -57,6 +55,7 @@ export function createProgram(): Command {
     completionCommand(),
   ]) {
     program.addCommand(command.copyInheritedSettings(program));
+    for (const below of command.commands) below.copyInheritedSettings(command);
   }
   for (const command of [program, ...program.commands.flatMap((each) => [each, ...each.commands])])
     command.exitOverride();
@@ -80,13 +79,18 @@ function ignoreLostReaders(): void {
 }
 
 function fail(thrown: unknown, asJson: boolean): number {
+  if (thrown instanceof CommanderError) return failUsage(thrown, asJson);
   const exitCode = exitCodeOf(thrown);
   if (asJson) process.stdout.write(`${JSON.stringify({ error: presentError(thrown), exitCode }, null, 2)}\n`);
   else process.stderr.write(`${errorText(thrown)}\n`);
   return exitCode;
 }
 
-/** Help and version end a program well; everything else that commander throws is a mistake in how it was called. */
-function usageExitCode(error: CommanderError): number {
-  return error.exitCode === 0 ? 0 : EXIT_USAGE;
+/** Help and version end a program well; everything else that commander throws is a mistake in how it was called, which it has told on stderr. */
+function failUsage({ exitCode, message }: CommanderError, asJson: boolean): number {
+  if (exitCode === 0) return 0;
+  const error = new HotcellError('invalid_argument', message.replace(/^error: /, ''), {
+    remedy: 'Run with --help to see what there is.',
+  });
+  return asJson ? fail(error, asJson) : exitCodeOf(error);
 }

@@ -213,6 +213,15 @@ describe('hotcell run --json', () => {
     expect(exitCode).toBe(64);
     expect(JSON.parse(stdout)).toMatchObject({ exitCode: 64, error: { code: 'invalid_argument', retry: 'never' } });
   });
+
+  it('gives a mistake on the command line as an error too', async () => {
+    const { stdout, exitCode } = await command('run', '--json');
+    expect(exitCode).toBe(64);
+    expect(JSON.parse(stdout)).toMatchObject({
+      exitCode: 64,
+      error: { code: 'invalid_argument', message: "missing required argument 'file'" },
+    });
+  });
 });
 
 describe('hotcell run of a notebook', () => {

@@ -9,12 +9,14 @@ export function sessionsCommand(): Command {
     .command('list', { isDefault: true })
     .description('List them: whose they are, what they live in, and whether a server holds them now.')
     .option('--json', 'print one JSON document')
+    .addHelpText('after', LIST_HELP)
     .action(async (flags: { json?: boolean }) => (await import('../sessions/index.ts')).listPersistent(flags));
   sessions
     .command('close')
     .description('End one that no server holds, with its container, variables and files.')
     .argument('<id or name>', 'which one')
     .option('--json', 'print one JSON document')
+    .addHelpText('after', CLOSE_HELP)
     .action(async (which: string, flags: { json?: boolean }) =>
       (await import('../sessions/index.ts')).closePersistent(which, flags),
     );
@@ -27,5 +29,18 @@ over when its owner calls it. Where none comes back, it ends by itself after its
 
 Examples:
   $ hotcell sessions
+  $ hotcell sessions close lab
+`;
+
+const LIST_HELP = `
+Examples:
+  $ hotcell sessions
+  $ hotcell sessions list --json | jq -r '.[].session_id'
+`;
+
+const CLOSE_HELP = `
+One that a server holds is closed there, with the tool close_session.
+
+Examples:
   $ hotcell sessions close lab
 `;

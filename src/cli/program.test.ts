@@ -1,0 +1,33 @@
+import type { Command } from 'commander';
+import { describe, expect, it } from 'vitest';
+import { createProgram } from './program.ts';
+
+describe('the help of every command', () => {
+  const program = createProgram();
+  const commands = [program, ...program.commands.flatMap((each) => [each, ...each.commands])];
+
+  it.each(commands.map((command) => [pathOf(command), command] as const))(
+    'of %s has examples of it',
+    (path, command) => {
+      const help = helpOf(command);
+      expect(help).toMatch(/\n {2}-h, --help +Show this help\n/);
+      const examples = help.split('\nExamples:\n')[1] ?? '';
+      expect(examples).toContain(`hotcell ${path}`.trim());
+    },
+  );
+});
+
+function pathOf(command: Command): string {
+  return command.parent === null ? '' : `${pathOf(command.parent)} ${command.name()}`.trim();
+}
+
+function helpOf(command: Command): string {
+  let text = '';
+  command.configureOutput({
+    writeOut: (piece) => {
+      text += piece;
+    },
+  });
+  command.outputHelp();
+  return text;
+}
