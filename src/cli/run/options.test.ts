@@ -64,6 +64,14 @@ describe('the flags of hotcell run', () => {
     expect(() => runOptions({ minIsolation: 'auto' })).toThrow(/^--min-isolation: /);
   });
 
+  it.each([{ session: 'analysis' }, { token: 't' }])(
+    'refuses %j without a server, where it would do nothing',
+    (flags) => {
+      expect(() => runOptions(flags)).toThrow(/^--(session|token) needs a server/);
+      expect(() => runOptions({ ...flags, server: 'http://127.0.0.1:7878' })).not.toThrow();
+    },
+  );
+
   it('keeps no pool for a single run', () => {
     expect(runOptions({}).hotcell).toEqual({ poolSize: 0 });
   });

@@ -37,6 +37,7 @@ export function runOptions(flags: RunFlags): RunOptions {
   if (flags.output !== undefined && !flags.output.endsWith('.ipynb')) {
     throw invalid(`--output: ${flags.output} is not the name of a notebook`, 'End it with .ipynb.');
   }
+  if (flags.server === undefined) refuseWhatNeedsServer(flags);
   const isolation = flags.isolation === undefined ? undefined : isolationRequest(flags.isolation);
   const minIsolation = leastIsolation(flags, isolation);
   const mounts = (flags.mount ?? []).map(mountRequest);
@@ -57,6 +58,12 @@ export function runOptions(flags: RunFlags): RunOptions {
     },
     ...(flags.timeout === undefined ? {} : { timeoutMs: durationMs('--timeout', flags.timeout) }),
   };
+}
+
+/** Without a server they would do nothing, and a session that somebody counts on would not be there. */
+function refuseWhatNeedsServer({ session, token }: RunFlags): void {
+  const flag = session === undefined ? token && '--token' : '--session';
+  if (flag) throw invalid(`${flag} needs a server`, 'Say which: --server http://127.0.0.1:7878');
 }
 
 const MILLISECONDS: Readonly<Record<string, number>> = { '': 1000, s: 1000, ms: 1, m: 60_000, h: 3_600_000 };
@@ -106,6 +113,10 @@ export function isolationRequest(text: string): IsolationRequest {
   return text === 'auto' ? text : driverName('--isolation', text, ['auto', ...DRIVER_NAMES]);
 }
 
+export function leastIsolationRequest(text: string): DriverName {
+  return driverName('--min-isolation', text);
+}
+
 function driverName(flag: string, text: string, allowed: readonly string[] = DRIVER_NAMES): DriverName {
   const found = DRIVER_NAMES.find((name) => name === text);
   if (found !== undefined) return found;
@@ -114,7 +125,7 @@ function driverName(flag: string, text: string, allowed: readonly string[] = DRI
 
 /** An image needs containers: `auto` must not end in a jail that has none and run the program in something else. */
 function leastIsolation(flags: RunFlags, isolation: IsolationRequest | undefined): DriverName | undefined {
-  const asked = flags.minIsolation === undefined ? undefined : driverName('--min-isolation', flags.minIsolation);
+  const asked = flags.minIsolation === undefined ? undefined : leastIsolationRequest(flags.minIsolation);
   if (flags.image === undefined || (asked !== undefined && asked !== 'process')) return asked;
   if (isolation === 'process') {
     throw invalid('--image: the process driver has no images', 'Leave one of the two out, or use --isolation docker.');
