@@ -1,6 +1,15 @@
-import type { Config } from '../config/schema.ts';
+import { type Config, PROFILE_NAMES } from '../config/schema.ts';
+import { HotcellError } from '../errors/hotcell-error.ts';
 
-/** `--profile a,b`. Whether the names are known is the configuration's to say. */
+/** `--profile a,b`. */
 export function profileOption(flag: string | undefined): Partial<Config> {
-  return flag === undefined ? {} : { profile: flag.split(',').map((name) => name.trim()) as Config['profile'] };
+  return flag === undefined ? {} : { profile: flag.split(',').map((name) => profileName(name.trim())) };
+}
+
+function profileName(text: string): Config['profile'][number] {
+  const found = PROFILE_NAMES.find((name) => name === text);
+  if (found !== undefined) return found;
+  throw new HotcellError('invalid_argument', `--profile: ${text} is not one of ${PROFILE_NAMES.join(', ')}`, {
+    remedy: 'Name one of them, or several with commas.',
+  });
 }

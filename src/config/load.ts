@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { HotcellError } from '../errors/hotcell-error.ts';
 import { type CodeSandboxSettings, codeSandboxSchema, serverDefaults } from './code-sandbox.ts';
+import { complaint } from './complaint.ts';
 import { type Config, configSchema } from './schema.ts';
 
 /** Options as given, then the environment, then defaults. The only reader of `process.env`. */
@@ -15,7 +16,9 @@ export function loadConfig(given: Partial<Config> = {}, env: NodeJS.ProcessEnv =
   }
   const defined = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
   const profile = defined.profile ?? fromEnvironment.profile;
-  return parseOptions(configSchema, { ...profileDefaults(profile, env), ...fromEnvironment, ...defined });
+  const nameOf = (option: string) =>
+    option in fromEnvironment && !(option in defined) ? environmentName(option) : option;
+  return parseOptions(configSchema, { ...profileDefaults(profile, env), ...fromEnvironment, ...defined }, nameOf);
 }
 
 /** A profile brings defaults of its own; what is said by an option of ours still wins. */
@@ -33,16 +36,18 @@ export function loadCodeSandbox(env: NodeJS.ProcessEnv = process.env): CodeSandb
     if (value === undefined || value === '') continue;
     settings[name] = name === 'logLevel' ? value.toUpperCase() : name === 'logFormat' ? value.toLowerCase() : value;
   }
-  return parseOptions(codeSandboxSchema, settings);
+  return parseOptions(codeSandboxSchema, settings, (option) => environmentName(option, 'SANDBOX'));
 }
 
-/** Parses options, turning the first complaint into an error that names the option. */
-export function parseOptions<Schema extends z.ZodType>(schema: Schema, options: unknown): z.infer<Schema> {
+/** Parses options, turning the first complaint into an error that names the option as whoever set it does. */
+export function parseOptions<Schema extends z.ZodType>(
+  schema: Schema,
+  options: unknown,
+  nameOf: (option: string) => string = (option) => option,
+): z.infer<Schema> {
   const parsed = schema.safeParse(options);
   if (parsed.success) return parsed.data;
-  const issue = parsed.error.issues[0];
-  const where = issue?.path.join('.') ?? '';
-  throw new HotcellError('invalid_argument', `${where === '' ? '' : `${where}: `}${issue?.message ?? 'not valid'}`, {
+  throw new HotcellError('invalid_argument', complaint(parsed.error.issues[0]!, options, nameOf), {
     remedy: 'See docs/configuration.md for what is allowed.',
   });
 }

@@ -138,6 +138,13 @@ describe('hotcell install', () => {
     );
   });
 
+  it('refuses a profile that the server would refuse, and changes nothing', async () => {
+    await expect(run('codex', { profile: 'code-sandbocks' })).rejects.toThrow(
+      '--profile: code-sandbocks is not one of hotcell, code-sandbox',
+    );
+    expect(existsSync(file('codex'))).toBe(false);
+  });
+
   it('changes a configuration that is a link where it leads', async () => {
     const real = join(home, 'dotfiles', 'mcp.json');
     write(real, '{}\n');

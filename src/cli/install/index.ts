@@ -3,6 +3,7 @@ import { loadConfig } from '../../config/load.ts';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import { packageRoot } from '../../lib/package-root.ts';
 import { type Paint, painterFor } from '../print.ts';
+import { profileOption } from '../profile-flag.ts';
 import { isolationRequest } from '../run/options.ts';
 import { type Change, diffText, installChanges, pathOf, placeOf, undoChanges } from './changes.ts';
 import { CLIENT_NAMES, CLIENTS, type Client, entryFor, type Scope } from './clients.ts';
@@ -69,7 +70,7 @@ function scopeOf(client: Client, wanted = 'user'): Scope {
 function wishesOf(flags: InstallFlags): { profile?: string; isolation?: string } {
   const isolation = flags.isolation === undefined ? undefined : isolationRequest(flags.isolation);
   // A value that the server would refuse at its start is refused here, where somebody reads it.
-  loadConfig({ ...(isolation === undefined ? {} : { isolation }) });
+  loadConfig({ ...profileOption(flags.profile), ...(isolation === undefined ? {} : { isolation }) });
   return {
     ...(isolation === undefined ? {} : { isolation }),
     ...(flags.profile === undefined ? {} : { profile: flags.profile }),

@@ -1,7 +1,6 @@
 import { homedir } from 'node:os';
 import { parse } from 'node:path';
 import { loadCodeSandbox, loadConfig, resolveDataDir } from '../../config/load.ts';
-import type { Config } from '../../config/schema.ts';
 import type { FilesBesideStdio } from '../../http/files-beside-stdio.ts';
 import { packageVersion } from '../../lib/package-version.ts';
 import type { HotcellServer } from '../../main.ts';
@@ -14,12 +13,13 @@ import { deniedByDefault } from '../../sessions/mounts.ts';
 import { localOwner } from '../../sessions/owner.ts';
 import { createLogger } from '../../telemetry/logger.ts';
 import { profileOption } from '../profile-flag.ts';
+import { isolationRequest, leastIsolationRequest } from '../run/options.ts';
 import { stopSignals } from './stop-signals.ts';
 
 export interface McpFlags {
   readonly profile?: string;
-  readonly isolation?: Config['isolation'];
-  readonly minIsolation?: Config['minIsolation'];
+  readonly isolation?: string;
+  readonly minIsolation?: string;
   readonly loadRoot?: string[];
 }
 
@@ -27,8 +27,8 @@ export interface McpFlags {
 export async function mcp(flags: McpFlags): Promise<number> {
   const config = loadConfig({
     ...profileOption(flags.profile),
-    ...(flags.isolation === undefined ? {} : { isolation: flags.isolation }),
-    ...(flags.minIsolation === undefined ? {} : { minIsolation: flags.minIsolation }),
+    ...(flags.isolation === undefined ? {} : { isolation: isolationRequest(flags.isolation) }),
+    ...(flags.minIsolation === undefined ? {} : { minIsolation: leastIsolationRequest(flags.minIsolation) }),
     ...(flags.loadRoot === undefined ? {} : { loadRoots: flags.loadRoot }),
   });
   const offer = offerOf(config.profile, { codeSandbox: loadCodeSandbox });

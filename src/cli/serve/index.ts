@@ -10,7 +10,7 @@ import { longTools } from '../../mcp/server.ts';
 import { deniedByDefault } from '../../sessions/mounts.ts';
 import { stopSignals } from '../mcp/stop-signals.ts';
 import { profileOption } from '../profile-flag.ts';
-import { isolationRequest } from '../run/options.ts';
+import { isolationRequest, leastIsolationRequest } from '../run/options.ts';
 import { greeting } from './greeting.ts';
 import { mcpServerFor } from './mcp-server-for.ts';
 
@@ -21,7 +21,7 @@ export interface ServeFlags {
   readonly port?: string;
   readonly allowedHost?: string[];
   readonly isolation?: string;
-  readonly minIsolation?: Config['minIsolation'];
+  readonly minIsolation?: string;
   readonly loadRoot?: string[];
   readonly json?: boolean;
 }
@@ -63,7 +63,7 @@ function configOf(flags: ServeFlags): Config {
     ...(flags.port === undefined ? {} : { port: portOf(flags.port) }),
     ...(flags.allowedHost === undefined ? {} : { allowedHosts: flags.allowedHost }),
     ...(flags.isolation === undefined ? {} : { isolation: isolationRequest(flags.isolation) }),
-    ...(flags.minIsolation === undefined ? {} : { minIsolation: flags.minIsolation }),
+    ...(flags.minIsolation === undefined ? {} : { minIsolation: leastIsolationRequest(flags.minIsolation) }),
     ...(flags.loadRoot === undefined ? {} : { loadRoots: flags.loadRoot }),
   });
 }
