@@ -273,6 +273,14 @@ os.write(1, b"\\xff\\xfe\\x1b[31mred"); print("x" * 1_000_000)`,
     expect((await run('print(x)')).exitCode).toBe(1);
   });
 
+  it('says what was made and goes with the sandbox, and nothing of it where the session stays', async () => {
+    const program = 'open("a.txt", "w").write("made")';
+    expect((await run(program)).stderr).toBe(
+      'hotcell: made and not kept: a.txt (4 bytes). Keep them with --save-artifacts <folder>.\n',
+    );
+    expect((await run(program, '--session', 'kept')).stderr).toBe('');
+  });
+
   it('keeps what was made', async () => {
     const out = `${hotcell.home}/out`;
     const { stderr } = await run('open("a b.txt", "w").write("made there")', '--save-artifacts', out);

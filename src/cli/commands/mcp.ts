@@ -23,7 +23,7 @@ export function mcpCommand(): Command {
 
 const HELP = `
 Nothing is started before the client's first call. When the client closes stdin, or on SIGTERM or SIGINT, everything ends
-and nothing is left behind. stdout belongs to the protocol; what the server has to say goes to stderr (HOTCELL_LOG_LEVEL).
+and nothing is left behind but persistent sessions (hotcell sessions). stdout belongs to the protocol; what the server has to say goes to stderr (HOTCELL_LOG_LEVEL).
 All options of docs/configuration.md can be set in the environment.
 
 Examples:

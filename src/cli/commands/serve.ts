@@ -28,7 +28,8 @@ export function serveCommand(): Command {
 const HELP = `
 On 127.0.0.1 nobody needs a token, and whoever knows a session's id can use it. Anywhere else it starts only where there
 are tokens (hotcell token create), and then each token sees its own sessions and files alone.
-Ctrl-C or SIGTERM ends it, with everything that runs in it; nothing is left behind.
+Ctrl-C or SIGTERM ends it, with everything that runs in it. Nothing is left behind but sessions that were opened as
+persistent: the next server goes on with them, and hotcell sessions lists and closes them.
 All options of docs/configuration.md can be set in the environment.
 
 Examples:

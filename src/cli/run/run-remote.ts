@@ -6,7 +6,7 @@ import { packageVersion } from '../../lib/package-version.ts';
 import { exitCodeOfOutcome } from '../../sandbox/exit-code.ts';
 import type { Outcome } from '../../sandbox/outcome.ts';
 import { shownName } from '../print.ts';
-import { saveArtifacts } from './artifacts.ts';
+import { type Made, saveArtifacts, unsavedText } from './artifacts.ts';
 import { endingText } from './ending.ts';
 import { listenForInterrupts } from './interrupts.ts';
 import { languageOf } from './language.ts';
@@ -58,11 +58,15 @@ export async function runRemote(file: string, server: string, flags: RunFlags): 
     if (readerGone.aborted) return EXIT_NO_READER;
     const answer = await remote.call('get_execution', execution);
     const result = parseExecution(answer.data);
-    const saved = await savedOf(remote, session, result, answer.pictures, flags);
+    const made = madeOf(result, answer.pictures);
+    const saved = await savedOf(remote, session, made, flags);
     const exitCode = exitCodeOfOutcome(outcome);
     if (flags.json)
       process.stdout.write(`${JSON.stringify({ exitCode, ...result, ...(saved && { saved }) }, null, 2)}\n`);
-    else tell(outcome, flags.session === undefined ? [] : stateNotes(outcome, result), saved);
+    else {
+      tell(outcome, flags.session === undefined ? [] : stateNotes(outcome, result), saved);
+      if (saved === undefined && flags.session === undefined) say(unsavedText(made));
+    }
     return exitCode;
   } catch (error) {
     const exitCode = interrupts.exitCode();
@@ -103,11 +107,14 @@ async function sessionFor(remote: RemoteHotcell, flags: RunFlags, options: RunOp
 async function savedOf(
   remote: RemoteHotcell,
   session: string,
-  { files }: RemoteExecution,
-  pictures: RemoteAnswer['pictures'],
+  made: Made,
   flags: RunFlags,
 ): Promise<string[] | undefined> {
   if (flags.saveArtifacts === undefined) return undefined;
+  return saveArtifacts(made, { stream: (path) => remote.stream(session, path) }, flags.saveArtifacts);
+}
+
+function madeOf({ files }: RemoteExecution, pictures: RemoteAnswer['pictures']): Made {
   const artifacts = files.map(({ path, change, size_bytes, media_type }) => ({
     path,
     change,
@@ -117,20 +124,18 @@ async function savedOf(
   // A picture that was saved comes as a picture too; one that was only shown is nowhere else.
   const isSaved = artifacts.some(({ mediaType }) => mediaType.startsWith('image/'));
   const displays = isSaved ? [] : pictures.map((picture) => ({ representations: [picture] }));
-  return saveArtifacts(
-    { artifacts, displays },
-    { stream: (path) => remote.stream(session, path) },
-    flags.saveArtifacts,
-  );
+  return { artifacts, displays };
 }
 
 /** Everything that is ours to say goes to stderr: stdout is the program's. */
 function tell(outcome: Outcome, notes: readonly string[], saved: readonly string[] | undefined): void {
-  const say = (text: string) => process.stderr.write(`${text}\n`);
-  const ending = endingText(outcome);
-  if (ending !== undefined) say(ending);
+  say(endingText(outcome));
   for (const note of notes) say(`hotcell: ${note}`);
   if (saved !== undefined && saved.length > 0) say(`hotcell: saved ${saved.map(shownName).join(', ')}`);
+}
+
+function say(text: string | undefined): void {
+  if (text !== undefined) process.stderr.write(`${text}\n`);
 }
 
 /** What became of a session that stays. How the program ended, which the first note tells a model, is told already. */

@@ -19,7 +19,7 @@ export function greeting(served: Served, command: string = howItWasCalled()): st
   return `Hotcell ${version} serves on ${url}
 
   isolation  ${isolation.driver} (level ${isolation.level})${passedOverText(isolation.passedOver)}
-  tokens     ${tokensRequired ? 'needed: hotcell token create <name>' : 'not needed: only this machine can reach it'}
+  tokens     ${tokensRequired ? `needed: ${command} token create <name>` : 'not needed: only this machine can reach it'}
 
 In a client:
   claude mcp add --transport http hotcell ${url}/mcp${header}
@@ -29,7 +29,7 @@ Try it:
   echo 'print(6 * 7)' | ${command} run - --server ${url}${tokensRequired ? ' --token <token>' : ''}
 
 A worked example: ${command} demo
-Ctrl-C ends the server, and everything that runs in it.
+Ctrl-C ends the server, and everything that runs in it but persistent sessions.
 `;
 }
 
