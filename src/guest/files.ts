@@ -123,15 +123,13 @@ export async function removePath(connection: GuestConnection, path: string, recu
 }
 
 // SECURITY: a Map, because the key is a stranger's: `__proto__` and `constructor` are names like any other.
-const CODES: ReadonlyMap<string, ErrorCode> = new Map<string, ErrorCode>(
-  Object.entries({
-    'bad-path': 'bad_path',
-    'not-found': 'file_not_found',
-    exists: 'file_exists',
-    'no-space': 'disk_full',
-    'not-offered': 'not_offered',
-  }),
-);
+const REFUSALS: ReadonlyMap<string, readonly [code: ErrorCode, remedy?: string]> = new Map([
+  ['bad-path', ['bad_path', 'Name it by its path in the workspace, such as data/sales.csv. Links are not followed.']],
+  ['not-found', ['file_not_found', 'List the files of the workspace to see what is there.']],
+  ['exists', ['file_exists', 'Write it under another name, or remove that one first.']],
+  ['no-space', ['disk_full', 'Remove files that are not needed, or open a session with more disk.']],
+  ['not-offered', ['not_offered']],
+]);
 
 function fileError(error: unknown): unknown {
   if (error instanceof HotcellError) return error;
@@ -140,5 +138,6 @@ function fileError(error: unknown): unknown {
       cause: error,
     });
   }
-  return new HotcellError(CODES.get(error.code) ?? 'file_failed', error.message);
+  const [code, remedy] = REFUSALS.get(error.code) ?? ['file_failed'];
+  return new HotcellError(code, error.message, remedy === undefined ? {} : { remedy });
 }

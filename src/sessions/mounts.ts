@@ -86,7 +86,10 @@ async function resolveMount(request: MountRequest, roots: string[], denied: stri
   });
   if (!(await stat(source)).isDirectory()) throw refuse(`${request.source}: not a folder`);
   if (!roots.some((root) => isWithin(source, root))) {
-    throw refuse(`${request.source}: not below an allowed folder`, 'Add its folder to the allowed mount roots.');
+    throw refuse(
+      `${request.source}: not below an allowed folder`,
+      'Allow it, or a folder above it, first: mountRoots, or HOTCELL_MOUNT_ROOTS.',
+    );
   }
   const secret = denied.find((path) => isWithin(source, path) || isWithin(path, source));
   if (secret !== undefined)

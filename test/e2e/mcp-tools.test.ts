@@ -381,6 +381,14 @@ display("plain", Rich())`;
     expect(text).toMatch(/^Error invalid_argument: code: .*timeout_ms: .*"cod"/);
   });
 
+  it.each([
+    ['bad_path', '../x', /such as data/],
+    ['file_not_found', 'nothing.txt', /List the files/],
+  ])('is told what to do about %s, and not sent to a page that it cannot read', async (code, path, remedy) => {
+    const { data } = await mcp.call('read_file', { path });
+    expect(data.error).toMatchObject({ code, remedy: expect.stringMatching(remedy) });
+  });
+
   it('is told how a long call goes, and lives on that alone', async () => {
     const messages: string[] = [];
     const code = 'import time\nfor i in range(8):\n    print("tick", i, flush=True)\n    time.sleep(0.5)';

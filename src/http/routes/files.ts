@@ -103,7 +103,11 @@ async function download(
 
 function named(context: HttpContext): NamedFile {
   const file = parseFilePath(pathAndQuery(context).split('?')[0] ?? '');
-  if (file === undefined) throw new HotcellError('bad_path', 'this is not the address of a file');
+  if (file === undefined) {
+    throw new HotcellError('bad_path', 'this is not the address of a file', {
+      remedy: 'It is /files/{session}/{path}, each name of the path encoded by itself.',
+    });
+  }
   return file;
 }
 
