@@ -448,6 +448,17 @@ describe('bad input', () => {
     },
   );
 
+  it.skipIf(process.platform !== 'linux')(
+    'makes no environment below /tmp, where no sandbox would see it',
+    async () => {
+      const home = mkdtempSync('/tmp/hc-covered-');
+      const { stderr } = await hotcell.run(['dist/cli.js', 'setup', 'process'], { env: { HOTCELL_HOME: home } });
+      rmSync(home, { recursive: true });
+      expect(stderr).toContain('would not see an environment below /tmp');
+      expect(stderr).toContain('HOTCELL_HOME=/another/folder hotcell setup process');
+    },
+  );
+
   it('that is nearly a command is answered with the command', async () => {
     const { exitCode, stderr } = await command('rum');
     expect({ exitCode, stderr }).toEqual({ exitCode: 64, stderr: expect.stringMatching(/Did you mean run\?/) });

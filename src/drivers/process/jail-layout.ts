@@ -8,6 +8,7 @@ import { runCommand } from '../../lib/run-command.ts';
 import type { Host } from '../../sandbox/host.ts';
 import { type SandboxSpec, WORKSPACE } from '../../sandbox/spec.ts';
 import type { JailLayout } from './bwrap-arguments.ts';
+import { coveringPlace } from './covered-places.ts';
 import { installFolder } from './install-folder.ts';
 import { findNodeRuntime } from './node-runtime.ts';
 import type { PythonEnvironment } from './python-environment.ts';
@@ -66,14 +67,9 @@ export async function prepareJailLayout(
   };
 }
 
-/** Places where a sandbox has folders of its own: what the host has there cannot be shown in it. */
-const COVERED = ['/tmp', '/var/tmp', '/dev', '/proc'];
-
 /** Said here, where the reason is known: bubblewrap would only say that there is no such file. */
 function requireUncovered({ python, prefix, basePrefix }: PythonEnvironment, workspace: string): void {
-  const place = [...COVERED, workspace].find((covered) =>
-    [prefix, basePrefix].some((folder) => folder.startsWith(`${covered}/`)),
-  );
+  const place = coveringPlace([prefix, basePrefix], workspace);
   if (place === undefined) return;
   throw new HotcellError('start_failed', `${python} lies below ${place}, where a sandbox has a folder of its own`, {
     remedy: `Set HOTCELL_HOME to a folder outside ${place} and run \`hotcell setup process\` again.`,

@@ -5,6 +5,7 @@ import { findProgram } from '../../lib/find-program.ts';
 import { runCommand } from '../../lib/run-command.ts';
 import { type Progress, type Report, runStep, StepError } from '../../lib/steps.ts';
 import { contentHash, requirementsHash } from '../python-packages.ts';
+import { coveringPlace } from './covered-places.ts';
 import { installPackages, makeVirtualEnvironment } from './install-packages.ts';
 import { chooseInterpreter, firstBarrier, type Interpreter } from './interpreter.ts';
 import {
@@ -46,6 +47,12 @@ export async function ensurePythonEnvironment(options: {
 async function make(dataDir: string, progress: Progress, signal?: AbortSignal): Promise<PythonEnvironment> {
   const asRoot = process.getuid?.() === 0;
   const root = join(dataDir, 'python');
+  const covered = coveringPlace([root]);
+  if (covered) {
+    throw new StepError(`Sandboxes have a ${covered} of their own and would not see an environment below ${covered}.`, {
+      command: 'HOTCELL_HOME=/another/folder hotcell setup process',
+    });
+  }
   await mkdir(root, { recursive: true });
   await openToOthers(dataDir, root);
   progress('looking for a Python');
