@@ -18,7 +18,7 @@ export function loadConfig(given: Partial<Config> = {}, env: NodeJS.ProcessEnv =
   const profile = defined.profile ?? fromEnvironment.profile;
   const nameOf = (option: string) =>
     option in fromEnvironment && !(option in defined) ? environmentName(option) : option;
-  return parseOptions(configSchema, { ...profileDefaults(profile, env), ...fromEnvironment, ...defined }, nameOf);
+  return parseOptions(configSchema, { ...profileDefaults(profile, env), ...fromEnvironment, ...defined }, { nameOf });
 }
 
 /** A profile brings defaults of its own; what is said by an option of ours still wins. */
@@ -36,20 +36,23 @@ export function loadCodeSandbox(env: NodeJS.ProcessEnv = process.env): CodeSandb
     if (value === undefined || value === '') continue;
     settings[name] = name === 'logLevel' ? value.toUpperCase() : name === 'logFormat' ? value.toLowerCase() : value;
   }
-  return parseOptions(codeSandboxSchema, settings, (option) => environmentName(option, 'SANDBOX'));
+  return parseOptions(codeSandboxSchema, settings, { nameOf: (option) => environmentName(option, 'SANDBOX') });
 }
 
 /** Parses options, turning the first complaint into an error that names the option as whoever set it does. */
 export function parseOptions<Schema extends z.ZodType>(
   schema: Schema,
   options: unknown,
-  nameOf: (option: string) => string = (option) => option,
+  { nameOf = (option) => option, remedy = 'See docs/configuration.md for what is allowed.' }: Wording = {},
 ): z.infer<Schema> {
   const parsed = schema.safeParse(options);
   if (parsed.success) return parsed.data;
-  throw new HotcellError('invalid_argument', complaint(parsed.error.issues[0]!, options, nameOf), {
-    remedy: 'See docs/configuration.md for what is allowed.',
-  });
+  throw new HotcellError('invalid_argument', complaint(parsed.error.issues[0]!, options, nameOf), { remedy });
+}
+
+interface Wording {
+  readonly nameOf?: (option: string) => string;
+  readonly remedy?: string;
 }
 
 /** By which a program of the command line proves to a server who it is. Not an option: a server has no use for it. */

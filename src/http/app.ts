@@ -73,7 +73,10 @@ export function createApp(options: AppOptions): HttpApp {
     exposition: () => telemetry.exposition(),
     metrics: config.metricsAccess !== 'nobody' && mcp !== undefined,
   });
-  app.notFound(() => errorResponse(new HotcellError('not_found', 'there is nothing at this address')));
+  app.notFound(() => {
+    const remedy = 'MCP is at /mcp, files at /files/{session}/{path}, code at /run/{session}; see docs/guides/http.md.';
+    return errorResponse(new HotcellError('not_found', 'there is nothing at this address', { remedy }));
+  });
   app.onError((thrown, { req }) => {
     const error = toHotcellError(thrown);
     // What the directory refused, it has counted itself.

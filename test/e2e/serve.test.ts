@@ -304,6 +304,23 @@ os.write(1, b"\\xff\\xfe\\x1b[31mred"); print("x" * 1_000_000)`,
   });
 });
 
+describe('a request that makes no sense', () => {
+  const post = (path: string, body: string, type = 'application/json') =>
+    fetch(`${server.url}${path}`, { method: 'POST', body, headers: { 'content-type': type } });
+
+  it.each([
+    ['a look at the server with a browser', () => fetch(server.url), 404, /MCP is at \/mcp/],
+    ['code for no session', () => post('/run', '{"code": "1"}'), 405, /open_session/],
+    ['code that is not JSON', () => post('/run/s', 'code=1', 'text/plain'), 400, /^Send \{"code": …\}/],
+    ['a request without code', () => post('/run/s', '{"kode": "1"}'), 400, /^Send \{"code": …\}/],
+    ['the address of no file', () => fetch(`${server.url}/files/s/`), 400, /^It is \/files\/\{session\}\/\{path\}/],
+  ])('is answered with what to do next: %s', async (_, ask, status, remedy) => {
+    const answer = await ask();
+    const { error } = (await answer.json()) as { error: { remedy: string } };
+    expect([answer.status, error.remedy]).toEqual([status, expect.stringMatching(remedy)]);
+  });
+});
+
 describe('the lines that people paste', () => {
   it('work as they stand in the README', async () => {
     const section = /<!-- curl -->\n```console\n([\s\S]+?)```/.exec(readFileSync(join(root, 'README.md'), 'utf8'))?.[1];

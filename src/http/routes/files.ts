@@ -43,7 +43,9 @@ export function addFilesRoutes(app: HttpApp, options: FilesOptions): void {
   });
 
   app.all('/files/*', () => {
-    throw new HotcellError('method_not_allowed', 'files are read with GET or HEAD and written with PUT');
+    throw new HotcellError('method_not_allowed', 'files are read with GET or HEAD and written with PUT', {
+      remedy: 'Remove one with code that runs in the session.',
+    });
   });
 }
 

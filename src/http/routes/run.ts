@@ -17,6 +17,7 @@ export interface RunRouteOptions {
 
 const BODY = { bytes: 4 * 1_048_576, timeMs: 30_000 };
 const ALIVE_MS = 15_000;
+const HOW = 'Send {"code": …} as application/json, with language, timeout_ms and filename where you want them.';
 
 const request = z.strictObject({
   code: z.string(),
@@ -40,7 +41,7 @@ export function addRunRoute(app: HttpApp, { sessions, stallMs }: RunRouteOptions
     const owner = context.get('owner');
     const { outgoing } = context.env;
     const gone = closingOf(outgoing);
-    const { code, language, filename, timeout_ms } = parseOptions(request, await body(context));
+    const { code, language, filename, timeout_ms } = parseOptions(request, await body(context), { remedy: HOW });
     const session = await sessions.use(owner, context.req.param('session'), {
       via: 'POST /run',
       signal: gone,
@@ -58,7 +59,9 @@ export function addRunRoute(app: HttpApp, { sessions, stallMs }: RunRouteOptions
   });
 
   app.all('/run/*', () => {
-    throw new HotcellError('method_not_allowed', 'code is run with POST /run/{session}');
+    throw new HotcellError('method_not_allowed', 'code is run with POST /run/{session}', {
+      remedy: 'Open a session with the tool open_session, and POST to the address with its id or name.',
+    });
   });
 }
 
@@ -90,12 +93,12 @@ function closingOf(outgoing: ServerResponse): AbortSignal {
 async function body(context: HttpContext): Promise<unknown> {
   // SECURITY: a form on somebody's page can send text, but not this.
   if (!/^application\/json\b/i.test(context.req.header('content-type') ?? '')) {
-    throw new HotcellError('invalid_argument', 'Content-Type must be application/json');
+    throw new HotcellError('invalid_argument', 'Content-Type must be application/json', { remedy: HOW });
   }
   const text = (await readBody(context.env.incoming, BODY)).toString('utf8');
   try {
     return JSON.parse(text);
   } catch {
-    throw new HotcellError('invalid_argument', 'the body is not JSON');
+    throw new HotcellError('invalid_argument', 'the body is not JSON', { remedy: HOW });
   }
 }
