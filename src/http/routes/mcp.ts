@@ -1,8 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import { createFairQueue } from '../../lib/fair-queue.ts';
-import type { HttpApp } from '../environment.ts';
+import type { HttpApp, HttpContext } from '../environment.ts';
 import type { McpEndpoint } from '../mcp/endpoint.ts';
 import { readBody } from '../read-body.ts';
+import { isEvents, sendEvents } from '../send-events.ts';
 
 const BODY_BYTES = 4 * 1_048_576;
 const BODY_MS = 30_000;
@@ -27,6 +28,11 @@ export function addMcpRoute(app: HttpApp, endpoint: McpEndpoint, bodyBytes: numb
   }
 
   app.all('/mcp', async (context) => {
+    const response = await answer(context);
+    return isEvents(response) ? sendEvents(context.env.outgoing, response) : response;
+  });
+
+  async function answer(context: HttpContext): Promise<Response> {
     const owner = context.get('owner');
     if (context.req.method !== 'POST') return endpoint.answer(context.req.raw, undefined, owner);
     const text = (await read(context.env.incoming, owner.id)).toString('utf8');
@@ -38,7 +44,7 @@ export function addMcpRoute(app: HttpApp, endpoint: McpEndpoint, bodyBytes: numb
     }
     if (typeof body !== 'object' || body === null) return protocolError(-32600, 'Invalid Request: not an object');
     return endpoint.answer(context.req.raw, body, owner);
-  });
+  }
 }
 
 function protocolError(code: number, message: string): Response {
