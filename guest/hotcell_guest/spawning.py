@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import tempfile
 from types import ModuleType
 from typing import Any, Callable
 
@@ -33,6 +32,8 @@ def provide_main(sources: Callable[[], list[str]]) -> Callable[[ModuleType], Non
 
 
 def _write_main(sources: list[str]) -> str:
+    import tempfile  # rarely needed, and no start should wait for it
+
     with tempfile.NamedTemporaryFile("w", prefix="hotcell-main-", suffix=".py", delete=False) as file:
         for source in sources:
             file.write(definitions_of(source))

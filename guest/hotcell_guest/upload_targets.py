@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import stat
 
 from .files import FileError, as_file_error, open_folder, parts_of
@@ -42,7 +41,7 @@ class WorkspaceFile:
         if mode != "replace":
             raise FileError("bad-request", f"{mode}: not a mode of writing")
         self._refuse_other_kinds()
-        self._temporary = f".hotcell-{secrets.token_hex(8)}"
+        self._temporary = f".hotcell-{os.urandom(8).hex()}"
         return os.open(self._temporary, flags | os.O_EXCL, 0o644, dir_fd=self._folder)
 
     def _refuse_other_kinds(self) -> None:
@@ -91,7 +90,7 @@ class UnnamedFile:
     """A file that has no name any more: only who is given its descriptor can read it. It counts against the limit of the disk."""
 
     def __init__(self, folder: str) -> None:
-        path = os.path.join(folder, f".hotcell-{secrets.token_hex(8)}")
+        path = os.path.join(folder, f".hotcell-{os.urandom(8).hex()}")
         try:
             self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
             os.unlink(path)
