@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Config } from './schema.ts';
 
 const MiB = 1_048_576;

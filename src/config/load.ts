@@ -1,6 +1,6 @@
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 import { HotcellError } from '../errors/hotcell-error.ts';
 import { type CodeSandboxSettings, codeSandboxSchema, serverDefaults } from './code-sandbox.ts';
 import { complaint } from './complaint.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { recipeSchema } from '../languages/recipe.ts';
 import { DRIVER_NAMES } from '../sandbox/isolation.ts';
 import { DEFAULT_LIMITS, LEAST_LIMITS, type Limits } from '../sandbox/spec.ts';

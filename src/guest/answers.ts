@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** Answers of a kernel as the host accepts them (docs/guest-protocol.md, section 9). Any of them may have been written by user code. */
 

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { ProtocolViolation } from '../lib/frames.ts';
 
 /** What a guest did wrong, beginning with the field that was wrong. Never its content: that is the sandbox's. */

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { ErrorCode } from '../errors/codes.ts';
 import { HotcellError } from '../errors/hotcell-error.ts';
 import type { GuestConnection } from './connection.ts';

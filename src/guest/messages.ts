@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 /**
  * The messages of the guest protocol as the host accepts them (docs/guest-protocol.md). A guest is hostile after the first execution: what does

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** A program that is looked up on the sandbox's PATH. */
 const command = z

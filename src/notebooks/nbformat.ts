@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { HotcellError } from '../errors/hotcell-error.ts';
 
 /** A notebook as Jupyter's nbformat 4.5 has it: what is written, and what a file that was read becomes. */

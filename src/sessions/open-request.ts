@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { parseOptions } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { HotcellError } from '../errors/hotcell-error.ts';

@@ -1,6 +1,6 @@
 import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 import { DRIVER_NAMES } from '../sandbox/isolation.ts';
 import type { SandboxSpec } from '../sandbox/spec.ts';
 import { whyDue } from './reaper.ts';

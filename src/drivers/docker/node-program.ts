@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 import { runCommand } from '../../lib/run-command.ts';
 import { StepError } from '../../lib/steps.ts';
 import { imageFolder } from '../python-packages.ts';

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
-import { z } from 'zod';
+import * as z from 'zod';
 import { parseOptions } from '../../config/load.ts';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import type { ManagedExecution, SessionDirectory } from '../../sessions/directory.ts';

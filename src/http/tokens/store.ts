@@ -1,6 +1,6 @@
 import { chmod, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 import { openDataFolder } from '../../config/folders.ts';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import { makeFolder } from '../../lib/make-folder.ts';

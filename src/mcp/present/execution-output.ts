@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Artifact, ExecutionResult } from '../../execution/result.ts';
 import { fileUri, logUri } from '../resources/uris.ts';
 import { clip } from './clip.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { ManagedSession } from '../../sessions/directory.ts';
 
 /** A session as data. */

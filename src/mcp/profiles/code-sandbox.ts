@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { CodeSandboxSettings } from '../../config/code-sandbox.ts';
 import { defineTool, type Tool, type ToolReply } from '../define-tool.ts';
 import { latestOutput } from '../present/latest-output.ts';

@@ -1,5 +1,5 @@
 import type { GetPromptResult, McpServer } from '@modelcontextprotocol/server';
-import { z } from 'zod';
+import * as z from 'zod';
 
 interface PromptDefinition {
   readonly name: string;

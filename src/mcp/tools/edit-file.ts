@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import { defineTool } from '../define-tool.ts';
 import { replaceExact } from '../replace-exact.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { z } from 'zod';
+import * as z from 'zod';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import type { ManagedExecution, ManagedSession } from '../../sessions/directory.ts';
 import { defineTool } from '../define-tool.ts';

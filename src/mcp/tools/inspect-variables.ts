@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { VariablePage, VariableView } from '../../execution/variables.ts';
 import { defineTool } from '../define-tool.ts';
 import { pageText } from '../present/variable-page.ts';

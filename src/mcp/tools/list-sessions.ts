@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { defineTool } from '../define-tool.ts';
 import { sessionOutput, sessionStructured, sessionText } from '../present/session-output.ts';
 

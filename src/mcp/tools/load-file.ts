@@ -1,5 +1,5 @@
 import { extname, posix } from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 import { HotcellError, toHotcellError } from '../../errors/hotcell-error.ts';
 import type { ManagedSession } from '../../sessions/directory.ts';
 import { defineTool, type ToolCall } from '../define-tool.ts';

@@ -1,5 +1,5 @@
 import type { ContentBlock } from '@modelcontextprotocol/server';
-import { z } from 'zod';
+import * as z from 'zod';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import { mediaTypeOf } from '../../lib/media-type.ts';
 import { defineTool } from '../define-tool.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { defineTool } from '../define-tool.ts';
 import { executionOutput } from '../present/execution-output.ts';
 import { runInSession } from '../run-in-session.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** The argument by which most tools name a session. */
 export const sessionArgument = z

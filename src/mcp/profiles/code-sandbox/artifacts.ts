@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 import { mediaTypeOf } from '../../../lib/media-type.ts';
 import type { ManagedSession } from '../../../sessions/directory.ts';
 import type { FileLinks } from '../../deps.ts';
