@@ -49,6 +49,6 @@ export function missingPackages(installed: Record<string, string>): string[] {
   return standardPackages.filter((name) => !names.has(name));
 }
 
-export function normalizeName(name: string): string {
+function normalizeName(name: string): string {
   return name.toLowerCase().replace(/[-_.]+/g, '-');
 }

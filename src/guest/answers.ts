@@ -11,7 +11,6 @@ export const completionAnswer = z.object({
   start: count,
   end: count,
 });
-export type CompletionAnswer = z.infer<typeof completionAnswer>;
 
 export const inspectionAnswer = z.object({
   found: z.boolean(),
@@ -45,7 +44,7 @@ const rows = {
   totalColumns: count,
 };
 
-export const variablePage = z.discriminatedUnion('kind', [
+const variablePage = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('text'), text: text(200_000), ...part }),
   z.object({ kind: z.literal('bytes'), base64: text(300_000), ...part }),
   z.object({ kind: z.literal('items'), items: z.array(item).max(1000), ...part }),

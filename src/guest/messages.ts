@@ -24,7 +24,7 @@ export const replyMessage = z.discriminatedUnion('ok', [
 ]);
 
 /** The outcome as the guest says it: limits are added by the host, which set them. */
-export const guestOutcome = z.discriminatedUnion('kind', [
+const guestOutcome = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('ok') }),
   z.object({
     kind: z.literal('raised'),
@@ -49,7 +49,7 @@ export type GuestOutcome = z.infer<typeof guestOutcome>;
 /** 200 characters are up to 400 of JavaScript's. */
 const changedNames = z.array(text(400)).max(100);
 /** Names of variables only: what they are bound to is asked for. */
-export const variableChanges = z.object({
+const variableChanges = z.object({
   added: changedNames,
   rebound: changedNames,
   deleted: changedNames.default([]),

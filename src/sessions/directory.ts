@@ -76,7 +76,7 @@ export interface DirectoryOptions {
 }
 
 /** The name of the session that is meant where none is named. */
-export const DEFAULT_SESSION = 'default';
+const DEFAULT_SESSION = 'default';
 
 export function createDirectory(options: DirectoryOptions): SessionDirectory {
   const { openSession, host, records, config, clock, audit, metrics, logger } = options;

@@ -19,7 +19,7 @@ export interface FileReader {
   backup(path: string): string | undefined;
 }
 
-export const SERVER_NAME = 'hotcell';
+const SERVER_NAME = 'hotcell';
 
 export function installChanges(
   client: Client,

@@ -13,7 +13,7 @@ export interface EntryWishes {
 }
 
 /** The variables that are ours to set, and therefore to take away again when a client is installed for anew. */
-export const OUR_VARIABLES = ['HOTCELL_HOME', 'HOTCELL_PROFILE', 'HOTCELL_ISOLATION'] as const;
+const OUR_VARIABLES = ['HOTCELL_HOME', 'HOTCELL_PROFILE', 'HOTCELL_ISOLATION'] as const;
 
 /**
  * Absolute paths of this Node and of the built file. A client started from a desktop has not the search path of a shell, and `npx` would add half a

@@ -81,7 +81,7 @@ async function replace(
 }
 
 /** Where a path leads through links, the last of which may lead to a file that is not there yet. */
-export function targetOf(path: string): string {
+function targetOf(path: string): string {
   let target = path;
   for (let links = 0; links < 40; links += 1) {
     if (!lstatSync(target, { throwIfNoEntry: false })?.isSymbolicLink()) return target;

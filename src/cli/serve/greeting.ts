@@ -34,7 +34,7 @@ Ctrl-C ends the server, and everything that runs in it but persistent sessions.
 }
 
 /** One call of a tool as one request, for a terminal. */
-export function curlLine(url: string, tokensRequired: boolean): string {
+function curlLine(url: string, tokensRequired: boolean): string {
   const call = {
     jsonrpc: '2.0',
     id: 1,

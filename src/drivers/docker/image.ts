@@ -14,9 +14,6 @@ export function imageTag(...contents: (string | Uint8Array)[]): string {
   return `hotcell/python:${contentHash(...contents)}`;
 }
 
-/** Where the standard image lays its Python; `PATH` inside leads there first. */
-export const imagePythonPrefix = '/opt/hotcell/python';
-
 /** What the standard image stands on: an image, and the Python in it, which decides the wheels to fetch. */
 export interface BaseImage {
   image: string;

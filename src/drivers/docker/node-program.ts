@@ -34,7 +34,7 @@ export async function downloadNode(
   return (await unpack(archive, join(context, 'node'), signal)) ? version : undefined;
 }
 
-export function integrityOf(archive: Uint8Array): string {
+function integrityOf(archive: Uint8Array): string {
   return `sha512-${createHash('sha512').update(archive).digest('base64')}`;
 }
 

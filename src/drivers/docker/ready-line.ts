@@ -47,7 +47,7 @@ export function takeReadyLine(channel: Duplex): Promise<ReadyLine> {
 }
 
 /** SECURITY: an image may be anybody's; what it says is bounded, and only read as what it must be. */
-export function parseReadyLine(line: string): ReadyLine | undefined {
+function parseReadyLine(line: string): ReadyLine | undefined {
   try {
     const { hotcell, path, machine, kernel } = JSON.parse(line) as Record<string, unknown>;
     if (hotcell !== 1 || typeof path !== 'string' || typeof machine !== 'string' || typeof kernel !== 'string') {

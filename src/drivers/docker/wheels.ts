@@ -36,7 +36,7 @@ export async function downloadWheels(
   }
 }
 
-export function downloadArguments(folder: string, base: BaseImage, engineArchitecture: string): string[] {
+function downloadArguments(folder: string, base: BaseImage, engineArchitecture: string): string[] {
   return [
     'download',
     ...['--dest', folder, '--requirement', requirementsFile()],

@@ -6,7 +6,7 @@ import { runCommand } from '../../lib/run-command.ts';
 import { type Progress, StepError } from '../../lib/steps.ts';
 
 /** The version that is tested. gVisor's Go branch has no other names for its versions. */
-export const runscModule = 'gvisor.dev/gvisor/runsc@v0.0.0-20260905035102-160fafc42237';
+const runscModule = 'gvisor.dev/gvisor/runsc@v0.0.0-20260905035102-160fafc42237';
 
 /** The runsc to register: our own, else one on the search path that is not too old, else built from its Go module. */
 export async function ensureRunsc(dataDir: string, progress: Progress, signal?: AbortSignal): Promise<string> {

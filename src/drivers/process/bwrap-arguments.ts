@@ -22,8 +22,8 @@ export interface JailLayout {
   readonly usrMerged: Readonly<Record<string, boolean>>;
 }
 
-export const CONTROL_FOLDER = '/run/hotcell';
-export const MOUNTS_FOLDER = '/mnt/hotcell';
+const CONTROL_FOLDER = '/run/hotcell';
+const MOUNTS_FOLDER = '/mnt/hotcell';
 export const GUEST_FOLDER = '/opt/hotcell/guest';
 
 /** The jail that many sessions of one owner share. Each makes its own workspace, /tmp, /proc inside (guest: jail.py). */
