@@ -39,6 +39,25 @@ test('every event comes once and in order, wherever the bytes were cut', async (
   );
 });
 
+test('every way in which an execution can end is understood', async () => {
+  const outcomes: { readonly [Kind in Outcome['kind']]: Extract<Outcome, { kind: Kind }> } = {
+    ok: { kind: 'ok' },
+    raised: { kind: 'raised', name: 'ValueError', message: 'no', traceback: ['ValueError: no'], hint: 'try yes' },
+    exited: { kind: 'exited', exitCode: 3 },
+    'timed-out': { kind: 'timed-out', limitMs: 1000 },
+    'out-of-memory': { kind: 'out-of-memory', limitBytes: 1024 },
+    interrupted: { kind: 'interrupted' },
+    'kernel-died': { kind: 'kernel-died', signal: 'SIGSEGV' },
+    'sandbox-lost': { kind: 'sandbox-lost', reason: 'the container ended with 137' },
+    unavailable: { kind: 'unavailable', missing: ['go'], hint: 'Use an image that has it.' },
+  };
+  for (const outcome of Object.values(outcomes)) {
+    const run = await remoteRun(cut(answer({ execution_id: 'x-1' }, { ended: { outcome } }), [50]), refuse);
+    for await (const _ of run);
+    expect(run.outcome()).toEqual(outcome);
+  }
+});
+
 test('an answer that was cut off is no success', async () => {
   const run = await remoteRun(cut(answer({ execution_id: 'x-1' }, { stdout: 'a' }), [10]), refuse);
   for await (const _ of run);
