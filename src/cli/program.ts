@@ -13,6 +13,7 @@ import { serveCommand } from './commands/serve.ts';
 import { sessionsCommand } from './commands/sessions.ts';
 import { setupCommand } from './commands/setup.ts';
 import { tokenCommand } from './commands/token.ts';
+import { printJson } from './print-json.ts';
 
 /** Parses the command line, does what it says and sets the exit code. Never rejects. */
 export async function runCli(argv: readonly string[]): Promise<void> {
@@ -81,7 +82,7 @@ function ignoreLostReaders(): void {
 function fail(thrown: unknown, asJson: boolean): number {
   if (thrown instanceof CommanderError) return failUsage(thrown, asJson);
   const exitCode = exitCodeOf(thrown);
-  if (asJson) process.stdout.write(`${JSON.stringify({ error: presentError(thrown), exitCode }, null, 2)}\n`);
+  if (asJson) printJson({ error: presentError(thrown), exitCode });
   else process.stderr.write(`${errorText(thrown)}\n`);
   return exitCode;
 }

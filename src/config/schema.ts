@@ -27,7 +27,7 @@ export const limitsSchema = z
     error: 'diskBytes must not exceed memoryBytes: files of a sandbox live in its memory',
   });
 
-const PROFILE_NAMES = ['hotcell', 'code-sandbox'] as const;
+export const PROFILE_NAMES = ['hotcell', 'code-sandbox'] as const;
 export type ProfileName = (typeof PROFILE_NAMES)[number];
 
 /**

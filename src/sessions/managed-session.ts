@@ -13,6 +13,7 @@ import type { Owner } from './owner.ts';
 import { expiresAt, type Lifetime } from './reaper.ts';
 import { createRunNotes, type RunWatch } from './run-notes.ts';
 import { createRuns } from './session-runs.ts';
+import { shuttingDownError } from './shutting-down.ts';
 import type { SessionState } from './state.ts';
 import { trackSession } from './tracked-session.ts';
 
@@ -145,7 +146,7 @@ export function manageSession(options: ManagedOptions): OwnedSession {
     clock,
     expired: (reason) =>
       reason === 'shutting-down'
-        ? new HotcellError('shutting_down', 'the server is shutting down', { remedy: 'Try again when it is back.' })
+        ? shuttingDownError()
         : new HotcellError('session_closed', `the session ${id} reached its maximum age before this ran`, {
             remedy: 'Open a new one.',
           }),

@@ -1,6 +1,7 @@
 import { Argument, Command } from 'commander';
 import { type Report, StepError, type StepEvent, terminalReport } from '../../lib/steps.ts';
 import type { Confirm } from '../../lib/superuser.ts';
+import { printJson } from '../print-json.ts';
 
 const drivers = ['process', 'docker', 'gvisor'] as const;
 type SetupDriver = (typeof drivers)[number];
@@ -89,8 +90,4 @@ function confirmWith(options: SetupOptions, report: Report): Confirm {
 
 function steps(events: StepEvent[]) {
   return events.filter((event) => event.kind === 'finished' || event.kind === 'failed');
-}
-
-function printJson(value: unknown): void {
-  process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
 }

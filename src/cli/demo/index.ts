@@ -5,6 +5,7 @@ import { openHotcell, type Session } from '../../main.ts';
 import { exitCodeOfOutcome } from '../../sandbox/exit-code.ts';
 import type { Isolation } from '../../sandbox/isolation.ts';
 import { durationText, type Paint, painterFor, sizeText } from '../print.ts';
+import { printJson } from '../print-json.ts';
 import { saveArtifacts } from '../run/artifacts.ts';
 import { endingText } from '../run/ending.ts';
 import { showLive } from '../run/live-output.ts';
@@ -36,7 +37,7 @@ export async function demo(options: DemoOptions): Promise<number> {
   const { exitCode, ...summary } = await summarise(session, program, options, narrator);
   if (options.json) {
     const findings = { exitCode, isolation: session.isolation, program, missing, ...summary };
-    process.stdout.write(`${JSON.stringify(findings, null, 2)}\n`);
+    printJson(findings);
     return exitCode;
   }
   if (missing.length > 0) narrator.say(...missingLines(missing, session.isolation));

@@ -3,6 +3,7 @@ import { loadConfig } from '../../config/load.ts';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import { packageRoot } from '../../lib/package-root.ts';
 import { type Paint, painterFor } from '../print.ts';
+import { printJson } from '../print-json.ts';
 import { profileOption } from '../profile-flag.ts';
 import { isolationRequest } from '../run/options.ts';
 import { type Change, diffText, installChanges, pathOf, placeOf, undoChanges } from './changes.ts';
@@ -49,7 +50,10 @@ export async function install(
   const backups: (string | undefined)[] = [];
   for (const change of changes) backups.push(await writeChange(change, where));
   if (flags.json)
-    printJson(output, { client: name, scope, changes: changes.map((change, at) => asJson(change, backups[at])) });
+    printJson(
+      { client: name, scope, changes: changes.map((change, at) => asJson(change, backups[at])) },
+      output.stdout,
+    );
   else tell(client, changes, flags, output);
   return 0;
 }
@@ -86,7 +90,7 @@ function print(
   output: Output,
 ): number {
   const path = placeOf(client, scope, machine);
-  if (flags.json) printJson(output, { path, entry });
+  if (flags.json) printJson({ path, entry }, output.stdout);
   else output.stdout.write(editorFor(client.format).fragment(pathOf(client), entry));
   if (!flags.json) output.stderr.write(`hotcell: put this into ${path}\n`);
   return 0;
@@ -132,8 +136,4 @@ function kindOf({ before, after }: Change): 'none' | 'created' | 'removed' | 'ch
 
 function invalid(message: string, remedy: string): HotcellError {
   return new HotcellError('invalid_argument', message, { remedy });
-}
-
-function printJson({ stdout }: Output, value: unknown): void {
-  stdout.write(`${JSON.stringify(value, null, 2)}\n`);
 }

@@ -7,6 +7,7 @@ import { type Hotcell, openHotcell, type Session } from '../../main.ts';
 import { exitCodeOfOutcome } from '../../sandbox/exit-code.ts';
 import type { KernelState } from '../../sandbox/outcome.ts';
 import { painterFor, shownName } from '../print.ts';
+import { printJson } from '../print-json.ts';
 import { type Made, saveArtifacts, unsavedText, withoutMounted } from './artifacts.ts';
 import { endingText, statusText } from './ending.ts';
 import { listenForInterrupts } from './interrupts.ts';
@@ -106,8 +107,4 @@ function tell({ ending, status }: End, made: Made, saved: readonly string[] | un
   if (saved === undefined) say(unsavedText(made));
   else if (saved.length > 0) say(`hotcell: saved ${saved.map(shownName).join(', ')}`);
   if (process.stderr.isTTY && status !== undefined) say(paint('dim', status));
-}
-
-function printJson(value: unknown): void {
-  process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
 }

@@ -6,6 +6,7 @@ import { packageVersion } from '../../lib/package-version.ts';
 import { exitCodeOfOutcome } from '../../sandbox/exit-code.ts';
 import type { Outcome } from '../../sandbox/outcome.ts';
 import { shownName } from '../print.ts';
+import { printJson } from '../print-json.ts';
 import { type Made, saveArtifacts, unsavedText } from './artifacts.ts';
 import { endingText } from './ending.ts';
 import { listenForInterrupts } from './interrupts.ts';
@@ -61,8 +62,7 @@ export async function runRemote(file: string, server: string, flags: RunFlags): 
     const made = madeOf(result, answer.pictures);
     const saved = await savedOf(remote, session, made, flags);
     const exitCode = exitCodeOfOutcome(outcome);
-    if (flags.json)
-      process.stdout.write(`${JSON.stringify({ exitCode, ...result, ...(saved && { saved }) }, null, 2)}\n`);
+    if (flags.json) printJson({ exitCode, ...result, ...(saved && { saved }) });
     else {
       tell(outcome, flags.session === undefined ? [] : stateNotes(outcome, result), saved);
       if (saved === undefined && flags.session === undefined) say(unsavedText(made));

@@ -11,6 +11,7 @@ import {
 } from '../../sessions/persistent-records.ts';
 import { expiresAt } from '../../sessions/reaper.ts';
 import { shownName } from '../print.ts';
+import { printJson } from '../print-json.ts';
 
 /** A session that outlives its server, as it is shown. */
 interface Shown {
@@ -114,8 +115,4 @@ function lineOf({ session_id, name, owner, driver, last_used_at, expires_at, hel
   const state = held ? 'held by a server' : `waits for a server until ${minute(expires_at)}`;
   const called = [session_id, ...(name === undefined || name === session_id ? [] : [name])].map(shownName);
   return [...called, driver, `of ${owner}`, `last used ${minute(last_used_at)}`, state].join('  ');
-}
-
-function printJson(value: unknown): void {
-  process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
 }

@@ -3,6 +3,7 @@ import { HotcellError } from '../../errors/hotcell-error.ts';
 import { openTokenStore, type TokenQuotas, type TokenRecord } from '../../http/tokens/store.ts';
 import { openTelemetry } from '../../telemetry/telemetry.ts';
 import { sizeText } from '../print.ts';
+import { printJson } from '../print-json.ts';
 import { sizeBytes } from '../run/options.ts';
 import { closeAllOf } from '../sessions/index.ts';
 
@@ -75,8 +76,4 @@ function lineOf({ id, name, createdAt, lastUsedAt, quotas }: TokenRecord): strin
   ];
   const used = lastUsedAt === undefined ? 'never used' : `last used ${lastUsedAt.slice(0, 16)}Z`;
   return [id, name, `made ${createdAt.slice(0, 10)}`, used, ...limits].join('  ');
-}
-
-function printJson(value: unknown): void {
-  process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
 }
