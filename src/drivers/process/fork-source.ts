@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { aborted } from '../../lib/abort.ts';
 import type { Cgroup } from './cgroup.ts';
-import { type ForkedSandbox, standBy, type Zygote } from './zygote.ts';
+import { type ForkedSandbox, standBy } from './forked-sandbox.ts';
+import type { Zygote } from './zygote.ts';
 
 /** A fork of a zygote with a cgroup of its own, waiting to be told what to become. */
 export interface PlacedFork {

@@ -2,13 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { aborted } from '../../lib/abort.ts';
 import type { CreateOptions, Sandbox } from '../../sandbox/driver.ts';
 import type { SandboxSpec } from '../../sandbox/spec.ts';
+import { enterSandbox } from './forked-sandbox.ts';
 import type { JailGround } from './jail-ground.ts';
 import { killQuietly } from './jail-process.ts';
 import { jailedSandbox } from './jailed-sandbox.ts';
 import { pidInJail } from './real-pid.ts';
 import { sessionJail } from './session-jail.ts';
 import type { SandboxShape } from './shape.ts';
-import { enterSandbox } from './zygote.ts';
 import type { ServingZygote, Zygotes } from './zygotes.ts';
 
 /** How long the end of a zygote may be heard after the end of what it was about to make. */

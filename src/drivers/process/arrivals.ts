@@ -1,0 +1,95 @@
+import { chmodSync, chownSync, mkdirSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { createServer, type Server, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { type Deferred, deferred } from '../../lib/deferred.ts';
+import { newId } from '../../lib/ids.ts';
+import { type ForkedSandbox, refusedStep } from './forked-sandbox.ts';
+import type { JailIdentity } from './jail-identity.ts';
+import { readOneFrame } from './read-one-frame.ts';
+
+export type Arrival = Pick<ForkedSandbox, 'jailPid' | 'channel'>;
+
+/** Where the forks of one zygote come to the host: a socket in a folder that their jail sees. Each connects by itself and shows its token. */
+export interface Arrivals {
+  /** To be bound into the jail. */
+  readonly controlFolder: string;
+  /** The fork that comes with `token`. Rejects with what it could not do, with the signal's reason, or with the error of `end`. */
+  expect(token: string, signal?: AbortSignal): Promise<Arrival>;
+  /** Waiting for forks no longer keeps the process alive. */
+  unref(): void;
+  /** Nobody comes any more: rejects who waits, and removes the folder. */
+  end(error: Error): Promise<void>;
+}
+
+/** Listens in a new folder below `runDir`. Rejects with nothing left. */
+export async function openArrivals(runDir: string, identity: JailIdentity): Promise<Arrivals> {
+  mkdirSync(runDir, { recursive: true, mode: 0o711 });
+  const folder = join(runDir, newId('jail').slice(0, 16));
+  const controlFolder = join(folder, 'control');
+  makeControlFolder(controlFolder, identity);
+  const expected = new Map<string, Deferred<Arrival>>();
+  const server = createServer((socket) => receive(socket, expected));
+
+  async function end(error: Error): Promise<void> {
+    server.close();
+    for (const arrival of expected.values()) arrival.reject(error);
+    expected.clear();
+    await rm(folder, { recursive: true, force: true });
+  }
+
+  try {
+    await listen(server, join(controlFolder, 'control'));
+    chmodSync(join(controlFolder, 'control'), 0o666); // the folder above lets only the jail's user through
+  } catch (error) {
+    await end(error as Error);
+    throw error;
+  }
+  return {
+    controlFolder,
+    unref: () => server.unref(),
+    end,
+    expect: async (token, signal) => {
+      const arrival = deferred<Arrival>();
+      expected.set(token, arrival);
+      const abort = () => arrival.reject(signal?.reason);
+      signal?.addEventListener('abort', abort, { once: true });
+      try {
+        return await arrival.promise;
+      } finally {
+        expected.delete(token);
+        signal?.removeEventListener('abort', abort);
+      }
+    },
+  };
+}
+
+/** One that nobody expects, or that is none of ours, is shut out. */
+function receive(socket: Socket, expected: Map<string, Deferred<Arrival>>): void {
+  readOneFrame(socket).then(
+    (frame) => {
+      const arrival = expected.get(String(frame.head.token));
+      const jailPid = Number(frame.head.pid);
+      if (frame.head.type === 'failed') arrival?.reject(refusedStep(frame));
+      if (arrival === undefined || frame.head.type !== 'attach' || !Number.isSafeInteger(jailPid)) socket.destroy();
+      else arrival.resolve({ jailPid, channel: socket });
+    },
+    () => socket.destroy(),
+  );
+}
+
+/** SECURITY: only the jail's user may pass, since the socket in it is how a sandbox becomes ours. */
+function makeControlFolder(folder: string, identity: JailIdentity): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  for (const path of [join(folder, '..'), folder]) {
+    if (process.getuid?.() === 0) chownSync(path, identity.uid, identity.gid);
+    chmodSync(path, 0o700);
+  }
+}
+
+function listen(server: Server, path: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(path, resolve);
+  });
+}

@@ -1,0 +1,50 @@
+import type { Socket } from 'node:net';
+import { HotcellError } from '../../errors/hotcell-error.ts';
+import { encodeFrame, type Frame } from '../../lib/frames.ts';
+import type { GuestConfig } from '../../sandbox/guest-config.ts';
+import { readOneFrame } from './read-one-frame.ts';
+import type { SessionJail } from './session-jail.ts';
+
+/** The pid 1 of a sandbox to be: a process of ours, forked by a zygote, that has run nothing but our code. */
+export interface ForkedSandbox {
+  readonly pid: number;
+  /** The pid in the jail: what tells this process from another that got its number later. */
+  readonly jailPid: number;
+  readonly channel: Socket;
+}
+
+/** Lets a fork that is in its cgroup fork its first kernel ahead: the longest step of what follows. */
+export async function standBy({ channel }: ForkedSandbox): Promise<void> {
+  const answer = readOneFrame(channel);
+  channel.write(encodeFrame({ head: { type: 'stand-by' } }));
+  const { head } = await answer;
+  if (head.type !== 'standing-by') throw new HotcellError('start_failed', 'the sandbox could not be made ready ahead');
+}
+
+/**
+ * Lets a fork become a sandbox, and waits until it says that it has. It builds itself while it is being placed in its cgroup, and closes itself in
+ * only then. Whoever called discards the fork where this rejects.
+ */
+export async function enterSandbox(
+  { channel }: ForkedSandbox,
+  session: { jail: SessionJail; config: GuestConfig },
+  placed: Promise<void>,
+  signal?: AbortSignal,
+): Promise<void> {
+  const answer = readOneFrame(channel, signal);
+  answer.catch(() => {});
+  channel.write(encodeFrame({ head: { type: 'go', ...session } }));
+  await placed;
+  channel.write(encodeFrame({ head: { type: 'placed' } }));
+  const frame = await answer;
+  if (frame.head.type !== 'entered') throw refusedStep(frame);
+}
+
+/** What a fork says that it could not do (guest: jail.py), as an error. */
+export function refusedStep({ head }: Frame): HotcellError {
+  const step = String(head.step);
+  return new HotcellError('start_failed', `the sandbox could not be closed in (${step}: ${String(head.message)})`, {
+    data: { step, errno: Number(head.errno) },
+    remedy: 'Run `hotcell doctor` to see what this host refuses.',
+  });
+}

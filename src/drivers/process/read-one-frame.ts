@@ -1,0 +1,35 @@
+import type { Socket } from 'node:net';
+import { HotcellError } from '../../errors/hotcell-error.ts';
+import { createFrameDecoder, type Frame } from '../../lib/frames.ts';
+
+/**
+ * The next frame of a sandbox that is being made, before the guest protocol begins on the same socket; then the socket is paused. Rejects where the
+ * sandbox ends first, says something that is no frame, or the caller withdraws: the socket is the caller's to destroy.
+ */
+export function readOneFrame(channel: Socket, signal?: AbortSignal): Promise<Frame> {
+  const decoder = createFrameDecoder();
+  return new Promise<Frame>((resolve, reject) => {
+    const done = (settle: () => void) => {
+      channel.off('data', onData).off('close', onClose);
+      signal?.removeEventListener('abort', onAbort);
+      channel.pause();
+      settle();
+    };
+    const onData = (chunk: Buffer) => {
+      try {
+        for (const frame of decoder.feed(chunk)) return done(() => resolve(frame));
+      } catch (error) {
+        done(() => reject(error));
+      }
+    };
+    const onClose = () => done(() => reject(new HotcellError('start_failed', 'the sandbox ended before it began')));
+    const onAbort = () => done(() => reject(signal?.reason));
+    channel
+      .on('data', onData)
+      .on('close', onClose)
+      .on('error', () => {});
+    signal?.addEventListener('abort', onAbort, { once: true });
+    channel.resume();
+    if (channel.destroyed) onClose();
+  });
+}
