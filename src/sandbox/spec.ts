@@ -43,6 +43,8 @@ export interface Mount {
 }
 
 const MiB = 1_048_576;
+const INODES_PER_MIB = 256;
+const LEAST_INODES = 4096;
 
 /** Folders for what is not kept live in memory too. */
 export function tmpBytesOf({ tmpBytes, limits }: Pick<SandboxSpec, 'tmpBytes' | 'limits'>): number {
@@ -52,6 +54,11 @@ export function tmpBytesOf({ tmpBytes, limits }: Pick<SandboxSpec, 'tmpBytes' | 
 /** Of /dev/shm, and of what else is not the workspace. */
 export function scratchBytesOf({ memoryBytes }: Limits): number {
   return Math.max(MiB, Math.floor(memoryBytes / 4));
+}
+
+/** How many files a file system of the sandbox may hold: each costs memory that its size does not count. */
+export function inodesOf({ diskBytes }: Limits): number {
+  return Math.max(LEAST_INODES, Math.floor(diskBytes / MiB) * INODES_PER_MIB);
 }
 
 export const DEFAULT_LIMITS: Limits = {

@@ -1,5 +1,6 @@
 import type { ContainerCreateOptions } from 'dockerode';
 import {
+  inodesOf,
   type Limits,
   type Mount,
   type SandboxSpec,
@@ -41,8 +42,6 @@ export const LABELS = {
   persistent: 'dev.hotcell.persistent',
 } as const;
 
-const MiB = 1_048_576;
-const INODES_PER_MIB = 256;
 /** The guest's own: it gives kernels their limit itself. */
 const LEAST_OPEN_FILES = 256;
 /** Known to the engine since version 1.41, not yet to the types. */
@@ -116,7 +115,7 @@ export function containerConfig(spec: SandboxSpec, context: ContainerContext): C
 /** Files live in memory: a hard limit at their size, and nothing left on the host. They count towards the memory limit. */
 function fileSystems(spec: SandboxSpec, imageVolumes: readonly string[]): Record<string, string> {
   const { limits, mounts } = spec;
-  const inodes = Math.max(4096, Math.floor(limits.diskBytes / MiB) * INODES_PER_MIB);
+  const inodes = inodesOf(limits);
   const tmpfs = (sizeBytes: number, more: string) =>
     `rw,exec,nosuid,nodev,size=${Math.floor(sizeBytes)},nr_inodes=${inodes},${more}`;
   const places: Record<string, string> = {};
