@@ -2,22 +2,23 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Container } from 'dockerode';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import { aborted } from '../../lib/abort.ts';
-import type { CreateOptions, Driver, Probe, Sandbox, SandboxEnd, Survivor } from '../../sandbox/driver.ts';
-import { type GuestConfig, standardEnvironment } from '../../sandbox/guest-config.ts';
+import type { CreateOptions, Driver, Probe, Sandbox, Survivor } from '../../sandbox/driver.ts';
 import type { Host } from '../../sandbox/host.ts';
 import { type DriverName, ISOLATION_LEVELS } from '../../sandbox/isolation.ts';
-import { seccompFilter } from '../../sandbox/seccomp.ts';
 import type { SandboxSpec } from '../../sandbox/spec.ts';
 import { type ContainerRuntime, containerConfig, containerName, LABELS } from './container-config.ts';
-import { joinContainer, type StartedContainer, startContainer } from './container-sandbox.ts';
+import { containerGuestConfig } from './container-guest-config.ts';
+import { type ContainerSandboxParts, containerSandbox } from './container-sandbox.ts';
 import { containerEnforcement } from './enforcement.ts';
 import { createEngineConnector, type EngineConnector } from './engine.ts';
-import { engineError, imageMissing, statusOf } from './engine-errors.ts';
+import { engineError, statusOf } from './engine-errors.ts';
+import { checkedImage, imageVolumes } from './engine-image.ts';
 import { guestBundle } from './guest-bundle.ts';
 import { standardImageTag } from './image.ts';
 import { probeContainers } from './probe.ts';
 import type { ReadyLine } from './ready-line.ts';
 import { createRemoval } from './removal.ts';
+import { joinContainer, type StartedContainer, startContainer } from './started-container.ts';
 
 export interface ContainerDriverOptions {
   readonly name: Extract<DriverName, 'docker' | 'gvisor'>;
@@ -30,7 +31,6 @@ export interface ContainerDriverOptions {
 
 const START_MS = 30_000;
 const CLEANING_MS = 3_000;
-const IMAGE_NAME = /^[A-Za-z0-9][A-Za-z0-9._/:@-]{0,254}$/;
 
 /** Sandboxes as containers of an engine: `docker`, and `gvisor` with a runtime that brings its own kernel. */
 export function createContainerDriver(host: Host, options: ContainerDriverOptions): Driver {
@@ -52,7 +52,7 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
       const started = await Promise.race([starting, aborted(combined)]);
       requireOwnKernel(started.ready, kernel);
       void inBackground(removal.retry());
-      return track(spec, container, started, guestConfig(spec, started.ready));
+      return tracked(spec, started, containerGuestConfig(spec, runtime, started.ready));
     } catch (error) {
       await inBackground(cleanUp(container, starting));
       throw engineError(name, engine.address.shown, 'start a container', error);
@@ -69,7 +69,9 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
       installationId: host.installationId,
       serverId: host.serverId,
       // Our own image declares none, and is started too often to be asked.
-      imageVolumes: isStandardImage ? [] : await imageVolumes(image, signal),
+      imageVolumes: isStandardImage
+        ? []
+        : await imageVolumes(image, { driver: name, engine, isStandard: false, signal }),
     });
     return startContainer(engine, {
       driver: name,
@@ -79,18 +81,6 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
       isStandardImage,
       isPersistent: spec.persistent !== undefined,
       signal,
-    });
-  }
-
-  async function imageVolumes(image: string, signal: AbortSignal): Promise<string[]> {
-    return engine.ask('look at an image', async ({ docker }) => {
-      try {
-        const { Config: config } = await docker.getImage(image).inspect({ abortSignal: signal } as object);
-        return Object.keys(config?.Volumes ?? {});
-      } catch (error) {
-        if (statusOf(error) === 404) throw imageMissing(name, image, false);
-        throw error;
-      }
     });
   }
 
@@ -123,10 +113,10 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
   }
 
   async function adopt(spec: SandboxSpec, { signal = AbortSignal.timeout(START_MS) } = {}): Promise<Sandbox> {
-    const container = containerName(spec.id);
     return engine.ask('take over a container', async ({ docker }) => {
-      await requireOurs(docker.getContainer(container), signal);
-      return track(spec, container, await joinContainer(engine, name, docker.getContainer(container), signal));
+      const container = docker.getContainer(containerName(spec.id));
+      await requireOurs(container, signal);
+      return tracked(spec, await joinContainer(engine, name, container, signal));
     });
   }
 
@@ -148,70 +138,26 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
     });
   }
 
-  /** `config` is absent for one whose guest was configured by another server. */
-  function track(
+  function tracked(
     spec: SandboxSpec,
-    container: string,
-    { channel, howItEnded, reconnect }: Omit<StartedContainer, 'ready'>,
-    config?: GuestConfig,
+    started: ContainerSandboxParts['started'],
+    guestConfig?: ContainerSandboxParts['guestConfig'],
   ): Sandbox {
-    let settle!: (end: SandboxEnd) => void;
-    const ended = new Promise<SandboxEnd>((resolve) => {
-      settle = resolve;
-    });
-    let disposal: Promise<void> | undefined;
-    const dispose = () => {
-      disposal ??= (async () => {
-        const end = await howItEnded();
-        settle(end ?? { kind: 'disposed' });
-        channel.destroy();
-        await removal.remove(container);
-        sandboxes.delete(sandbox);
-      })();
-      return disposal;
-    };
-    if (reconnect === undefined) channel.once('close', () => void dispose().catch(() => {}));
-    const leave = async () => {
-      channel.destroy();
-      sandboxes.delete(sandbox);
-    };
-    const sandbox: Sandbox = {
+    const sandbox = containerSandbox({
       id: spec.id,
-      isolation: isolation(spec),
-      channel,
-      ...(config === undefined ? {} : { guestConfig: config }),
-      ...(reconnect === undefined ? {} : { reconnect, leave }),
-      ended,
-      // The engine's own numbers cost a call each, and this is asked around every execution: the guest counts kills itself.
-      usage: async () => ({}),
-      dispose,
-    };
+      isolation: {
+        driver: name,
+        level: ISOLATION_LEVELS[name],
+        shape: 'sealed',
+        limits: containerEnforcement(runtime, spec),
+      },
+      started,
+      guestConfig,
+      remove: () => removal.remove(containerName(spec.id)),
+      onReleased: (released) => sandboxes.delete(released),
+    });
     sandboxes.add(sandbox);
     return sandbox;
-  }
-
-  function isolation(spec: SandboxSpec): Sandbox['isolation'] {
-    return {
-      driver: name,
-      level: ISOLATION_LEVELS[name],
-      shape: 'sealed',
-      limits: containerEnforcement(runtime, spec),
-    };
-  }
-
-  function guestConfig(spec: SandboxSpec, { path, architecture }: ReadyLine): GuestConfig {
-    const { memoryBytes, openFiles, fileBytes, cpus, processes } = spec.limits;
-    return {
-      limits: {
-        ...{ memoryBytes, openFiles, fileBytes, cpus },
-        ...(runtime.ownKernel === undefined ? {} : { processes, memoryWatchdogBytes: Math.floor(memoryBytes * 0.9) }),
-      },
-      preloads: spec.preloads,
-      environment: standardEnvironment({ path, cpus, extra: spec.environment }),
-      ...(spec.persistent === undefined ? {} : { alone: spec.persistent }),
-      // The engine's own filter allows ptrace and, in many versions, io_uring.
-      ...(architecture === undefined ? {} : { seccomp: seccompFilter(architecture).toString('base64') }),
-    };
   }
 
   async function survivors(): Promise<Survivor[]> {
@@ -250,12 +196,4 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
       engine.close();
     },
   };
-}
-
-/** SECURITY: the name goes into the engine's API, where it can be nothing but the name of an image. */
-function checkedImage(image: string): string {
-  if (IMAGE_NAME.test(image)) return image;
-  throw new HotcellError('invalid_argument', `${JSON.stringify(image.slice(0, 100))} is not the name of an image`, {
-    remedy: 'Give one like python:3.12 or registry.example/team/image@sha256:….',
-  });
 }

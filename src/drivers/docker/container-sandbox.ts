@@ -1,151 +1,51 @@
-import type { Duplex } from 'node:stream';
-import type { Container, ContainerCreateOptions } from 'dockerode';
-import { aborted } from '../../lib/abort.ts';
-import type { SandboxEnd } from '../../sandbox/driver.ts';
-import type { DriverName } from '../../sandbox/isolation.ts';
-import { attachedChannel } from './attached-channel.ts';
-import type { Engine, EngineConnector } from './engine.ts';
-import { imageBroken, imageMissing, reasonOf, statusOf } from './engine-errors.ts';
-import type { GuestBundle } from './guest-bundle.ts';
-import { type ReadyLine, takeReadyLine } from './ready-line.ts';
-import { openRelay } from './relay.ts';
+import { deferred } from '../../lib/deferred.ts';
+import type { Sandbox, SandboxEnd } from '../../sandbox/driver.ts';
+import type { StartedContainer } from './started-container.ts';
 
-/** A container that runs, with a guest that listens. */
-export interface StartedContainer {
-  readonly channel: Duplex;
-  readonly ready: ReadyLine;
-  /** Why its channel closed; nothing where it was closed from here. To be asked before the container is removed. Never rejects. */
-  howItEnded(): Promise<SandboxEnd | undefined>;
-  /** Another channel to the same guest. */
-  readonly reconnect?: ReconnectContainer;
+export interface ContainerSandboxParts extends Pick<Sandbox, 'id' | 'isolation'> {
+  readonly started: Omit<StartedContainer, 'ready'>;
+  /** Absent for one whose guest was configured by another server. */
+  readonly guestConfig?: Sandbox['guestConfig'];
+  /** Removes the container. Never rejects. */
+  readonly remove: () => Promise<void>;
+  /** The driver need not dispose of it any more: it is gone, or was left. */
+  readonly onReleased: (sandbox: Sandbox) => void;
 }
 
-export type ReconnectContainer = (options?: { signal?: AbortSignal }) => Promise<Duplex>;
+/** A container that runs, as the contract's sandbox. One that cannot be reconnected is disposed of when its channel closes. */
+export function containerSandbox(parts: ContainerSandboxParts): Sandbox {
+  const { id, isolation, guestConfig, remove, onReleased } = parts;
+  const { channel, howItEnded, reconnect } = parts.started;
+  const ended = deferred<SandboxEnd>();
+  let disposal: Promise<void> | undefined;
 
-export interface StartOptions {
-  readonly driver: DriverName;
-  readonly name: string;
-  readonly config: ContainerCreateOptions;
-  readonly bundle: GuestBundle;
-  readonly isStandardImage: boolean;
-  /** It is to outlive this server. */
-  readonly isPersistent: boolean;
-  readonly signal: AbortSignal;
-}
-
-const LAST_WORDS_MS = 2_000;
-const ENGINE_MS = 30_000;
-
-/** Creates, attaches, starts: no call more. What it leaves when it rejects is the caller's to remove, by the container's name. */
-export async function startContainer(connector: EngineConnector, options: StartOptions): Promise<StartedContainer> {
-  const { config, bundle, signal } = options;
-  const image = config.Image ?? '';
-  return connector.ask(
-    'start a container',
-    async (engine) => {
-      const container = await create(engine, options);
-      signal.throwIfAborted();
-      // Before the start, or the first bytes of either side could be lost.
-      const socket = await container.attach({
-        ...{ stream: true, hijack: true, stdin: true, stdout: true, stderr: true },
-        abortSignal: signal,
-      } as never);
-      const attached = attachedChannel(socket as Duplex);
-      attached.channel.on('error', () => {});
-      try {
-        const ready = takeReadyLine(attached.channel).catch((thrown: Error) => {
-          throw imageBroken(options.driver, image, attached.stderrTail() || thrown.message);
-        });
-        ready.catch(() => {});
-        attached.channel.write(bundle.bytes);
-        await start(container, options);
-        const line = await Promise.race([ready, aborted(signal)]);
-        if (options.isPersistent) {
-          attached.channel.destroy();
-          return { ...(await joinContainer(connector, options.driver, container, signal)), ready: line };
-        }
-        return {
-          channel: attached.channel,
-          ready: line,
-          howItEnded: async () => (attached.endedRemotely() ? howItEnded(container, attached.stderrTail()) : undefined),
-        };
-      } catch (error) {
-        attached.channel.destroy();
-        throw error;
-      }
-    },
-    { signal },
-  );
-}
-
-async function create({ docker }: Engine, options: StartOptions): Promise<Container> {
-  try {
-    // Not withdrawn when the caller is: the engine would make the container all the same, after it was looked for to be removed.
-    const abortSignal = AbortSignal.timeout(ENGINE_MS);
-    // dockerode would put the whole configuration into the address as well.
-    const request = { _query: { name: options.name }, _body: options.config, abortSignal };
-    return await docker.createContainer(request as never);
-  } catch (error) {
-    if (statusOf(error) === 404 && /no such image/i.test(reasonOf(error))) {
-      throw imageMissing(options.driver, options.config.Image ?? '', options.isStandardImage);
-    }
-    throw error;
+  function dispose(): Promise<void> {
+    disposal ??= (async () => {
+      const end = await howItEnded(); // while the container is there to be asked
+      ended.resolve(end ?? { kind: 'disposed' });
+      channel.destroy();
+      await remove();
+      onReleased(sandbox);
+    })();
+    return disposal;
   }
-}
 
-async function start(container: Container, options: StartOptions): Promise<void> {
-  try {
-    await container.start({ abortSignal: AbortSignal.timeout(ENGINE_MS) });
-  } catch (error) {
-    const reason = reasonOf(error);
-    const cannotRun = /executable file not found|no such file or directory|permission denied|exec format error/i;
-    if (statusOf(error) !== undefined && /exec|starting container process/i.test(reason) && cannotRun.test(reason)) {
-      throw imageBroken(options.driver, options.config.Image ?? '', reason, error);
-    }
-    throw error;
+  async function leave(): Promise<void> {
+    channel.destroy();
+    onReleased(sandbox);
   }
-}
 
-/** The way into a container that outlives its servers, made by this one or another. */
-export async function joinContainer(
-  connector: EngineConnector,
-  driver: DriverName,
-  container: Container,
-  signal: AbortSignal,
-): Promise<Omit<StartedContainer, 'ready'> & Required<Pick<StartedContainer, 'reconnect'>>> {
-  const reconnect: ReconnectContainer = (options = {}) =>
-    connector.ask('connect to a container', () =>
-      openRelay(driver, container, options.signal ?? AbortSignal.timeout(ENGINE_MS)),
-    );
-  return {
-    channel: await reconnect({ signal }),
-    reconnect,
-    // The end of a channel says nothing: only the container itself does.
-    howItEnded: async () => ((await isRunning(container)) ? undefined : howItEnded(container, '')),
+  const sandbox: Sandbox = {
+    id,
+    isolation,
+    channel,
+    ...(guestConfig === undefined ? {} : { guestConfig }),
+    ...(reconnect === undefined ? {} : { reconnect, leave }),
+    ended: ended.promise,
+    // The engine's own numbers cost a call each, and this is asked around every execution: the guest counts kills itself.
+    usage: async () => ({}),
+    dispose,
   };
-}
-
-async function isRunning(container: Container): Promise<boolean> {
-  try {
-    const { State: state } = await container.inspect({ abortSignal: AbortSignal.timeout(LAST_WORDS_MS) } as object);
-    return state.Running;
-  } catch {
-    return false;
-  }
-}
-
-/** The connection ended: the engine says whether the container did, and why. */
-async function howItEnded(container: Container, stderrTail: string): Promise<SandboxEnd> {
-  try {
-    const abortSignal = AbortSignal.timeout(LAST_WORDS_MS);
-    await container.wait({ condition: 'not-running', abortSignal });
-    const { State: state } = await container.inspect({ abortSignal } as object);
-    // The flag alone is also set by a kernel that was killed earlier and replaced.
-    if (state.OOMKilled && state.ExitCode === 137) return { kind: 'out-of-memory' };
-    const said = stderrTail.trim();
-    return { kind: 'exited', detail: `the container ended with ${state.ExitCode}${said === '' ? '' : `: ${said}`}` };
-  } catch (error) {
-    if (statusOf(error) === 404) return { kind: 'lost', detail: 'the container was removed from outside' };
-    return { kind: 'lost', detail: 'the connection to the container was lost' };
-  }
+  if (reconnect === undefined) channel.once('close', () => void dispose().catch(() => {}));
+  return sandbox;
 }

@@ -5,7 +5,7 @@ import type { DriverName } from '../../sandbox/isolation.ts';
 import { DEFAULT_LIMITS } from '../../sandbox/spec.ts';
 import type { ContainerRuntime } from './container-config.ts';
 import type { EngineConnector } from './engine.ts';
-import { imageMissing, statusOf } from './engine-errors.ts';
+import { inspectImage } from './engine-image.ts';
 
 export interface ProbeSubject extends Pick<Driver, 'create'> {
   readonly name: DriverName;
@@ -19,7 +19,7 @@ export async function probeContainers(subject: ProbeSubject, options: { signal?:
   const { name } = subject;
   try {
     await requireRuntime(subject);
-    await requireImage(subject);
+    await inspectImage(subject.standardImage(), { driver: name, engine: subject.engine, isStandard: true });
     const sandbox = await subject.create(
       { id: newId('probe'), owner: 'probe', limits: DEFAULT_LIMITS, mounts: [], preloads: [], environment: {} },
       options,
@@ -41,17 +41,5 @@ async function requireRuntime({ name, runtime, engine }: ProbeSubject): Promise<
   if (wanted in (info.Runtimes ?? {})) return;
   throw new HotcellError('driver_unavailable', `${name}: the runtime ${wanted} is not registered with the engine`, {
     remedy: `Run \`hotcell setup ${name}\`.`,
-  });
-}
-
-async function requireImage({ name, engine, standardImage }: ProbeSubject): Promise<void> {
-  const image = standardImage();
-  await engine.ask('look at an image', async ({ docker }) => {
-    try {
-      await docker.getImage(image).inspect();
-    } catch (error) {
-      if (statusOf(error) === 404) throw imageMissing(name, image, true);
-      throw error;
-    }
   });
 }

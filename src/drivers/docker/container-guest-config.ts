@@ -1,0 +1,29 @@
+import { type GuestConfig, standardEnvironment } from '../../sandbox/guest-config.ts';
+import { seccompFilter } from '../../sandbox/seccomp.ts';
+import type { SandboxSpec } from '../../sandbox/spec.ts';
+import type { ContainerRuntime } from './container-config.ts';
+import type { ReadyLine } from './ready-line.ts';
+
+/** A runtime with a kernel of its own kills the whole sandbox at the limit; the guest acts before that. */
+const WATCHDOG_SHARE = 0.9;
+
+/** What the guest of a container is told: the limits that it holds itself, and what its image said of itself. */
+export function containerGuestConfig(
+  spec: SandboxSpec,
+  runtime: ContainerRuntime,
+  { path, architecture }: ReadyLine,
+): GuestConfig {
+  const { memoryBytes, openFiles, fileBytes, cpus, processes } = spec.limits;
+  const memoryWatchdogBytes = Math.floor(memoryBytes * WATCHDOG_SHARE);
+  return {
+    limits: {
+      ...{ memoryBytes, openFiles, fileBytes, cpus },
+      ...(runtime.ownKernel === undefined ? {} : { processes, memoryWatchdogBytes }),
+    },
+    preloads: spec.preloads,
+    environment: standardEnvironment({ path, cpus, extra: spec.environment }),
+    ...(spec.persistent === undefined ? {} : { alone: spec.persistent }),
+    // SECURITY: the engine's own filter allows ptrace and, in many versions, io_uring.
+    ...(architecture === undefined ? {} : { seccomp: seccompFilter(architecture).toString('base64') }),
+  };
+}

@@ -1,0 +1,40 @@
+import type { ImageInspectInfo } from 'dockerode';
+import { HotcellError } from '../../errors/hotcell-error.ts';
+import type { DriverName } from '../../sandbox/isolation.ts';
+import type { EngineConnector } from './engine.ts';
+import { imageMissing, statusOf } from './engine-errors.ts';
+
+const IMAGE_NAME = /^[A-Za-z0-9][A-Za-z0-9._/:@-]{0,254}$/;
+
+/** SECURITY: the name goes into the engine's API, where it can be nothing but the name of an image. */
+export function checkedImage(image: string): string {
+  if (IMAGE_NAME.test(image)) return image;
+  throw new HotcellError('invalid_argument', `${JSON.stringify(image.slice(0, 100))} is not the name of an image`, {
+    remedy: 'Give one like python:3.12 or registry.example/team/image@sha256:….',
+  });
+}
+
+/** Where an image declares volumes. Rejects with `image_missing` where the engine does not have it: nothing is pulled. */
+export async function imageVolumes(image: string, where: ImageWhere): Promise<string[]> {
+  const { Config: config } = await inspectImage(image, where);
+  return Object.keys(config?.Volumes ?? {});
+}
+
+interface ImageWhere {
+  readonly driver: DriverName;
+  readonly engine: EngineConnector;
+  readonly isStandard: boolean;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export function inspectImage(image: string, where: ImageWhere): Promise<ImageInspectInfo> {
+  const { driver, engine, isStandard, signal } = where;
+  return engine.ask('look at an image', async ({ docker }) => {
+    try {
+      return await docker.getImage(image).inspect((signal === undefined ? {} : { abortSignal: signal }) as object);
+    } catch (error) {
+      if (statusOf(error) === 404) throw imageMissing(driver, image, isStandard);
+      throw error;
+    }
+  });
+}
