@@ -2,38 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Optional, Protocol
+from typing import Callable, Optional
 
-from . import processes
 from .artifacts import Workspace
+from .askable_kernels import AskableKernels
+from .awaited_kernel import AwaitedKernel
 from .channel import Channel
 from .display_frames import display_head
+from .execute_request import kernel_asked_for, missing_of
 from .execution import Execution
 from .execution_pipes import ExecutionPipes
 from .execution_report import Report, checked_report, checked_value
 from .finished import finished, finished_without_kernel
 from .frames import Frame, Head
+from .idle_exercise import IdleExercise
 from .idle_memory import IdleMemory
 from .kernel_deaths import KernelDeaths, after_last_words, interrupted
 from .kernel_keeper import KernelEvents, KernelKeeper, describe_status
 from .kernel_process import KernelProcess
 from .kernels import Kernels
-from .languages import PYTHON, answers_questions, kernel_of, missing_commands
+from .languages import PYTHON, kernel_of
 from .limits import Limits
 from .loop import Loop
 from .memory_watch import MemoryWatch
 from .questions import Questions
 from .refusal import Refusal
-
-Fail = Callable[[int, str, str], None]
-
-
-class Reply(Protocol):
-    def __call__(self, number: int, result: Head, body: bytes = b"") -> None: ...
+from .replies import Fail, Reply
 
 
 class Executions:
-    """Serves `execute`, `interrupt` and `restart`.
+    """Serves `execute`, `interrupt`, `restart`, `exercise` and `commands`. The supervisor owns exactly one.
 
     What a kernel says here may have been written by user code: it can lie about itself only.
     """
@@ -42,31 +40,29 @@ class Executions:
         self._loop = loop
         self._channel = channel
         self._workspace = workspace
-        self._reply = reply
         self._fail = fail
         self._execution: Optional[Execution] = None
         self._waiting: Optional[tuple[Frame, KernelKeeper]] = None
-        self._restarting: list[int] = []
-        self._exercising: list[int] = []
-        self._when_up: list[Callable[[], None]] = []
-        self._said_ready = False
-        self._is_taken_over = False
+        self._awaited = AwaitedKernel(channel, reply, fail)
+        self._exercise = IdleExercise(reply)
         self._pipes = ExecutionPipes(loop, channel)
         self._memory = MemoryWatch(loop)
         self._deaths = KernelDeaths()
-        self.questions = Questions(loop, self, reply, fail)
         self.kernels = Kernels(loop, workspace.folder, self._events_of)
-        self._idle_memory = IdleMemory(loop, self.kernels, self._is_idle, self.lose, self._pipes.tell)
+        askable = AskableKernels(self.kernels, self._memory, self._is_executing, lambda: self._exercise.under_way)
+        self.questions = Questions(loop, askable, reply, fail)
+        self._idle_memory = IdleMemory(loop, self.kernels, self._is_idle, self._pipes.tell)
         self.requests: dict[str, Callable[[Frame], Optional[Head]]] = {
             "execute": self._execute,
             "interrupt": self._interrupt,
             "restart": self._restart,
-            "exercise": self._exercise,
-            "commands": lambda frame: {"missing": missing_commands(_names(frame.head["names"]))},
+            "exercise": self._begin_exercise,
+            "commands": lambda frame: {"missing": missing_of(frame.head["names"])},
             **self.questions.requests,
         }
 
     def limit(self, limits: Limits) -> None:
+        """What the host's configuration allows. Before the first kernel."""
         self._memory.limit_bytes = limits.memory_watchdog_bytes
         self.kernels.limit(limits)
 
@@ -74,53 +70,44 @@ class Executions:
         self._pipes.open_background()
 
     def replace_unused_kernel(self, then: Callable[[], None]) -> None:
+        """Starts Python's kernel again if it has run nothing. `then` follows in any case: when the new one is up, or at once."""
         if self.questions.under_way:
             self.questions.after_this(lambda: self.replace_unused_kernel(then))
-        elif self._execution is None and self._waiting is None and self.kernels.python.replace_unused():
-            self._when_up.append(then)
+        elif not self._is_executing() and self.kernels.python.replace_unused():
+            self._awaited.then(then)
         else:
             then()
 
     def abandon(self) -> None:
         """A host has taken over that knows nothing of what is under way: ends that, answers nobody, and says `ready` when it is done."""
-        self._restarting, self._exercising, self._waiting = [], [], None
-        self._said_ready, self._is_taken_over = False, True
+        self._waiting = None
+        self._exercise.abandon()
+        self._awaited.hold()
         if self._execution is not None:
             self._channel.close_stream(self._execution.stream)
             self._execution.abandon()
         self.questions.abandon(then=self._end_taking_over)
 
     def interrupt_running(self, reason: str) -> None:
+        """Nobody has been connected for long (solitude.py)."""
         if self._execution is not None:
             self._execution.interrupt(reason)
 
     def _end_taking_over(self) -> None:
         if self._execution is not None or self.questions.under_way:
             return  # its end calls again
-        self._is_taken_over = False
-        if self.kernels.python.is_up:
-            self._say_ready()
-
-    def _say_ready(self) -> None:
-        if not self._said_ready and not self._is_taken_over:
-            self._said_ready = True
-            self._channel.send({"type": "ready"})
+        self._awaited.release(self.kernels.python.is_up)
 
     # Requests
 
     def _execute(self, frame: Frame) -> None:
         head = frame.head
-        for name, kind in (("execution", str), ("stream", int), ("filename", str)):
-            if not isinstance(head.get(name), kind):
-                raise Refusal("bad-request", f"execute: {name} is missing")
-        kernel_name = kernel_of(head.get("language", PYTHON), head.get("recipe"))
-        if kernel_name is None:
-            raise Refusal("not-offered", f"execute: this guest does not run {head['language']}")
-        if self._execution is not None or self._waiting is not None:
+        kernel_name = kernel_asked_for(head)
+        if self._is_executing():
             raise Refusal("busy", "execute: an execution is running already")
         if self.questions.under_way:
             raise Refusal("busy", "execute: the kernel is answering a question")
-        missing = missing_commands(_names(head["needs"])) if "needs" in head else []
+        missing = missing_of(head["needs"]) if "needs" in head else []
         if missing:
             unavailable = finished_without_kernel(head["execution"], {"kind": "unavailable", "missing": missing})
             self._channel.send(unavailable, b"", head["stream"])
@@ -146,54 +133,21 @@ class Executions:
         return {"ended": False}
 
     def _restart(self, frame: Frame) -> None:
-        self._restarting.append(int(frame.head["id"]))
+        self._awaited.restart(int(frame.head["id"]))
         self.questions.give_up("kernel-lost", "the kernel was restarted before it answered; its variables are gone")
         execution = self._execution
         if execution is not None and execution.reason is None:
             execution.reason = "cancelled"
         self.kernels.kill_everything(busy=None if execution is None else execution.kernel)
 
-    def _exercise(self, frame: Frame) -> None:
-        """For a pool, which has time: the idle kernel touches what it was forked with, so that the first user need not."""
+    def _begin_exercise(self, frame: Frame) -> None:
         kernel = self.kernels.python.kernel
         if kernel is None or not kernel.is_up or self._execution is not None or self.questions.under_way:
             raise Refusal("busy", "exercise: no idle kernel")
-        self._exercising.append(int(frame.head["id"]))
-        kernel.send({"type": "exercise"})
-
-    # What questions.py needs of it
-
-    def idle_kernel(self, language: str) -> Optional[KernelProcess]:
-        name = kernel_of(language, None)
-        if name is None or not answers_questions(name):
-            raise Refusal("not-offered", f"this guest has no kernel that answers questions about {language}")
-        if self._execution is not None or self._waiting is not None:
-            raise Refusal("busy", "an execution is running")
-        keeper = self.kernels.keeper(name)
-        keeper.ensure_started()
-        return None if self._exercising and name == PYTHON else keeper.kernel
-
-    def has_begun_work(self, kernel: KernelProcess) -> None:
-        self.kernels.keeper_of(kernel).has_begun_work()
-
-    def watch_answering(self, kernel: KernelProcess, is_under_way: Callable[[], bool]) -> None:
-        born_since = processes.ticks_now()
-
-        def relieve() -> None:
-            # A fork that looks at an object goes first: it costs no variables.
-            processes.kill_where(lambda process: process.started >= born_since and not self.kernels.is_ours(process.pid))
-            self._memory.watch(is_under_way, lambda: self.lose(kernel, "its kernel used up the memory of the sandbox and was ended"))
-
-        self._memory.watch(is_under_way, relieve)
-
-    def lose(self, kernel: KernelProcess, why: str) -> None:
-        self.kernels.keeper_of(kernel).restarted = f"{why}; variables are gone, files are not"
-        kernel.kill()
+        self._exercise.begin(int(frame.head["id"]), kernel)
 
     def _end_exercise(self) -> None:
-        for number in self._exercising:
-            self._reply(number, {})
-        self._exercising = []
+        self._exercise.end()
         kernel = self.kernels.python.kernel
         if kernel is not None and kernel.is_up and self._is_asked(PYTHON):
             self.questions.kernel_up(kernel)
@@ -304,7 +258,7 @@ class Executions:
 
     def _on_up(self, name: str, kernel: KernelProcess) -> None:
         if name == PYTHON:
-            self._on_python_up()
+            self._awaited.up()
         if self._waiting is not None and self._waiting[1].kernel is kernel:
             (frame, keeper), self._waiting = self._waiting, None
             self._begin(frame, keeper)
@@ -314,15 +268,6 @@ class Executions:
     def _is_asked(self, name: str) -> bool:
         language = self.questions.language
         return language is not None and kernel_of(language, None) == name
-
-    def _on_python_up(self) -> None:
-        self._say_ready()
-        for number in self._restarting:
-            self._reply(number, {})
-        self._restarting = []
-        for then in self._when_up:
-            then()
-        self._when_up = []
 
     def _on_death(self, name: str, kernel: KernelProcess, status: int) -> None:
         if name == PYTHON:
@@ -349,16 +294,11 @@ class Executions:
         if name != PYTHON:
             return
         self._end_exercise()
-        for number in self._restarting:
-            self._fail(number, "no-kernel", reason)
-        self._restarting = []
-        self._channel.send({"type": "kernel-failed", "message": reason})
+        self._awaited.failed(reason)
+
+    def _is_executing(self) -> bool:
+        """One runs, or waits for its kernel."""
+        return self._execution is not None or self._waiting is not None
 
     def _is_idle(self) -> bool:
         return self._execution is None and not self.questions.under_way
-
-
-def _names(value: Any) -> list[str]:
-    if not isinstance(value, list) or not all(isinstance(name, str) and "/" not in name for name in value):
-        raise ValueError("not a list of commands")
-    return value

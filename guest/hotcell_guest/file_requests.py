@@ -11,13 +11,12 @@ from . import files
 from .channel import Channel
 from .files import FileError
 from .frames import Frame, Head
+from .replies import Reply
 from .upload_targets import WorkspaceFile
 from .uploads import Uploads
 
 _PIECE_BYTES = 65_536
 _MAX_LIST_BYTES = 1_000_000
-
-Reply = Callable[[int, Head, bytes], None]
 
 
 @dataclass(frozen=True)

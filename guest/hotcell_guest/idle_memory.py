@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Callable, Optional
 
 from . import processes
-from .kernel_process import KernelProcess
 from .kernels import Kernels
 from .limits import proportional_bytes, sandbox_memory_bytes
 from .loop import Loop
@@ -17,8 +16,7 @@ _LOOK_AGAIN_SECONDS = 0.02
 class IdleMemory:
     """Ends the largest process of the sandbox while it is idle and holds more than its limit, as a kernel's memory killer would.
 
-    `is_idle`: while an execution or a question is under way, somebody else looks. `lose` ends a kernel, and sees to it that the next
-    execution says why; `tell` is for what belongs to no execution.
+    `is_idle`: while an execution or a question is under way, somebody else looks. `tell` is for what belongs to no execution.
     """
 
     def __init__(
@@ -26,13 +24,11 @@ class IdleMemory:
         loop: Loop,
         kernels: Kernels,
         is_idle: Callable[[], bool],
-        lose: Callable[[KernelProcess, str], None],
         tell: Callable[[str], None],
     ) -> None:
         self._loop = loop
         self._kernels = kernels
         self._is_idle = is_idle
-        self._lose = lose
         self._tell = tell
         self._limit: Optional[int] = None
 
@@ -57,7 +53,7 @@ class IdleMemory:
         largest = max(pids, key=proportional_bytes)
         kernel = self._kernels.kernel_with(largest)
         if kernel is not None:
-            self._lose(kernel, "its kernel used up the memory of the sandbox while idle and was ended")
+            self._kernels.lose(kernel, "its kernel used up the memory of the sandbox while idle and was ended")
             return
         processes.kill_where(lambda process: process.pid == largest)
         self._tell("A background process used up the memory of the sandbox and was ended.\n")

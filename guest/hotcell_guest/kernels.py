@@ -52,6 +52,15 @@ class Kernels:
     def is_ours(self, pid: int) -> bool:
         return self.kernel_with(pid) is not None or pid in self.stage_pids()
 
+    def has_begun_work(self, kernel: KernelProcess) -> None:
+        """From now on its variables are somebody's."""
+        self.keeper_of(kernel).has_begun_work()
+
+    def lose(self, kernel: KernelProcess, why: str) -> None:
+        """Ends a kernel; the next execution in its successor says why."""
+        self.keeper_of(kernel).restarted = f"{why}; variables are gone, files are not"
+        kernel.kill()
+
     def reaped(self, pid: int, status: int) -> None:
         for keeper in self._keepers.values():
             keeper.reaped(pid, status)

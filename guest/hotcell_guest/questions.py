@@ -11,6 +11,7 @@ from .frames import Frame, Head
 from .kernel_process import KernelProcess
 from .loop import Loop, Timer
 from .refusal import Refusal
+from .replies import Fail, Reply
 
 KINDS = frozenset({"complete", "inspect", "variables.list", "variables.get", "variables.set"})
 _DEFAULT_MS = 2_000
@@ -24,8 +25,8 @@ _MAX_MESSAGE_CHARS = 2_000
 _CODES = frozenset({"not-offered", "bad-request", "no-variable", "raised", "too-long", "no-package", "cancelled"})
 
 
-class Kernels(Protocol):
-    """Who runs the executions: it knows whether a kernel is idle, and hears of one that a question cost."""
+class Askable(Protocol):
+    """The kernels (askable_kernels.py): who knows whether one is idle, and hears of one that a question cost."""
 
     def idle_kernel(self, language: str) -> Optional[KernelProcess]:
         """The kernel of a language, up or not; None while there is none. Raises Refusal where it is busy, or the language unknown."""
@@ -57,9 +58,7 @@ class _Question:
 class Questions:
     """Serves the questions and `question.cancel`. `executions.py` asks `under_way`, and tells what becomes of its kernels."""
 
-    def __init__(
-        self, loop: Loop, kernels: Kernels, reply: Callable[[int, Head, bytes], None], fail: Callable[[int, str, str], None]
-    ) -> None:
+    def __init__(self, loop: Loop, kernels: Askable, reply: Reply, fail: Fail) -> None:
         self._loop = loop
         self._kernels = kernels
         self._reply = reply

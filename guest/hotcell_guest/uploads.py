@@ -9,6 +9,7 @@ from .channel import WINDOW_BYTES, Channel
 from .files import FileError
 from .frames import Frame
 from .refusal import Refusal
+from .replies import Fail
 
 
 class Target(Protocol):
@@ -29,7 +30,7 @@ class _Upload:
 class Uploads:
     """The uploads under way, by stream. Whoever begins one answers its request in `finish`; failures are answered here."""
 
-    def __init__(self, channel: Channel, fail: Callable[[int, str, str], None]) -> None:
+    def __init__(self, channel: Channel, fail: Fail) -> None:
         self._channel = channel
         self._fail = fail
         self._uploads: dict[int, _Upload] = {}
