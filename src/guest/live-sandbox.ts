@@ -1,5 +1,5 @@
 import { HotcellError, toHotcellError } from '../errors/hotcell-error.ts';
-import { aborted } from '../lib/abort.ts';
+import { aborted, either } from '../lib/abort.ts';
 import { createBoundedOutput } from '../lib/bounded-output.ts';
 import type { Driver, Sandbox } from '../sandbox/driver.ts';
 import type { SandboxSpec } from '../sandbox/spec.ts';
@@ -43,7 +43,7 @@ export async function openLiveSandbox(
   const limitReached = new AbortController();
   const limit = limitReached.signal;
   const timer = setTimeout(() => limitReached.abort(), startTimeoutMs);
-  const combined = signal === undefined ? limit : AbortSignal.any([limit, signal]);
+  const combined = either(limit, signal);
   let sandbox: Sandbox | undefined;
   try {
     sandbox = await (adopt ? adopted(driver, spec, combined) : driver.create(spec, { signal: combined, warm }));

@@ -5,3 +5,8 @@ export function aborted(signal?: AbortSignal): Promise<never> {
     signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
   });
 }
+
+/** Fires with the first of them. */
+export function either(signal: AbortSignal, other: AbortSignal | undefined): AbortSignal {
+  return other === undefined ? signal : AbortSignal.any([signal, other]);
+}

@@ -1,16 +1,15 @@
 import type { Config } from '../config/schema.ts';
 import { HotcellError } from '../errors/hotcell-error.ts';
-import { type LiveSandbox, openLiveSandbox } from '../guest/live-sandbox.ts';
-import { newId } from '../lib/ids.ts';
+import type { LiveSandbox } from '../guest/live-sandbox.ts';
 import type { Driver } from '../sandbox/driver.ts';
 import type { IsolationRequest, PassedOver } from '../sandbox/isolation.ts';
 import type { SandboxSpec } from '../sandbox/spec.ts';
 import type { IsolationChoices } from './isolation-choices.ts';
-import { requireSameMounts } from './mounts.ts';
 import type { PersistencePlan } from './persistence.ts';
 import { createPool } from './pool.ts';
 import type { Server } from './server.ts';
 import { createSession, type Session, type Slots } from './session.ts';
+import { createSessionSandboxes, type SessionSandboxes } from './session-sandboxes.ts';
 import { type SandboxWishes, specFor } from './spec-for.ts';
 
 export interface OpenOptions extends SandboxWishes {
@@ -36,11 +35,6 @@ export interface OpenSessions {
   close(): Promise<void>;
 }
 
-interface MakeOptions {
-  readonly signal?: AbortSignal | undefined;
-  readonly adopt?: boolean;
-}
-
 const POOL_TOTAL = 32;
 const POOL_LEAST_FREE_BYTES = 1_073_741_824;
 
@@ -56,41 +50,46 @@ export function createOpenSessions(config: Config, server: Server, choose: Isola
   let closing: Promise<void> | undefined;
 
   async function openSession(wanted: OpenOptions, given: Partial<GivenToSession>): Promise<Session> {
-    const { persistence } = given;
+    const { persistence, slots } = given;
     const spec = await specOf(wanted, given);
-    const make = async (driver: Driver, id: string, { signal, adopt = false }: MakeOptions = {}) => {
-      await requireSameMounts(spec.mounts);
-      const its = { ...spec, id };
-      await persistence?.keep(its, driver.name);
-      return openLiveSandbox(driver, its, startTimeoutMs, { adopt, signal: either(stop.signal, signal) });
-    };
-    let first: LiveSandbox | undefined;
-    // The first sandbox has the session's own id, so that a person finds it; one that replaces it must not meet its remains.
-    const makeFirst = async (driver: Driver) => {
-      const resumed = persistence?.resume?.spec.id;
-      first = await make(driver, resumed ?? spec.id, { signal: wanted.signal, adopt: resumed !== undefined });
-      return first;
+    const { signal } = wanted;
+    const sandboxes = createSessionSandboxes({ spec, persistence, startTimeoutMs, stop: stop.signal, signal });
+    let tried: LiveSandbox | undefined;
+    const attempt = async (driver: Driver) => {
+      tried = await sandboxes.first(driver);
     };
     const { driver, passedOver } = await choose(wanted.isolation ?? config.isolation, {
-      attempt: isPlain(spec) ? makeFirst : undefined,
+      attempt: isPlain(spec) ? attempt : undefined,
     });
-    if (closing !== undefined) await first?.dispose();
+    if (closing !== undefined) await tried?.dispose();
     requireOpen();
     if (persistence !== undefined) requirePersisting(driver, passedOver);
-    const ready = pool.claim(driver, spec);
-    if (first !== undefined) await ready?.dispose();
     const session: Session = createSession({
       id: spec.id,
       spec,
       passedOver,
       logFolder: server.logFolder(spec.id),
-      first: first ?? ready ?? (await makeFirst(driver)),
-      reopen: () => make(driver, newId('s')),
+      first: await firstOf(driver, spec, sandboxes, tried),
+      reopen: () => sandboxes.next(driver),
       onClosed: () => sessions.delete(session),
-      slots: given.slots,
+      slots,
     });
     sessions.add(session);
     return session;
+  }
+
+  /** What the choice of isolation made by trying, else one that was made ahead, else a new one. */
+  async function firstOf(
+    driver: Driver,
+    spec: SandboxSpec,
+    sandboxes: SessionSandboxes,
+    tried: LiveSandbox | undefined,
+  ): Promise<LiveSandbox> {
+    // Asked in any case: it is how the pool learns what to make ahead.
+    const ready = pool.claim(driver, spec);
+    if (tried === undefined) return ready ?? sandboxes.first(driver);
+    await ready?.dispose();
+    return tried;
   }
 
   async function specOf(wanted: OpenOptions, { id, persistence }: Partial<GivenToSession>): Promise<SandboxSpec> {
@@ -146,8 +145,4 @@ function requirePersisting(driver: Driver, passedOver: readonly PassedOver[]): v
     remedy: `Open it with isolation docker or gvisor, or without persistent.${reasons}`,
     data: { passedOver },
   });
-}
-
-function either(stop: AbortSignal, signal: AbortSignal | undefined): AbortSignal {
-  return signal === undefined ? stop : AbortSignal.any([stop, signal]);
 }

@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises';
 import { HotcellError } from '../errors/hotcell-error.ts';
 import type { CoreSession } from '../execution/core-session.ts';
 import type { LiveSandbox } from '../guest/live-sandbox.ts';
+import { either } from '../lib/abort.ts';
 import type { Isolation } from '../sandbox/isolation.ts';
 import type { SandboxSpec } from '../sandbox/spec.ts';
 import { type SessionState, takesWork, transition } from './state.ts';
@@ -90,8 +91,7 @@ export function createSession(options: SessionOptions): Session {
 
   /** Waits for a place. Rejects when the caller withdraws or the session is closed meanwhile. */
   async function slot(signal: AbortSignal | undefined): Promise<(() => void) | undefined> {
-    const either = signal === undefined ? retired.signal : AbortSignal.any([signal, retired.signal]);
-    return options.slots?.take(either).catch(() => {
+    return options.slots?.take(either(retired.signal, signal)).catch(() => {
       requireOpen();
       throw withdrawal();
     });

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { Agent } from 'node:http';
 import type Docker from 'dockerode';
+import { either } from '../../lib/abort.ts';
 import type { DriverName } from '../../sandbox/isolation.ts';
 import { type EngineAddress, engineAddress } from './engine-address.ts';
 import { engineError, isUnreachable, unreachable } from './engine-errors.ts';
@@ -70,8 +71,7 @@ export function createEngineConnector(driver: DriverName, address: EngineAddress
 async function negotiate(address: EngineAddress, agent?: Agent, signal?: AbortSignal): Promise<Engine> {
   const { default: Client } = await import('dockerode');
   const options = address.socketPath === undefined ? {} : { socketPath: address.socketPath, agent };
-  const limit = AbortSignal.timeout(CONNECT_MS);
-  const abortSignal = signal === undefined ? limit : AbortSignal.any([limit, signal]);
+  const abortSignal = either(AbortSignal.timeout(CONNECT_MS), signal);
   const asked = (await new Client(options).version({ abortSignal } as never)) as unknown as VersionReply;
   return {
     docker: new Client({ ...options, version: `v${apiVersion(asked.ApiVersion, asked.MinAPIVersion)}` }),
