@@ -5,10 +5,13 @@ import type { Host } from '../sandbox/host.ts';
 import type { AuditSink } from '../telemetry/audit.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { type ClosingReason, createBookkeeping } from './bookkeeping.ts';
+import { createBookkeeping } from './bookkeeping.ts';
+import { type CensusCount, censusOf } from './census.ts';
+import { createClosings } from './closings.ts';
 import { createExecutionQuota } from './execution-quota.ts';
 import { createKeptTotal } from './kept-total.ts';
 import { type ManagedSession, manageSession, type OpenedSession, type OwnedSession } from './managed-session.ts';
+import { missingSession } from './missing-session.ts';
 import type { CheckedRequest, OpenRequest } from './open-request.ts';
 import { createOpenings, type Entry, type Openings } from './openings.ts';
 import type { Owner } from './owner.ts';
@@ -19,15 +22,18 @@ import { createRoster } from './roster.ts';
 import type { RunWatch } from './run-notes.ts';
 import type { Slots } from './session.ts';
 import { shuttingDownError } from './shutting-down.ts';
-import type { SessionState } from './state.ts';
 
 export type { ManagedExecution, RunOptions } from './managed-execution.ts';
 export type { ManagedSession } from './managed-session.ts';
 export type { OpenRequest } from './open-request.ts';
 export type { Owner, OwnerQuotas } from './owner.ts';
 
-/** All sessions of one server: whose they are, how many there may be, and when they end. Called by the surfaces, MCP and HTTP. */
+/**
+ * All sessions of one server: whose they are, how many there may be, and when they end. Called by the surfaces, MCP and HTTP. What it refuses, it has put
+ * down in the audit log and the metrics.
+ */
 export interface SessionDirectory {
+  /** Rejects with a HotcellError, with nothing left. */
   open(owner: Owner, request: OpenRequest, options?: CallOptions): Promise<ManagedSession>;
   /**
    * The owner's session of that id or name; without one, the owner's default session, opened on first use. Another owner's is `session_not_found`,
@@ -47,7 +53,7 @@ export interface SessionDirectory {
   /** By `session.id`, whoever owns it. SECURITY: for callers with a proof of their own, such as a signed link; never for an id from a client alone. */
   find(uniqueId: string): ManagedSession | undefined;
   /** Counts by state and driver, for metrics. */
-  census(): readonly { state: SessionState; driver: string; count: number }[];
+  census(): readonly CensusCount[];
   /** Refuses new work, ends what runs, closes everything. Safe to repeat. */
   shutdown(): Promise<void>;
 }
@@ -85,6 +91,7 @@ export function createDirectory(options: DirectoryOptions): SessionDirectory {
   const keptTotal = createKeptTotal({ bytes: config.keptTotalBytes, logBytes: config.keptTotalLogBytes });
   const books = createBookkeeping(audit, metrics);
   const persistence = createPersistence({ records, config, host, roster, clock, openings: () => openings });
+  const closings = createClosings({ roster, persistence, books });
   const openings: Openings = createOpenings({
     config,
     roster,
@@ -111,20 +118,18 @@ export function createDirectory(options: DirectoryOptions): SessionDirectory {
   });
   const ownedBy = (owner: Owner) => living().flatMap(({ session }) => (session?.owner === owner.id ? [session] : []));
   const living = () => roster.all().filter((entry) => entry.session !== undefined && entry.closing === undefined);
-  const reaper = createReaper(
-    clock,
-    () => living().map(({ session }) => session!.lifetime()),
-    (now) => {
-      for (const entry of living()) {
-        const why = whyDue(entry.session!.lifetime(), now);
-        if (why === undefined) continue;
-        closeEntry(entry, why).catch((error: unknown) => {
-          logger.error('a session could not be closed', { session: entry.uniqueId, why: toHotcellError(error).code });
-        });
-      }
-    },
-  );
+  const reaper = createReaper(clock, () => living().map(({ session }) => session!.lifetime()), closeDue);
   let shuttingDown: Promise<void> | undefined;
+
+  function closeDue(now: number): void {
+    for (const entry of living()) {
+      const why = whyDue(entry.session!.lifetime(), now);
+      if (why === undefined) continue;
+      closings.close(entry, why).catch((error: unknown) => {
+        logger.error('a session could not be closed', { session: entry.uniqueId, why: toHotcellError(error).code });
+      });
+    }
+  }
 
   function manage(
     entry: Entry,
@@ -139,17 +144,23 @@ export function createDirectory(options: DirectoryOptions): SessionDirectory {
       onUsed: () => persistence.used(entry),
       ...{ opened, id, name, owner, idleMs, maxAgeMs, config, clock, audit, metrics, keptTotal },
       admit: () => executions.admit(owner),
-      close: () => closeEntry(entry, 'asked'),
+      close: () => closings.close(entry, 'asked'),
     });
   }
 
-  async function find(owner: Owner, id: string | undefined, { signal, ...call }: CallOptions): Promise<OwnedSession> {
+  async function useSession(
+    owner: Owner,
+    id: string | undefined,
+    { signal, ...call }: CallOptions,
+  ): Promise<OwnedSession> {
     requireRunning();
     const hasDefault = owner.isAnonymous !== true;
     if (id === undefined && !hasDefault) return openings.begin(owner, {}, { signal, ...call }).opened;
     const handle = id ?? DEFAULT_SESSION;
     const known = await lookUp(owner, handle);
-    if (known === undefined && !(handle === DEFAULT_SESSION && hasDefault)) throw missing(owner, handle);
+    if (known === undefined && !(handle === DEFAULT_SESSION && hasDefault)) {
+      throw missingSession(handle, roster.epitaph(owner.id, handle));
+    }
     // Others may wait for the same opening: it does not end with one caller's signal.
     const { opened } = known ?? openings.begin(owner, { name: DEFAULT_SESSION }, call);
     const session = await unlessWithdrawn(opened, signal);
@@ -166,42 +177,8 @@ export function createDirectory(options: DirectoryOptions): SessionDirectory {
     return roster.find(owner.id, handle);
   }
 
-  function closeEntry(entry: Entry, why: ClosingReason): Promise<void> {
-    entry.closing ??= (async () => {
-      // One that is only being taken over exists already: whoever closes it wants that to end.
-      if (entry.isTakenOver && why !== 'left') await entry.opened;
-      entry.stop.abort(new HotcellError('session_closed', `the session ${entry.id} ${EPITAPHS[why]}`));
-      const session = entry.session ?? (await entry.opened.catch(() => undefined));
-      if (session === undefined) return; // it was still being opened, and is not any more
-      session.retire();
-      // It cannot be called by its id any more, but counts until nothing of it is left.
-      roster.bury(entry, EPITAPHS[why]);
-      try {
-        if (why === 'left') return await session.leave();
-        if (why === 'age') await session.expire();
-        await session.dispose();
-        await persistence.forget(entry);
-      } finally {
-        roster.remove(entry);
-        books.closed(entry, why);
-      }
-    })();
-    return entry.closing;
-  }
-
   function requireRunning(): void {
     if (shuttingDown !== undefined) throw shuttingDownError();
-  }
-
-  function missing(owner: Owner, id: string): HotcellError {
-    const epitaph = roster.epitaph(owner.id, id);
-    const shown = id.slice(0, 100);
-    if (epitaph !== undefined) {
-      return new HotcellError('session_closed', `the session ${shown} ${epitaph}`, { remedy: 'Open a new one.' });
-    }
-    return new HotcellError('session_not_found', `you have no session ${shown}`, {
-      remedy: 'List your sessions, or open one.',
-    });
   }
 
   /** Keeps the books of what `work` is refused with. */
@@ -223,7 +200,7 @@ export function createDirectory(options: DirectoryOptions): SessionDirectory {
         requireRunning();
         return openings.begin(owner, request, options).opened;
       }),
-    use: (owner, id, options = {}) => noted(owner, id, options.via, () => find(owner, id, options)),
+    use: (owner, id, options = {}) => noted(owner, id, options.via, () => useSession(owner, id, options)),
     recall: async (owner) => {
       await persistence.recall(owner, { again: true });
       await Promise.allSettled(roster.of(owner.id).map(({ isPersistent, opened }) => isPersistent && opened));
@@ -235,8 +212,8 @@ export function createDirectory(options: DirectoryOptions): SessionDirectory {
     close: (owner, id, { via } = {}) =>
       noted(owner, id, via, async () => {
         const entry = await lookUp(owner, id);
-        if (entry !== undefined) return closeEntry(entry, 'asked');
-        if (roster.epitaph(owner.id, id) === undefined) throw missing(owner, id);
+        if (entry !== undefined) return closings.close(entry, 'asked');
+        if (roster.epitaph(owner.id, id) === undefined) throw missingSession(id, undefined);
       }),
     find: (uniqueId) => living().find((entry) => entry.uniqueId === uniqueId)?.session,
     census: () => censusOf(roster.all()),
@@ -244,7 +221,7 @@ export function createDirectory(options: DirectoryOptions): SessionDirectory {
       shuttingDown ??= (async () => {
         reaper.stop();
         await Promise.allSettled(
-          roster.all().map((entry) => closeEntry(entry, entry.isPersistent ? 'left' : 'shutdown')),
+          roster.all().map((entry) => closings.close(entry, entry.isPersistent ? 'left' : 'shutdown')),
         );
       })();
       return shuttingDown;
@@ -252,25 +229,7 @@ export function createDirectory(options: DirectoryOptions): SessionDirectory {
   };
 }
 
-const EPITAPHS: Readonly<Record<ClosingReason, string>> = {
-  asked: 'was closed',
-  idle: 'was closed because nobody had used it for a while',
-  age: 'was closed because it had reached its maximum age',
-  shutdown: 'was closed with the server',
-  left: 'lives on without this server',
-};
-
-function censusOf(entries: readonly Entry[]): ReturnType<SessionDirectory['census']> {
-  const counts = new Map<string, { state: SessionState; driver: string; count: number }>();
-  for (const { session, isolation } of entries) {
-    const state = session?.state() ?? 'opening';
-    const driver = session?.driver ?? isolation;
-    const count = counts.get(`${state} ${driver}`)?.count ?? 0;
-    counts.set(`${state} ${driver}`, { state, driver, count: count + 1 });
-  }
-  return [...counts.values()];
-}
-
+/** `work`, unless the caller withdraws: then a rejection, and the work goes on for others. */
 function unlessWithdrawn<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return work;
   return new Promise((resolve, reject) => {

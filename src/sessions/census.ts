@@ -1,0 +1,21 @@
+import type { Entry } from './openings.ts';
+import type { SessionState } from './state.ts';
+
+/** How many sessions are in one state under one driver. */
+export interface CensusCount {
+  readonly state: SessionState;
+  readonly driver: string;
+  readonly count: number;
+}
+
+/** One that is still being opened counts under what was asked for. */
+export function censusOf(entries: readonly Entry[]): readonly CensusCount[] {
+  const counts = new Map<string, CensusCount>();
+  for (const { session, isolation } of entries) {
+    const state = session?.state() ?? 'opening';
+    const driver = session?.driver ?? isolation;
+    const count = counts.get(`${state} ${driver}`)?.count ?? 0;
+    counts.set(`${state} ${driver}`, { state, driver, count: count + 1 });
+  }
+  return [...counts.values()];
+}
