@@ -355,4 +355,24 @@ describe('the lines that people paste', () => {
     child.kill('SIGTERM');
     expect(await once(child, 'close')).toEqual([0, null]);
   });
+
+  it('are those of the profile where it is served alone, and hotcell run is told that there is nothing for it', async () => {
+    const child = hotcell.start(['dist/cli.js', 'serve', '--port', '0', '--profile', 'code-sandbox']);
+    let said = '';
+    child.stdout!.setEncoding('utf8').on('data', (text: string) => {
+      said += text;
+    });
+    await expect.poll(() => said, { timeout: 20_000 }).toContain('Ctrl-C ends the server');
+    expect(said).not.toContain('run - --server');
+    const curl = said.split('\n').find((line) => line.startsWith('  curl'))!;
+    const { stdout } = spawnSync('sh', ['-c', curl], { encoding: 'utf8' });
+    expect(stdout).toContain('"stdout":"42\\n"');
+    const url = /serves on (\S+)/.exec(said)![1]!;
+    expect(await hotcell.run(['dist/cli.js', 'run', '-', '--server', url], { stdin: '1' })).toMatchObject({
+      exitCode: 69,
+      stderr: expect.stringMatching(/does not offer Hotcell's own tools.*\n {2}→ Start it with --profile hotcell/),
+    });
+    child.kill('SIGTERM');
+    expect(await once(child, 'close')).toEqual([0, null]);
+  });
 });

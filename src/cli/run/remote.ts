@@ -1,4 +1,4 @@
-import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { Client, ProtocolError, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import * as z from 'zod';
 import { filePath } from '../../artifacts/file-path.ts';
 import { ERROR_CODES, type ErrorCode } from '../../errors/codes.ts';
@@ -47,7 +47,11 @@ export async function connectRemote(
   return {
     async call(name, args, { signal, timeoutMs = DAY_MS } = {}) {
       const options = { timeout: timeoutMs, ...(signal === undefined ? {} : { signal }) };
-      const result = await client.callTool({ name, arguments: args as Record<string, unknown> }, options);
+      const result = await client
+        .callTool({ name, arguments: args as Record<string, unknown> }, options)
+        .catch((error: unknown) => {
+          throw error instanceof ProtocolError ? notOffered(base, error) : error;
+        });
       if (result.isError === true) throw remoteError(result.structuredContent);
       const pictures = result.content.flatMap((block) =>
         block.type === 'image' ? [{ mediaType: block.mimeType, data: Buffer.from(block.data, 'base64') }] : [],
@@ -101,6 +105,14 @@ function remoteError(answer: unknown): HotcellError {
   const { code, message, remedy } = parsed.data.error;
   const known: ErrorCode = Object.hasOwn(ERROR_CODES, code) ? (code as ErrorCode) : 'internal';
   return new HotcellError(known, message, remedy === undefined ? {} : { remedy });
+}
+
+/** Failures of our tools are results: what refuses a call before that is a server that has none of them. */
+function notOffered(base: URL, cause: ProtocolError): HotcellError {
+  return new HotcellError('not_offered', `${base.origin} does not offer Hotcell's own tools: ${cause.message}`, {
+    remedy: 'Start it with --profile hotcell, or with several: --profile hotcell,code-sandbox.',
+    cause,
+  });
 }
 
 /** Why there is no connection: asked once more in plain HTTP, where the server says it in its own words. */

@@ -10,11 +10,14 @@ export interface Served {
     readonly passedOver: readonly PassedOver[];
   };
   readonly version: string;
+  /** The tools it offers: with those of another system alone, `hotcell run` finds nothing to call. */
+  readonly tools: readonly string[];
 }
 
 /** What a person sees when a server is up: where, how well isolated, and what to paste where. */
 export function greeting(served: Served, command: string = howItWasCalled()): string {
-  const { url, tokensRequired, isolation, version } = served;
+  const { url, tokensRequired, isolation, version, tools } = served;
+  const hasOwn = tools.includes('run_code');
   const header = tokensRequired ? ' --header "Authorization: Bearer <token>"' : '';
   return `Hotcell ${version} serves on ${url}
 
@@ -25,22 +28,23 @@ In a client:
   claude mcp add --transport http hotcell ${url}/mcp${header}
 
 Try it:
-  ${curlLine(url, tokensRequired)}
-  echo 'print(6 * 7)' | ${command} run - --server ${url}${tokensRequired ? ' --token <token>' : ''}
+  ${curlLine(url, tokensRequired, hasOwn ? OWN_CALL : CODE_SANDBOX_CALL)}${
+    hasOwn
+      ? `\n  echo 'print(6 * 7)' | ${command} run - --server ${url}${tokensRequired ? ' --token <token>' : ''}`
+      : ''
+  }
 
 A worked example: ${command} demo
 Ctrl-C ends the server, and everything that runs in it but persistent sessions.
 `;
 }
 
+const OWN_CALL = { name: 'run_code', arguments: { code: '6 * 7' } };
+const CODE_SANDBOX_CALL = { name: 'sandbox_run_python', arguments: { code: 'print(6 * 7)' } };
+
 /** One call of a tool as one request, for a terminal. */
-function curlLine(url: string, tokensRequired: boolean): string {
-  const call = {
-    jsonrpc: '2.0',
-    id: 1,
-    method: 'tools/call',
-    params: { name: 'run_code', arguments: { code: '6 * 7' } },
-  };
+function curlLine(url: string, tokensRequired: boolean, params: typeof OWN_CALL): string {
+  const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params };
   return [
     `curl -s ${url}/mcp -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream'`,
     ...(tokensRequired ? ["-H 'Authorization: Bearer <token>'"] : []),

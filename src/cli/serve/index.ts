@@ -44,7 +44,10 @@ export async function serve(flags: ServeFlags): Promise<number> {
     const isolation = await server.hotcell.isolation();
     const { url, tokensRequired } = serving;
     if (flags.json) process.stdout.write(`${JSON.stringify({ url, mcp: `${url}/mcp`, tokensRequired, isolation })}\n`);
-    else process.stdout.write(greeting({ url, tokensRequired, isolation, version: packageVersion() }));
+    else {
+      const tools = offer.tools.map(({ name }) => name);
+      process.stdout.write(greeting({ url, tokensRequired, isolation, version: packageVersion(), tools }));
+    }
     await signals.stopped;
     stopping = true;
     if (!flags.json) process.stderr.write('\nhotcell: ends what runs …\n');
