@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
+import { loadConfig } from '../config/load.ts';
 import { createProgram } from './program.ts';
 
 describe('the help of every command', () => {
@@ -15,6 +16,12 @@ describe('the help of every command', () => {
       expect(examples).toContain(`hotcell ${path}`.trim());
     },
   );
+});
+
+it('names the time limit that a run really has', () => {
+  const run = createProgram().commands.find((command) => command.name() === 'run')!;
+  const flag = run.options.find(({ long }) => long === '--timeout')!;
+  expect(flag.description).toContain(`(default: ${loadConfig({}, {}).timeoutMs / 1000}s)`);
 });
 
 function pathOf(command: Command): string {

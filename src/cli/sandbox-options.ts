@@ -1,12 +1,12 @@
 import { type Command, Option } from 'commander';
 import { DRIVER_NAMES } from '../sandbox/isolation.ts';
 
-/** The flags that say what a sandbox is to be, for every command that makes one. Their values are judged in `run/options.ts`. */
-export function sandboxOptions(command: Command): Command {
+/** The flags that say what a sandbox is to be, for every command that makes one. Their values are judged in `run/options.ts`. `timeLimit`: the one without the flag. */
+export function sandboxOptions(command: Command, timeLimit: string): Command {
   return command
     .addOption(isolationOption())
     .addOption(valued('--min-isolation <driver>', 'fail rather than use anything weaker', DRIVER_NAMES))
-    .option('--timeout <time>', 'end an execution after this: 30, 30s, 2m, 500ms')
+    .option('--timeout <time>', `end an execution after this: 30, 30s, 2m, 500ms (default: ${timeLimit})`)
     .option('--memory <size>', 'all memory of the sandbox, its files included: 512m, 2g (default: 2g)')
     .option('--cpus <number>', 'processors the sandbox may keep busy (default: 1)')
     .option(

@@ -7,7 +7,7 @@ export function replCommand(): Command {
   const command = new Command('repl').description(
     'Work in a sandbox from the terminal. It ends, with every file in it, when you close it.',
   );
-  return sandboxOptions(command.addOption(languageOption('python')))
+  return sandboxOptions(command.addOption(languageOption('python')), 'none')
     .option('--figures <folder>', 'write pictures to this folder (default: one among the temporary files)')
     .addHelpText('after', HELP)
     .action(async (flags: ReplFlags) => {

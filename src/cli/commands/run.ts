@@ -7,7 +7,7 @@ export function runCommand(): Command {
   const command = new Command('run')
     .description('Run a program or a notebook in a sandbox. The sandbox, and every file in it, ends with the program.')
     .argument('<file>', 'the program, or a notebook (.ipynb); - reads a program from stdin');
-  return sandboxOptions(command.addOption(languageOption('by the extension')))
+  return sandboxOptions(command.addOption(languageOption('by the extension')), '60s')
     .option('--save-artifacts <folder>', 'copy the files and figures that the program made to this folder')
     .option('--output <file>', 'write what was run, with its outputs, to this notebook (.ipynb)')
     .option('--keep-going', 'of a notebook, run the cells after one that fails too')
@@ -26,7 +26,7 @@ const HELP = `
 What the program prints comes out as it is printed: its stdout on stdout, its stderr and a traceback on stderr. As with
 any script, the value of its last line is not shown; --json has it. The exit code is the program's own:
   0 it ended well   1 it raised   n sys.exit(n)   124 timed out   130 interrupted   137 out of memory
-  127 its language is not in the sandbox          128+n killed by signal n
+  127 its language is not in the sandbox          128+n killed by signal n      69 its sandbox was lost
   64 and above: Hotcell could not run it (docs/errors.md)
 A notebook's cells run in order, and their values are shown. It stops at the first that fails, whose exit code it has;
 a cell tagged raises-exception may raise.

@@ -65,7 +65,9 @@ function quotasOf(flags: CreateFlags): TokenQuotas {
 function wholeNumber(flag: string, text: string, most: number): number {
   const value = Number(text);
   if (/^\d+$/.test(text) && value >= 1 && value <= most) return value;
-  throw new HotcellError('invalid_argument', `${flag}: ${text} is not a whole number from 1 to ${most}`);
+  throw new HotcellError('invalid_argument', `${flag}: ${text} is not a whole number from 1 to ${most}`, {
+    remedy: `For example: ${flag} 2. Leave it out for the limit that docs/configuration.md names.`,
+  });
 }
 
 function lineOf({ id, name, createdAt, lastUsedAt, quotas }: TokenRecord): string {
