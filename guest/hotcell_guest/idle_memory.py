@@ -46,8 +46,7 @@ class IdleMemory:
         self._loop.call_later(_LOOK_AGAIN_SECONDS if is_too_much else _LOOK_SECONDS, self._look)
 
     def _end_largest(self) -> None:
-        stages = self._kernels.stage_pids()
-        pids = [process.pid for process in processes.others_in_sandbox() if process.state not in "ZX" and process.pid not in stages]
+        pids = [process.pid for process in processes.others_in_sandbox() if self._is_worth_ending(process)]
         if not pids:
             return
         largest = max(pids, key=proportional_bytes)
@@ -57,3 +56,9 @@ class IdleMemory:
             return
         processes.kill_where(lambda process: process.pid == largest)
         self._tell("A background process used up the memory of the sandbox and was ended.\n")
+
+    def _is_worth_ending(self, process: processes.Process) -> bool:
+        """SECURITY: the end of a kernel that has run nothing gives no memory back, because another follows; and a program of the driver's
+        cannot be ended from here. Larger than each process of a crowd, they would stand before it for ever."""
+        is_dead = process.state in "ZX"
+        return not is_dead and not self._kernels.is_unused(process) and processes.may_be_ended(process.pid)

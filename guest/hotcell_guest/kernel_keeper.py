@@ -29,7 +29,7 @@ class KernelKeeper:
     """`kernel` is the one there is, up or starting; None while none can be started.
 
     `on_demand`: started by the first execution that needs it, and again only by one after its end. `restarted` says why the
-    kernel was lost while nothing ran, until somebody has been told.
+    kernel was lost while nothing ran, until somebody has been told. `has_worked`: the variables of the one there is are somebody's.
     """
 
     def __init__(self, loop: Loop, events: KernelEvents, *, on_demand: bool = False) -> None:
@@ -40,7 +40,7 @@ class KernelKeeper:
         self._on_demand = on_demand
         self._starter: Optional[KernelStarter] = None
         self._failed_starts = 0
-        self._has_worked = False
+        self.has_worked = False
 
     @property
     def is_up(self) -> bool:
@@ -57,11 +57,11 @@ class KernelKeeper:
 
     def has_begun_work(self) -> None:
         """From now on its variables are somebody's."""
-        self._has_worked = True
+        self.has_worked = True
 
     def replace_unused(self) -> bool:
         """A better stage is ready: a kernel that has run nothing yet is started again from it. Says whether there was one."""
-        if self.kernel is None or self._has_worked:
+        if self.kernel is None or self.has_worked:
             return False
         unused = self._forget()
         if unused.pid is not None:
@@ -107,7 +107,7 @@ class KernelKeeper:
             return
         kernel = KernelProcess(self._loop, started, lambda frame: self._on_frame(kernel, frame), lambda: self._on_gone(kernel))
         self.kernel = kernel
-        self._has_worked = False
+        self.has_worked = False
         if self._on_demand:
             self._loop.call_later(_START_SECONDS, lambda: self._give_up_on(kernel))
 

@@ -61,6 +61,15 @@ class Kernels:
         self.keeper_of(kernel).restarted = f"{why}; variables are gone, files are not"
         kernel.kill()
 
+    def is_unused(self, process: processes.Process) -> bool:
+        """Whether it is a process of ours that has run nothing of the user's."""
+        stages = self.stage_pids()
+        kernel = self.kernel_with(process.pid)
+        if kernel is None:
+            # One that a stage is starting is not known by its pid before it is up.
+            return process.pid in stages or process.parent in stages
+        return not self.keeper_of(kernel).has_worked
+
     def reaped(self, pid: int, status: int) -> None:
         for keeper in self._keepers.values():
             keeper.reaped(pid, status)

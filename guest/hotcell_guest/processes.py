@@ -98,6 +98,15 @@ def kill_where(condemned: Callable[[Process], bool]) -> int:
     return len(killed)
 
 
+def may_be_ended(pid: int) -> bool:
+    """False for one that is gone, or of another user."""
+    try:
+        os.kill(pid, 0)
+    except OSError:
+        return False
+    return True
+
+
 def _signal_everyone(number: signal.Signals) -> None:
     if os.getpid() == 1:
         _kill(-1, number)

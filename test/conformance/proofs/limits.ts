@@ -62,6 +62,31 @@ holder.stdout.readline()`);
     },
   },
   {
+    id: 'limit:memory-crowd',
+    title: 'so are many small processes, each smaller than a kernel, and the session goes on',
+    exempt: BARE,
+    prove: async ({ fresh }) => {
+      const session = await fresh({ limits: { memoryBytes: 256 * MiB, diskBytes: 16 * MiB, processes: 250 } });
+      await session.files.write('kept.txt', 'kept');
+      // Each holds what it has read and cannot write.
+      const crowd = `sleep 1
+for n in $(seq 60); do (dd if=/dev/zero bs=7M 2>/dev/null | sleep 300) & sleep 0.03; done
+wait`;
+      await session.run(`import subprocess
+subprocess.Popen(["sh", "-c", ${JSON.stringify(crowd)}], start_new_session=True)`);
+      const count = `import os
+def is_of_crowd(pid):
+    try: return open(f"/proc/{pid}/comm").read() == "dd\\n"
+    except OSError: return False
+sum(is_of_crowd(pid) for pid in os.listdir("/proc") if pid.isdigit())`;
+      await sleep(8_000);
+      const { outcome, value } = await session.run(count);
+      expect(outcome).toEqual({ kind: 'ok' });
+      expect(Number(value?.text)).toBeLessThan(37);
+      expect((await session.files.read('kept.txt')).toString()).toBe('kept');
+    },
+  },
+  {
     id: 'limit:processes',
     title: 'a fork bomb and a thread bomb are bounded, and the session goes on',
     exempt: BARE,
