@@ -47,12 +47,18 @@ export interface PersistenceOptions {
   readonly clock: Clock;
 }
 
+/** For the sessions of one owner. */
+interface Look {
+  hasBegun: boolean;
+  done: Promise<void>;
+}
+
 /** A server that was restarted is back by then. */
 const INTERRUPT_ALONE_MS = 60_000;
 
 export function createPersistence(options: PersistenceOptions): Persistence {
   const { records, config, host, roster, openings, clock } = options;
-  const looked = new Map<string, Promise<void>>();
+  const looks = new Map<string, Look>();
   const has = (session: string) => roster.all().some(({ uniqueId }) => uniqueId === session);
 
   async function look(owner: Owner): Promise<void> {
@@ -96,12 +102,18 @@ export function createPersistence(options: PersistenceOptions): Persistence {
       if (entry.isPersistent && isGone) await records.remove(entry.uniqueId);
     },
     recall: (owner, { again = false } = {}) => {
-      const before = looked.get(owner.id);
-      if (before !== undefined && !again) return before;
+      const before = looks.get(owner.id);
+      // One that has not begun will see whatever there is now. SECURITY: or each of a crowd of unknown ids would cost a reading of all records.
+      if (before !== undefined && !(again && before.hasBegun)) return before.done;
+      const next: Look = { hasBegun: false, done: Promise.resolve() };
+      const begin = () => {
+        next.hasBegun = true;
+        return look(owner);
+      };
       // One after the other, or two would take the same one.
-      const looking = (before ?? Promise.resolve()).then(() => look(owner)).catch(() => {});
-      looked.set(owner.id, looking);
-      return looking;
+      next.done = (before?.done ?? Promise.resolve()).then(begin).catch(() => {});
+      looks.set(owner.id, next);
+      return next.done;
     },
   };
 }

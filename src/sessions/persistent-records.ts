@@ -83,7 +83,9 @@ export function createPersistentRecords({ folder, serverId, isServerAlive }: Rec
   /** One that another server takes over meanwhile has another name then: it is looked for again, or a sandbox in use would pass for a remnant. */
   async function all(): Promise<FoundRecord[]> {
     for (let look = 1; ; look += 1) {
-      const found = await Promise.all((await names()).map(read));
+      const found: Awaited<ReturnType<typeof read>>[] = [];
+      // Not all at once: they may be many, and others read and write files too.
+      for (const name of await names()) found.push(await read(name));
       if (look === MOST_LOOKS || !found.includes('gone'))
         return found.filter((one) => one !== 'gone' && one !== 'no record');
     }
