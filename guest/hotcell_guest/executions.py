@@ -205,9 +205,10 @@ class Executions:
 
     def _take_end(self, execution: Execution, frame: Frame) -> None:
         """It is over for the kernel; for the host when what is in the pipes has been passed on."""
-        report = execution.report = checked_report(frame.head)
+        report = checked_report(frame.head)
         if "value" in frame.head:
             execution.value = checked_value(frame.head["value"], frame.body)
+        execution.report = report  # only when all of it is what it must be
         report.outcome = self._deaths.told_apart(report.outcome)
         execution.pipes.set_barrier(lambda: self._finish(execution, state="kept"))
 

@@ -26,6 +26,8 @@ describe('a frame that the code forges', () => {
       'with an endless number of names',
       JSON.stringify({ ...finished, variables: { omitted: 1 } }).replace('"omitted":1', '"omitted":1e999'),
     ],
+    ['with a value that is none', JSON.stringify({ ...finished, value: 7 })],
+    ['with a value that says nothing of itself', JSON.stringify({ ...finished, value: {} })],
     ['that is no JSON', '{"type":"finished"'],
   ])('%s ends its kernel or its sandbox, in time and by name', async (_what, head) => {
     const end = await run(
@@ -48,6 +50,16 @@ describe('a frame that the code forges', () => {
     );
     expect(end).toMatchObject({ kind: 'finished', end: { variables: { rebound: [], omitted: 0 } } });
     expect(end.kind === 'finished' && end.end.variables?.added).toHaveLength(100);
+  });
+
+  test('with a value that lies about its length and is no text has what there is of it, cut', async () => {
+    const head = JSON.stringify({ ...finished, value: { truncated: true, bytes: -5 } });
+    const end = await run(
+      `import os, struct, time\nhead = bytes.fromhex("${Buffer.from(head).toString('hex')}")\nbody = b"\\xff" * 100_000\n` +
+        'data = struct.pack(">2sBBIIIII", b"HC", 1, 0, len(head), len(body), 0, 0, 0) + head + body\n' +
+        'os.set_blocking(3, True)\nwhile data: data = data[os.write(3, data):]\ntime.sleep(20)',
+    );
+    expect(end).toMatchObject({ kind: 'finished', end: { outcome: { kind: 'ok' }, artifacts: [] } });
   });
 
   test('that is an end like any other ends the execution, and that is all', async () => {
