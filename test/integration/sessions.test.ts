@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setImmediate as immediate } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type HotcellServer, openServer, type ServerOptions } from '../../src/main.ts';
 import type { ManagedSession, Owner, OwnerQuotas } from '../../src/sessions/directory.ts';
@@ -388,9 +389,11 @@ describe.skipIf(skip !== undefined)('a server', () => {
     const running = session.run(FOREVER);
     await begun(running);
     const openings = [0, 1, 2].map(() => codeOf(server.sessions.open(me, {})));
-    await server.close();
+    while (server.sessions.census().find(({ state }) => state === 'opening')?.count !== 3) await immediate();
+    const tooLate = server.close().then(() => codeOf(server.sessions.open(me, {})));
     expect(await codeOf(running.result)).toBe('session_closed');
     expect(await Promise.all(openings)).toEqual(['session_closed', 'session_closed', 'session_closed']);
+    expect(await tooLate).toBe('shutting_down');
     expect(jailProcesses(home)).toEqual([]);
   });
 
