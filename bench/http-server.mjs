@@ -6,6 +6,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { afterwards } from './cleanup.mjs';
+import { connectRaw } from './mcp-over-http.mjs';
 import { NotTried } from './not-tried.mjs';
 
 const cli = fileURLToPath(new URL('../dist/cli.js', import.meta.url));
@@ -30,6 +31,7 @@ export async function serveForBench(args = ['--isolation', 'process']) {
   return {
     stop,
     residentBytes: () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) * 1024,
+    connectRaw: (era) => connectRaw(url, era),
     async connect(mode) {
       const client = new Client({ name: 'bench', version: '1' }, { versionNegotiation: { mode } });
       await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp`)));

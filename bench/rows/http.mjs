@@ -1,19 +1,23 @@
+import { benchHotcell, timeCalls } from '../hotcell.mjs';
 import { runCode, serveForBench } from '../http-server.mjs';
+import { summarise } from '../statistics.mjs';
 
 const MB = 1_000_000;
 const clientCount = 100;
 const callsEach = 3;
 const roundTrips = 200;
+const warmUps = 50;
 const modern = { pin: '2026-07-28' };
 
 /** A server over HTTP: one call, a hundred clients at the same moment, and what a client costs that does nothing. */
 export async function measure({ repeats }) {
-  const samples = { call: [], total: [], slowest: [], median: [], idle: [] };
+  const samples = { sdk: [], total: [], slowest: [], median: [], idle: [] };
   let answered = 0;
   for (let repeat = 0; repeat < repeats; repeat += 1) {
     const server = await serveForBench();
     const client = await server.connect(modern);
-    samples.call.push(await timeCalls(client));
+    samples.sdk.push(...(await timeSdk(client)));
+    await client.close();
     samples.idle.push(await idleClientBytes(server));
     const begin = performance.now();
     const times = await Promise.all(Array.from({ length: clientCount }, (_, number) => busyClient(server, number)));
@@ -26,7 +30,8 @@ export async function measure({ repeats }) {
   const all = { text: 'all answered', met: answered === repeats * clientCount };
   const row = (what, unit, ours, more = {}) => ({ what: `process: HTTP, ${what}`, unit, ours, ...more });
   return [
-    row('run_code of 1+1 in a live session', 'ms', samples.call),
+    ...(await callRows(repeats, row)),
+    row("the same by the SDK's client", 'ms', samples.sdk),
     row(`${clientCount} clients at once, each ${callsEach} calls in a session of its own`, 'ms', samples.total, {
       target: all,
     }),
@@ -36,15 +41,48 @@ export async function measure({ repeats }) {
   ];
 }
 
-async function timeCalls(client) {
+/** What the server adds to a call of the library, in both eras. */
+async function callRows(repeats, row) {
+  const hotcell = await benchHotcell({ isolation: 'process', poolSize: 0 });
+  const session = await hotcell.open();
+  const server = await serveForBench();
+  const clients = { modern: await server.connectRaw('modern'), legacy: await server.connectRaw('legacy') };
+  const samples = { library: [], modern: [], legacy: [] };
+  await timeCalls(session, warmUps);
+  for (let repeat = 0; repeat < repeats; repeat += 1) {
+    samples.library.push(...(await timeCalls(session, roundTrips)));
+    for (const [era, client] of Object.entries(clients)) samples[era].push(...(await timeRaw(client)));
+  }
+  for (const client of Object.values(clients)) client.close();
+  await server.stop();
+  await hotcell.close();
+  return Object.keys(clients).map((era) => {
+    const addedMs = summarise(samples[era]).median - summarise(samples.library).median;
+    const target = { text: `adds at most 1 ms: ${addedMs.toFixed(2)}`, met: addedMs <= 1 };
+    const baseline = { name: 'the library', samples: samples.library };
+    return row(`run_code of 1+1 in a live session, ${era} era`, 'ms', samples[era], { baseline, target });
+  });
+}
+
+async function timeRaw(client) {
+  const session = await client.runCode('1+1');
+  return timed(() => client.runCode('1+1', session));
+}
+
+async function timeSdk(client) {
   const session = await runCode(client, '1+1');
+  return timed(() => runCode(client, '1+1', session));
+}
+
+async function timed(call) {
+  for (let warm = 0; warm < warmUps; warm += 1) await call();
   const times = [];
-  for (let call = 0; call < roundTrips; call += 1) {
+  for (let count = 0; count < roundTrips; count += 1) {
     const begin = performance.now();
-    await runCode(client, '1+1', session);
+    await call();
     times.push(performance.now() - begin);
   }
-  return times.sort((a, b) => a - b)[roundTrips / 2];
+  return times;
 }
 
 /** Of the older era, whose connections are kept by the server; those of the newer cost nothing between calls. */
