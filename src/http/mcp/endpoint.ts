@@ -6,6 +6,7 @@ import {
   legacyStatelessFallback,
   type McpRequestContext,
   type McpServer,
+  PROTOCOL_VERSION_META_KEY,
 } from '@modelcontextprotocol/server';
 import type { Owner } from '../../sessions/directory.ts';
 import { createLegacyConnections } from './legacy-connections.ts';
@@ -42,7 +43,7 @@ export function createMcpEndpoint({ serverFor, longTools, now = Date.now }: McpE
     async answer(request, body, owner) {
       if (request.method === 'POST' && !isJsonContentType(request.headers.get('content-type'))) return notJson();
       const given = { authInfo: infoOf(owner), ...(body === undefined ? {} : { parsedBody: body }) };
-      if (!(await isLegacyRequest(request, body))) {
+      if (isModernCall(body) || !(await isLegacyRequest(request, body))) {
         const isLong = longTools.has(request.headers.get('mcp-name') ?? '');
         return (isLong ? streamed : whole).fetch(request, given);
       }
@@ -67,6 +68,13 @@ function ownerIn(info: AuthInfo | undefined): Owner {
   const owner = info?.extra?.owner;
   if (owner === undefined) throw new Error('a request without an owner');
   return owner as Owner;
+}
+
+/** A call that names its version in itself is never of the older era. What else is wrong with it the handler finds out: to ask the library first would check every call twice. */
+function isModernCall(body: unknown): boolean {
+  const { method, params } = (body ?? {}) as { method?: unknown; params?: { _meta?: unknown } | null };
+  const meta = params?._meta;
+  return method === 'tools/call' && typeof meta === 'object' && meta !== null && PROTOCOL_VERSION_META_KEY in meta;
 }
 
 function isInitialize(body: unknown): boolean {
