@@ -157,7 +157,8 @@ export function createDirectory(options: DirectoryOptions): SessionDirectory {
     const hasDefault = owner.isAnonymous !== true;
     if (id === undefined && !hasDefault) return openings.begin(owner, {}, { signal, ...call }).opened;
     const handle = id ?? DEFAULT_SESSION;
-    const known = await lookUp(owner, handle);
+    await recallFor(owner, handle);
+    const known = roster.find(owner.id, handle);
     if (known === undefined && !(handle === DEFAULT_SESSION && hasDefault)) {
       throw missingSession(handle, roster.epitaph(owner.id, handle));
     }
@@ -168,13 +169,11 @@ export function createDirectory(options: DirectoryOptions): SessionDirectory {
     return session;
   }
 
-  /** One that is not here may have outlived another server. */
-  async function lookUp(owner: Owner, handle: string): Promise<Entry | undefined> {
-    const known = roster.find(owner.id, handle);
-    if (known !== undefined) return known;
+  /** One that is not here may have outlived another server. It is looked up afterwards: others may have begun to open it meanwhile. */
+  async function recallFor(owner: Owner, handle: string): Promise<void> {
+    if (roster.find(owner.id, handle) !== undefined) return;
     await persistence.recall(owner, { again: true });
     requireRunning();
-    return roster.find(owner.id, handle);
   }
 
   function requireRunning(): void {
@@ -211,7 +210,8 @@ export function createDirectory(options: DirectoryOptions): SessionDirectory {
       ownedBy(owner).find((session) => session.execution(executionId) !== undefined),
     close: (owner, id, { via } = {}) =>
       noted(owner, id, via, async () => {
-        const entry = await lookUp(owner, id);
+        await recallFor(owner, id);
+        const entry = roster.find(owner.id, id);
         if (entry !== undefined) return closings.close(entry, 'asked');
         if (roster.epitaph(owner.id, id) === undefined) throw missingSession(id, undefined);
       }),

@@ -2,6 +2,8 @@ import { expect, test } from 'vitest';
 import type { SessionDirectory } from './directory.ts';
 import { createLazyDirectory } from './lazy-directory.ts';
 
+const lazily = (open: () => Promise<SessionDirectory>, mayRecall = false) =>
+  createLazyDirectory(open, async () => mayRecall);
 const owner = { id: 'local', quotas: { sessions: 1, executions: 1, uploadBytes: 1 } };
 
 function fake() {
@@ -13,15 +15,23 @@ function fake() {
 }
 
 test('nothing is made for whoever only looks', async () => {
-  const lazy = createLazyDirectory(() => expect.unreachable());
+  const lazy = lazily(() => expect.unreachable());
+  await lazy.recall(owner);
   expect([lazy.list(owner), lazy.census(), lazy.find('s-1')]).toEqual([[], [], undefined]);
   await lazy.shutdown();
+});
+
+test('it is made for who looks where something outlived another server', async () => {
+  const { calls, directory } = fake();
+  const lazy = lazily(async () => directory, true);
+  await lazy.recall(owner);
+  expect(calls).toEqual(['recall']);
 });
 
 test('it is made once, for all who ask at the same time', async () => {
   const { calls, directory } = fake();
   let made = 0;
-  const lazy = createLazyDirectory(async () => {
+  const lazy = lazily(async () => {
     made += 1;
     return directory;
   });
@@ -34,7 +44,7 @@ test('it is made once, for all who ask at the same time', async () => {
 test('what failed is tried again by the next call', async () => {
   const { directory } = fake();
   let turn = 0;
-  const lazy = createLazyDirectory(async () => {
+  const lazy = lazily(async () => {
     turn += 1;
     if (turn === 1) throw new Error('no lock');
     return directory;
@@ -45,7 +55,7 @@ test('what failed is tried again by the next call', async () => {
 });
 
 test('after the end nothing is made any more', async () => {
-  const lazy = createLazyDirectory(() => expect.unreachable());
+  const lazy = lazily(() => expect.unreachable());
   await lazy.shutdown();
   for (const call of [lazy.use(owner, undefined), lazy.open(owner, {}), lazy.close(owner, 'a')]) {
     await expect(call).rejects.toMatchObject({ code: 'shutting_down', remedy: 'Try again when it is back.' });
@@ -60,7 +70,7 @@ test('once it is made, it answers for itself during shutdown too, with all that 
       asked.push([name, ...args]);
     };
   const directory = { use: answer('use'), open: answer('open'), close: answer('close'), shutdown: answer('shutdown') };
-  const lazy = createLazyDirectory(async () => directory as unknown as SessionDirectory);
+  const lazy = lazily(async () => directory as unknown as SessionDirectory);
   await lazy.use(owner, undefined);
   await lazy.shutdown();
   await lazy.use(owner, 'a', { via: 'run_code' });

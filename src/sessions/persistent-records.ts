@@ -66,11 +66,6 @@ const NAME = /^(s-[0-9a-f]+)\.([0-9a-f]+)\.json$/;
 const UNFINISHED = /^s-[0-9a-f]+\.([0-9a-f]+)\.json\.new$/;
 const MOST_LOOKS = 20;
 
-/** Of an installation. */
-export function recordsFolder(dataDir: string): string {
-  return join(dataDir, 'persistent');
-}
-
 export interface RecordsOptions {
   readonly folder: string;
   readonly serverId: string;

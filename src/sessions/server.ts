@@ -4,7 +4,8 @@ import { openDataFolder, openRunFolder } from '../config/folders.ts';
 import { newId } from '../lib/ids.ts';
 import { deadServers, forgetServer, holdServerLock, isServerAlive } from '../lib/server-lock.ts';
 import type { Host } from '../sandbox/host.ts';
-import { createPersistentRecords, type PersistentRecords, recordsFolder } from './persistent-records.ts';
+import { createPersistentRecords, type PersistentRecords } from './persistent-records.ts';
+import { recordsFolder } from './records-folder.ts';
 
 /** This server among others of its installation: its lock, its folders, and what dead ones left behind. */
 export interface Server {

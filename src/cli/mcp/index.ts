@@ -11,6 +11,7 @@ import { serveOnStdio } from '../../mcp/stdio/index.ts';
 import { createLazyDirectory } from '../../sessions/lazy-directory.ts';
 import { deniedByDefault } from '../../sessions/mounts.ts';
 import { localOwner } from '../../sessions/owner.ts';
+import { hasRecords } from '../../sessions/records-folder.ts';
 import { createLogger } from '../../telemetry/logger.ts';
 import { profileOption } from '../profile-flag.ts';
 import { isolationRequest, leastIsolationRequest } from '../run/options.ts';
@@ -33,11 +34,14 @@ export async function mcp(flags: McpFlags): Promise<number> {
   });
   const offer = offerOf(config.profile, { codeSandbox: loadCodeSandbox });
   let server: HotcellServer | undefined;
-  const directory = createLazyDirectory(async () => {
-    const { openServer } = await import('../../main.ts');
-    server = await openServer(config);
-    return server.sessions;
-  });
+  const directory = createLazyDirectory(
+    async () => {
+      const { openServer } = await import('../../main.ts');
+      server = await openServer(config);
+      return server.sessions;
+    },
+    () => hasRecords(resolveDataDir()),
+  );
   let beside: Promise<FilesBesideStdio> | undefined;
   /** Links to files are served over HTTP, on loopback, from the first file on. */
   function besideStdio(): Promise<FilesBesideStdio> | undefined {

@@ -3,13 +3,9 @@ import { HotcellError, toHotcellError } from '../../errors/hotcell-error.ts';
 import { isServerAlive } from '../../lib/server-lock.ts';
 import { openServer } from '../../main.ts';
 import { tokenOwner } from '../../sessions/owner.ts';
-import {
-  createPersistentRecords,
-  type FoundRecord,
-  type PersistentRecord,
-  recordsFolder,
-} from '../../sessions/persistent-records.ts';
+import { createPersistentRecords, type FoundRecord, type PersistentRecord } from '../../sessions/persistent-records.ts';
 import { expiresAt } from '../../sessions/reaper.ts';
+import { recordsFolder } from '../../sessions/records-folder.ts';
 import { shownName } from '../print.ts';
 import { printJson } from '../print-json.ts';
 
