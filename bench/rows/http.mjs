@@ -1,6 +1,5 @@
 import { benchHotcell, timeCalls } from '../hotcell.mjs';
 import { runCode, serveForBench } from '../http-server.mjs';
-import { summarise } from '../statistics.mjs';
 
 const MB = 1_000_000;
 const clientCount = 100;
@@ -56,12 +55,10 @@ async function callRows(repeats, row) {
   for (const client of Object.values(clients)) client.close();
   await server.stop();
   await hotcell.close();
-  return Object.keys(clients).map((era) => {
-    const addedMs = summarise(samples[era]).median - summarise(samples.library).median;
-    const target = { text: `adds at most 1 ms: ${addedMs.toFixed(2)}`, met: addedMs <= 1 };
-    const baseline = { name: 'the library', samples: samples.library };
-    return row(`run_code of 1+1 in a live session, ${era} era`, 'ms', samples[era], { baseline, target });
-  });
+  const baseline = { name: 'the library', samples: samples.library };
+  return Object.keys(clients).map((era) =>
+    row(`run_code of 1+1 in a live session, ${era} era`, 'ms', samples[era], { baseline }),
+  );
 }
 
 async function timeRaw(client) {
