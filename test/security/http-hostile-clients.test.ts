@@ -118,6 +118,23 @@ describe.skipIf(skipped !== undefined)('a client that means harm', () => {
     await works();
   });
 
+  it.each(['/mcp', '/run/any'])('cannot fill the memory with large bodies that never end: %s', async (path) => {
+    const piece = Buffer.alloc(3_500_000, ' ');
+    const before = process.memoryUsage().arrayBuffers;
+    const sockets = Array.from({ length: 60 }, () => connect(hotcell.port, '127.0.0.1'));
+    const head = `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json`;
+    for (const socket of sockets) {
+      socket.on('error', () => {});
+      socket.write(`${head}\r\nContent-Length: 4000000\r\n\r\n`);
+      socket.write(piece); // the same for all: what is kept of it is kept by the server
+    }
+    await sleep(1_500);
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(100_000_000);
+    await works();
+    for (const socket of sockets) socket.destroy();
+    await works();
+  });
+
   it('leaves nothing half written when it goes in the middle of an upload', async () => {
     const session = await hotcell.server.sessions.open(hotcell.nobody, {});
     const socket = connect(hotcell.port, '127.0.0.1');

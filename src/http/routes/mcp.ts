@@ -1,31 +1,11 @@
-import type { IncomingMessage } from 'node:http';
-import { createFairQueue } from '../../lib/fair-queue.ts';
 import type { HttpApp, HttpContext } from '../environment.ts';
 import type { McpEndpoint } from '../mcp/endpoint.ts';
-import { readBody } from '../read-body.ts';
+import { BODY_BYTES, createBodyReader } from '../read-large-body.ts';
 import { isEvents, sendEvents } from '../send-events.ts';
-
-const BODY_BYTES = 4 * 1_048_576;
-const BODY_MS = 30_000;
-
-/** Larger bodies are read a few at a time: a hundred clients with the largest one each must not take the server's memory. */
-const SMALL_BYTES = 65_536;
-const LARGE_AT_ONCE_BYTES = 8 * BODY_BYTES;
 
 /** `/mcp`: where clients speak the protocol. The guard has found out who asks. */
 export function addMcpRoute(app: HttpApp, endpoint: McpEndpoint, bodyBytes: number = BODY_BYTES): void {
-  const large = createFairQueue(Math.max(1, Math.floor(LARGE_AT_ONCE_BYTES / bodyBytes)));
-
-  async function read(incoming: IncomingMessage, owner: string): Promise<Buffer> {
-    const size = incoming.headers['content-length'];
-    const isSmall = size !== undefined && Number(size) <= SMALL_BYTES;
-    const release = isSmall ? undefined : await large.take(owner);
-    try {
-      return await readBody(incoming, { bytes: bodyBytes, timeMs: BODY_MS });
-    } finally {
-      release?.();
-    }
-  }
+  const read = createBodyReader(bodyBytes);
 
   app.all('/mcp', async (context) => {
     const response = await answer(context);

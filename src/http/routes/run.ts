@@ -6,7 +6,7 @@ import { HotcellError } from '../../errors/hotcell-error.ts';
 import type { ManagedExecution, SessionDirectory } from '../../sessions/directory.ts';
 import type { HttpApp, HttpContext } from '../environment.ts';
 import { shownError } from '../error-response.ts';
-import { readBody } from '../read-body.ts';
+import { type BodyReader, createBodyReader } from '../read-large-body.ts';
 import { lineOf, type RunLine } from '../run-lines.ts';
 import { type LineSender, sendLines } from '../send-lines.ts';
 
@@ -15,7 +15,6 @@ export interface RunRouteOptions {
   readonly stallMs: number;
 }
 
-const BODY = { bytes: 4 * 1_048_576, timeMs: 30_000 };
 const ALIVE_MS = 15_000;
 const HOW = 'Send {"code": …} as application/json, with language, timeout_ms and filename where you want them.';
 
@@ -37,11 +36,12 @@ const request = z.strictObject({
  * one that goes ends it. The result is asked for as always, with `get_execution`. The guard has found out who asks.
  */
 export function addRunRoute(app: HttpApp, { sessions, stallMs }: RunRouteOptions): void {
+  const read = createBodyReader();
   app.post('/run/:session', async (context) => {
     const owner = context.get('owner');
     const { outgoing } = context.env;
     const gone = closingOf(outgoing);
-    const { code, language, filename, timeout_ms } = parseOptions(request, await body(context), { remedy: HOW });
+    const { code, language, filename, timeout_ms } = parseOptions(request, await body(context, read), { remedy: HOW });
     const session = await sessions.use(owner, context.req.param('session'), {
       via: 'POST /run',
       signal: gone,
@@ -90,12 +90,12 @@ function closingOf(outgoing: ServerResponse): AbortSignal {
   return closed.signal;
 }
 
-async function body(context: HttpContext): Promise<unknown> {
+async function body(context: HttpContext, read: BodyReader): Promise<unknown> {
   // SECURITY: a form on somebody's page can send text, but not this.
   if (!/^application\/json\b/i.test(context.req.header('content-type') ?? '')) {
     throw new HotcellError('invalid_argument', 'Content-Type must be application/json', { remedy: HOW });
   }
-  const text = (await readBody(context.env.incoming, BODY)).toString('utf8');
+  const text = (await read(context.env.incoming, context.get('owner').id)).toString('utf8');
   try {
     return JSON.parse(text);
   } catch {
