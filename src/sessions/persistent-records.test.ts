@@ -1,4 +1,14 @@
-import { mkdtempSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import {
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -122,6 +132,15 @@ test('files that are no records, or of another version, are nobody’s session',
   writeFileSync(join(folder, 's-1.aa.json'), '{"version": 2}');
   writeFileSync(join(folder, 's-2.aa.json'), '{');
   writeFileSync(join(folder, 'notes.txt'), 'mine');
+  expect((await recordsOf('bb').all()).map(({ record }) => record.session)).toEqual(['s-0a1b']);
+});
+
+test('links, pipes and what is too large are not even opened', async () => {
+  await recordsOf('aa').write(RECORD);
+  symlinkSync('/dev/zero', join(folder, 's-1.aa.json'));
+  execFileSync('mkfifo', [join(folder, 's-2.aa.json')]);
+  writeFileSync(join(folder, 's-3.aa.json'), '');
+  truncateSync(join(folder, 's-3.aa.json'), 2 ** 40);
   expect((await recordsOf('bb').all()).map(({ record }) => record.session)).toEqual(['s-0a1b']);
 });
 

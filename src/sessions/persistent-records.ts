@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { DRIVER_NAMES } from '../sandbox/isolation.ts';
@@ -65,6 +65,8 @@ const schema = z.object({
 const NAME = /^(s-[0-9a-f]+)\.([0-9a-f]+)\.json$/;
 const UNFINISHED = /^s-[0-9a-f]+\.([0-9a-f]+)\.json\.new$/;
 const MOST_LOOKS = 20;
+/** A hundred of the largest environment variables, each character escaped. */
+const MOST_BYTES = 32 * 1_048_576;
 
 export interface RecordsOptions {
   readonly folder: string;
@@ -94,9 +96,12 @@ export function createPersistentRecords({ folder, serverId, isServerAlive }: Rec
     const [, session, holder] = NAME.exec(name) ?? [];
     if (holder === undefined) return 'no record';
     const path = join(folder, name);
+    const stats = await lstat(path).catch(unlessMissing(undefined));
+    if (stats === undefined) return 'gone';
+    // What else may lie here under such a name: a pipe would be waited for, and a device has no end.
+    if (!stats.isFile() || stats.size > MOST_BYTES) return 'no record';
     const text = await readFile(path, 'utf8').catch(unlessMissing(undefined));
-    const stats = await stat(path).catch(unlessMissing(undefined));
-    if (text === undefined || stats === undefined) return 'gone';
+    if (text === undefined) return 'gone';
     const record = parse(text);
     return record?.session === session ? { record: record!, holder, lastUsedAt: stats.mtimeMs } : 'no record';
   }
