@@ -230,6 +230,19 @@ describe.skipIf((await reasonToSkip(TARGETS.docker)) !== undefined)('persistent 
     await until(() => records().length === 0 && containersOf(home).length === 1, 'it is gone');
   });
 
+  it('whose container somebody has paused are there again when it goes on', async () => {
+    const first = await start();
+    const session = await open(first);
+    await session.run('n = 4').result;
+    await first.close();
+    docker('pause', containerName(session.session.id));
+    const second = await start();
+    const refusal = { code: 'engine_failed', remedy: expect.stringContaining('docker unpause') };
+    await expect(use(second)).rejects.toMatchObject(refusal);
+    docker('unpause', containerName(session.session.id));
+    expect(await value(await use(second), 'n')).toBe('4');
+  });
+
   it('are ended by whoever closes them, connected or not', async () => {
     const first = await start();
     const { session } = await open(first);

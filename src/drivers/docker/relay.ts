@@ -3,7 +3,7 @@ import type { Container } from 'dockerode';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import type { DriverName } from '../../sandbox/isolation.ts';
 import { attachedChannel } from './attached-channel.ts';
-import { statusOf } from './engine-errors.ts';
+import { reasonOf, statusOf } from './engine-errors.ts';
 
 /**
  * The way to the guest of a container that outlives its server. Attached streams cannot be that: half a frame may be stuck in them, and two servers can
@@ -33,10 +33,18 @@ export async function openRelay(driver: DriverName, container: Container, signal
     channel.on('error', () => {});
     return channel;
   } catch (error) {
-    // 409: it has stopped.
+    // 409: it has stopped, or somebody has only stopped its clock.
+    if (statusOf(error) === 409 && /paused/i.test(reasonOf(error))) throw paused(driver, container.id, error);
     if (statusOf(error) !== 404 && statusOf(error) !== 409) throw error;
     throw new HotcellError('sandbox_lost', `${driver}: the container no longer runs`, { cause: error });
   }
+}
+
+function paused(driver: DriverName, id: string, cause: unknown): HotcellError {
+  return new HotcellError('engine_failed', `${driver}: the container is paused`, {
+    remedy: `Let it go on: docker unpause ${id}`,
+    cause,
+  });
 }
 
 /** Waits a moment for the guest to listen, and ends when either side does. Syntax of Python 3.9. */
