@@ -175,7 +175,11 @@ class Connection implements GuestConnection {
     const waiting = this.#welcomed;
     if (frame.head.type === 'refused') {
       const { reason } = refusedMessage.parse(frame.head);
-      this.close(new HotcellError('guest_misbehaved', `the guest refused the connection: ${reason}`));
+      // One whose server was killed before it had configured it is no sandbox of anybody's yet.
+      const code = this.#options.config === undefined ? 'sandbox_lost' : 'guest_misbehaved';
+      this.close(
+        new HotcellError(code, `the guest refused the connection: ${reason}`, { remedy: 'Open a new session.' }),
+      );
       return;
     }
     if (frame.head.type !== 'welcome') {

@@ -289,6 +289,26 @@ describe.skipIf((await reasonToSkip(TARGETS.docker)) !== undefined)('persistent 
     expect(JSON.parse(hotcell('sessions', '--json').stdout)).toMatchObject([{ owner: 'ada' }]);
   });
 
+  it.each([0, 100, 250])(
+    'leave nothing where their server is killed %i ms after it began to open one',
+    async (delayMs) => {
+      const child = await startServer(home, { isolation: 'docker' });
+      await child.begin('open', 'ada', { id: 'lab', persistent: true });
+      await sleep(delayMs);
+      await child.end('SIGKILL');
+      const next = await start();
+      const found = await use(next).then(
+        () => 'open',
+        ({ code }: { code: string }) => code,
+      );
+      // The last: a container that ends while it is asked is told of in the engine's words, which are no frame.
+      expect(found).toMatch(/^(open|session_not_found|sandbox_lost|guest_misbehaved)$/);
+      if (found === 'open') await ended(next);
+      await (await next.sessions.open(ownerOf(next), {})).run('1').result; // loads the driver
+      await until(() => records().length === 0 && containersOf(home).length === 1, 'nothing else is left');
+    },
+  );
+
   it('are not ended by a server that stops while it takes them over', async () => {
     const first = await start();
     await (await open(first)).run('n = 3').result;

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { Duplex } from 'node:stream';
@@ -25,9 +25,9 @@ test('what is printed after a channel was lost is complete once another is there
   const code =
     'import os\nfor i in range(2000):\n  print("line", i, flush=True)\n  if i == 1000: open("half","w").close()\nopen("done","w").close()';
   const { end, collector } = run(connection, code);
-  await fileAppears('half');
+  await guest.fileAppears('half');
   socket.destroy();
-  await fileAppears('done');
+  await guest.fileAppears('done');
   await connection.reconnect(await guest.connect());
   expect(await end).toMatchObject({ kind: 'finished', end: { outcome: { kind: 'ok' } } });
   const expected = Array.from({ length: 2000 }, (_, index) => `line ${index}\n`).join('');
@@ -43,10 +43,10 @@ test('what did not fit into the replay is counted, and the end of the execution 
     'open("began","w").close()\nwhile not __import__("os").path.exists("go"): pass\n' +
       'for i in range(320): print("x" * 65535)\nopen("done","w").close()',
   );
-  await fileAppears('began');
+  await guest.fileAppears('began');
   socket.destroy();
   await writeFile(join(guest.workspace, 'go'), '');
-  await fileAppears('done');
+  await guest.fileAppears('done');
   await connection.reconnect(await guest.connect());
   expect(await end).toMatchObject({ kind: 'finished', end: { outcome: { kind: 'ok' } } });
   expect(gaps).toHaveLength(1);
@@ -74,7 +74,7 @@ test('output that had stopped for want of credit goes on while nobody is connect
   });
   await windowFull;
   socket.destroy();
-  await fileAppears('done');
+  await guest.fileAppears('done');
   await connection.reconnect(await guest.connect());
   release?.();
   expect(await end).toMatchObject({ kind: 'finished' });
@@ -97,10 +97,10 @@ test('a channel that is lost again before the gap was heard leads to the same ga
     'open("began","w").close()\nwhile not __import__("os").path.exists("go"): pass\n' +
       'for i in range(160): print("x" * 65535)\nopen("done","w").close()',
   );
-  await fileAppears('began');
+  await guest.fileAppears('began');
   socket.destroy();
   await writeFile(join(guest.workspace, 'go'), '');
-  await fileAppears('done');
+  await guest.fileAppears('done');
   await connection.reconnect(onlyFirstFrame(await guest.connect()));
   expect(gaps).toEqual([]);
   await connection.reconnect(await guest.connect());
@@ -242,13 +242,6 @@ function run(
     counting,
   );
   return { end, collector, received: () => bytes };
-}
-
-/** Files are how the program says how far it is while there is no channel. */
-async function fileAppears(name: string): Promise<void> {
-  await expect
-    .poll(() => readFile(join(guest.workspace, name)).catch(() => undefined), { timeout: 20_000 })
-    .toBeDefined();
 }
 
 function firstFrame(socket: Socket): Promise<Frame> {

@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
@@ -23,7 +22,7 @@ test('what was under way for the host before is ended, and nothing of it reaches
   const first = await firstHost();
   await value(first, 'n = 5');
   run(first, 'open("began", "w").close()\nwhile True: print("x" * 1000)');
-  await fileAppears('began');
+  await guest.fileAppears('began');
   first.close();
   const background: string[] = [];
   const second = await nextHost((text) => background.push(text));
@@ -35,7 +34,7 @@ test('a host that still looks alive is replaced', async () => {
   const first = await firstHost();
   await value(first, 'n = 6');
   run(first, 'import time\nopen("began", "w").close()\ntime.sleep(60)');
-  await fileAppears('began');
+  await guest.fileAppears('began');
   const second = await nextHost();
   expect(await first.ended).toMatchObject({ code: 'sandbox_lost' });
   expect(await value(second, 'n')).toBe('6');
@@ -48,7 +47,7 @@ test('code that does not let itself be interrupted costs its variables, and the 
     first,
     'import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nopen("began", "w").close()\nwhile True: pass',
   );
-  await fileAppears('began');
+  await guest.fileAppears('began');
   first.close();
   const second = await nextHost();
   expect(await value(second, '"n" in dir()')).toBe('False');
@@ -98,7 +97,7 @@ test('alone for long enough, the guest stops what runs, and later ends', async (
   run(first, 'import time\ntry:\n  time.sleep(60)\nfinally:\n  open("stopped", "w").close()');
   await sleep(200);
   first.close();
-  await fileAppears('stopped');
+  await guest.fileAppears('stopped');
   expect(await guest.exited).toBe(0);
 });
 
@@ -138,11 +137,4 @@ async function value(connection: GuestConnection, code: string): Promise<string 
   const { end, collector } = run(connection, code);
   expect(await end).toMatchObject({ kind: 'finished', end: { outcome: { kind: 'ok' } } });
   return collector.parts().value?.text;
-}
-
-/** Files are how the program says how far it is. */
-async function fileAppears(name: string): Promise<void> {
-  await expect
-    .poll(() => readFile(join(guest.workspace, name)).catch(() => undefined), { timeout: 20_000 })
-    .toBeDefined();
 }

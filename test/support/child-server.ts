@@ -21,7 +21,7 @@ export interface ChildServer {
   metrics(): Promise<string>;
   settled(): Promise<void>;
   /** Tells it to begin something, and resolves when it has: in the middle of it. */
-  begin(command: 'use' | 'run' | 'closeSession' | 'close', ...args: unknown[]): Promise<void>;
+  begin(command: 'open' | 'use' | 'run' | 'closeSession' | 'close', ...args: unknown[]): Promise<void>;
   /** Sends a signal. Resolves with the exit code when the process is gone. */
   end(signal: 'SIGKILL' | 'SIGTERM' | 'SIGINT'): Promise<number | null>;
 }

@@ -8,12 +8,15 @@ import { join } from 'node:path';
 import { chooseInterpreter } from '../../src/drivers/process/interpreter.ts';
 import { packageRoot } from '../../src/lib/package-root.ts';
 import { type GuestConfig, standardEnvironment } from '../../src/sandbox/guest-config.ts';
+import { until } from './host-processes.ts';
 
 /** The real guest without a sandbox around it, on a socket that can be connected to again and again. */
 export interface ListeningGuest extends AsyncDisposable {
   readonly config: GuestConfig;
   readonly workspace: string;
   connect(): Promise<Socket>;
+  /** Files are how a program says how far it is while there is no channel. */
+  fileAppears(name: string): Promise<void>;
   /** Resolves with its exit code. */
   readonly exited: Promise<number | null>;
 }
@@ -46,6 +49,9 @@ export async function startListeningGuest(): Promise<ListeningGuest> {
       const socket = connect(socketPath);
       await once(socket, 'connect');
       return socket;
+    },
+    fileAppears: async (name) => {
+      await until(() => existsSync(join(folder, name)), `there is ${name}`, 20_000);
     },
     [Symbol.asyncDispose]: async () => {
       child.kill('SIGTERM');
