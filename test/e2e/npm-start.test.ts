@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { killIfThere } from '../../src/lib/kill-if-there.ts';
 import { descendantsOf, hasEnded, until } from '../support/host-processes.ts';
 import { type BuiltHotcell, buildHotcell, root } from './built-hotcell.ts';
 
@@ -14,7 +15,7 @@ beforeEach((context) => {
   if (hotcell.unavailable !== undefined) context.skip(hotcell.unavailable);
 });
 afterEach(() => {
-  for (const pid of pids.filter((one) => !hasEnded(one))) process.kill(pid, 'SIGKILL');
+  for (const pid of pids) killIfThere(pid);
   pids = [];
 });
 

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { killIfThere } from '../../src/lib/kill-if-there.ts';
 import { descendantsOf, until } from '../support/host-processes.ts';
 import type { TerminalProgram } from '../support/terminal.ts';
 import { type BuiltHotcell, buildHotcell } from './built-hotcell.ts';
@@ -221,7 +222,7 @@ describe('hotcell repl', () => {
     const { enter, pid } = await open();
     await enter('x = 1', 'In [2]:');
     const parent = await pid();
-    for (const { pid: descendant } of descendantsOf(parent)) process.kill(descendant, 'SIGKILL');
+    for (const { pid: descendant } of descendantsOf(parent)) killIfThere(descendant);
     // A call in the same moment would be the one to find out, and end with it.
     await until(() => descendantsOf(parent).length === 0, 'they are gone', 20_000);
     await sleep(500);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { containerName } from '../../src/drivers/docker/container-config.ts';
-import { killQuietly } from '../../src/drivers/process/jail-process.ts';
+import { killIfThere } from '../../src/lib/kill-if-there.ts';
 import { type HotcellServer, openServer, type ServerOptions } from '../../src/main.ts';
 import type { ManagedSession } from '../../src/sessions/directory.ts';
 import { tokenOwner } from '../../src/sessions/owner.ts';
@@ -333,6 +333,6 @@ function killRelays(sandboxId: string): number {
       command.includes('hotcell: the guest does not listen') ||
       (command.startsWith('runsc-exec') && command.includes(container)),
   );
-  for (const { pid } of relays) killQuietly(pid); // the end of one may have been that of another
+  for (const { pid } of relays) killIfThere(pid); // the end of one may have been that of another
   return relays.length;
 }

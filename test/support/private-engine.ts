@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { debianBase, officialBase, standardImageTag } from '../../src/drivers/docker/image.ts';
 import { findProgram } from '../../src/lib/find-program.ts';
+import { killIfThere } from '../../src/lib/kill-if-there.ts';
 import { hostProcesses } from './host-processes.ts';
 import { requireAll } from './targets.ts';
 
@@ -132,14 +133,6 @@ function findImage(): string | undefined {
       return false;
     }
   });
-}
-
-function killIfThere(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL');
-  } catch {
-    // It has gone by itself.
-  }
 }
 
 function unmountBelow(folder: string): void {

@@ -1,10 +1,10 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { killIfThere } from '../../lib/kill-if-there.ts';
 import type { CreateOptions, Driver, Sandbox } from '../../sandbox/driver.ts';
 import type { Host } from '../../sandbox/host.ts';
 import type { SandboxSpec } from '../../sandbox/spec.ts';
 import { createJailGround } from './jail-ground.ts';
-import { killQuietly } from './jail-process.ts';
 import { orphanedJails } from './orphans.ts';
 import { probeProcess } from './probe.ts';
 import { createServerCgroups, removeDeadCgroups } from './server-cgroups.ts';
@@ -65,7 +65,7 @@ export function createProcessDriver(host: Host, options: ProcessDriverOptions = 
       return orphans.map(({ pid, serverId }) => ({
         id: `jail-${pid}`,
         serverId,
-        dispose: async () => killQuietly(pid),
+        dispose: async () => killIfThere(pid),
       }));
     },
     settled: zygotes.settled,

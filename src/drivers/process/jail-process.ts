@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import { deferred } from '../../lib/deferred.ts';
+import { killIfThere } from '../../lib/kill-if-there.ts';
 import type { JailIdentity } from './jail-identity.ts';
 import { startOf } from './real-pid.ts';
 
@@ -53,7 +54,7 @@ export async function startJail(
   const socket = child.stdio[3] as Socket;
   const born = startOf(pid);
   const killJailed = () => {
-    if (born !== undefined && startOf(pid) === born) killQuietly(pid);
+    if (born !== undefined && startOf(pid) === born) killIfThere(pid);
   };
   // Until bubblewrap has let it go on, what it jailed waits without end for a parent that is gone, and holds all that we wait for.
   child.once('exit', killJailed);
@@ -110,14 +111,6 @@ function readChildPid(info: Readable): Promise<number> {
 
 function failToStart(said: string): never {
   throw jailFailure(`the jail did not start: ${said}`);
-}
-
-export function killQuietly(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
-  }
 }
 
 /** Why a jail ended, with what to do about it where bubblewrap's words tell. */

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { aborted } from '../../lib/abort.ts';
+import { killIfThere } from '../../lib/kill-if-there.ts';
 import type { CreateOptions, Sandbox } from '../../sandbox/driver.ts';
 import type { SandboxSpec } from '../../sandbox/spec.ts';
 import { enterSandbox } from './forked-sandbox.ts';
 import type { JailGround } from './jail-ground.ts';
-import { killQuietly } from './jail-process.ts';
 import { jailedSandbox } from './jailed-sandbox.ts';
 import { pidInJail } from './real-pid.ts';
 import { sessionJail } from './session-jail.ts';
@@ -58,7 +58,7 @@ async function forkSandbox(
 
 /** SECURITY: a pid may have been given to another process since; only one that is still in our jail under the same number is ours to kill. */
 function killIfSame(pid: number, jailPid: number): void {
-  if (pidInJail(pid) === jailPid) killQuietly(pid);
+  if (pidInJail(pid) === jailPid) killIfThere(pid);
 }
 
 /** The end of a namespace's pid 1 is the end of everything in it, and the kernel lets it be seen only after that. */
