@@ -116,7 +116,11 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
     return engine.ask('take over a container', async ({ docker }) => {
       const container = docker.getContainer(containerName(spec.id));
       await requireOurs(container, signal);
-      return tracked(spec, await joinContainer(engine, name, container, signal));
+      const started = await joinContainer(engine, name, container, signal).catch(async (error: unknown) => {
+        if (error instanceof HotcellError && error.code === 'sandbox_lost') await removal.remove(container.id);
+        throw error;
+      });
+      return tracked(spec, started);
     });
   }
 

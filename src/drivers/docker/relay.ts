@@ -1,9 +1,12 @@
 import type { Duplex } from 'node:stream';
 import type { Container } from 'dockerode';
 import { HotcellError } from '../../errors/hotcell-error.ts';
+import { aborted } from '../../lib/abort.ts';
 import type { DriverName } from '../../sandbox/isolation.ts';
-import { attachedChannel } from './attached-channel.ts';
+import { type AttachedChannel, attachedChannel } from './attached-channel.ts';
+import { isRunning } from './container-end.ts';
 import { reasonOf, statusOf } from './engine-errors.ts';
+import { takeFirstLine } from './first-line.ts';
 
 /**
  * The way to the guest of a container that outlives its server. Attached streams cannot be that: half a frame may be stuck in them, and two servers can
@@ -12,6 +15,9 @@ import { reasonOf, statusOf } from './engine-errors.ts';
 const NAME = '@hotcell';
 /** SECURITY: nothing in the container can become this user, and the guest listens to no other (guest/hotcell_guest/listening.py). */
 const RELAY_UID = 1001;
+/** The first line of a relay that has reached the guest. */
+const GREETING = 'hotcell relay';
+const NOBODY_LISTENS = 'hotcell: the guest does not listen';
 
 /** What the guest is started with. */
 export const LISTEN_ARGUMENTS = ['--listen', NAME, '--peer-uid', String(RELAY_UID)] as const;
@@ -29,15 +35,42 @@ export async function openRelay(driver: DriverName, container: Container, signal
       abortSignal: signal,
     });
     const socket = await exec.start({ hijack: true, stdin: true, Tty: false, abortSignal: signal });
-    const { channel } = attachedChannel(socket as Duplex);
-    channel.on('error', () => {});
-    return channel;
+    const attached = attachedChannel(socket as Duplex);
+    attached.channel.on('error', () => {});
+    await greeted(driver, container, attached, signal);
+    return attached.channel;
   } catch (error) {
     // 409: it has stopped, or somebody has only stopped its clock.
     if (statusOf(error) === 409 && /paused/i.test(reasonOf(error))) throw paused(driver, container.id, error);
     if (statusOf(error) !== 404 && statusOf(error) !== 409) throw error;
-    throw new HotcellError('sandbox_lost', `${driver}: the container no longer runs`, { cause: error });
+    throw lost(driver, error);
   }
+}
+
+/** What comes from a relay that could not start is the engine's own words, or none: no frame. */
+async function greeted(
+  driver: DriverName,
+  container: Container,
+  { channel, stderrTail }: AttachedChannel,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    const greeting = takeFirstLine(channel, (line) => (line === GREETING ? line : undefined));
+    await Promise.race([greeting, aborted(signal)]);
+  } catch (error) {
+    channel.destroy();
+    if (signal.aborted) throw error;
+    const said = stderrTail().trim() || reasonOf(error);
+    if (said.includes(NOBODY_LISTENS) || !(await isRunning(container))) throw lost(driver, error);
+    throw new HotcellError('engine_failed', `${driver}: no way into the container: ${said || 'the engine hung up'}`, {
+      remedy: 'Try again; `docker info` tells whether the engine is well.',
+      cause: error,
+    });
+  }
+}
+
+function lost(driver: DriverName, cause: unknown): HotcellError {
+  return new HotcellError('sandbox_lost', `${driver}: the container no longer runs`, { cause });
 }
 
 function paused(driver: DriverName, id: string, cause: unknown): HotcellError {
@@ -47,29 +80,41 @@ function paused(driver: DriverName, id: string, cause: unknown): HotcellError {
   });
 }
 
-/** Waits a moment for the guest to listen, and ends when either side does. Syntax of Python 3.9. */
+/**
+ * Waits a moment for the guest to listen, and ends when either side does. Without a thread: in a sandbox that has used up its processes none can be
+ * started. It reads from a side only when the other has taken all that came before. Syntax of Python 3.9.
+ */
 const RELAY = `
-import os, socket, sys, threading, time
-guest = socket.socket(socket.AF_UNIX)
+import os, select, socket, sys, time
+connection = socket.socket(socket.AF_UNIX)
 give_up = time.monotonic() + 10
 while True:
     try:
-        guest.connect("\\0${NAME.slice(1)}")
+        connection.connect("\\0${NAME.slice(1)}")
         break
     except OSError:
         if time.monotonic() > give_up:
-            sys.exit("hotcell: the guest does not listen")
+            sys.exit("${NOBODY_LISTENS}")
         time.sleep(0.005)
-def pass_on(take, give):
-    try:
-        while True:
-            data = take()
-            if not data:
-                break
-            while data:
-                data = data[give(data):]
-    finally:
-        os._exit(0)
-threading.Thread(target=pass_on, args=(lambda: os.read(0, 65536), guest.send), daemon=True).start()
-pass_on(lambda: guest.recv(65536), lambda data: os.write(1, data))
+HOST_IN, HOST_OUT, GUEST = 0, 1, connection.fileno()
+for descriptor in HOST_IN, HOST_OUT, GUEST:
+    os.set_blocking(descriptor, False)
+goes_to = {HOST_IN: GUEST, GUEST: HOST_OUT}
+held = {HOST_OUT: b"${GREETING}\\n", GUEST: b""}
+try:
+    while True:
+        sources = [source for source, target in goes_to.items() if not held[target]]
+        targets = [target for target, data in held.items() if data]
+        readable, _, _ = select.select(sources, targets, [])
+        for source in readable:
+            held[goes_to[source]] = os.read(source, 65536)
+            if not held[goes_to[source]]:
+                sys.exit()
+        for target, data in held.items():
+            try:
+                held[target] = data[os.write(target, data):] if data else data
+            except BlockingIOError:
+                pass
+except OSError:
+    sys.exit()
 `.trim();

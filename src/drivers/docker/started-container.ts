@@ -4,10 +4,12 @@ import { aborted } from '../../lib/abort.ts';
 import type { SandboxEnd } from '../../sandbox/driver.ts';
 import type { DriverName } from '../../sandbox/isolation.ts';
 import { attachedChannel } from './attached-channel.ts';
+import { howItEnded, isRunning } from './container-end.ts';
 import type { Engine, EngineConnector } from './engine.ts';
 import { imageBroken, imageMissing, reasonOf, statusOf } from './engine-errors.ts';
+import { takeFirstLine } from './first-line.ts';
 import type { GuestBundle } from './guest-bundle.ts';
-import { type ReadyLine, takeReadyLine } from './ready-line.ts';
+import { parseReadyLine, type ReadyLine } from './ready-line.ts';
 import { openRelay } from './relay.ts';
 
 /** A container that runs, with a guest that listens. */
@@ -33,7 +35,6 @@ export interface StartOptions {
   readonly signal: AbortSignal;
 }
 
-const LAST_WORDS_MS = 2_000;
 const ENGINE_MS = 30_000;
 
 /** Creates, attaches, starts: no call more. What it leaves when it rejects is the caller's to remove, by the container's name. */
@@ -53,7 +54,7 @@ export async function startContainer(connector: EngineConnector, options: StartO
       const attached = attachedChannel(socket as Duplex);
       attached.channel.on('error', () => {});
       try {
-        const ready = takeReadyLine(attached.channel).catch((thrown: Error) => {
+        const ready = takeFirstLine(attached.channel, parseReadyLine).catch((thrown: Error) => {
           throw imageBroken(options.driver, image, attached.stderrTail() || thrown.message);
         });
         ready.catch(() => {});
@@ -123,29 +124,4 @@ export async function joinContainer(
     // The end of a channel says nothing: only the container itself does.
     howItEnded: async () => ((await isRunning(container)) ? undefined : howItEnded(container, '')),
   };
-}
-
-async function isRunning(container: Container): Promise<boolean> {
-  try {
-    const { State: state } = await container.inspect({ abortSignal: AbortSignal.timeout(LAST_WORDS_MS) } as object);
-    return state.Running;
-  } catch {
-    return false;
-  }
-}
-
-/** The connection ended: the engine says whether the container did, and why. */
-async function howItEnded(container: Container, stderrTail: string): Promise<SandboxEnd> {
-  try {
-    const abortSignal = AbortSignal.timeout(LAST_WORDS_MS);
-    await container.wait({ condition: 'not-running', abortSignal });
-    const { State: state } = await container.inspect({ abortSignal } as object);
-    // The flag alone is also set by a kernel that was killed earlier and replaced.
-    if (state.OOMKilled && state.ExitCode === 137) return { kind: 'out-of-memory' };
-    const said = stderrTail.trim();
-    return { kind: 'exited', detail: `the container ended with ${state.ExitCode}${said === '' ? '' : `: ${said}`}` };
-  } catch (error) {
-    if (statusOf(error) === 404) return { kind: 'lost', detail: 'the container was removed from outside' };
-    return { kind: 'lost', detail: 'the connection to the container was lost' };
-  }
 }

@@ -1,6 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { takeReadyLine } from './ready-line.ts';
+import { takeFirstLine } from './first-line.ts';
+import { parseReadyLine } from './ready-line.ts';
 
 const line = JSON.stringify({ hotcell: 1, path: '/bin', machine: 'aarch64', kernel: '6.1' });
 
@@ -9,19 +10,23 @@ describe('the line before the protocol', () => {
     const channel = new PassThrough();
     channel.write(line.slice(0, 5));
     setImmediate(() => channel.write(`${line.slice(5)}\nHC`));
-    expect(await takeReadyLine(channel)).toEqual({ path: '/bin', architecture: 'arm64', kernel: '6.1' });
+    expect(await takeFirstLine(channel, parseReadyLine)).toEqual({
+      path: '/bin',
+      architecture: 'arm64',
+      kernel: '6.1',
+    });
     expect(channel.read().toString()).toBe('HC');
   });
 
   it.each(['hello\n', '{"hotcell":2}\n', 'x'.repeat(20_000)])('is not just anything', async (said) => {
     const channel = new PassThrough({ highWaterMark: 32_768 });
     channel.write(said);
-    await expect(takeReadyLine(channel)).rejects.toThrow(said.slice(0, 5));
+    await expect(takeFirstLine(channel, parseReadyLine)).rejects.toThrow(said.slice(0, 5));
   });
 
   it('is not waited for when the channel closes', async () => {
     const channel = new PassThrough();
-    const ready = takeReadyLine(channel);
+    const ready = takeFirstLine(channel, parseReadyLine);
     channel.destroy();
     await expect(ready).rejects.toThrow();
   });

@@ -1,0 +1,31 @@
+import type { Container } from 'dockerode';
+import type { SandboxEnd } from '../../sandbox/driver.ts';
+import { statusOf } from './engine-errors.ts';
+
+const LAST_WORDS_MS = 2_000;
+
+/** One that the engine cannot be asked about does not count as running. Never rejects. */
+export async function isRunning(container: Container): Promise<boolean> {
+  try {
+    const { State: state } = await container.inspect({ abortSignal: AbortSignal.timeout(LAST_WORDS_MS) } as object);
+    return state.Running;
+  } catch {
+    return false;
+  }
+}
+
+/** The connection ended: the engine says whether the container did, and why. Never rejects. */
+export async function howItEnded(container: Container, stderrTail: string): Promise<SandboxEnd> {
+  try {
+    const abortSignal = AbortSignal.timeout(LAST_WORDS_MS);
+    await container.wait({ condition: 'not-running', abortSignal });
+    const { State: state } = await container.inspect({ abortSignal } as object);
+    // The flag alone is also set by a kernel that was killed earlier and replaced.
+    if (state.OOMKilled && state.ExitCode === 137) return { kind: 'out-of-memory' };
+    const said = stderrTail.trim();
+    return { kind: 'exited', detail: `the container ended with ${state.ExitCode}${said === '' ? '' : `: ${said}`}` };
+  } catch (error) {
+    if (statusOf(error) === 404) return { kind: 'lost', detail: 'the container was removed from outside' };
+    return { kind: 'lost', detail: 'the connection to the container was lost' };
+  }
+}
