@@ -7,7 +7,8 @@ import { LABELS } from '../../src/drivers/docker/container-config.ts';
 import { createEngineConnector } from '../../src/drivers/docker/engine.ts';
 import { createDockerDriver } from '../../src/drivers/docker/index.ts';
 import { HotcellError } from '../../src/errors/hotcell-error.ts';
-import { type Hotcell, openHotcell, type Session } from '../../src/main.ts';
+import { type Hotcell, type HotcellOptions, openHotcell, openServer, type Session } from '../../src/main.ts';
+import { localOwner } from '../../src/sessions/owner.ts';
 import { until } from '../support/host-processes.ts';
 import { type PrivateEngine, reasonWithoutEngine, startPrivateEngine } from '../support/private-engine.ts';
 
@@ -20,18 +21,20 @@ describe.skipIf(reasonWithoutEngine() !== undefined)('a Hotcell whose Docker eng
   let hotcell: Hotcell;
   let session: Session;
 
+  const options = (): HotcellOptions => ({
+    ...{ isolation: 'docker', dataDir, poolSize: 0, preloads: [], logLevel: 'silent' },
+    drivers: {
+      docker: async (host) => {
+        const { socketPath, image: standardImage } = engine;
+        const connector = createEngineConnector('docker', { shown: socketPath, socketPath });
+        return createDockerDriver(host, { engine: connector, standardImage });
+      },
+    },
+  });
+
   beforeAll(async () => {
     engine = await startPrivateEngine();
-    const { socketPath, image } = engine;
-    hotcell = await openHotcell({
-      ...{ isolation: 'docker', dataDir, poolSize: 0, preloads: [] },
-      drivers: {
-        docker: async (host) => {
-          const connector = createEngineConnector('docker', { shown: socketPath, socketPath });
-          return createDockerDriver(host, { engine: connector, standardImage: image });
-        },
-      },
-    });
+    hotcell = await openHotcell(options());
     session = await hotcell.open();
   }, 120_000);
 
@@ -76,6 +79,38 @@ describe.skipIf(reasonWithoutEngine() !== undefined)('a Hotcell whose Docker eng
     expect(containers('--all')).toEqual(old);
     expect((await session.run('1 + 1')).value?.text).toBe('2');
     await until(() => !containers('--all').some((id) => old.includes(id)), 'the old container is removed');
+  });
+
+  it('is started anew under a persistent session says that it was lost, and goes on with another', async () => {
+    const others = containers('--all');
+    await using server = await openServer(options());
+    const owner = localOwner(server.config);
+    const lab = await server.sessions.open(owner, { id: 'lab', persistent: true });
+    await lab.run('n = 1').result;
+    const running = lab.run('import time; time.sleep(60)');
+    await engine.stop();
+    await engine.start();
+    expect(await running.result).toMatchObject({ outcome: { kind: 'sandbox-lost' }, state: 'lost' });
+    expect(await lab.run('"n" in dir()').result).toMatchObject({
+      value: { text: 'False' },
+      restarted: expect.any(String),
+    });
+    await server.sessions.close(owner, 'lab');
+    await until(() => containers('--all').every((id) => others.includes(id)), 'nothing of it is left');
+  });
+
+  it('was away while no server ran says that a persistent session is gone, and leaves nothing of it', async () => {
+    const others = containers('--all');
+    const first = await openServer(options());
+    const owner = localOwner(first.config);
+    await first.sessions.open(owner, { id: 'lab', persistent: true });
+    await first.close();
+    await engine.stop();
+    await using second = await openServer(options());
+    await expectUnavailable(second.sessions.use(owner, 'lab'));
+    await engine.start();
+    await expect(second.sessions.use(owner, 'lab')).rejects.toMatchObject({ code: 'sandbox_lost' });
+    await until(() => containers('--all').every((id) => others.includes(id)), 'nothing of it is left');
   });
 
   it('is not there says so, and what to do, within 5 s', async () => {
