@@ -122,7 +122,7 @@ export const configSchema = z.object({
   keptTotalBytes: wholeNumber(0, 1_048_576 * MiB)
     .default(512 * MiB)
     .describe(
-      'What ended executions of all sessions may hold in memory together; the oldest go first, the very last stays',
+      'What ended executions of all sessions may hold in memory together; the oldest of whoever keeps the most go first',
     ),
   keptTotalLogBytes: wholeNumber(0, 1_048_576 * MiB)
     .default(8192 * MiB)

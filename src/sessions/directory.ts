@@ -142,7 +142,8 @@ export function createDirectory(options: DirectoryOptions): SessionDirectory {
     return manageSession({
       openedAt: record?.openedAt ?? (entry.isPersistent ? entry.askedAt : undefined),
       onUsed: () => persistence.used(entry),
-      ...{ opened, id, name, owner, idleMs, maxAgeMs, config, clock, audit, metrics, keptTotal },
+      ...{ opened, id, name, owner, idleMs, maxAgeMs, config, clock, audit, metrics },
+      keptShare: keptTotal.of(owner.id),
       admit: () => executions.admit(owner),
       close: () => closings.close(entry, 'asked'),
     });

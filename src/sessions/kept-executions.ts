@@ -1,6 +1,6 @@
 import { rm, stat } from 'node:fs/promises';
 import type { ExecutionResult } from '../execution/result.ts';
-import type { KeptSize, KeptTotal } from './kept-total.ts';
+import type { KeptShare, KeptSize } from './kept-total.ts';
 import type { EndableExecution } from './managed-execution.ts';
 
 export interface KeptLimits {
@@ -28,8 +28,8 @@ interface Kept extends KeptSize {
   readonly leave: () => void;
 }
 
-/** `total`: what the sessions of the server keep together. */
-export function createKeptExecutions(limits: KeptLimits, total: KeptTotal): KeptExecutions {
+/** `share`: what the owner's sessions keep together. */
+export function createKeptExecutions(limits: KeptLimits, share: KeptShare): KeptExecutions {
   const running = new Map<string, EndableExecution>();
   /** In the order in which they ended. */
   const ended = new Map<string, Kept>();
@@ -50,7 +50,7 @@ export function createKeptExecutions(limits: KeptLimits, total: KeptTotal): Kept
     running.delete(execution.id);
     if (isForgotten) return;
     const size = { bytes: heldBytes + sizeOf(result), logBytes };
-    const leave = total.add(size, () => drop(execution.id));
+    const leave = share.add(size, () => drop(execution.id));
     ended.set(execution.id, { execution, ...size, logPath, leave });
     for (const [id] of dropped([...ended], limits)) drop(id);
   }

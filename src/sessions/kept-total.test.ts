@@ -6,17 +6,17 @@ const LIMITS = { bytes: 100, logBytes: 1000 };
 
 function shelf() {
   const total = createKeptTotal(LIMITS);
-  const here = new Map<number, { bytes: number; logBytes: number; leave: () => void }>();
+  const here = new Map<number, { owner: string; bytes: number; logBytes: number; leave: () => void }>();
   let next = 0;
-  const add = (bytes: number, logBytes = 0) => {
+  const add = (bytes: number, logBytes = 0, owner = 'ada') => {
     const name = next++;
-    const leave = total.add({ bytes, logBytes }, () => here.delete(name));
-    here.set(name, { bytes, logBytes, leave });
+    const leave = total.of(owner).add({ bytes, logBytes }, () => here.delete(name));
+    here.set(name, { owner, bytes, logBytes, leave });
   };
   return { here, add, names: () => [...here.keys()] };
 }
 
-test('drops the oldest of all when there is too much in memory or on disk', () => {
+test('drops the oldest when there is too much in memory or on disk', () => {
   const { add, names } = shelf();
   for (const bytes of [50, 40, 30]) add(bytes);
   expect(names()).toEqual([1, 2]);
@@ -33,6 +33,15 @@ test('keeps the last one however large it is, until another comes', () => {
   expect(names()).toEqual([2]);
 });
 
+test('drops nothing of those who keep little when another floods it', () => {
+  const { add, names } = shelf();
+  add(30, 0, 'bob');
+  for (let times = 0; times < 20; times++) add(20);
+  expect(names()).toEqual([0, 18, 19, 20]);
+  add(40, 0, 'eve');
+  expect(names()).toEqual([0, 20, 21]);
+});
+
 test('counts nothing that went by itself, once or twice', () => {
   const { add, here, names } = shelf();
   add(90);
@@ -44,8 +53,8 @@ test('counts nothing that went by itself, once or twice', () => {
   expect(names()).toEqual([1, 2]);
 });
 
-test('whatever comes and goes, what stays is the newest, and within the limits unless it is one alone', () => {
-  const step = fc.oneof(fc.tuple(fc.nat(150), fc.nat(1500)), fc.nat(5));
+test('whatever comes and goes, what stays are the newest of each, and within the limits unless it is one alone', () => {
+  const step = fc.oneof(fc.tuple(fc.nat(150), fc.nat(1500), fc.constantFrom('ada', 'bob', 'eve')), fc.nat(5));
   fc.assert(
     fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
       const { add, here, names } = shelf();
@@ -58,6 +67,7 @@ test('whatever comes and goes, what stays is the newest, and within the limits u
           if (name !== undefined) here.delete(name);
         }
         const kept = [...here.values()];
+        if (typeof one !== 'number') expect(kept.at(-1)).toMatchObject({ bytes: one[0], owner: one[2] });
         if (kept.length < 2) continue;
         expect(kept.reduce((sum, { bytes }) => sum + bytes, 0)).toBeLessThanOrEqual(LIMITS.bytes);
         expect(kept.reduce((sum, { logBytes }) => sum + logBytes, 0)).toBeLessThanOrEqual(LIMITS.logBytes);

@@ -7,7 +7,7 @@ import type { InterruptionReason } from '../sandbox/outcome.ts';
 import type { SandboxSpec } from '../sandbox/spec.ts';
 import type { AuditEntry, AuditSink } from '../telemetry/audit.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import type { KeptTotal } from './kept-total.ts';
+import type { KeptShare } from './kept-total.ts';
 import type { ManagedExecution, RunOptions } from './managed-execution.ts';
 import type { Owner } from './owner.ts';
 import { expiresAt, type Lifetime } from './reaper.ts';
@@ -65,7 +65,7 @@ export interface ManagedOptions {
   readonly clock: Clock;
   readonly audit: AuditSink;
   readonly metrics: Metrics;
-  readonly keptTotal: KeptTotal;
+  readonly keptShare: KeptShare;
   readonly admit: () => () => void;
   readonly close: () => Promise<void>;
 }
@@ -140,7 +140,7 @@ export function manageSession(options: ManagedOptions): OwnedSession {
   const runs = createRuns({
     start: session.run,
     kept: { count: config.keptExecutions, bytes: config.keptExecutionBytes, logBytes: config.keptLogBytes },
-    keptTotal: options.keptTotal,
+    keptShare: options.keptShare,
     admit: options.admit,
     onRefused: notes.refused,
     clock,

@@ -4,14 +4,14 @@ import type { Clock } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
 import type { InterruptionReason } from '../sandbox/outcome.ts';
 import { createKeptExecutions, type KeptLimits } from './kept-executions.ts';
-import type { KeptTotal } from './kept-total.ts';
+import type { KeptShare } from './kept-total.ts';
 import { type ManagedExecution, manageExecution, type RunOptions } from './managed-execution.ts';
 import type { RunWatch } from './run-notes.ts';
 
 export interface RunsOptions {
   readonly start: (code: string, options: RunOptions) => Execution;
   readonly kept: KeptLimits;
-  readonly keptTotal: KeptTotal;
+  readonly keptShare: KeptShare;
   /** One more execution of this owner, or an error; what it gives back says that it has ended. */
   readonly admit: () => () => void;
   readonly onRefused: (execution: string, code: string, options: RunOptions, error: HotcellError) => void;
@@ -35,7 +35,7 @@ export interface SessionRuns {
 
 export function createRuns(options: RunsOptions): SessionRuns {
   const { start, admit, onRefused, clock, expired } = options;
-  const kept = createKeptExecutions(options.kept, options.keptTotal);
+  const kept = createKeptExecutions(options.kept, options.keptShare);
 
   /** What to do when it has ended; or one that was never begun. */
   function admitted(code: string, options: RunOptions): (() => void) | ManagedExecution {
