@@ -15,9 +15,12 @@ import { setupCommand } from './commands/setup.ts';
 import { tokenCommand } from './commands/token.ts';
 import { printJson } from './print-json.ts';
 
+/** As in sysexits.h: an error of input or output. */
+const EXIT_NOT_WRITTEN = 74;
+
 /** Parses the command line, does what it says and sets the exit code. Never rejects. */
 export async function runCli(argv: readonly string[]): Promise<void> {
-  ignoreLostReaders();
+  watchStandardStreams();
   // The library never keeps a process alive by itself. A command waits for its own end, or Node would leave it half way without a word.
   const alive = setInterval(() => {}, 2 ** 30);
   try {
@@ -74,9 +77,18 @@ Examples:
   $ hotcell demo                          a worked example: a CSV in, a summary and a chart out
 `;
 
-/** `hotcell … | head`: a reader that has had enough is no fault of ours. `run` listens too, and ends the program. */
-function ignoreLostReaders(): void {
-  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
+/** `hotcell … | head`: a reader that has had enough is no fault of ours; a full disk is to be told. `run` listens too, and ends the program. */
+function watchStandardStreams(): void {
+  process.stderr.on('error', () => {});
+  let isTold = false;
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (isTold || error.code === 'EPIPE') return;
+    isTold = true;
+    process.stderr.write(`hotcell: standard output cannot be written: ${error.message}\n`);
+    process.once('exit', () => {
+      process.exitCode = EXIT_NOT_WRITTEN;
+    });
+  });
 }
 
 function fail(thrown: unknown, asJson: boolean): number {

@@ -16,7 +16,7 @@ export interface BuiltHotcell {
   readonly unavailable: string | undefined;
   run(args: readonly string[], options?: RunOptions): Promise<Finished>;
   /** Starts a program of Node's and leaves it to the caller. */
-  start(args: readonly string[]): ChildProcess;
+  start(args: readonly string[], stdout?: 'pipe' | number): ChildProcess;
   /** The same with a terminal of its own, where there is a program to make one with. */
   startOnTerminal(args: readonly string[]): ChildProcess | undefined;
   /** The same, for a test that reads the screen. What is in `env` is added to the environment, or taken out of it where it is undefined. */
@@ -82,7 +82,8 @@ export async function buildHotcell(): Promise<BuiltHotcell> {
     home,
     unavailable: reasonIn(stdout),
     run,
-    start: (args) => spawn(process.execPath, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] }),
+    start: (args, stdout = 'pipe') =>
+      spawn(process.execPath, args, { cwd: root, env, stdio: ['ignore', stdout, 'pipe'] }),
     startOnTerminal: (args) => {
       const script = findProgram('script');
       if (script === undefined || process.platform !== 'linux') return undefined;

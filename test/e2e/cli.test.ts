@@ -1,8 +1,19 @@
 import { once } from 'node:events';
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { notebookOf } from '../support/notebooks.ts';
 import { type BuiltHotcell, buildHotcell } from './built-hotcell.ts';
@@ -183,6 +194,19 @@ describe('hotcell run', () => {
     child.stdout!.destroy();
     child.stderr!.resume();
     expect(await once(child, 'close')).toEqual([141, null]);
+  });
+
+  it.each([
+    ['run', () => ['run', program('while True: print("line")')]],
+    ['run --json', () => ['run', '--json', program('print(1)')]],
+    ['--help', () => ['--help']],
+  ] as const)('%s says that its output could not be written, and fails', async (_, args) => {
+    const full = openSync('/dev/full', 'w');
+    const child = hotcell.start(['dist/cli.js', ...args()], full);
+    closeSync(full);
+    const said = text(child.stderr!);
+    expect(await once(child, 'close')).toEqual([74, null]);
+    expect(await said).toMatch(/^hotcell: standard output cannot be written: ENOSPC: .*\n$/);
   });
 });
 

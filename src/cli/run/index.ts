@@ -29,8 +29,8 @@ interface End extends Omit<NotebookEnd, 'executed'> {
 /** Runs a program in a sandbox of its own, shows what it prints, and answers with the exit code. */
 export async function run(file: string, flags: RunFlags): Promise<number> {
   if (flags.server !== undefined) {
-    const { runRemote } = await import('./run-remote.ts');
-    return runRemote(file, flags.server, flags);
+    const { runOnServer } = await import('./on-server.ts');
+    return runOnServer(file, flags.server, flags);
   }
   const options = runOptions(flags);
   const notebook = isNotebook(file) ? await readNotebook(file, flags) : undefined;

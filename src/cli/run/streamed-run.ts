@@ -4,17 +4,17 @@ import { eventOf, type RunLine, runLine } from '../../http/run-lines.ts';
 import type { Outcome } from '../../sandbox/outcome.ts';
 
 /** A program that runs on a server. Iterate over it for what it prints; then it has an outcome. */
-export interface RemoteRun extends AsyncIterable<ExecutionEvent> {
+export interface StreamedRun extends AsyncIterable<ExecutionEvent> {
   readonly executionId: string;
   /** Throws where the server could not run it, or the connection broke before it had ended. */
   outcome(): Outcome;
 }
 
 /** What comes of the answer of `POST /run`, once its first line is there. `errorOf`: an error that the server answered with, as one of ours. */
-export async function remoteRun(
+export async function streamedRun(
   pieces: AsyncIterable<Uint8Array>,
   errorOf: (answer: unknown) => HotcellError,
-): Promise<RemoteRun> {
+): Promise<StreamedRun> {
   const lines = linesOf(pieces)[Symbol.asyncIterator]();
   const first = await lines.next();
   const executionId = first.done === true ? undefined : first.value.execution_id;

@@ -21,13 +21,13 @@ import {
   type RemoteAnswer,
   type RemoteExecution,
   type RemoteHotcell,
-} from './remote.ts';
+} from './remote-hotcell.ts';
 import { readSource } from './source.ts';
 
 /**
  * `hotcell run --server`: the same in a sandbox of a server. Without `--session` the sandbox ends with the program; with it the session stays, to go on in.
  */
-export async function runRemote(file: string, server: string, flags: RunFlags): Promise<number> {
+export async function runOnServer(file: string, server: string, flags: RunFlags): Promise<number> {
   const options = runOptions(flags);
   if (flags.mount !== undefined) throw notThere('--mount', "A server's folders are mounted by its own configuration.");
   if (isNotebook(file)) throw notThere(file, 'Notebooks run here: leave --server out.');

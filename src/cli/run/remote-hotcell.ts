@@ -4,14 +4,14 @@ import { filePath } from '../../artifacts/file-path.ts';
 import { ERROR_CODES, type ErrorCode } from '../../errors/codes.ts';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import { executionOutput } from '../../mcp/present/execution-output.ts';
-import { type RemoteRun, remoteRun } from './remote-run.ts';
+import { type StreamedRun, streamedRun } from './streamed-run.ts';
 
 /** A Hotcell that runs elsewhere, or as a server of its own on this machine. */
 export interface RemoteHotcell extends AsyncDisposable {
   /** Calls a tool. Rejects with the error that the server answered with. */
   call(name: string, args: object, options?: { signal?: AbortSignal; timeoutMs?: number }): Promise<RemoteAnswer>;
   /** Runs code in a session. Resolves when it was taken on. */
-  run(session: string, request: RunRequest): Promise<RemoteRun>;
+  run(session: string, request: RunRequest): Promise<StreamedRun>;
   /** A file of a session, in pieces. */
   stream(session: string, path: string): AsyncIterable<Uint8Array>;
 }
@@ -65,7 +65,7 @@ export async function connectRemote(
         body: JSON.stringify(request),
       });
       if (!response.ok || response.body === null) throw remoteError(await response.json().catch(() => undefined));
-      return remoteRun(response.body, remoteError);
+      return streamedRun(response.body, remoteError);
     },
     async *stream(session, path) {
       const response = await fetch(new URL(filePath({ session, path }), base), { headers });
