@@ -22,6 +22,7 @@ import { createRoster } from './roster.ts';
 import type { RunWatch } from './run-notes.ts';
 import type { Slots } from './session.ts';
 import { shuttingDownError } from './shutting-down.ts';
+import { unlessWithdrawn } from './unless-withdrawn.ts';
 
 export type { ManagedExecution, RunOptions } from './managed-execution.ts';
 export type { ManagedSession } from './managed-session.ts';
@@ -165,7 +166,7 @@ export function createDirectory(options: DirectoryOptions): SessionDirectory {
     }
     // Others may wait for the same opening: it does not end with one caller's signal.
     const { opened } = known ?? openings.begin(owner, { name: DEFAULT_SESSION }, call);
-    const session = await unlessWithdrawn(opened, signal);
+    const session = await unlessWithdrawn(opened, signal, withdrawal);
     session.touch();
     return session;
   }
@@ -230,13 +231,6 @@ export function createDirectory(options: DirectoryOptions): SessionDirectory {
   };
 }
 
-/** `work`, unless the caller withdraws: then a rejection, and the work goes on for others. */
-function unlessWithdrawn<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return work;
-  return new Promise((resolve, reject) => {
-    const withdraw = () => reject(new HotcellError('cancelled', 'the call was withdrawn'));
-    if (signal.aborted) withdraw();
-    signal.addEventListener('abort', withdraw, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', withdraw));
-  });
+function withdrawal(): HotcellError {
+  return new HotcellError('cancelled', 'the call was withdrawn');
 }

@@ -6,6 +6,7 @@ import { either } from '../lib/abort.ts';
 import type { Isolation } from '../sandbox/isolation.ts';
 import type { SandboxSpec } from '../sandbox/spec.ts';
 import { type SessionState, takesWork, transition } from './state.ts';
+import { unlessWithdrawn } from './unless-withdrawn.ts';
 
 /**
  * What a client holds: an id, a spec, and one sandbox at a time. When a sandbox is lost, the next use makes another and says so. `execution/` runs
@@ -77,7 +78,7 @@ export function createSession(options: SessionOptions): Session {
     reopening ??= options.reopen().finally(() => {
       reopening = undefined;
     });
-    const made = await orWithdrawn(reopening, signal, () => true);
+    const made = await unlessWithdrawn(reopening, signal, withdrawal);
     if (takesWork(state) && current === undefined) adopt(made);
     if (current !== made) await made.dispose();
     requireOpen();
@@ -160,22 +161,12 @@ export function createSession(options: SessionOptions): Session {
       });
       queue = turn.catch(() => {});
       turn.catch(() => {});
-      return orWithdrawn(turn, signal, () => !hasBegun);
+      return unlessWithdrawn(turn, signal, () => (hasBegun ? undefined : withdrawal()));
     },
 
     close: () => end((sandbox) => sandbox.dispose()),
     leave: () => end((sandbox) => sandbox.leave()),
   };
-}
-
-/** `work`, unless the signal is given while `applies`: then a rejection, and the work goes on unwatched. */
-function orWithdrawn<T>(work: Promise<T>, signal: AbortSignal | undefined, applies: () => boolean): Promise<T> {
-  if (signal === undefined) return work;
-  return new Promise<T>((resolve, reject) => {
-    const withdraw = () => applies() && reject(withdrawal());
-    signal.addEventListener('abort', withdraw, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', withdraw));
-  });
 }
 
 function withdrawal(): HotcellError {
