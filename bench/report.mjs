@@ -31,9 +31,23 @@ export function updateReadme(result, file) {
   const [begin, end] = marks.map((mark) => text.indexOf(mark));
   if (begin < 0 || end < begin)
     throw new Error(`README.md has no place for the table: put ${marks.join(' and ')} where it goes.`);
-  const body = reportText(result, markdownTable(result.rows));
+  const body = reportText(result, foldedTables(result.rows));
   writeFileSync(path, `${text.slice(0, begin)}${marks[0]}\n${body}\n${text.slice(end)}`);
   copyFileSync(file, join(results, 'latest.json'));
+}
+
+/** What has a target is shown; the rest, which says what things cost, is folded. */
+function foldedTables(rows) {
+  const folded = rows.filter(({ target }) => target === undefined);
+  return [
+    markdownTable(rows.filter(({ target }) => target !== undefined)),
+    '',
+    `<details><summary>What else was measured (${folded.length} rows)</summary>`,
+    '',
+    markdownTable(folded),
+    '',
+    '</details>',
+  ].join('\n');
 }
 
 function reportText(result, table) {
