@@ -6,6 +6,9 @@ const BESIDE = ['test/e2e/**/*.test.ts', 'test/security/http-*.test.ts', 'test/s
 /** They take minutes and mostly wait. `npm test` runs them while the others work. */
 const WAITING = ['test/**/*-long-run.test.ts'];
 
+/** What is waited for is there in a moment or never: the limit only tells the two apart, on a machine that others keep busy. */
+const patience = (timeout: number) => ({ poll: { timeout } });
+
 export default defineConfig({
   test: {
     passWithNoTests: true,
@@ -15,6 +18,7 @@ export default defineConfig({
           name: 'unit',
           include: ['src/**/*.test.ts', 'test/architecture.test.ts'],
           testTimeout: 10_000,
+          expect: patience(5_000),
           // Nothing in src has state at module level, so files can share a worker: most of the time would go into starting them.
           pool: 'threads',
           isolate: false,
@@ -28,6 +32,7 @@ export default defineConfig({
           // A file for each driver. What a requirement measures is its own sandbox's, so that two may share the machine.
           maxWorkers: 2,
           testTimeout: 60_000,
+          expect: patience(20_000),
           hookTimeout: 60_000,
           sequence: { groupOrder: 1 },
         },
@@ -41,6 +46,7 @@ export default defineConfig({
           // Files of real sandboxes share the machine's cores and count what is left behind on it.
           fileParallelism: false,
           testTimeout: 60_000,
+          expect: patience(20_000),
           hookTimeout: 60_000,
           sequence: { groupOrder: 2 },
         },
@@ -54,6 +60,7 @@ export default defineConfig({
           // Programs of their own with data folders of their own, which mostly wait: they may run beside each other, when the others are done.
           maxWorkers: 3,
           testTimeout: 60_000,
+          expect: patience(20_000),
           hookTimeout: 60_000,
           sequence: { groupOrder: 3 },
         },
@@ -64,6 +71,7 @@ export default defineConfig({
           include: WAITING,
           globalSetup: ['test/support/built-guest.ts'],
           testTimeout: 60_000,
+          expect: patience(20_000),
           hookTimeout: 60_000,
           sequence: { groupOrder: 4 },
         },

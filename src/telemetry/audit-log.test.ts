@@ -41,7 +41,7 @@ describe('the audit log', () => {
   test('writes by itself, soon', async () => {
     const log = opened();
     log.record(entry('one'));
-    await expect.poll(() => linesOf().length, { timeout: 2000 }).toBe(1);
+    await expect.poll(() => linesOf().length).toBe(1);
     await log.close();
   });
 

@@ -48,9 +48,9 @@ const PROOFS: Partial<Record<CodeSandboxFault, (skip: (reason: string) => void) 
       // Of the same installation: its first session clears what dead servers left behind, and nothing else.
       await using second = await connectSandbox(hotcell, { isolation: 'docker' });
       await second.call('run_python', { code: 'pass' });
-      await expect.poll(() => containersOf(hotcell.home), { timeout: 10_000 }).toHaveLength(2);
+      await expect.poll(() => containersOf(hotcell.home)).toHaveLength(2);
     }
-    await expect.poll(() => containersOf(hotcell.home), { timeout: 10_000 }).toHaveLength(1);
+    await expect.poll(() => containersOf(hotcell.home)).toHaveLength(1);
     const again = await first.call('run_python', { code: 'print(x)', session_id });
     expect(again).toMatchObject({ exit_code: 0, stdout: 'still here\n' });
   },

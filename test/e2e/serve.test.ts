@@ -63,7 +63,7 @@ describe.each(['legacy', 'modern'] as const)('a client of the %s era', (era) => 
       },
     );
     running.catch(() => {});
-    await expect.poll(() => heard.join(), { timeout: 10_000 }).toContain('begun');
+    await expect.poll(() => heard.join()).toContain('begun');
     abort.abort();
     await expect(running).rejects.toThrow();
     // The session is free again long before the sleep is over.
@@ -223,7 +223,7 @@ os.write(1, b"\\xff\\xfe\\x1b[31mred"); print("x" * 1_000_000)`,
       told += text;
     });
     const closed = once(child, 'close');
-    await expect.poll(() => said, { timeout: 20_000 }).toBe('begun\n');
+    await expect.poll(() => said).toBe('begun\n');
     child.kill('SIGINT');
     expect(await closed).toEqual([130, null]);
     expect([said, told]).toEqual(['begun\nlast words\n', 'hotcell: interrupted.\n']);
@@ -241,7 +241,7 @@ os.write(1, b"\\xff\\xfe\\x1b[31mred"); print("x" * 1_000_000)`,
     await once(child.stdout!, 'data');
     child.kill('SIGKILL');
     const busy = async () => /state="busy".* [1-9]/.test(await (await fetch(`${server.url}/metrics`)).text());
-    await expect.poll(busy, { timeout: 20_000 }).toBe(false);
+    await expect.poll(busy).toBe(false);
   });
 
   it('makes the program wait for a reader that is slow, and the server hardly grows', async () => {
@@ -343,7 +343,7 @@ describe('the lines that people paste', () => {
     child.stdout!.setEncoding('utf8').on('data', (text: string) => {
       said += text;
     });
-    await expect.poll(() => said, { timeout: 20_000 }).toContain('Ctrl-C ends the server');
+    await expect.poll(() => said).toContain('Ctrl-C ends the server');
     expect(said).toMatch(
       /^Hotcell \d\S+ serves on http:\/\/127\.0\.0\.1:\d+\n\n {2}isolation {2}process \(level 1\)\n/,
     );
@@ -362,7 +362,7 @@ describe('the lines that people paste', () => {
     child.stdout!.setEncoding('utf8').on('data', (text: string) => {
       said += text;
     });
-    await expect.poll(() => said, { timeout: 20_000 }).toContain('Ctrl-C ends the server');
+    await expect.poll(() => said).toContain('Ctrl-C ends the server');
     expect(said).not.toContain('run - --server');
     const curl = said.split('\n').find((line) => line.startsWith('  curl'))!;
     const { stdout } = spawnSync('sh', ['-c', curl], { encoding: 'utf8' });

@@ -85,7 +85,7 @@ it.skipIf(skip !== undefined)(
     });
     const until = Date.now() + SECONDS * 1000;
     await Promise.all(Array.from({ length: 8 }, () => workAtRandom(server, until)));
-    await expect.poll(() => server.sessions.census(), { timeout: 20_000 }).toEqual([]);
+    await expect.poll(() => server.sessions.census()).toEqual([]);
     await server.close();
     expect(jailProcesses(home)).toEqual([]);
   },

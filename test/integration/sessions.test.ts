@@ -250,7 +250,7 @@ describe.skipIf(skip !== undefined)('time', () => {
   });
   afterAll(async () => server?.close());
 
-  const gone = (owner: Owner) => expect.poll(() => server.sessions.list(owner).length, { timeout: 10_000 }).toBe(0);
+  const gone = (owner: Owner) => expect.poll(() => server.sessions.list(owner).length).toBe(0);
 
   it('closes an idle session, tells so, and never one that is in use', async () => {
     const me = ownerOf(server, 'ada');

@@ -100,7 +100,7 @@ describe.skipIf(skipped !== undefined)('callers of a server without tokens', () 
     answer.catch(() => {});
     await expect.poll(() => hotcell.server.sessions.census().some(({ state }) => state === 'busy')).toBe(true);
     gone.abort();
-    await expect.poll(openSessions, { timeout: 20_000 }).toBe(before);
+    await expect.poll(openSessions).toBe(before);
   });
 
   it('have one quota together', async () => {

@@ -210,7 +210,7 @@ describe.skipIf(skipped !== undefined)('files of a session over HTTP', () => {
     await own.tokens.revoke('short');
     expect((await own.send('GET', '/files/x/f', { token: token.text })).status).toBe(401);
     expect((await own.send('GET', path)).status).toBe(404);
-    await expect.poll(() => own.server.sessions.find(one.session.id), { timeout: 5000 }).toBeUndefined();
+    await expect.poll(() => own.server.sessions.find(one.session.id)).toBeUndefined();
   });
 });
 

@@ -76,7 +76,7 @@ export const javascriptEndRequirements: readonly Requirement[] = [
       expect((await raisedBy(session, "Promise.reject(new Error('floating')); 1")).message).toBe('floating');
       const quick = await js(session, "setTimeout(() => { console.log('late'); throw new Error('too late') }, 50); 2");
       expect([quick.outcome, quick.value?.text]).toEqual([{ kind: 'ok' }, '2']);
-      await expect.poll(() => session.backgroundOutput(), { timeout: 5000 }).toMatch(/late\n[\s\S]*Error: too late/);
+      await expect.poll(() => session.backgroundOutput()).toMatch(/late\n[\s\S]*Error: too late/);
       const next = await js(session, 'x');
       expect([next.value?.text, next.stdout, next.stderr]).toEqual(['1', '', '']);
     },
