@@ -224,7 +224,7 @@ describe('hotcell repl', () => {
     const parent = await pid();
     for (const { pid: descendant } of descendantsOf(parent)) killIfThere(descendant);
     // A call in the same moment would be the one to find out, and end with it.
-    await until(() => descendantsOf(parent).length === 0, 'they are gone', 20_000);
+    await until(() => descendantsOf(parent).length === 0, 'they are gone');
     await sleep(500);
     await enter('x', /hotcell: started anew \(.*\)\.\n(?:.*\n)*NameError/);
     await enter('6 * 7', 'Out[3]: 42');

@@ -81,8 +81,8 @@ export function openDescriptors(): string[] {
     .sort();
 }
 
-/** What the host tells nobody by an event is looked for until it is so. Says how long that took. */
-export async function until(isSo: () => boolean, what: string, limitMs = 5_000): Promise<number> {
+/** What the host tells nobody by an event is looked for until it is so. Says how long that took. The limit is for what never comes, on a busy machine. */
+export async function until(isSo: () => boolean, what: string, limitMs = 20_000): Promise<number> {
   const startedAt = performance.now();
   while (!isSo()) {
     if (performance.now() - startedAt > limitMs) throw new Error(`not so within ${limitMs} ms: ${what}`);

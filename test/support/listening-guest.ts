@@ -51,7 +51,7 @@ export async function startListeningGuest(): Promise<ListeningGuest> {
       return socket;
     },
     fileAppears: async (name) => {
-      await until(() => existsSync(join(folder, name)), `there is ${name}`, 20_000);
+      await until(() => existsSync(join(folder, name)), `there is ${name}`);
     },
     [Symbol.asyncDispose]: async () => {
       child.kill('SIGTERM');
