@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { resolveDataDir } from '../../src/config/load.ts';
 import { findProgram } from '../../src/lib/find-program.ts';
 import { quote } from '../../src/lib/superuser.ts';
+import { cgroupsNamed } from '../support/cgroups.ts';
 import { startOnTerminal, type TerminalProgram } from '../support/terminal.ts';
 
 export const root = new URL('../..', import.meta.url).pathname;
@@ -119,14 +120,6 @@ function leftovers(home: string): string[] {
     ...cgroupsNamed(`hotcell-${installation}`),
     ...processesNaming(home),
   ];
-}
-
-function cgroupsNamed(prefix: string): string[] {
-  const mount = '/sys/fs/cgroup';
-  if (!existsSync(mount)) return [];
-  const names = readdirSync(mount, { withFileTypes: true }).filter((entry) => entry.isDirectory());
-  const folders = [mount, ...names.map(({ name }) => join(mount, name))];
-  return folders.flatMap((folder) => readdirSync(folder).filter((name) => name.startsWith(prefix)));
 }
 
 /** A jail names the guest's folder, which lies in the home, on its command line. */

@@ -1,8 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { basename, dirname, join, relative } from 'node:path';
 import { LABELS } from '../../src/drivers/docker/container-config.ts';
 import { installationId } from '../../src/lib/installation.ts';
+import { cgroupsNamed } from './cgroups.ts';
+import { pathsBelow } from './folders.ts';
 import { openDescriptors, processesTouching } from './host-processes.ts';
 
 /** Every trace of the Hotcells of one data folder on this host, in an order of its own. Others on the host may do what they like. */
@@ -33,26 +35,8 @@ export function jailProcesses(home: string): number[] {
   return processesTouching([basename(home), `hotcell-${installationId(home)}`]).map(({ pid }) => pid);
 }
 
-function cgroupsNamed(prefix: string): string[] {
-  const mount = '/sys/fs/cgroup';
-  if (!existsSync(mount)) return [];
-  const controllers = readdirSync(mount, { withFileTypes: true }).filter((entry) => entry.isDirectory());
-  return [mount, ...controllers.map(({ name }) => join(mount, name))].flatMap((folder) =>
-    readdirSync(folder)
-      .filter((name) => name.startsWith(prefix))
-      .flatMap((name) => [join(folder, name), ...foldersIn(join(folder, name))]),
-  );
-}
-
-function foldersIn(folder: string): string[] {
-  return readdirSync(folder, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory())
-    .map(({ name }) => join(folder, name));
-}
-
 export function filesBelow(folder: string): string[] {
-  if (!existsSync(folder)) return [];
-  return readdirSync(folder, { recursive: true }).map((name) => join(basename(folder), String(name)));
+  return pathsBelow(folder).map((path) => relative(dirname(folder), path));
 }
 
 /** Those of an engine are other people's containers. */
