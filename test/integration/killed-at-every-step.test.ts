@@ -242,7 +242,7 @@ function killNewest(shape: 'shared' | 'single', victim: Exclude<Victim, 'contain
   untilSync(() => {
     newest = sandboxesBelow(process.pid, shape)
       .filter(({ closedIn }) => closedIn || shape === 'single')
-      .sort((a, b) => a.supervisor - b.supervisor)
+      .sort((a, b) => a.startedAt - b.startedAt || a.supervisor - b.supervisor)
       .at(-1);
     return newest?.[victim] !== undefined;
   });

@@ -20,6 +20,8 @@ export interface SandboxProcesses {
   /** pid 1 of the session. */
   readonly supervisor: number;
   readonly kernel: number | undefined;
+  /** When the supervisor began, in ticks since the boot. Numbers of processes begin anew when they are used up. */
+  readonly startedAt: number;
   /** It has given up its rights. What a zygote keeps ahead has them still, and so has a jail that bubblewrap is building. */
   readonly closedIn: boolean;
 }
@@ -43,9 +45,10 @@ export function sandboxesBelow(server: number, shape: 'shared' | 'single'): Sand
   return jails.flatMap(({ pid: jail }) =>
     descendantsOf(jail, table)
       .filter(({ namespacePids }) => namespacePids.length === depth && namespacePids.at(-1) === 1)
-      .map(({ pid: supervisor }) => ({
+      .map(({ pid: supervisor, startedAt }) => ({
         jail,
         supervisor,
+        startedAt: Number(startedAt),
         kernel: table.find(({ parent, state }) => parent === supervisor && state !== 'Z')?.pid,
         closedIn: /^CapEff:\s+0+$/m.test(readOrNothing(`/proc/${supervisor}/status`)),
       })),
