@@ -287,7 +287,11 @@ print(got)`;
       await stdoutOf(a, 'import subprocess\np = subprocess.Popen(["sleep", "4720"])\nprint(p.pid)');
       const seen = await stdoutOf(
         b,
-        'import os\nprint(any("4720" in open(f"/proc/{p}/cmdline").read() for p in os.listdir("/proc") if p.isdigit() and os.path.exists(f"/proc/{p}/cmdline")))',
+        `import os
+def is_it(pid):
+    try: return "4720" in open(f"/proc/{pid}/cmdline").read()
+    except OSError: return False
+print(any(is_it(pid) for pid in os.listdir("/proc") if pid.isdigit()))`,
       );
       expect(seen).toBe(target.bare === true ? 'True' : 'False');
       if (target.bare === true) return;
