@@ -80,10 +80,13 @@ def is_of_crowd(pid):
     except OSError: return False
 sum(is_of_crowd(pid) for pid in os.listdir("/proc") if pid.isdigit())`;
       await sleep(8_000);
-      const { outcome, value } = await session.run(count);
-      // Where a cgroup holds the limit, what the crowd left may be too little for this one.
-      expect(outcome.kind).toMatch(/^(ok|out-of-memory)$/);
-      if (outcome.kind === 'ok') expect(Number(value?.text)).toBeLessThan(37);
+      const crowdSize = async () => {
+        const { outcome, value } = await session.run(count);
+        // Where a cgroup holds the limit, what the crowd left may be too little for this one.
+        expect(outcome.kind).toMatch(/^(ok|out-of-memory)$/);
+        return outcome.kind === 'ok' ? Number(value?.text) : 0;
+      };
+      await expect.poll(crowdSize).toBeLessThan(37);
       expect((await session.files.read('kept.txt')).toString()).toBe('kept');
       await session.reset();
       expect((await session.run('1')).outcome).toEqual({ kind: 'ok' });
@@ -197,11 +200,14 @@ print((time.process_time() - used) / (time.monotonic() - wall))`;
   },
 ];
 
+/** Longer than a machine that others keep busy leaves somebody waiting who wants to write every few milliseconds. */
+const SILENCE_MS = 2_000;
+
 /** How often something wrote to that file before it wrote no more. */
 async function beatsOf(session: Session, path: string): Promise<number> {
   let beats = 0;
   let changedAt = performance.now();
-  while (performance.now() - changedAt < 600) {
+  while (performance.now() - changedAt < SILENCE_MS) {
     await sleep(50);
     const { sizeBytes } = (await session.files.list()).entries.find((entry) => entry.path === path) ?? { sizeBytes: 0 };
     if (sizeBytes !== beats) changedAt = performance.now();
