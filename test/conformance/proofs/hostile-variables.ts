@@ -43,7 +43,7 @@ export const hostileVariableRequirements: readonly Requirement[] = [
       expect(made.outcome).toEqual({ kind: 'ok' });
       const begin = performance.now();
       const { variables } = await session.variables.list({ timeoutMs: 5_000 });
-      expect(performance.now() - begin).toBeLessThan(6_000);
+      expect(performance.now() - begin).toBeLessThan(10_000);
       const text = Object.fromEntries(variables.map(({ name, summary }) => [name, summary]));
       expect(text).toMatchObject({
         kept: '17',
@@ -185,7 +185,10 @@ def forge():
         data = struct.pack(">2sBBIIIII", b"HC", 1, 0, len(head), len(body), 0, 0, 0) + head + body
         while data: data = data[os.write(3, data):]
 class Slow:
-    def __init__(self): threading.Thread(target=lambda: (time.sleep(0.05), forge())).start()
+    def __init__(self):
+        forger = threading.Thread(target=forge)
+        forger.start()
+        forger.join()
 `);
         const answer = session.variables
           .get('[Slow(), time.sleep(0.25)] and None')

@@ -40,10 +40,13 @@ export const javascriptEndRequirements: readonly Requirement[] = [
     title: 'a cancelled execution is interrupted and names are kept',
     prove: async ({ session }) => {
       await js(session, 'var survivor = 1');
-      const { outcome, state } = await session.run('survivor++; for (;;);', {
+      const controller = new AbortController();
+      const running = session.run("survivor++; console.log('begun'); for (;;);", {
         language: 'javascript',
-        signal: AbortSignal.timeout(500),
+        signal: controller.signal,
       });
+      for await (const event of running) if (event.kind === 'stdout') controller.abort();
+      const { outcome, state } = await running;
       expect([outcome, state]).toEqual([{ kind: 'interrupted' }, 'kept']);
       expect(await shownBy(session, 'survivor')).toBe('2');
     },
@@ -74,8 +77,12 @@ export const javascriptEndRequirements: readonly Requirement[] = [
       const waiting = "setTimeout(() => { throw new Error('in a timer') }, 5); await new Promise(() => {})";
       expect((await raisedBy(session, waiting)).message).toBe('in a timer');
       expect((await raisedBy(session, "Promise.reject(new Error('floating')); 1")).message).toBe('floating');
-      const quick = await js(session, "setTimeout(() => { console.log('late'); throw new Error('too late') }, 50); 2");
+      const quick = await js(
+        session,
+        "const looks = setInterval(() => { if (!require('fs').existsSync('go')) return; clearInterval(looks); console.log('late'); throw new Error('too late') }, 10); 2",
+      );
       expect([quick.outcome, quick.value?.text]).toEqual([{ kind: 'ok' }, '2']);
+      await session.files.write('go', '');
       await expect.poll(() => session.backgroundOutput()).toMatch(/late\n[\s\S]*Error: too late/);
       const next = await js(session, 'x');
       expect([next.value?.text, next.stdout, next.stderr]).toEqual(['1', '', '']);

@@ -31,9 +31,13 @@ export const languageRequirements: readonly Requirement[] = [
       await session.run('y=3', { language: 'bash' });
       expect(await session.run('import os; os._exit(1)')).toMatchObject({ state: 'lost' });
       expect((await session.run('echo "y=$y"', { language: 'bash' })).stdout).toBe('y=3\n');
-      const idle = await session.run('echo begun\n(sleep 0.1; kill -9 $$) >/dev/null 2>&1 &', { language: 'bash' });
-      expect(idle).toMatchObject({ stdout: 'begun\n', state: 'kept' });
-      await session.run('import time; time.sleep(0.5)');
+      const doomed = 'echo $$ $PPID\n(until [ -e go ]; do sleep 0.02; done; kill -9 $$) >/dev/null 2>&1 &';
+      const idle = await session.run(doomed, { language: 'bash' });
+      expect(idle).toMatchObject({ stdout: expect.stringMatching(/^\d+ \d+\n$/), state: 'kept' });
+      // The shell, and who started it, which is gone only when the supervisor knows.
+      await session.run(`import os, time
+open("go", "w").close()
+while any(os.path.exists(f"/proc/{pid}") for pid in "${idle.stdout.trim()}".split()): time.sleep(0.02)`);
       const after = await session.run('echo "y=$y"', { language: 'bash' });
       expect(after).toMatchObject({ stdout: 'y=\n', restarted: expect.stringContaining('idle') });
     },

@@ -149,7 +149,13 @@ print(refused)`;
     title: 'a kernel that dies between two executions is said to have, with the next result',
     prove: async ({ fresh }) => {
       const session = await fresh();
-      await session.run('x = 1\nimport os, threading\nthreading.Timer(0.2, lambda: os._exit(7)).start()');
+      await session.run(`x = 1
+import os, threading, time
+def end():
+    while not os.path.exists("go"): time.sleep(0.02)
+    os._exit(7)
+threading.Thread(target=end).start()`);
+      await session.files.write('go', '');
       let result = await session.run('1 + 1');
       for (let attempt = 0; attempt < 100 && result.restarted === undefined && result.state === 'kept'; attempt += 1) {
         await new Promise((resolve) => setTimeout(resolve, 50));

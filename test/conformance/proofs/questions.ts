@@ -97,11 +97,12 @@ ran.clear()`);
     prove: async ({ fresh }) => {
       const session = await fresh();
       await session.run('x_one = 1');
-      const running = session.run('import time\ntime.sleep(0.3)\nx_two = 2');
+      const running = session.run('import os, time\nwhile not os.path.exists("go"): time.sleep(0.02)\nx_two = 2');
       const waiting = texts(session, 'x_t');
       await expect(session.complete('x_', { busy: 'refuse' })).rejects.toMatchObject({ code: 'session_busy' });
       const withdrawn = session.complete('x_', { signal: AbortSignal.timeout(20) });
       await expect(withdrawn).rejects.toMatchObject({ code: 'cancelled' });
+      await session.files.write('go', '');
       expect((await running).outcome).toEqual({ kind: 'ok' });
       expect(await waiting).toEqual(['x_two']);
     },
