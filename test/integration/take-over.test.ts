@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
 import { createCollector, DEFAULT_OUTPUT_LIMITS } from '../../src/execution/collect.ts';
 import { runInGuest } from '../../src/execution/run.ts';
@@ -12,6 +11,8 @@ import { type ListeningGuest, startListeningGuest } from '../support/listening-g
 
 const MiB = 1_048_576;
 let guest: ListeningGuest;
+/** An expression that says that it is being evaluated. */
+const ASKED_WITHOUT_END = '[open("asked", "w").close(), [x for x in iter(int, 1)]]';
 let runs = 0;
 
 afterEach(async () => {
@@ -65,9 +66,9 @@ test('a file on its way, an upload and a question of the host before are dropped
   const paused = first.openStream(() => new Promise(() => {}));
   first.request({ type: 'file.read', stream: paused.id, path: 'large.bin' }).catch(() => {});
   first
-    .request({ type: 'variables.get', timeoutMs: 60_000 }, { body: Buffer.from('[x for x in iter(int, 1)]') })
+    .request({ type: 'variables.get', timeoutMs: 60_000 }, { body: Buffer.from(ASKED_WITHOUT_END) })
     .catch(() => {});
-  await sleep(200);
+  await guest.fileAppears('asked');
   first.close();
   const second = await nextHost();
   expect((await readWhole(second, 'large.bin', 64 * MiB)).length).toBe(8 * MiB);
@@ -94,8 +95,11 @@ test('a guest that nobody has configured is not taken over', async () => {
 
 test('alone for long enough, the guest stops what runs, and later ends', async () => {
   const first = await firstHost({ interruptAfterMs: 300, endAfterMs: 1_500 });
-  run(first, 'import time\ntry:\n  time.sleep(60)\nfinally:\n  open("stopped", "w").close()');
-  await sleep(200);
+  run(
+    first,
+    'import time\ntry:\n  open("began", "w").close()\n  time.sleep(60)\nfinally:\n  open("stopped", "w").close()',
+  );
+  await guest.fileAppears('began');
   first.close();
   await guest.fileAppears('stopped');
   expect(await guest.exited).toBe(0);
