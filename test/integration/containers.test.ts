@@ -144,8 +144,8 @@ describe.each(['docker', 'gvisor'] as const)('a sandbox of the %s driver', (isol
 
   it('that is killed from outside ends its execution at once, and the next one has a new sandbox', () =>
     inSession(async (session) => {
-      const running = session.run('import time; time.sleep(60)');
-      await new Promise((resolve) => setTimeout(resolve, 500));
+      const running = session.run('print("begun")\nimport time; time.sleep(60)');
+      await running[Symbol.asyncIterator]().next();
       const killedAt = performance.now();
       docker('kill', ours());
       const result = await running;
