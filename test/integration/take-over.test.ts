@@ -65,9 +65,7 @@ test('a file on its way, an upload and a question of the host before are dropped
   await upload.send({ type: 'chunk', end: false }, Buffer.alloc(1000));
   const paused = first.openStream(() => new Promise(() => {}));
   first.request({ type: 'file.read', stream: paused.id, path: 'large.bin' }).catch(() => {});
-  first
-    .request({ type: 'variables.get', timeoutMs: 60_000 }, { body: Buffer.from(ASKED_WITHOUT_END) })
-    .catch(() => {});
+  first.request({ type: 'variables.get', timeoutMs: 60_000 }, { body: Buffer.from(ASKED_WITHOUT_END) }).catch(() => {});
   await guest.fileAppears('asked');
   first.close();
   const second = await nextHost();
