@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, utimesSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -11,12 +11,13 @@ import { tokenOwner } from '../../src/sessions/owner.ts';
 import { buildOnce, makeHome } from '../support/child-hotcell.ts';
 import { startServer } from '../support/child-server.ts';
 import { processesTouching, until } from '../support/host-processes.ts';
-import { containersOf } from '../support/host-traces.ts';
+import { containersOf, filesBelow } from '../support/host-traces.ts';
 import { reasonToSkip, TARGETS } from '../support/targets.ts';
 
 const { home, remove } = makeHome();
 const servers = new Set<HotcellServer>();
 const root = new URL('../..', import.meta.url).pathname;
+const logs = () => filesBelow(join(home, 'logs')).filter((name) => name.endsWith('.log'));
 const records = () => (existsSync(join(home, 'persistent')) ? readdirSync(join(home, 'persistent')) : []);
 
 beforeAll(() => buildOnce(), 120_000);
@@ -79,13 +80,14 @@ for (const target of [TARGETS.docker, TARGETS.gvisor]) {
       const child = await startServer(home, { isolation });
       await child.open('ada', { id: 'lab', persistent: true });
       await child.run('ada', 'lab', 'n = 1');
+      const before = logs();
       await child.begin(
         'run',
         'ada',
         'lab',
         'import time\nwhile True:\n  n += 1\n  print("x" * 1000)\n  time.sleep(0.001)',
       );
-      await sleep(300);
+      await until(() => logs().some((name) => !before.includes(name)), 'it has printed more than a result holds');
       await child.end('SIGKILL');
       const next = await start({ isolation });
       const result = await (await use(next)).run('n > 1').result;
@@ -257,10 +259,11 @@ describe.skipIf((await reasonToSkip(TARGETS.docker)) !== undefined)('persistent 
   it('end by themselves where no server comes at all', async () => {
     const first = await start();
     const { session } = await open(first, { idleMs: 1_000 });
+    const leftAt = Date.now();
     await first.close();
-    const isRunning = () => docker('inspect', '--format', '{{.State.Running}}', containerName(session.id)) === 'true';
-    expect(isRunning()).toBe(true);
-    await until(() => !isRunning(), 'its container ended');
+    const inspected = (what: string) => docker('inspect', '--format', `{{.State.${what}}}`, containerName(session.id));
+    await until(() => inspected('Running') === 'false', 'its container ended');
+    expect(Date.parse(inspected('FinishedAt')) - leftAt).toBeGreaterThanOrEqual(1_000);
     const second = await start();
     await expect(use(second)).rejects.toMatchObject({ code: 'session_not_found' });
     await (await second.sessions.open(ownerOf(second), {})).run('1').result;
