@@ -13,7 +13,8 @@ import { until } from '../support/host-processes.ts';
 import { type PrivateEngine, reasonWithoutEngine, startPrivateEngine } from '../support/private-engine.ts';
 
 const LIMIT_MS = 5_000;
-const REMOVAL_GIVES_UP_MS = 3_500;
+/** The pauses of src/drivers/docker/removal.ts, and a little more. */
+const REMOVAL_GIVES_UP_MS = 7_000;
 
 describe.skipIf(reasonWithoutEngine() !== undefined)('a Hotcell whose Docker engine', () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'hcf-'));
