@@ -1,4 +1,4 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -141,5 +141,6 @@ function unmountBelow(folder: string): void {
     .split('\n')
     .map((line) => line.split(' ')[1] ?? '')
     .filter((point) => point.startsWith(`${folder}/`));
-  for (const point of points.reverse()) execFileSync('umount', ['--lazy', point], { stdio: 'ignore' });
+  // Who was killed just now may be unmounting them too: what counts is that none is left, which the removal of the folder finds out.
+  for (const point of points.reverse()) spawnSync('umount', ['--lazy', point], { stdio: 'ignore' });
 }
