@@ -59,11 +59,11 @@ class BindingsTest(unittest.TestCase):
         self.namespace.update({f"n{number}": number for number in range(100_000)})
         self.bindings.accept()
         code = compile("n5 = 'new'\nfresh = 1", "<test>", "exec")
-        begin = time.perf_counter()
+        begin = time.process_time()
         for _ in range(100):
             self.bindings.will_run(code)
             self.bindings.changes()
-        self.assertLess((time.perf_counter() - begin) / 100, 0.001)
+        self.assertLess((time.process_time() - begin) / 100, 0.001)
         self.bindings.will_run(code)
         exec(code, self.namespace)
         self.assertEqual(self.bindings.changes(), {"added": ["fresh"], "rebound": ["n5"], "deleted": [], "omitted": -1})

@@ -90,11 +90,11 @@ class CompletionTest(unittest.TestCase):
                 complete(code, len(code), {})
 
     def test_any_text_is_taken_in_little_time(self) -> None:
-        begin = time.monotonic()
+        begin = time.process_time()
         for piece in ("'\"", "(", "[x", "a.", '"""', "\\", "#\n", "f'{", "from ", "é.", "\n", "x('"):
             code = piece * 20_000
             complete(code, len(code), NAMESPACE)
-        self.assertLess(time.monotonic() - begin, 5)
+        self.assertLess(time.process_time() - begin, 5)
 
 
 class InspectionTest(unittest.TestCase):
