@@ -1,10 +1,8 @@
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { FAILURE_CODES } from '../../src/mcp/profiles/code-sandbox/failures.ts';
+import { freePort } from '../support/free-port.ts';
 import { containersOf } from '../support/host-traces.ts';
 import { reasonToSkip, TARGETS } from '../support/targets.ts';
 import { type BuiltHotcell, buildHotcell } from './built-hotcell.ts';
@@ -333,10 +331,7 @@ describe('its settings', () => {
 
   it('are honoured under their old names, those of limits, times, address and log too', async ({ skip }) => {
     if (hotcell.unavailable !== undefined) skip(hotcell.unavailable);
-    const taken = createServer().listen(0, '127.0.0.1');
-    await once(taken, 'listening');
-    const { port } = taken.address() as AddressInfo;
-    taken.close();
+    const port = await freePort();
     const logFile = join(hotcell.home, 'sandbox.log');
     const log = { SANDBOX_LOG_FILE: logFile, SANDBOX_LOG_LEVEL: 'debug', SANDBOX_LOG_FORMAT: 'console' };
     const limits = { SANDBOX_MEMORY_LIMIT: '300m', SANDBOX_CPU_LIMIT: '0.5', SANDBOX_SESSION_TTL_M: '7' };
