@@ -211,12 +211,15 @@ display("plain", Rich())`;
 
   describe('a run in the background', () => {
     it('is asked for while it runs, with what it printed, and when it has ended', async () => {
-      const code = 'import time\nfor i in range(3):\n    print("step", i, flush=True)\n    time.sleep(0.4)\n"done"';
+      const code =
+        'import os, time\nprint("step", 0, flush=True)\nwhile not os.path.exists("go"): time.sleep(0.02)\nos.remove("go")\n"done"';
       const started = await mcp.call('run_code', { code, background: true });
       expect(started.data.state).not.toBe('ended');
       const execution_id = started.data.execution_id;
-      const early = await mcp.call('get_execution', { execution_id, wait_ms: 200 });
-      expect(early.data).toMatchObject({ state: 'running', stdout: expect.stringContaining('step 0') });
+      await expect
+        .poll(async () => (await mcp.call('get_execution', { execution_id, wait_ms: 200 })).data)
+        .toMatchObject({ state: 'running', stdout: expect.stringContaining('step 0') });
+      await mcp.call('write_file', { path: 'go', content: 'on' });
       const late = await mcp.call('get_execution', { execution_id, wait_ms: 20_000 });
       expect(late.data).toMatchObject({ state: 'ended', outcome: 'ok', value: "'done'" });
     });
@@ -391,11 +394,11 @@ display("plain", Rich())`;
 
   it('is told how a long call goes, and lives on that alone', async () => {
     const messages: string[] = [];
-    const code = 'import time\nfor i in range(8):\n    print("tick", i, flush=True)\n    time.sleep(0.5)';
+    const code = 'import time\nfor i in range(12):\n    print("tick", i, flush=True)\n    time.sleep(0.5)';
     const { data } = await mcp.call(
       'run_code',
       { code },
-      { timeout: 2_500, resetTimeoutOnProgress: true, onprogress: ({ message }) => messages.push(message ?? '') },
+      { timeout: 5_000, resetTimeoutOnProgress: true, onprogress: ({ message }) => messages.push(message ?? '') },
     );
     expect(data.outcome).toBe('ok');
     expect(messages.length).toBeGreaterThanOrEqual(3);
