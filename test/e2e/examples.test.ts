@@ -20,16 +20,12 @@ beforeEach((context) => {
 });
 
 /** What each example prints, as a whole. */
-const printed: Readonly<Record<string, { args?: string[]; lines: (string | RegExp)[] }>> = {
+const printed: Readonly<Record<string, { args?: string[]; lines: (string | RegExp)[] | RegExp }>> = {
   'quick-start.mjs': { lines: ['isolation: process (level 1)', 'x * 7 = 42', 'x / 0: raised ZeroDivisionError'] },
   'streaming.mjs': {
-    lines: [
-      /^\d\.\d s {2}stdout: step 1$/,
-      /^\d\.\d s {2}stdout: step 2$/,
-      /^\d\.\d s {2}stdout: step 3$/,
-      /^\d\.\d s {2}stderr: careful$/,
-      "ok, value 'done'",
-    ],
+    // Where the machine is busy, two steps may come in one piece.
+    lines:
+      /^\d+\.\d s {2}stdout: step 1\n(\d+\.\d s {2}stdout: )?step 2\n(\d+\.\d s {2}stdout: )?step 3\n\d+\.\d s {2}stderr: careful\nok, value 'done'$/,
   },
   'files.mjs': {
     lines: [
@@ -66,9 +62,12 @@ describe('the examples', () => {
     const { args = [], lines } = printed[name]!;
     const { exitCode, stdout, stderr } = await hotcell.run([`examples/${name}`, ...args]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
-    expect(stdout.trimEnd().split('\n')).toEqual(
-      lines.map((line) => (typeof line === 'string' ? line : expect.stringMatching(line))),
-    );
+    if (lines instanceof RegExp) expect(stdout.trimEnd()).toMatch(lines);
+    else {
+      expect(stdout.trimEnd().split('\n')).toEqual(
+        lines.map((line) => (typeof line === 'string' ? line : expect.stringMatching(line))),
+      );
+    }
     expect(hotcell.leftovers()).toEqual([]);
   });
 
