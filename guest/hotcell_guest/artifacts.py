@@ -19,7 +19,7 @@ Look = dict[str, tuple[int, int, int]]
 
 @dataclass(frozen=True)
 class Changes:
-    """What changed, as the protocol says it. `omitted` -1: the workspace is too large to compare."""
+    """What changed, as the protocol says it. `omitted` -1: the workspace is too large to compare, or closed to us."""
 
     files: list[dict[str, Any]]
     omitted: int
@@ -59,13 +59,21 @@ class Workspace:
         if changed != self._bare_since:
             # The clock of a file system ticks in milliseconds: only a change that is old for sure was followed by the look below.
             is_old = time.time_ns() - changed > _SURELY_OLD_NS
-            self._bare_since = changed if is_old and not os.listdir(self.folder) else None
+            self._bare_since = changed if is_old and _is_empty(self.folder) else None
             return False
         return True
 
 
+def _is_empty(folder: str) -> bool:
+    """False also where it cannot be read: it is the program's to close."""
+    try:
+        return not os.listdir(folder)
+    except OSError:
+        return False
+
+
 def _look(folder: str) -> Optional[Look]:
-    """Size, time of change and inode of every regular file. None if there are too many. Links are never followed."""
+    """Size, time of change and inode of every regular file. None if there are too many, or if nobody may look. Links are never followed."""
     found: Look = {}
     entries = 0
     waiting = [("", 0)]
@@ -74,6 +82,8 @@ def _look(folder: str) -> Optional[Look]:
         try:
             scan = os.scandir(os.path.join(folder, below))
         except OSError:
+            if not below:
+                return None
             continue
         with scan:
             for entry in scan:

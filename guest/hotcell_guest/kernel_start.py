@@ -120,7 +120,10 @@ def _stand_in(limits: Limits, workspace: str) -> None:
     if limits.pin_cpus:
         limit_cpus(limits.cpus)
     preload.use_processors(limits.cpus)
-    os.chdir(workspace)
+    try:
+        os.chdir(workspace)
+    except OSError:
+        os.chdir("/")  # closed by the program, which must have a kernel to open it again
 
 
 def _settle_descriptors(sock: socket.socket) -> socket.socket:

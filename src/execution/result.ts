@@ -13,7 +13,7 @@ export interface ExecutionResult {
   /** What was shown, in order: figures, tables, whatever `display()` was given. One that was updated holds its last state. */
   readonly displays: readonly Display[];
   readonly artifacts: readonly Artifact[];
-  /** Changed files beyond the first thousand; -1: the workspace is too large to compare. */
+  /** Changed files beyond the first thousand; -1: the workspace is too large to compare, or the program has closed it. */
   readonly artifactsOmitted: number;
   /** Which variables it changed. Absent where it changed none, or where the kernel that knew was lost. */
   readonly variables?: VariableChanges;

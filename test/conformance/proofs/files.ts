@@ -56,6 +56,28 @@ open('/mnt/data/out.txt', 'w').write('two')`;
     },
   },
   {
+    id: 'files:closed-workspace',
+    title: 'a program that takes away its own access to the workspace loses nothing else, and can take it back',
+    prove: async ({ fresh }) => {
+      const session = await fresh();
+      const folder = (await session.run('import os; print(os.getcwd())')).stdout.trim();
+      // Older than the second within which a look at the workspace is taken again anyway.
+      const close =
+        'import os, time\nopen("kept.txt", "w").write("1")\nx = 1\nos.chmod(os.getcwd(), 0)\ntime.sleep(1.2)';
+      expect(await session.run(close)).toMatchObject({ outcome: { kind: 'ok' }, state: 'kept', files: 'kept' });
+      const open = await session.run('os.chmod(os.getcwd(), 0o755)\nprint(x, open("kept.txt").read())');
+      expect([open.stdout, open.restarted]).toEqual(['1 1\n', undefined]);
+      // A new kernel has to stand somewhere, too.
+      await session.run('os.chmod(os.getcwd(), 0)\nos._exit(0)');
+      const again = await session.run(`import os\nos.chmod(${JSON.stringify(folder)}, 0o755)`);
+      expect(again).toMatchObject({ outcome: { kind: 'ok' }, files: 'kept' });
+      expect(String(await session.files.read('kept.txt'))).toBe('1');
+      await session.reset();
+      const { artifacts } = await session.run('open("new.txt", "w").write("2")');
+      expect(artifacts.map(({ path }) => path)).toEqual(['new.txt']);
+    },
+  },
+  {
     id: 'files:large',
     title: 'a large file streams in and out in pieces',
     prove: async ({ session }) => {
