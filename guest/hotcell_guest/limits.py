@@ -54,13 +54,20 @@ def limit_program(limits: Limits) -> None:
 
 def _limit(limits: Limits, mapped_bytes: int) -> None:
     _set(resource.RLIMIT_CORE, 0)
-    _set(resource.RLIMIT_NOFILE, limits.open_files)
+    _set(resource.RLIMIT_NOFILE, min(limits.open_files, _most_open_files()))
     _set(resource.RLIMIT_FSIZE, limits.file_bytes)
     _set(resource.RLIMIT_MEMLOCK, 64 * 1024)
     if limits.processes is not None:
         _set(resource.RLIMIT_NPROC, limits.processes)
     # DATA and not AS: Node, Java and Arrow reserve far more than they use.
     _set(resource.RLIMIT_DATA, limits.memory_bytes + mapped_bytes)
+
+
+def _most_open_files() -> int:
+    """SECURITY: half of the guest's own. Descriptors that were sent and not received yet are counted for the uid, which neighbours share,
+    and held against the limit of whoever sends: their guests must still be able to when a kernel has used up its own."""
+    own = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    return 1_048_576 if own == resource.RLIM_INFINITY else own // 2
 
 
 def limit_cpus(cpus: float) -> None:

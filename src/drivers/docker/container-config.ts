@@ -42,8 +42,6 @@ export const LABELS = {
   persistent: 'dev.hotcell.persistent',
 } as const;
 
-/** The guest's own: it gives kernels their limit itself. */
-const LEAST_OPEN_FILES = 256;
 /** Known to the engine since version 1.41, not yet to the types. */
 const PRIVATE_CGROUPS = { CgroupnsMode: 'private' };
 const SANDBOX_USER = '1000:1000';
@@ -144,10 +142,9 @@ function memoryBytes(limits: Limits, runtime: ContainerRuntime): number {
 }
 
 function ulimits(limits: Limits, runtime: ContainerRuntime) {
-  const files = Math.max(limits.openFiles, LEAST_OPEN_FILES);
   const both = (Name: string, value: number) => ({ Name, Soft: Math.floor(value), Hard: Math.floor(value) });
   return [
-    both('nofile', files),
+    // No `nofile`: the guest has what the engine gives, which is much, and gives kernels their limit itself (guest: limits.py).
     both('fsize', limits.fileBytes),
     both('core', 0),
     // Where containers share the host's kernel they share this uid too, and a limit on its processes would be one for all of them.

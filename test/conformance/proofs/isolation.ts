@@ -280,6 +280,31 @@ print(got)`;
     },
   },
   {
+    id: 'neighbour:sent-descriptors',
+    title: 'descriptors that a session sends and nobody receives keep no neighbour from running code',
+    prove: async ({ fresh }) => {
+      const [a, greedy, b] = [await fresh(), await fresh({ limits: { openFiles: 65_536 } }), await fresh()];
+      await stdoutOf(b, 'x = 1');
+      const send = `import os, socket
+null, pairs, sent = os.open("/dev/null", os.O_RDONLY), [], 0
+try:
+    while sent < 25_000:
+        pairs.append(socket.socketpair())
+        pairs[-1][0].setblocking(False)
+        try:
+            while True: sent += 253 * socket.send_fds(pairs[-1][0], [b"x"], [null] * 253)
+        except BlockingIOError: pass
+except OSError: pass`;
+      for (const attacker of [a, greedy]) {
+        await stdoutOf(attacker, send);
+        // What was born in an execution makes the next one get pipes of its own, as descriptors that are sent.
+        for (let call = 0; call < 3; call += 1) {
+          expect(await stdoutOf(b, 'import subprocess; subprocess.run("true"); print(x)')).toBe('1');
+        }
+      }
+    },
+  },
+  {
     id: 'neighbour:signals',
     title: 'a process of another session cannot be seen or signalled',
     prove: async ({ fresh, target }) => {
