@@ -15,7 +15,6 @@ from hotcell_guest.loop import Loop
 class RestartTest(unittest.TestCase):
     def setUp(self) -> None:
         self.loop = Loop()
-        self.addCleanup(self.loop.close)
         self.starts = 0
         self.keeper = KernelKeeper(self.loop, KernelEvents(_ignore, _ignore_frame, _ignore_end, self.fail))
 
