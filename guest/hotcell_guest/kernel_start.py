@@ -139,7 +139,7 @@ def _settle_descriptors(sock: socket.socket) -> socket.socket:
 
 def _restore_signals() -> None:
     signal.set_wakeup_fd(-1)
-    for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGPIPE):
+    for number in (signal.SIGCHLD, signal.SIGCONT, signal.SIGTERM, signal.SIGPIPE):
         signal.signal(number, signal.SIG_DFL)
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # as Python has it
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # between executions there is nothing to interrupt

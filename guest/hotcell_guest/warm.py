@@ -93,6 +93,9 @@ def _serve(sock: socket.socket, preloads: list[str], handler: Handler) -> NoRetu
         signal.set_wakeup_fd(-1)
         # Children are other people's to wait for, or nobody's.
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+        # The supervisor stops and continues everybody when it ends an execution, also while this forks. The child is born with the
+        # stop; with the continuation too only if the parent does not ignore that, and ignoring it is the default.
+        signal.signal(signal.SIGCONT, lambda _number, _frame: None)
         # The channel and the kernels' sockets belong to the bare stage alone.
         sock = socket.socket(fileno=keep_only(sock.detach(), 3))
         try:

@@ -1,0 +1,55 @@
+"""The warm stage, of which kernels are asked while the supervisor stops and continues the whole sandbox."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import time
+import unittest
+
+from hotcell_guest.frames import Frame
+from hotcell_guest.loop import Loop
+from hotcell_guest.warm import WarmStage
+
+_BALLAST_BYTES = 100 * 1_048_576
+_ROUNDS = 60
+
+
+def _fork_and_say_so(_request: Frame, fds: list[int]) -> None:
+    if os.fork() == 0:
+        os.write(fds[0], b"up")
+        os._exit(0)
+
+
+class StoppedStageTest(unittest.TestCase):
+    def setUp(self) -> None:
+        self.loop = Loop()
+        self.addCleanup(self.loop.close)
+        # A fork copies what maps it: as long as that takes with pandas in memory, signals come in the middle of it.
+        self.ballast = bytearray(b"x") * _BALLAST_BYTES
+        self.stage = WarmStage(self.loop, [], _fork_and_say_so, lambda _head: self.loop.stop())
+        self.stage.start()
+        assert self.stage.pid is not None
+        self.pid = self.stage.pid
+        self.addCleanup(self._kill_all)
+        os.setpgid(self.pid, self.pid)
+        self.loop.run()
+
+    def _kill_all(self) -> None:
+        os.killpg(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+
+    def test_what_is_forked_while_all_are_stopped_and_continued_runs_on(self) -> None:
+        for turn in range(_ROUNDS):
+            ours, theirs = socket.socketpair()
+            with ours, theirs:
+                self.stage.request({"type": "kernel"}, (theirs.fileno(),))
+                time.sleep(0.0002 * (turn % 20))
+                os.killpg(self.pid, signal.SIGSTOP)
+                os.killpg(self.pid, signal.SIGCONT)
+                ours.settimeout(5)
+                try:
+                    self.assertEqual(ours.recv(2), b"up")
+                except socket.timeout:
+                    self.fail(f"the fork of turn {turn} was born stopped, and nobody continues it")
