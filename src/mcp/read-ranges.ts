@@ -82,7 +82,13 @@ export async function readTextLines(
     }
   }
   if (line < fromLine && fromLine > 1) {
-    throw new HotcellError('invalid_argument', `${path}: start_line ${fromLine} is past its end; it has ${line} lines`);
+    throw new HotcellError(
+      'invalid_argument',
+      `${path}: start_line ${fromLine} is past its end; it has ${line} lines`,
+      {
+        remedy: 'Begin at a smaller start_line.',
+      },
+    );
   }
   return takeLines(path, Buffer.concat(wanted), { fromLine, lines, chars, startByte, isMore });
 }

@@ -10,9 +10,12 @@ export interface ShellCommand {
 
 /** A command line as something that sessions run. Its exit code is the outcome's. */
 export function shellRun({ command, cwd, environment }: ShellCommand): { code: string; language: string } {
-  for (const text of [command, cwd, ...Object.values(environment)]) {
+  const variables = Object.entries(environment).map(([name, value]) => [`environment.${name}`, value] as const);
+  for (const [argument, text] of [['command', command] as const, ['cwd', cwd] as const, ...variables]) {
     if (text.includes('\0'))
-      throw new HotcellError('invalid_argument', 'a command, folder or variable has a NUL in it');
+      throw new HotcellError('invalid_argument', `${argument}: holds a NUL`, {
+        remedy: 'Leave it out, or write such bytes to a file with write_file.',
+      });
   }
   const folder = isAbsolute(cwd) ? cwd : `./${cwd}`; // commands start in the workspace
   const assignments = Object.entries(environment).map(([name, value]) => `export ${name}=${quote(value)}`);

@@ -84,7 +84,8 @@ async function resolveMount(request: MountRequest, roots: string[], denied: stri
   const source = await realpath(request.source).catch(() => {
     throw refuse(`${request.source}: there is no such folder`, 'Make it first.');
   });
-  if (!(await stat(source)).isDirectory()) throw refuse(`${request.source}: not a folder`);
+  if (!(await stat(source)).isDirectory())
+    throw refuse(`${request.source}: not a folder`, 'Mount the folder that it is in.');
   if (!roots.some((root) => isWithin(source, root))) {
     throw refuse(
       `${request.source}: not below an allowed folder`,
@@ -103,7 +104,10 @@ async function resolveMount(request: MountRequest, roots: string[], denied: stri
 function checkedTarget(target: string): string {
   const path = normalize(target).replace(/\/+$/, '');
   if (!isAbsolute(target) || path !== target.replace(/\/+$/, '') || !TARGET.test(path)) {
-    throw refuse(`${target}: a target is an absolute path of plain characters, without ..`);
+    throw refuse(
+      `${target}: a target is an absolute path of plain characters, without ..`,
+      'Name one such as /data or /workspace/data.',
+    );
   }
   const reserved = RESERVED_TARGETS.some(
     (name) => path === name || (name !== '/' && name !== '/tmp' && path.startsWith(`${name}/`)),

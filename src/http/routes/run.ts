@@ -1,7 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import * as z from 'zod';
+import { requireAtMost } from '../../config/at-most.ts';
 import { parseOptions } from '../../config/load.ts';
+import type { Config } from '../../config/schema.ts';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import type { ManagedExecution, SessionDirectory } from '../../sessions/directory.ts';
 import type { HttpApp, HttpContext } from '../environment.ts';
@@ -11,6 +13,7 @@ import { lineOf, type RunLine } from '../run-lines.ts';
 import { type LineSender, sendLines } from '../send-lines.ts';
 
 export interface RunRouteOptions {
+  readonly config: Config;
   readonly sessions: SessionDirectory;
   readonly stallMs: number;
 }
@@ -35,13 +38,14 @@ const request = z.strictObject({
  * notifications but no way to wait for whoever reads them, and the output of `yes` would pile up here. A reader that is slow slows the program down;
  * one that goes ends it. The result is asked for as always, with `get_execution`. The guard has found out who asks.
  */
-export function addRunRoute(app: HttpApp, { sessions, stallMs }: RunRouteOptions): void {
+export function addRunRoute(app: HttpApp, { config, sessions, stallMs }: RunRouteOptions): void {
   const read = createBodyReader();
   app.post('/run/:session', async (context) => {
     const owner = context.get('owner');
     const { outgoing } = context.env;
     const gone = closingOf(outgoing);
     const { code, language, filename, timeout_ms } = parseOptions(request, await body(context, read), { remedy: HOW });
+    requireAtMost('timeout_ms', timeout_ms, { config, option: 'maxTimeoutMs' });
     const session = await sessions.use(owner, context.req.param('session'), {
       via: 'POST /run',
       signal: gone,

@@ -1,19 +1,28 @@
 import { expect, test } from 'vitest';
+import { ERROR_CODES, type ErrorCode } from '../../errors/codes.ts';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import { errorResult } from './error-result.ts';
 
 test('an error is a result with its code, what happened and what to do', () => {
   const { isError, content, structuredContent } = errorResult(
-    new HotcellError('session_not_found', 'you have no session "x"', { remedy: 'See list_sessions.' }),
+    new HotcellError('file_exists', 'a.txt: File exists', { remedy: 'Use another name.' }),
   );
   expect(isError).toBe(true);
-  expect(content).toEqual([
-    {
-      type: 'text',
-      text: 'Error session_not_found: you have no session "x"\n→ See list_sessions.\n→ This session is gone or unusable: go on in another (open_session).',
-    },
-  ]);
-  expect(structuredContent).toMatchObject({ error: { code: 'session_not_found', retry: 'new-session' } });
+  expect(content).toEqual([{ type: 'text', text: 'Error file_exists: a.txt: File exists\n→ Use another name.' }]);
+  expect(structuredContent).toMatchObject({
+    error: { code: 'file_exists', retry: 'never', remedy: 'Use another name.' },
+  });
+});
+
+test('one that may pass says so', () => {
+  const [block] = errorResult(new HotcellError('engine_failed', 'no answer')).content;
+  expect(block).toMatchObject({ text: expect.stringMatching(/\n→ The same call may work later\.$/) });
+});
+
+test.each(Object.keys(ERROR_CODES) as ErrorCode[])('%s says what to do, and sends nobody to a document', (code) => {
+  const { error } = errorResult(new HotcellError(code, 'x')).structuredContent as { error: { remedy: string } };
+  expect(error.remedy.length).toBeGreaterThan(10);
+  expect(error.remedy).not.toContain('docs/');
 });
 
 test('a fault of ours is told without its message, which may name paths of the host', () => {

@@ -130,7 +130,13 @@ async function intoVariable(
   }
   const format = as ?? BY_EXTENSION[extname(file.name).toLowerCase()] ?? 'bytes';
   const pieces = hostFiles.stream(file, deps.owner.quotas.uploadBytes, { signal });
-  const { type, summary } = await managed.session.variables.set(name, pieces, { as: format, signal });
+  const { type, summary } = await managed.session.variables
+    .set(name, pieces, { as: format, signal })
+    .catch((thrown: unknown) => {
+      const error = toHotcellError(thrown);
+      if (error.code === 'invalid_argument') throw unusable(name);
+      throw error.code === 'evaluation_failed' ? unreadable(error, format) : error;
+    });
   return {
     structured: {
       session_id: managed.id,
@@ -141,4 +147,17 @@ async function intoVariable(
     },
     content: [{ type: 'text' as const, text: `${name} = ${type}: ${summary}` }],
   };
+}
+
+/** `class`, `None`: only the sandbox's own Python knows them all. */
+function unusable(name: string): HotcellError {
+  return new HotcellError('invalid_argument', `variable: ${name} is not a name that a Python variable can have`, {
+    remedy: 'Choose another name.',
+  });
+}
+
+function unreadable({ code, message }: HotcellError, format: string): HotcellError {
+  return new HotcellError(code, message, {
+    remedy: `It was read as ${format}. Say with \`as\` what it is, or load it as a file and read it with run_code.`,
+  });
 }

@@ -1,10 +1,37 @@
 import * as z from 'zod';
+import { requireAtMost } from '../../config/at-most.ts';
+import type { Config } from '../../config/schema.ts';
 import { DRIVER_NAMES } from '../../sandbox/isolation.ts';
+import { DEFAULT_LIMITS, LEAST_LIMITS } from '../../sandbox/spec.ts';
 import { defineTool } from '../define-tool.ts';
 import { sessionOutput, sessionStructured, sessionText } from '../present/session-output.ts';
 
 const MiB = 1_048_576;
 const DAY_SECONDS = 86_400;
+const DEFAULT_MB = DEFAULT_LIMITS.memoryBytes / MiB;
+const LEAST_MB = LEAST_LIMITS.memoryBytes / MiB;
+
+const limitsArgument = z
+  .strictObject({
+    memory_mb: z
+      .number()
+      .min(LEAST_MB)
+      .max(1_048_576)
+      .optional()
+      .describe(`All memory in MiB, files included (default ${DEFAULT_MB})`),
+    cpus: z.number().min(LEAST_LIMITS.cpus).max(1024).optional().describe('Processors (default 1)'),
+    disk_mb: z
+      .number()
+      .min(LEAST_LIMITS.diskBytes / MiB)
+      .max(1_048_576)
+      .optional()
+      .describe('Size of the workspace in MiB, at most memory_mb'),
+    processes: z.number().int().min(LEAST_LIMITS.processes).max(100_000).optional(),
+  })
+  .refine(({ disk_mb = 0, memory_mb = DEFAULT_MB }) => disk_mb <= memory_mb, {
+    path: ['disk_mb'],
+    error: `must not be more than memory_mb (default ${DEFAULT_MB}): files live in memory`,
+  });
 
 export const openSession = defineTool({
   name: 'open_session',
@@ -32,19 +59,7 @@ Answers with session_id: pass it (or the name) to the other tools. Close it with
       .regex(/^[A-Za-z0-9][A-Za-z0-9._/:@-]*$/, { error: 'not the name of an image' })
       .optional()
       .describe('Container image, for docker and gvisor; it must be there already'),
-    limits: z
-      .strictObject({
-        memory_mb: z
-          .number()
-          .min(1)
-          .max(1_048_576)
-          .optional()
-          .describe('All memory in MiB, files included (default 2048)'),
-        cpus: z.number().min(0.05).max(1024).optional().describe('Processors (default 1)'),
-        disk_mb: z.number().min(1).max(1_048_576).optional().describe('Size of the workspace in MiB'),
-        processes: z.number().int().min(8).max(100_000).optional(),
-      })
-      .optional(),
+    limits: limitsArgument.optional(),
     mounts: z
       .array(
         z.strictObject({
@@ -62,8 +77,12 @@ Answers with session_id: pass it (or the name) to the other tools. Close it with
     environment: z
       .record(
         z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, { error: 'not the name of a variable' }),
-        z.string().max(65_536),
+        z
+          .string()
+          .max(32_768)
+          .refine((value) => !value.includes('\0'), { error: 'holds a NUL' }),
       )
+      .refine((variables) => Object.keys(variables).length <= 100, { error: 'more than 100 variables' })
       .optional()
       .describe('Environment variables inside'),
     persistent: z
@@ -90,6 +109,7 @@ Answers with session_id: pass it (or the name) to the other tools. Close it with
   isLong: true,
   async handler({ name, isolation, image, limits, mounts, environment, persistent, ttl_seconds, idle_seconds }, call) {
     const { directory, owner } = call.deps;
+    requireAllowed({ ...limits, ttl_seconds, idle_seconds }, call.deps.config);
     call.reportWith(() => 'opens a sandbox');
     const request = {
       name,
@@ -111,12 +131,20 @@ Answers with session_id: pass it (or the name) to the other tools. Close it with
   },
 });
 
-function limitsOf(limits: {
-  memory_mb?: number | undefined;
-  cpus?: number | undefined;
-  disk_mb?: number | undefined;
-  processes?: number | undefined;
-}) {
+interface Wanted extends z.output<typeof limitsArgument> {
+  readonly ttl_seconds: number | undefined;
+  readonly idle_seconds: number | undefined;
+}
+
+function requireAllowed({ memory_mb, cpus, processes, ttl_seconds, idle_seconds }: Wanted, config: Config): void {
+  requireAtMost('limits.memory_mb', memory_mb, { config, option: 'maxMemoryBytes', perUnit: MiB });
+  requireAtMost('limits.cpus', cpus, { config, option: 'maxCpus' });
+  requireAtMost('limits.processes', processes, { config, option: 'maxProcesses' });
+  requireAtMost('ttl_seconds', ttl_seconds, { config, option: 'sessionMaxAgeMs', perUnit: 1000 });
+  requireAtMost('idle_seconds', idle_seconds, { config, option: 'sessionMaxAgeMs', perUnit: 1000 });
+}
+
+function limitsOf(limits: z.output<typeof limitsArgument>) {
   return withoutUndefined({
     memoryBytes: limits.memory_mb === undefined ? undefined : Math.floor(limits.memory_mb * MiB),
     diskBytes: limits.disk_mb === undefined ? undefined : Math.floor(limits.disk_mb * MiB),

@@ -1,4 +1,6 @@
 import * as z from 'zod';
+import { requireAtMost } from '../../config/at-most.ts';
+import type { McpDeps } from '../deps.ts';
 
 /** Arguments of the tools that run something. */
 
@@ -14,3 +16,9 @@ export const backgroundArgument = z
   .boolean()
   .default(false)
   .describe('Answer at once with an execution_id while it runs on; ask for it with get_execution');
+
+/** As an option of a run. Throws where it is longer than the server allows, before anything is opened for it. */
+export function timeoutOf(timeout_ms: number | undefined, { config }: McpDeps): { timeoutMs?: number } {
+  requireAtMost('timeout_ms', timeout_ms, { config, option: 'maxTimeoutMs' });
+  return timeout_ms === undefined ? {} : { timeoutMs: timeout_ms };
+}

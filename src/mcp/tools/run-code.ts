@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { defineTool } from '../define-tool.ts';
 import { executionOutput } from '../present/execution-output.ts';
 import { runInSession } from '../run-in-session.ts';
-import { backgroundArgument, timeoutArgument } from './run-arguments.ts';
+import { backgroundArgument, timeoutArgument, timeoutOf } from './run-arguments.ts';
 import { sessionArgument } from './session-argument.ts';
 
 export const runCode = defineTool({
@@ -41,12 +41,8 @@ For work of more than a few minutes: background: true, then get_execution.`,
   isLong: true,
   async handler({ code, language, session_id, timeout_ms, traceback_locals, background }, call) {
     const { directory, owner } = call.deps;
+    const options = { language, tracebackLocals: traceback_locals, ...timeoutOf(timeout_ms, call.deps) };
     const managed = await directory.use(owner, session_id, { signal: call.signal, via: 'run_code' });
-    const options = {
-      language,
-      tracebackLocals: traceback_locals,
-      ...(timeout_ms === undefined ? {} : { timeoutMs: timeout_ms }),
-    };
     return runInSession(managed, code, options, call, background);
   },
 });
