@@ -64,6 +64,7 @@ export function createOpenSessions(config: Config, server: Server, choose: Isola
     if (closing !== undefined) await tried?.dispose();
     requireOpen();
     if (persistence !== undefined) requirePersisting(driver, passedOver);
+    if (wanted.image !== undefined) requireImages(driver, passedOver);
     const session: Session = createSession({
       id: spec.id,
       spec,
@@ -135,6 +136,16 @@ export function createOpenSessions(config: Config, server: Server, choose: Isola
 /** Whatever stops such a sandbox is no fault of what was asked for. */
 function isPlain({ image, mounts, persistent }: SandboxSpec): boolean {
   return image === undefined && mounts.length === 0 && persistent === undefined;
+}
+
+/** Never silently something else than asked: code meant for an image does not run outside it. One that is only the server's default is for containers. */
+function requireImages(driver: Driver, passedOver: readonly PassedOver[]): void {
+  if (driver.name !== 'process') return;
+  const reasons = passedOver.map((passed) => ` ${passed.driver}: ${passed.reason}.`).join('');
+  throw new HotcellError('invalid_argument', 'image: the isolation process has no images', {
+    remedy: `Open it with isolation docker or gvisor, or without image.${reasons}`,
+    data: { passedOver },
+  });
 }
 
 /** Never silently less than asked: a sandbox that would end with the server is refused, and who can is named. */

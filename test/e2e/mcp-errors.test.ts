@@ -38,6 +38,7 @@ describe('an error of a tool speaks in the names of its arguments, and says what
     ['open_session', { limits: { processes: 1_001 } }, /limits\.processes: 1001 is more than 1000\b/],
     ['open_session', { ttl_seconds: 86_401 }, /ttl_seconds: 86401 is more than 86400\b/],
     ['open_session', { idle_seconds: 86_401 }, /idle_seconds: 86401 is more than 86400\b/],
+    ['open_session', { image: 'python:3.12' }, /image: .*process/],
     ['open_session', { environment: { A: '\0' } }, /environment\.A: holds a NUL/],
     ['open_session', { environment: { 'A=': '' } }, /environment\.A=: not the name of a variable/],
     ['open_session', { mounts: [{ source: '/', target: 'data' }] }, /target .*absolute path.*\n→ .*\/data/],

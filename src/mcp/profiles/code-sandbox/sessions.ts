@@ -72,15 +72,16 @@ function newSessionId(): string {
   return `sess_${randomBytes(6).toString('hex')}`;
 }
 
-/** As isolated as it was there; something else only where it was asked for by name. */
-function requestOf(id: string, settings: CodeSandboxSettings, isolation: OpenRequest['isolation']): OpenRequest {
+/** As isolated as it was there; something else only where it was asked for by name. A jail that was asked for so has no image. */
+function requestOf(id: string, settings: CodeSandboxSettings, asked: OpenRequest['isolation']): OpenRequest {
+  const isolation = asked === undefined || asked === 'auto' ? 'docker' : asked;
   return {
     id,
-    isolation: isolation === undefined || isolation === 'auto' ? 'docker' : isolation,
+    isolation,
     limits: { memoryBytes: memoryLimitBytes(settings), cpus: settings.cpuLimit },
     idleMs: settings.sessionTtlM * 60_000,
     workspace: DATA_FOLDER,
     tmpBytes: TMP_BYTES,
-    ...(settings.image === undefined ? {} : { image: settings.image }),
+    ...(settings.image === undefined || isolation === 'process' ? {} : { image: settings.image }),
   };
 }
