@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promis
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { HotcellError } from '../errors/hotcell-error.ts';
 import { deniedByDefault, type MountPolicy, type MountRequest, resolveMounts } from './mounts.ts';
 
 let folder: string;
@@ -61,6 +62,19 @@ describe('a mount is denied', () => {
     await symlink(join(folder, 'allowed/secret/keys'), join(folder, 'allowed/hidden'));
     const mounting = resolve({ source: `${folder}/${source}`, target: '/data' });
     await expect(mounting).rejects.toMatchObject({ code: 'mount_denied', message: expect.stringMatching(message) });
+  });
+
+  test('outside of every root in the same words, whether it is there, is a file or is not: whoever asks learns nothing of the host', async () => {
+    await writeFile(join(folder, 'elsewhere/file'), '');
+    const answers = ['elsewhere', 'elsewhere/file', 'elsewhere/nothing', 'nowhere/at/all'].map(async (name) => {
+      const source = join(folder, name);
+      const error = await resolve({ source, target: '/data' }).then(
+        () => undefined,
+        ({ message, remedy }: HotcellError) => `${message} → ${remedy}`,
+      );
+      return error?.replaceAll(source, '…');
+    });
+    expect(new Set(await Promise.all(answers)).size).toBe(1);
   });
 
   test('where no root is allowed', async () => {

@@ -81,17 +81,17 @@ export async function requireSameMounts(mounts: readonly Mount[]): Promise<void>
 async function resolveMount(request: MountRequest, roots: string[], denied: string[]): Promise<Mount> {
   const target = checkedTarget(request.target);
   // SECURITY: everything below is about the resolved path. A link inside an allowed root may point anywhere.
-  const source = await realpath(request.source).catch(() => {
-    throw refuse(`${request.source}: there is no such folder`, 'Make it first.');
-  });
-  if (!(await stat(source)).isDirectory())
-    throw refuse(`${request.source}: not a folder`, 'Mount the folder that it is in.');
-  if (!roots.some((root) => isWithin(source, root))) {
+  const source = await realpath(request.source).catch(() => undefined);
+  // SECURITY: before anything is said of what is there or is not: what a host has elsewhere is nobody's business.
+  if (!roots.some((root) => isWithin(source ?? resolve(request.source), root))) {
     throw refuse(
       `${request.source}: not below an allowed folder`,
       'Allow it, or a folder above it, first: mountRoots, or HOTCELL_MOUNT_ROOTS.',
     );
   }
+  if (source === undefined) throw refuse(`${request.source}: there is no such folder`, 'Make it first.');
+  if (!(await stat(source)).isDirectory())
+    throw refuse(`${request.source}: not a folder`, 'Mount the folder that it is in.');
   const secret = denied.find((path) => isWithin(source, path) || isWithin(path, source));
   if (secret !== undefined)
     throw refuse(
