@@ -1,7 +1,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { ErrorCode } from '../../../errors/codes.ts';
 import { HotcellError, toHotcellError } from '../../../errors/hotcell-error.ts';
-import { presentError } from '../../../errors/present.ts';
+import { DATA_FOLDER } from './artifacts.ts';
 
 /** Every error code that its callers know. */
 export const FAILURE_CODES = [
@@ -83,15 +83,35 @@ const ARGUMENTS: readonly (readonly [string, FailureCode])[] = [
 function failureOf(thrown: unknown, args: unknown): Failure {
   const error = toHotcellError(thrown);
   if (error.code === 'invalid_argument') return new Failure(codeOfArgument(error.message), error.message);
-  const { message, remedy } = presentError(error);
   // SECURITY: of a fault of ours the reader gets no message: it may name paths of the host.
   if (error.code === 'internal') return new Failure('execution_failed', 'something went wrong inside the server');
-  const code = CODES[error.code] ?? 'execution_failed';
-  const isUpload = (args as { filename?: unknown } | undefined)?.filename !== undefined;
-  return new Failure(
-    (isUpload ? IN_UPLOADS[code] : undefined) ?? code,
-    remedy === undefined ? message : `${message}. ${remedy}`,
-  );
+  const { path, filename } = (args ?? {}) as { path?: unknown; filename?: unknown };
+  const ours = CODES[error.code] ?? 'execution_failed';
+  const code = (filename === undefined ? undefined : IN_UPLOADS[ours]) ?? ours;
+  const advice = REMEDIES[code] ?? error.remedy;
+  const message = MESSAGES[error.code] ?? inDataFolder(error.message, filename ?? path);
+  return new Failure(code, advice === undefined ? message : `${message}. ${advice}`);
+}
+
+/** In words of their tools: what the library advises speaks of calls that they do not have. */
+const REMEDIES: Partial<Record<FailureCode, string>> = {
+  file_exists: 'Pass overwrite: true to replace it, or choose another filename.',
+  invalid_filename: 'filename is a name without folders, such as sales.csv.',
+  invalid_path: `path is that of a regular file in ${DATA_FOLDER}, such as ${DATA_FOLDER}/chart.png.`,
+  not_found: 'sandbox_list_artifacts shows what is there.',
+  max_sessions: 'Close one with sandbox_close_session, or pass the session_id of one that is open.',
+  session_busy: 'Wait until it has ended.',
+  session_not_found: 'sandbox_run_python and sandbox_upload_file without session_id open a new one.',
+};
+
+/** The library knows the session by another name. */
+const MESSAGES: Partial<Record<ErrorCode, string>> = { session_busy: 'a run is going in this session' };
+
+/** The library names a file by its path in the workspace; callers know it by where it is inside. */
+function inDataFolder(message: string, given: unknown): string {
+  if (typeof given !== 'string') return message;
+  const path = given.startsWith(`${DATA_FOLDER}/`) ? given.slice(DATA_FOLDER.length + 1) : given;
+  return message.startsWith(`${path}: `) ? `${DATA_FOLDER}/${message}` : message;
 }
 
 const IN_UPLOADS: Partial<Record<FailureCode, FailureCode>> = {

@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest';
+import { HotcellError } from '../../../errors/hotcell-error.ts';
+import { failureResult } from './failures.ts';
+
+const LIBRARY = 'Name it by its path in the workspace, such as data/sales.csv.';
+
+test.each<[string, HotcellError, Record<string, string>, string]>([
+  [
+    'a file that is there',
+    new HotcellError('file_exists', 'a.csv: File exists', { remedy: 'Remove that one first.' }),
+    { filename: 'a.csv', content_base64: '' },
+    '/mnt/data/a.csv: File exists. Pass overwrite: true to replace it, or choose another filename.',
+  ],
+  [
+    'a folder',
+    new HotcellError('bad_path', 'out: folder, not a regular file', { remedy: LIBRARY }),
+    { path: '/mnt/data/out' },
+    '/mnt/data/out: folder, not a regular file. path is that of a regular file in /mnt/data, such as /mnt/data/chart.png.',
+  ],
+  [
+    'a file that is not there',
+    new HotcellError('file_not_found', 'out/x.png: No such file or directory', { remedy: LIBRARY }),
+    { path: 'out/x.png' },
+    '/mnt/data/out/x.png: No such file or directory. sandbox_list_artifacts shows what is there.',
+  ],
+  [
+    'a session that is busy, by the name that only the server knows it by',
+    new HotcellError('session_busy', 'the session s-0123 runs an execution already', { remedy: 'Wait for it.' }),
+    { code: '1', session_id: 'mine' },
+    'a run is going in this session. Wait until it has ended.',
+  ],
+  [
+    'what nobody knows a remedy for',
+    new HotcellError('guest_misbehaved', 'the guest broke the protocol'),
+    { code: '1' },
+    'the guest broke the protocol',
+  ],
+])('%s is told in the words of its callers', (_what, error, args, message) => {
+  expect(failureResult(error, args).structuredContent).toMatchObject({ message });
+});
