@@ -30,6 +30,7 @@ describe('the settings of the profile code-sandbox', () => {
 
   test.each([
     ['SANDBOX_MEMORY_LIMIT', 'much'],
+    ['SANDBOX_MEMORY_LIMIT', '32m'],
     ['SANDBOX_CPU_LIMIT', '0'],
     ['SANDBOX_EXEC_TIMEOUT_S', '-1'],
     ['SANDBOX_HTTP_PORT', '70000'],
@@ -57,6 +58,18 @@ describe('the settings of the profile code-sandbox', () => {
       isolation: 'docker',
     });
     expect(loadConfig({ port: 1 }, { ...env, HOTCELL_MAX_SESSIONS: '5' })).toMatchObject({ port: 1, maxSessions: 5 });
+  });
+
+  test('may be larger than what the server lets its clients ask for by default: whoever sets them runs it', () => {
+    const { maxMemoryBytes, maxCpus } = loadConfig(
+      {},
+      { ...PROFILE, SANDBOX_MEMORY_LIMIT: '16g', SANDBOX_CPU_LIMIT: '12' },
+    );
+    expect({ maxMemoryBytes, maxCpus }).toEqual({ maxMemoryBytes: 17_179_869_184, maxCpus: 12 });
+    expect(loadConfig({}, PROFILE)).toMatchObject({
+      maxMemoryBytes: loadConfig({}, {}).maxMemoryBytes,
+      maxCpus: loadConfig({}, {}).maxCpus,
+    });
   });
 
   test('mean nothing without the profile', () => {

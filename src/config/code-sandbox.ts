@@ -1,5 +1,6 @@
 import * as z from 'zod';
-import type { Config } from './schema.ts';
+import { LEAST_LIMITS } from '../sandbox/spec.ts';
+import { type Config, configSchema } from './schema.ts';
 
 const MiB = 1_048_576;
 const wholeNumber = (least: number, most: number) => z.coerce.number().int().min(least).max(most);
@@ -19,6 +20,9 @@ export const codeSandboxSchema = z.object({
   memoryLimit: z
     .string()
     .regex(/^\d{1,12}(\.\d{1,3})?[bkmg]?$/i, { error: 'not a size such as 512m or 2g' })
+    .refine((memoryLimit) => memoryLimitBytes({ memoryLimit }) >= LEAST_LIMITS.memoryBytes, {
+      error: `must be at least ${LEAST_LIMITS.memoryBytes / MiB}m: a kernel needs that much`,
+    })
     .default('512m')
     .describe('All memory of a sandbox; its files live in it, and may take half of it')
     .meta({ allowed: 'a number with `b`, `k`, `m` or `g`' }),
@@ -55,7 +59,7 @@ export const codeSandboxSchema = z.object({
 
 export type CodeSandboxSettings = z.infer<typeof codeSandboxSchema>;
 
-export function memoryLimitBytes({ memoryLimit }: Pick<CodeSandboxSettings, 'memoryLimit'>): number {
+export function memoryLimitBytes({ memoryLimit }: { readonly memoryLimit: string }): number {
   const unit = { b: 1, k: 1024, m: MiB, g: 1024 * MiB }[memoryLimit.slice(-1).toLowerCase()] ?? 1;
   return Math.floor(Number.parseFloat(memoryLimit) * unit);
 }
@@ -70,6 +74,8 @@ export function serverDefaults(settings: CodeSandboxSettings): Partial<Config> {
     port: settings.httpPort,
     maxSessions: settings.maxSessions,
     outputBytes: Math.max(1024, settings.maxOutputBytes),
+    maxMemoryBytes: Math.max(configSchema.shape.maxMemoryBytes.parse(undefined), memoryLimitBytes(settings)),
+    maxCpus: Math.max(configSchema.shape.maxCpus.parse(undefined), settings.cpuLimit),
     sessionMaxAgeMs: Math.max(DAY_MS, settings.sessionTtlM * 60_000),
     logLevel: LEVELS[settings.logLevel],
     logFormat: settings.logFormat,
