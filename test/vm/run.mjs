@@ -20,7 +20,7 @@ const USAGE = 'Usage: node test/vm/run.mjs [--keep] [-- command…]    (default 
 export async function runInVm({
   command = ['node', 'test/vm/inside.mjs'],
   keep = false,
-  timeoutMs = 4 * 60_000,
+  timeoutMs = 10 * 60_000,
   onOutput = (chunk) => process.stdout.write(chunk),
   say = (line) => process.stderr.write(`vm: ${line}\n`),
   signal = new AbortController().signal,
