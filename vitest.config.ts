@@ -6,8 +6,8 @@ const BESIDE = ['test/e2e/**/*.test.ts', 'test/security/http-*.test.ts', 'test/s
 /** They take minutes and mostly wait. `npm test` runs them while the others work. */
 const WAITING = ['test/**/*-long-run.test.ts'];
 
-/** What is waited for is there in a moment or never: the limit only tells the two apart, on a machine that others keep busy. */
-const patience = (timeout: number) => ({ poll: { timeout } });
+/** What is waited for is there in time or never: these only tell the two apart, on a machine that others keep busy. What must be quick says so itself. */
+const LIMITS = { testTimeout: 300_000, hookTimeout: 300_000, expect: { poll: { timeout: 20_000 } } };
 
 export default defineConfig({
   test: {
@@ -17,8 +17,8 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['src/**/*.test.ts', 'test/architecture.test.ts'],
-          testTimeout: 10_000,
-          expect: patience(5_000),
+          testTimeout: 30_000,
+          expect: { poll: { timeout: 10_000 } },
           // Nothing in src has state at module level, so files can share a worker: most of the time would go into starting them.
           pool: 'threads',
           isolate: false,
@@ -31,9 +31,7 @@ export default defineConfig({
           globalSetup: ['test/support/built-guest.ts'],
           // A file for each driver. What a requirement measures is its own sandbox's, so that two may share the machine.
           maxWorkers: 2,
-          testTimeout: 60_000,
-          expect: patience(20_000),
-          hookTimeout: 60_000,
+          ...LIMITS,
           sequence: { groupOrder: 1 },
         },
       },
@@ -45,9 +43,7 @@ export default defineConfig({
           exclude: ['test/architecture.test.ts', ...CONFORMANCE, ...BESIDE, ...WAITING],
           // Files of real sandboxes share the machine's cores and count what is left behind on it.
           fileParallelism: false,
-          testTimeout: 60_000,
-          expect: patience(20_000),
-          hookTimeout: 60_000,
+          ...LIMITS,
           sequence: { groupOrder: 2 },
         },
       },
@@ -59,9 +55,7 @@ export default defineConfig({
           globalSetup: ['test/support/built-guest.ts'],
           // Programs of their own with data folders of their own, which mostly wait: they may run beside each other, when the others are done.
           maxWorkers: 3,
-          testTimeout: 60_000,
-          expect: patience(20_000),
-          hookTimeout: 60_000,
+          ...LIMITS,
           sequence: { groupOrder: 3 },
         },
       },
@@ -70,9 +64,7 @@ export default defineConfig({
           name: 'waiting',
           include: WAITING,
           globalSetup: ['test/support/built-guest.ts'],
-          testTimeout: 60_000,
-          expect: patience(20_000),
-          hookTimeout: 60_000,
+          ...LIMITS,
           sequence: { groupOrder: 4 },
         },
       },

@@ -15,7 +15,6 @@ export interface Requirement {
   readonly title: string;
   /** Targets it says nothing about, each with the reason. */
   readonly exempt?: Readonly<Record<string, string>>;
-  readonly timeoutMs?: number;
   prove(context: Context): Promise<void>;
 }
 

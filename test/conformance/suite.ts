@@ -56,13 +56,13 @@ export async function describeConformance(target: Target): Promise<void> {
     beforeAll(async () => {
       hotcell = await openTarget(target);
       session = await hotcell.open();
-    }, 60_000);
-    afterAll(async () => hotcell?.close(), 60_000);
+    });
+    afterAll(async () => hotcell?.close());
 
     for (const requirement of REQUIREMENTS) {
       const exemption = requirement.exempt?.[target.name];
       if (exemption !== undefined) continue;
-      test(`${requirement.id}: ${requirement.title}`, { timeout: requirement.timeoutMs ?? 60_000 }, async () => {
+      test(`${requirement.id}: ${requirement.title}`, async () => {
         const opened: Session[] = [];
         const context: Context = {
           target,

@@ -32,4 +32,4 @@ it('a run of three minutes lives on progress alone, for a client that gives up a
   expect(data).toMatchObject({ outcome: 'ok', value: "'slept'" });
   expect(performance.now() - began).toBeGreaterThan(180_000);
   expect(longestSilenceMs).toBeLessThan(30_000);
-}, 240_000);
+});

@@ -17,7 +17,7 @@ beforeAll(async () => {
     if (process.env.HOTCELL_TEST_REQUIRE === 'all') throw new Error(reason);
     return undefined;
   });
-}, 300_000);
+});
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 beforeEach((context) => {
   if (tools === undefined) context.skip(reason);
@@ -27,19 +27,15 @@ describe('the official conformance suite', () => {
   it.each([
     ['2025-11-25', 30],
     ['2026-07-28', 37],
-  ])(
-    'finds everything that %s requires',
-    async (revision, required) => {
-      await using server = await serveWithFixtures();
-      const { exitCode, output } = await capture(tools!.node, [
-        ...[tools!.conformance, 'server', '--url', server.url, '--requirements', revision, '-o', folder],
-      ]);
-      const scored = scoredScenarios(output);
-      expect(scored.filter(({ failed }) => failed > 0)).toEqual([]);
-      expect({ exitCode, scored: scored.length }).toEqual({ exitCode: 0, scored: required });
-    },
-    180_000,
-  );
+  ])('finds everything that %s requires', async (revision, required) => {
+    await using server = await serveWithFixtures();
+    const { exitCode, output } = await capture(tools!.node, [
+      ...[tools!.conformance, 'server', '--url', server.url, '--requirements', revision, '-o', folder],
+    ]);
+    const scored = scoredScenarios(output);
+    expect(scored.filter(({ failed }) => failed > 0)).toEqual([]);
+    expect({ exitCode, scored: scored.length }).toEqual({ exitCode: 0, scored: required });
+  });
 });
 
 describe('the inspector', () => {
@@ -57,7 +53,7 @@ describe('the inspector', () => {
     } finally {
       hotcell.remove();
     }
-  }, 60_000);
+  });
 });
 
 /** Those that count for the revision; what came later, extensions and drafts are run too and listed apart. */

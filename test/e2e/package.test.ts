@@ -16,7 +16,7 @@ beforeAll(async () => {
   chmodSync(folder, 0o755); // the jail's user must be able to read the guest
   release = join(folder, 'release');
   mustRun(process.execPath, ['scripts/package.mjs', release], root);
-}, 180_000);
+});
 afterAll(() => {
   hotcell?.remove();
   if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
@@ -37,7 +37,7 @@ describe('the package', () => {
       ['install', '--global', '--prefix', installed, '--prefer-offline', '--no-audit', '--no-fund', released('.tgz')],
       elsewhere,
     );
-  }, 120_000);
+  });
 
   const command = (args: string[], input = '') =>
     spawnSync(join(installed, 'bin', 'hotcell'), args, {

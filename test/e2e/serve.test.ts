@@ -111,7 +111,7 @@ describe('hotcell serve', () => {
     const times = await Promise.all(Array.from({ length: 100 }, one));
     const [median, slowest] = [times.sort((a, b) => a - b)[50]!, times.at(-1)!];
     expect(slowest).toBeLessThan(3 * median);
-  }, 120_000);
+  });
 
   it('takes half a gigabyte up and down, a slow reader among them, and hardly grows', async () => {
     const client = await server.client('modern');
@@ -136,7 +136,7 @@ describe('hotcell serve', () => {
     expect((most - before) / MiB).toBeLessThan(50);
     await call(client, 'close_session', { session_id });
     await client.close();
-  }, 180_000);
+  });
 });
 
 /** Sends random bytes, as fast as they are taken. */

@@ -44,7 +44,7 @@ describe.skipIf(skipped !== undefined)('the image of the server', () => {
     expect(packed.status).toBe(0);
     mustDocker('build', '--network', 'none', '--build-arg', `BASE=${NAME}-base`, '--tag', NAME, server);
     mustDocker('volume', 'create', NAME);
-  }, 180_000);
+  });
   afterAll(() => {
     docker(['rm', '--force', NAME]);
     docker(['volume', 'rm', '--force', NAME]);

@@ -37,7 +37,7 @@ describe.skipIf(reasonWithoutEngine() !== undefined)('a Hotcell whose Docker eng
     engine = await startPrivateEngine();
     hotcell = await openHotcell(options());
     session = await hotcell.open();
-  }, 120_000);
+  });
 
   beforeEach(async () => {
     expect((await session.run('1 + 1')).value?.text).toBe('2');
@@ -47,7 +47,7 @@ describe.skipIf(reasonWithoutEngine() !== undefined)('a Hotcell whose Docker eng
     await hotcell?.close();
     await engine?.remove();
     rmSync(dataDir, { recursive: true, force: true });
-  }, 60_000);
+  });
 
   const containers = (...filters: string[]) =>
     engine

@@ -33,30 +33,26 @@ describe("the tests of numpy and pandas, run in a sandbox, pass as they do on th
       outside[name] = countsIn(stdout);
       expect(outside[name]?.passed, tail).toBeGreaterThan(100);
     }
-  }, 180_000);
+  });
 
   for (const target of [TARGETS.shared, TARGETS.docker, TARGETS.gvisor]) {
     const reason = unavailable ?? (await reasonToSkip(target));
-    test.skipIf(reason !== undefined)(
-      `${target.name}${reason === undefined ? '' : ` (${reason})`}`,
-      { timeout: 180_000 },
-      async () => {
-        await using hotcell = await openTarget(target, { mountRoots: [folder] });
-        await using session = await hotcell.open({
-          mounts: [{ source: folder, target: PLACE }],
-          limits: { memoryBytes: 2 * 1_073_741_824 },
-        });
-        for (const name of PACKAGES) {
-          const code = `import os, subprocess, sys
+    test.skipIf(reason !== undefined)(`${target.name}${reason === undefined ? '' : ` (${reason})`}`, async () => {
+      await using hotcell = await openTarget(target, { mountRoots: [folder] });
+      await using session = await hotcell.open({
+        mounts: [{ source: folder, target: PLACE }],
+        limits: { memoryBytes: 2 * 1_073_741_824 },
+      });
+      for (const name of PACKAGES) {
+        const code = `import os, subprocess, sys
 run = subprocess.run([sys.executable, *${JSON.stringify(pytestArguments(name, PLACE))}], env={**os.environ, **${JSON.stringify(pytestEnvironment(PLACE))}}, capture_output=True, text=True)
 print(run.stdout[-20_000:])
 print(run.stderr[-2_000:], file=sys.stderr)`;
-          const { stdout, stderr, outcome } = await session.run(code, { timeoutMs: 120_000 });
-          expect(outcome, stderr).toEqual({ kind: 'ok' });
-          expect(countsIn(stdout), stdout.slice(-6_000) + stderr).toEqual(outside[name]);
-          expect(countsIn(stdout)).not.toHaveProperty('failed');
-        }
-      },
-    );
+        const { stdout, stderr, outcome } = await session.run(code, { timeoutMs: 120_000 });
+        expect(outcome, stderr).toEqual({ kind: 'ok' });
+        expect(countsIn(stdout), stdout.slice(-6_000) + stderr).toEqual(outside[name]);
+        expect(countsIn(stdout)).not.toHaveProperty('failed');
+      }
+    });
   }
 });

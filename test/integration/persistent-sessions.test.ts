@@ -20,7 +20,7 @@ const root = new URL('../..', import.meta.url).pathname;
 const logs = () => filesBelow(join(home, 'logs')).filter((name) => name.endsWith('.log'));
 const records = () => (existsSync(join(home, 'persistent')) ? readdirSync(join(home, 'persistent')) : []);
 
-beforeAll(() => buildOnce(), 120_000);
+beforeAll(() => buildOnce());
 afterEach(async () => {
   await closeAll();
   // Whatever a test left is ended by its owners, as a user would.

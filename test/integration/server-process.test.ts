@@ -12,7 +12,7 @@ const skip = await reasonToSkip(TARGETS.shared);
 const { home, remove } = makeHome();
 const running = new Set<ChildServer>();
 
-beforeAll(() => buildOnce(), 120_000);
+beforeAll(() => buildOnce());
 afterEach(async () => {
   await Promise.all([...running].map((server) => server.end('SIGKILL')));
   running.clear();

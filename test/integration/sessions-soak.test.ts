@@ -89,5 +89,4 @@ it.skipIf(skip !== undefined)(
     await server.close();
     expect(jailProcesses(home)).toEqual([]);
   },
-  60_000,
 );

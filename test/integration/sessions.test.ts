@@ -366,7 +366,7 @@ describe.skipIf(skip !== undefined)('a crowd', () => {
         (trace) => trace !== 'logs',
       ),
     ).toEqual([]);
-  }, 60_000);
+  });
 });
 
 describe.skipIf(skip !== undefined)('a server', () => {

@@ -58,6 +58,5 @@ describe.each(TURNS)('two Hotcells of one installation, with $target.name', ({ t
       expect([...filesBelow(`${home}/run`), ...jailProcesses(home)]).toEqual([]);
       if (target.slow === true) expect(containersOf(home)).toEqual([]);
     },
-    60_000,
   );
 });

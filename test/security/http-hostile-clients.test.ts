@@ -102,7 +102,7 @@ describe.skipIf(skipped !== undefined)('a client that means harm', () => {
     });
     await Promise.all(waiting);
     await works();
-  }, 40_000);
+  });
 
   it('cannot hold the others up by sending a hundred bodies that never end', async () => {
     const sockets = Array.from({ length: 100 }, () => connect(hotcell.port, '127.0.0.1'));

@@ -56,7 +56,6 @@ describe.each(CYCLES)('$target.name', ({ target, count, width }) => {
       await hotcell.close();
       expect(hostTraces(home, { containers })).toEqual(before);
     },
-    90_000,
   );
 });
 

@@ -33,7 +33,6 @@ export const hostileVariableRequirements: readonly Requirement[] = [
   {
     id: 'variables:hostile',
     title: 'an object that loops, raises, dies, forks, prints, returns a gigabyte or tampers costs the session nothing',
-    timeoutMs: 120_000,
     prove: async ({ fresh }) => {
       const session = await fresh();
       const classes = Object.entries(HOSTILE).map(
@@ -123,7 +122,6 @@ mine = os.getpid()`);
     id: 'questions:stuck',
     title:
       'an expression that loops is stopped and keeps the state; one that cannot be stopped is answered within five seconds',
-    timeoutMs: 60_000,
     prove: async ({ fresh }) => {
       const session = await fresh();
       await session.run('import itertools, os\nkept = 1');
@@ -164,7 +162,6 @@ mine = os.getpid()`);
   {
     id: 'questions:forged',
     title: 'answers that the code forges are refused by name or are lies about itself, and the session goes on',
-    timeoutMs: 60_000,
     prove: async ({ fresh }) => {
       const bodies = [
         'b"no json"',

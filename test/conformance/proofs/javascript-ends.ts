@@ -92,7 +92,6 @@ export const javascriptEndRequirements: readonly Requirement[] = [
     id: 'javascript:out-of-memory',
     title: 'a heap or buffers beyond the limit are out-of-memory, and the session goes on',
     exempt: LIMITED,
-    timeoutMs: 120_000,
     prove: async ({ fresh }) => {
       const session = await fresh({ limits: { memoryBytes: 512 * 1_048_576 } });
       for (const code of [

@@ -12,7 +12,6 @@ export const journeyRequirements: readonly Requirement[] = [
     title:
       'fifty thousand rows are explored, cleaned, grouped, plotted and written as xlsx, parquet and PDF, which other programs can read',
     exempt: NEEDS_PACKAGES,
-    timeoutMs: 120_000,
     prove: async ({ fresh }) => {
       const session = await fresh();
       const orders = makeOrders(50_000);

@@ -90,7 +90,6 @@ open("/out/made.txt", "w").write("from inside")`;
   {
     id: 'session:pool',
     title: 'a pool gives out each sandbox once, never one that has run anything, and none is left at the end',
-    timeoutMs: 120_000,
     prove: async ({ target }) => {
       if (target.bare === true) return;
       await using hotcell = await openTarget(target, { poolSize: 2, preloads: ['json'] });

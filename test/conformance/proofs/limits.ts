@@ -170,7 +170,6 @@ os.unlink("${folder}/fill")`;
     id: 'limit:inodes',
     title: 'a flood of empty files ends at a limit of its own or at that of memory, and the session goes on',
     exempt: BARE,
-    timeoutMs: 90_000,
     prove: async ({ fresh }) => {
       const session = await fresh({ limits: { memoryBytes: 256 * MiB, diskBytes: 8 * MiB } });
       const code =

@@ -142,7 +142,6 @@ export const recipeRequirements: readonly Requirement[] = [
     title:
       'Go with its standard library alone keeps the behaviour of its version; an import that nobody installed is named',
     exempt: BARE,
-    timeoutMs: 120_000,
     prove: async (context) => {
       const session = await context.fresh(withTools(context.target));
       const run = (code: string) => session.run(code, { language: 'go', timeoutMs: 60_000 });
@@ -166,7 +165,6 @@ export const recipeRequirements: readonly Requirement[] = [
     id: 'recipe:time-limit',
     title: 'the time limit covers building and running, and ends what ignores SIGINT and what it left behind',
     exempt: BARE,
-    timeoutMs: 90_000,
     prove: async (context) => {
       const session = await context.fresh(withTools(context.target));
       const run = (code: string, timeoutMs: number) => session.run(code, { language: 'c', timeoutMs });
@@ -221,7 +219,6 @@ function programRequirement(program: Program): Requirement {
     id: `recipe:report:${program.language}`,
     title: `a program in ${program.title}: says what is missing, then reads, computes and writes`,
     exempt: BARE,
-    timeoutMs: 120_000,
     prove: (context) => proveProgram(context, program),
   };
 }

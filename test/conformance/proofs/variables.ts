@@ -115,7 +115,6 @@ export const variableRequirements: readonly Requirement[] = [
     id: 'variables:frames',
     title: 'frames and arrays are read by rows and columns, and a frame of gigabytes costs no more than a small one',
     exempt: NEEDS_PACKAGES,
-    timeoutMs: 120_000,
     prove: async ({ fresh }) => {
       const session = await fresh();
       const made = await session.run(`import numpy as np, pandas as pd
@@ -202,7 +201,6 @@ series = df["n"]`);
     id: 'variables:set-frames',
     title: 'CSV and parquet become frames',
     exempt: NEEDS_PACKAGES,
-    timeoutMs: 120_000,
     prove: async ({ fresh }) => {
       const session = await fresh();
       const rows = Array.from({ length: 50_000 }, (_, row) => `${row},name ${row},${row / 4}`);
