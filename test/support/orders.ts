@@ -1,3 +1,5 @@
+import { createRandom } from './random.ts';
+
 /** Fifty thousand orders as a shop might export them, dirt and all: the same ones every time. */
 export interface Order {
   readonly id: number;
@@ -35,13 +37,4 @@ export function revenueByRegion(orders: readonly Order[]): Record<string, number
   const revenue = Object.fromEntries(REGIONS.map((region) => [region, 0]));
   for (const { region, quantity, price = 0 } of orders) revenue[region] = (revenue[region] ?? 0) + quantity * price;
   return revenue;
-}
-
-/** A linear congruential generator: no library's idea of randomness may change the data. */
-function createRandom(seed: number): (below: number) => number {
-  let state = seed >>> 0;
-  return (below) => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return Math.floor((state / 2 ** 32) * below);
-  };
 }
