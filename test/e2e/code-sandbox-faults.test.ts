@@ -72,7 +72,7 @@ const PROOFS: Partial<Record<CodeSandboxFault, (skip: (reason: string) => void) 
     let received = 0;
     for await (const piece of (await fetch(refused.download_url!)).body!) received += piece.length;
     expect(received).toBe(100_000_000);
-    expect(peakBytes(sandbox) - before).toBeLessThan(50 * MiB);
+    expect(peakBytes(sandbox) - before).toBeLessThan(80 * MiB); // either of them whole is more
   },
 
   'no pids or disk limit': async () => {
