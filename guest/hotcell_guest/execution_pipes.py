@@ -12,6 +12,8 @@ from .loop import Loop
 from .outputs import OutputPipes
 
 BACKGROUND_STREAM = 1
+# Two descriptors each. Code can keep the other ends of as many as it likes.
+_MOST_BACKGROUND = 128
 
 
 class ExecutionPipes:
@@ -51,6 +53,7 @@ class ExecutionPipes:
         pipes.direct_to(sink, lambda: self._channel.credit(BACKGROUND_STREAM))
         if pipes not in self._background:
             self._background.append(pipes)
+        self._close_oldest()
         self._loop.soon(self._make_ahead)
 
     def tell(self, text: str) -> None:
@@ -59,6 +62,13 @@ class ExecutionPipes:
         if self._channel.credit(BACKGROUND_STREAM) >= len(data):
             head: Head = {"type": "background", "execution": self._last_execution, "source": "stderr"}
             self._channel.send(head, data, BACKGROUND_STREAM)
+
+    def _close_oldest(self) -> None:
+        """SECURITY: or this process would run out of descriptors. Never those that a kernel has for its life."""
+        passing = [pipes for pipes in self._background if not pipes.are_a_kernels]
+        for pipes in passing[:-_MOST_BACKGROUND]:
+            pipes.close()
+            self._background.remove(pipes)
 
     def _make_ahead(self) -> None:
         if self._ahead is None:

@@ -50,8 +50,12 @@ class OutputPipes:
         self.direct_to(_nowhere, lambda: _READ_BYTES)
 
     def keep_last_words(self) -> None:
-        """Remembers the end of stderr: what a program that is not ours said before it died."""
+        """For those of a kernel's whole life: remembers the end of stderr, what a program that is not ours said before it died."""
         self._last_words = b""
+
+    @property
+    def are_a_kernels(self) -> bool:
+        return self._last_words is not None
 
     @property
     def last_words(self) -> bytes:
@@ -60,6 +64,12 @@ class OutputPipes:
     @property
     def write_fds(self) -> tuple[int, ...]:
         return self._write_fds
+
+    def close(self) -> None:
+        """Whoever still writes to them finds out."""
+        for name in list(self._fds):
+            self._close(name)
+        self.close_write_ends()
 
     def close_write_ends(self) -> None:
         for fd in self._write_fds:

@@ -136,6 +136,22 @@ except RuntimeError:
     },
   },
   {
+    id: 'limit:held-output',
+    title: 'output pipes of many executions that code holds on to are closed in the end, the oldest first',
+    prove: async ({ fresh }) => {
+      const session = await fresh();
+      await session.run('import os, threading\nheld = []');
+      // Something is born, so that the next execution gets new pipes.
+      const hold = 'held.append(os.dup(1))\nborn = threading.Thread(target=int)\nborn.start()\nborn.join()';
+      for (let call = 0; call < 140; call += 1) expect((await session.run(hold)).outcome.kind).toBe('ok');
+      const write = `def works(fd):
+    try: return os.write(fd, b"late") == 4
+    except BrokenPipeError: return False
+print([works(fd) for fd in held].index(True) >= 10, works(held[-1]))`;
+      expect(await stdoutOf(session, write)).toBe('True True');
+    },
+  },
+  {
     id: 'limit:file-size',
     title: 'a file cannot grow past its limit',
     prove: async ({ fresh }) => {
