@@ -108,13 +108,14 @@ class KernelKeeper:
         kernel = KernelProcess(self._loop, started, lambda frame: self._on_frame(kernel, frame), lambda: self._on_gone(kernel))
         self.kernel = kernel
         self.has_worked = False
-        if self._on_demand:
-            self._loop.call_later(_START_SECONDS, lambda: self._give_up_on(kernel))
+        self._loop.call_later(_START_SECONDS, lambda: self._give_up_on(kernel))
 
     def _give_up_on(self, kernel: KernelProcess) -> None:
-        """A program of somebody else's may never say that it is up."""
+        """A program of somebody else's may never say that it is up; and one of ours may be stopped by what the user's code left."""
         if self.kernel is kernel and not kernel.is_up:
             self._failed_starts = _MAX_FAILED_STARTS
+            if kernel.pid is None:
+                kernel.close()
             self._on_gone(kernel)
 
     def _on_frame(self, kernel: KernelProcess, frame: Frame) -> None:

@@ -47,8 +47,9 @@ class WarmStage:
         self._loop.on_readable(ours.fileno(), self._readable)
 
     def request(self, head: Head, fds: tuple[int, ...] = ()) -> None:
-        """Only while `is_ready`. The stage never runs user code, so it is trusted to read."""
-        assert self._sock is not None
+        """Only while `is_ready`. The stage never runs user code, so it is trusted to read; but user code beside it may have stopped it."""
+        assert self._sock is not None and self.pid is not None
+        os.kill(self.pid, signal.SIGCONT)
         socket.send_fds(self._sock, [encode(Frame(head))], list(fds))
 
     def _readable(self) -> None:

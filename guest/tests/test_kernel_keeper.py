@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import socket
 import unittest
+from unittest import mock
 
 from hotcell_guest.frames import Frame
 from hotcell_guest.kernel_keeper import KernelEvents, KernelKeeper
@@ -40,6 +41,29 @@ class RestartTest(unittest.TestCase):
         self.assertEqual(self.starts, 3)
         self.assertIsNotNone(self.keeper.kernel)
         self.assertIsNot(self.keeper.kernel, second)
+
+
+class StartLimitTest(unittest.TestCase):
+    def test_a_kernel_that_never_says_that_it_is_up_is_given_up(self) -> None:
+        loop = Loop()
+        reasons: list[str] = []
+
+        def failed(reason: str) -> None:
+            reasons.append(reason)
+            loop.stop()
+
+        def start() -> Started:
+            ours, theirs = socket.socketpair()
+            self.addCleanup(theirs.close)
+            return Started(None, ours)
+
+        keeper = KernelKeeper(loop, KernelEvents(_ignore, _ignore_frame, _ignore_end, failed))
+        loop.call_later(10.0, loop.stop)
+        with mock.patch("hotcell_guest.kernel_keeper._START_SECONDS", 0.01):
+            keeper.begin(start)
+        loop.run()
+        self.assertEqual(reasons, ["the kernel ended before it was ready"])
+        self.assertIsNone(keeper.kernel)
 
 
 def _ignore(_kernel: KernelProcess) -> None: ...

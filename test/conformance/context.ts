@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ExecutionResult, Hotcell, OpenOptions, Session } from '../../src/index.ts';
 import type { Target } from '../support/targets.ts';
 
@@ -22,6 +23,23 @@ export async function stdoutOf(session: Session, code: string, timeoutMs = 30_00
   const result = await session.run(code, { timeoutMs });
   if (result.outcome.kind !== 'ok') throw new Error(`${describe(result)}\n--- code\n${code}`);
   return result.stdout.trim();
+}
+
+/** Not among what a kernel loads by itself: where it is there, the kernel was forked from the stage that has the preloads. */
+const PRELOAD = 'colorsys';
+
+/** A session whose kernel comes from the stage with the preloads, as those of most users do. */
+export async function warmSession({ fresh }: Pick<Context, 'fresh'>): Promise<Session> {
+  // A sandbox that was opened before the stage was ready may stay with what it has, and one of its own may get ready while it waits.
+  for (let opened = 0; opened < 20; opened += 1) {
+    const session = await fresh({ preloads: [PRELOAD] });
+    for (let reset = 0; reset < 10; reset += 1) {
+      if ((await stdoutOf(session, `import sys; print("${PRELOAD}" in sys.modules)`)) === 'True') return session;
+      await sleep(50);
+      await session.reset();
+    }
+  }
+  throw new Error('no kernel came from the stage with the preloads');
 }
 
 function describe(result: ExecutionResult): string {

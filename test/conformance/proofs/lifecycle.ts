@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { HotcellError } from '../../../src/index.ts';
 import { openTarget } from '../../support/targets.ts';
-import { type Requirement, stdoutOf } from '../context.ts';
+import { type Requirement, stdoutOf, warmSession } from '../context.ts';
 
 export const lifecycleRequirements: readonly Requirement[] = [
   {
@@ -107,7 +107,7 @@ open("/out/made.txt", "w").write("from inside")`;
   },
   {
     id: 'session:alike',
-    title: 'a kernel has the same barriers however it came to be: first, forked ahead, or after a reset',
+    title: 'a kernel has the same barriers however it came to be: first, forked ahead, after a reset, or with preloads',
     exempt: { bare: 'it has no barriers' },
     prove: async ({ hotcell, fresh }) => {
       const barriers: string[] = [];
@@ -118,6 +118,7 @@ open("/out/made.txt", "w").write("from inside")`;
         barriers.push(await stdoutOf(session, BARRIERS));
         await hotcell.settled(); // the next is ready ahead
       }
+      barriers.push(await stdoutOf(await warmSession({ fresh }), BARRIERS));
       expect(barriers[0]).toContain('CapEff');
       expect([...new Set(barriers)]).toEqual([barriers[0]]);
     },
@@ -162,6 +163,24 @@ threading.Thread(target=end).start()`);
       }
       expect(result.restarted ?? result.state).toMatch(/ended while idle|lost/);
       expect((await session.run('x')).outcome).toMatchObject({ kind: 'raised', name: 'NameError' });
+    },
+  },
+  {
+    id: 'session:stopped',
+    title: 'a program that stops every process it can see and dies while idle loses its variables, nothing else',
+    exempt: { bare: 'it sees the processes of the host' },
+    prove: async ({ fresh }) => {
+      const session = await warmSession({ fresh });
+      await session.run(`import os, signal, threading
+def stop_all():
+    for pid in [int(name) for name in os.listdir("/proc") if name.isdigit()]:
+        if pid not in (1, os.getpid()):
+            try: os.kill(pid, signal.SIGSTOP)
+            except OSError: pass
+    os._exit(7)
+threading.Timer(0.2, stop_all).start()`);
+      await expect.poll(async () => (await session.run('1')).restarted, { timeout: 10_000 }).toMatch(/while idle/);
+      expect((await session.variables.list()).total).toBe(0);
     },
   },
   {
