@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from typing import Any, Optional
 
 from .bindings import MOST_NAMES, bounded
-from .frames import Head
+from .frames import MAX_HEAD_BYTES, Frame, Head, ProtocolViolation, encode
 
 MAX_VALUE_BYTES = 65_536
+# What the supervisor adds to a report comes on top.
+_MAX_REPORT_BYTES = MAX_HEAD_BYTES - 2_048
 
 
 @dataclass
@@ -27,7 +29,18 @@ def checked_report(head: Head) -> Report:
     if not isinstance(outcome, dict) or not isinstance(outcome.get("kind"), str):
         raise ValueError("finished: no outcome")
     cpu_ms, peak_memory_bytes = max(0.0, float(head["cpuMs"])), max(0, int(head["peakMemoryBytes"]))
-    return Report(outcome, cpu_ms, peak_memory_bytes, _checked_changes(head.get("variables")))
+    changes = _checked_changes(head.get("variables"))
+    if _written_bytes({"type": "", "outcome": outcome, "peak": peak_memory_bytes, "variables": changes}) > _MAX_REPORT_BYTES:
+        raise ValueError("finished: too large to be passed on")
+    return Report(outcome, cpu_ms, peak_memory_bytes, changes)
+
+
+def _written_bytes(head: Head) -> int:
+    """Not what was read: a number can be five times as long when it is written again, and what is nested deeply cannot be at all."""
+    try:
+        return len(encode(Frame(head)))
+    except (ProtocolViolation, RecursionError):
+        raise ValueError("finished: cannot be passed on") from None
 
 
 def checked_value(head: Head, text: bytes) -> tuple[Head, bytes]:

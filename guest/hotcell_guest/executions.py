@@ -188,10 +188,11 @@ class Executions:
         if execution is None or not mine or execution.report is not None:
             # Of an execution that is over, by a forged end or by an interrupt: nobody's output, but nobody may hang on it either.
             if kind == "drain":
-                kernel.answer_drain(frame.head)
+                kernel.answer_drain(int(frame.head["turn"]))
             return
         if kind == "drain":
-            execution.pipes.set_barrier(lambda: kernel.answer_drain(frame.head))
+            turn = int(frame.head["turn"])  # now, while what is odd about it can end its kernel
+            execution.pipes.set_barrier(lambda: kernel.answer_drain(turn))
         elif kind == "display":
             self._event(execution, display_head(frame.head), frame.body)
         elif kind == "clear":

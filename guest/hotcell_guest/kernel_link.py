@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import array
 import os
+import signal
 import socket
 import threading
 from collections import deque
@@ -93,7 +94,8 @@ class Link:
         while not self._decoded:
             chunk, ancillary, _, _ = self._sock.recvmsg(65_536, socket.CMSG_SPACE(4 * array.array("i").itemsize))
             if not chunk:
-                os._exit(0)
+                # Not an exit code, which would look like one of the program's.
+                os.kill(os.getpid(), signal.SIGKILL)
             for level, kind, data in ancillary:
                 if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
                     fds = array.array("i")

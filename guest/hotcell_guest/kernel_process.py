@@ -91,10 +91,10 @@ class KernelProcess:
             except ProcessLookupError:
                 pass
 
-    def answer_drain(self, head: Head) -> None:
+    def answer_drain(self, turn: int) -> None:
         """SECURITY: code that asks for drains without end and reads no answer must not fill the supervisor's memory."""
         if len(self._unsent) < _MOST_UNSENT:
-            self.send({"type": "drained", "turn": int(head["turn"])})
+            self.send({"type": "drained", "turn": turn})
         else:
             self._end()
 

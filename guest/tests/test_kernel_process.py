@@ -38,7 +38,7 @@ class SlowKernelTest(unittest.TestCase):
     def test_a_kernel_that_asks_for_drains_and_reads_none_is_ended(self) -> None:
         self.kernel.send({"type": "large"}, b"x" * 1_000_000)
         for turn in range(1_000):
-            self.kernel.answer_drain({"turn": turn})
+            self.kernel.answer_drain(turn)
         self.assertTrue(self.gone)
 
     def test_only_a_kernel_that_may_have_a_helper_can_name_one(self) -> None:

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { createCollector, DEFAULT_OUTPUT_LIMITS } from '../../src/execution/collect.ts';
 import { type RunEnd, runInGuest } from '../../src/execution/run.ts';
@@ -28,6 +29,13 @@ describe('a frame that the code forges', () => {
     ],
     ['with a value that is none', JSON.stringify({ ...finished, value: 7 })],
     ['with a value that says nothing of itself', JSON.stringify({ ...finished, value: {} })],
+    [
+      'with an outcome that is longer when it is written again',
+      JSON.stringify({ ...finished, outcome: { kind: 'ok', more: 'MORE' } }).replace(
+        '"MORE"',
+        `[${'1e15,'.repeat(9_000)}1]`,
+      ),
+    ],
     ['that is no JSON', '{"type":"finished"'],
   ])('%s ends its kernel or its sandbox, in time and by name', async (_what, head) => {
     const end = await run(
@@ -36,6 +44,19 @@ describe('a frame that the code forges', () => {
     );
     if (end.kind === 'lost') expect(end.error.code).toBe('guest_misbehaved');
     else expect(end.end).toMatchObject({ outcome: { kind: 'kernel-died' }, state: 'lost' });
+  });
+
+  test('that asks for a drain in no way that there is, while output waits for its reader, ends its kernel', async () => {
+    const code = `import os, struct, threading, time
+def flood():
+    while True: os.write(1, b"x" * 65536)
+threading.Thread(target=flood, daemon=True).start()
+time.sleep(0.5)
+head = b'{"type":"drain","execution":"x-1"}'
+os.write(3, struct.pack(">2sBBIIIII", b"HC", 1, 0, len(head), 0, 0, 0, 0) + head)
+time.sleep(20)`;
+    const end = await run(code, () => sleep(1_500));
+    expect(end).toMatchObject({ kind: 'finished', end: { outcome: { kind: 'kernel-died' }, state: 'lost' } });
   });
 
   test('with names beyond every limit has them cut', async () => {
@@ -88,10 +109,10 @@ function raised(message: string) {
   return { kind: 'raised', name: 'E', message, traceback: [] };
 }
 
-async function run(code: string): Promise<RunEnd> {
+async function run(code: string, read: () => void | Promise<void> = () => {}): Promise<RunEnd> {
   await using guest = await startListeningGuest();
   const connection = await connectGuest(await guest.connect(), { config: guest.config });
-  const collector = createCollector(join(guest.workspace, 'log'), DEFAULT_OUTPUT_LIMITS, () => {});
+  const collector = createCollector(join(guest.workspace, 'log'), DEFAULT_OUTPUT_LIMITS, read);
   const signal = new AbortController().signal;
   const kernelRun = {
     executionId: 'x-1',
