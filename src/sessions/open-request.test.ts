@@ -30,6 +30,8 @@ test.each<[OpenRequest, RegExp]>([
   [{ environment: { '$(id)': 'x' } }, /environment/],
   [{ environment: { A: 'x\0y' } }, /environment/],
   [{ environment: { A: 'x'.repeat(40_000) } }, /environment/],
+  [{ environment: { A: '\ud800' } }, /environment/],
+  [{ environment: { A: 'x'.repeat(30_000), B: 'x'.repeat(30_000) } }, /environment/],
 ])('refuses %j', (request, message) => {
   expect(() => checkRequest(request, config)).toThrow(message);
 });

@@ -4,6 +4,7 @@ import type { Config } from '../config/schema.ts';
 import { HotcellError } from '../errors/hotcell-error.ts';
 import type { IsolationRequest } from '../sandbox/isolation.ts';
 import type { Limits } from '../sandbox/spec.ts';
+import { environmentVariables } from './environment-variables.ts';
 import type { MountRequest } from './mounts.ts';
 
 /** What a client may say of a new session. Whatever it leaves out is the server's default. */
@@ -41,20 +42,10 @@ const name = z
   .max(100)
   .regex(/^[^\p{C}]+$/u, { error: 'has characters that cannot be shown' });
 
-const environment = z
-  .record(
-    z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, { error: 'not the name of an environment variable' }),
-    z
-      .string()
-      .max(32_768)
-      .regex(/^[^\0]*$/, { error: 'holds a NUL' }),
-  )
-  .refine((variables) => Object.keys(variables).length <= 100, { error: 'more than 100 variables' });
-
 const ids = z.object({
   id: z.string().regex(SESSION_ID, { error: 'is 1 to 64 letters, digits, - and _' }).optional(),
   name: name.optional(),
-  environment: environment.optional(),
+  environment: environmentVariables.optional(),
 });
 
 /** Checks what no later step does. Throws `invalid_argument`. */

@@ -1,7 +1,9 @@
+import * as z from 'zod';
 import { parseOptions } from '../config/load.ts';
-import { type Config, limitsSchema } from '../config/schema.ts';
+import { type Config, configSchema, limitsSchema } from '../config/schema.ts';
 import { newId } from '../lib/ids.ts';
 import type { Limits, SandboxSpec } from '../sandbox/spec.ts';
+import { environmentVariables } from './environment-variables.ts';
 import { deniedByDefault, type MountRequest, resolveMounts } from './mounts.ts';
 
 /** What a caller may say about the sandbox of a new session. */
@@ -21,6 +23,8 @@ export interface SandboxWishes {
 
 const MOST_DISK_BYTES = 1_073_741_824;
 
+const wishesSchema = z.object({ preloads: configSchema.shape.preloads, environment: environmentVariables });
+
 /** The spec for a caller's wishes under this configuration. Rejects with what is not allowed. */
 export async function specFor(config: Config, dataDir: string, wishes: SandboxWishes): Promise<SandboxSpec> {
   const image = wishes.image ?? config.image;
@@ -32,8 +36,10 @@ export async function specFor(config: Config, dataDir: string, wishes: SandboxWi
       roots: config.mountRoots,
       denied: [...deniedByDefault(dataDir), ...config.mountDenied],
     }),
-    preloads: wishes.preloads ?? config.preloads,
-    environment: wishes.environment ?? {},
+    ...parseOptions(wishesSchema, {
+      preloads: wishes.preloads ?? config.preloads,
+      environment: wishes.environment ?? {},
+    }),
     ...(image === undefined ? {} : { image }),
     ...(wishes.workspace === undefined ? {} : { workspace: wishes.workspace }),
     ...(wishes.tmpBytes === undefined ? {} : { tmpBytes: wishes.tmpBytes }),

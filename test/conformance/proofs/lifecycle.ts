@@ -57,6 +57,16 @@ export const lifecycleRequirements: readonly Requirement[] = [
       await refused(hotcell.open({ limits: { memoryBytes: 1000 } }), 'invalid_argument');
       await refused(hotcell.open({ limits: { cpus: -1 } }), 'invalid_argument');
       await refused(hotcell.open({ mounts: [{ source: '/etc', target: '/data' }] }), 'mount_denied');
+      const unfit = [
+        { 'A=B': 'x' },
+        { '': 'x' },
+        { A: 'x\0y' },
+        { A: '\ud800' },
+        manyVariables(5_000),
+        manyVariables(90, 600),
+      ];
+      for (const environment of unfit) await refused(hotcell.open({ environment }), 'invalid_argument');
+      await refused(hotcell.open({ preloads: ['os; import sys'] }), 'invalid_argument');
     },
   },
   {
@@ -217,3 +227,7 @@ print(len(os.sched_getaffinity(0)), re.sub("[0-9a-f]{16,}|g-?[0-9a-z]{8,}", "…
 print(sorted(line.split(" - ")[0].split()[4:6] + line.split(" - ")[1].split()[:1] for line in open("/proc/self/mountinfo")))
 print(os.getcwd(), sorted(os.listdir("/proc/self/fd"))[:4], sorted(os.environ.items()), os.getsid(0) == os.getpid())
 `;
+
+function manyVariables(count: number, length = 1): Record<string, string> {
+  return Object.fromEntries(Array.from({ length: count }, (_, number) => [`V${number}`, 'x'.repeat(length)]));
+}
