@@ -77,7 +77,7 @@ def remove(workspace: str, path: str, recursive: bool) -> None:
 
 def parts_of(workspace: str, path: str) -> list[str]:
     """The names of a path below the workspace. SECURITY: `..` is refused, not resolved, so there is nothing to get wrong."""
-    if "\0" in path or len(path.encode("utf-8", "surrogateescape")) > _MAX_PATH_BYTES:
+    if "\0" in path or len(_bytes_of(path)) > _MAX_PATH_BYTES:
         raise FileError("bad-path", "a path has no NUL and at most 4,096 bytes")
     if path.startswith("/"):
         if path != workspace and not path.startswith(f"{workspace}/"):
@@ -87,6 +87,13 @@ def parts_of(workspace: str, path: str) -> list[str]:
     if ".." in parts:
         raise FileError("bad-path", f"{path}: leaves the workspace")
     return parts
+
+
+def _bytes_of(path: str) -> bytes:
+    try:
+        return os.fsencode(path)
+    except UnicodeEncodeError:
+        raise FileError("bad-path", "a path has no half characters") from None
 
 
 def open_folder(workspace: str, parts: list[str], create: bool = False) -> int:

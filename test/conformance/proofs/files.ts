@@ -108,6 +108,7 @@ open('/mnt/data/out.txt', 'w').write('two')`;
         '/workspace-evil/x',
         '/workspace/../etc/passwd',
         'a\0b',
+        'a\ud800b',
         'x/'.repeat(3000),
         '',
       ];
