@@ -47,6 +47,8 @@ export interface ExecutionPolicy {
   readonly output: OutputLimits;
 }
 
+const MOST_FILENAME_CHARS = 4_096;
+
 /** Runs code in a session. Bad arguments and what Hotcell cannot do reject the result; however the code ends is an outcome. */
 export function execute(session: Session, code: string, options: ExecutionOptions, policy: ExecutionPolicy): Execution {
   const id = newId('x');
@@ -210,6 +212,12 @@ function checkedRun(
       },
     );
   }
+  const filename = options.filename ?? name;
+  if (filename.length > MOST_FILENAME_CHARS || filename.includes('\0')) {
+    throw new HotcellError('invalid_argument', `filename: has a NUL or more than ${MOST_FILENAME_CHARS} characters`, {
+      remedy: 'Give a short name: it is only shown.',
+    });
+  }
   const timeoutMs = options.timeoutMs ?? policy.defaultTimeoutMs;
   if (!Number.isFinite(timeoutMs) || timeoutMs <= 0 || timeoutMs > policy.maxTimeoutMs) {
     throw new HotcellError('invalid_argument', `timeoutMs: ${timeoutMs} is not between 1 and ${policy.maxTimeoutMs}`, {
@@ -220,7 +228,7 @@ function checkedRun(
     executionId,
     code: bytes,
     language: languageNamed(policy.languages, options.language ?? 'python'),
-    filename: options.filename ?? name,
+    filename,
     ...(options.tracebackLocals === true ? { tracebackLocals: true } : {}),
     timeoutMs,
     signal: options.signal,

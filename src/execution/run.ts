@@ -54,6 +54,8 @@ export async function runInGuest(connection: GuestConnection, run: KernelRun, co
   ladder.stop();
   stream.release();
   if (failure instanceof GuestRefusal) throw refusalOf(failure, run.signal);
+  // One that could not even be sent has cost the sandbox nothing.
+  if (failure instanceof HotcellError && failure.code === 'invalid_argument') throw failure;
   const end = collector.finished();
   if (end !== undefined) return { kind: 'finished', end };
   return { kind: 'lost', error: failure instanceof HotcellError ? failure : silentGuest(), ...ladder.reason() };

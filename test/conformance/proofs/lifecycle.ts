@@ -54,6 +54,8 @@ export const lifecycleRequirements: readonly Requirement[] = [
       await refused(session.run('1', { timeoutMs: -1 }), 'invalid_argument');
       await refused(session.run('1', { timeoutMs: Number.NaN }), 'invalid_argument');
       await refused(session.run(`# ${'x'.repeat(1_100_000)}`), 'code_too_large');
+      await refused(session.run('1', { filename: 'x'.repeat(70_000) }), 'invalid_argument');
+      await refused(session.run('1', { filename: 'a\0b' }), 'invalid_argument');
       await refused(hotcell.open({ limits: { memoryBytes: 1000 } }), 'invalid_argument');
       await refused(hotcell.open({ limits: { cpus: -1 } }), 'invalid_argument');
       await refused(hotcell.open({ mounts: [{ source: '/etc', target: '/data' }] }), 'mount_denied');
