@@ -15,6 +15,18 @@ export const interruptRequirements: readonly Requirement[] = [
     },
   },
   {
+    id: 'interrupt:starting',
+    title: 'a time limit that passes while a kernel is still starting is an outcome like any other',
+    prove: async ({ fresh }) => {
+      const session = await fresh();
+      await session.run('kept = 11');
+      const result = await session.run('1 + 1', { language: 'javascript', timeoutMs: 1 });
+      expect(result).toMatchObject({ outcome: { kind: 'timed-out', limitMs: 1 }, state: 'kept' });
+      expect((await session.run('1 + 1', { language: 'javascript' })).value?.text).toBe('2');
+      expect((await session.run('kept')).value?.text).toBe('11');
+    },
+  },
+  {
     id: 'interrupt:stubborn',
     title: 'a loop that ignores SIGINT, or catches everything, is dead within five seconds of its limit',
     prove: async ({ fresh }) => {
