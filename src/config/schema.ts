@@ -5,23 +5,30 @@ import { DEFAULT_LIMITS, LEAST_LIMITS, type Limits } from '../sandbox/spec.ts';
 
 const MiB = 1_048_576;
 const DAY_MS = 86_400_000;
+const MOST_CPUS = 1024;
+const MOST_PROCESSES = 1_000_000;
+const MOST_OPEN_FILES = 1_048_576;
 
 const wholeNumber = (least: number, most: number) => z.coerce.number().int().min(least).max(most);
 
-const atLeast = (name: keyof Limits) =>
+const limit = (name: keyof Limits, most: number) =>
   z.coerce
     .number()
     .min(LEAST_LIMITS[name], { error: `must be at least ${LEAST_LIMITS[name]}: a kernel needs that much` })
+    .max(most)
     .default(DEFAULT_LIMITS[name]);
+/** Kernels take no halves of what they count. */
+const wholeLimit = (name: keyof Limits, most = Number.MAX_SAFE_INTEGER) =>
+  limit(name, most).refine(Number.isInteger, { error: 'is a whole number' });
 
 export const limitsSchema = z
   .object({
-    memoryBytes: atLeast('memoryBytes').describe('All memory of a sandbox, its files included'),
-    cpus: atLeast('cpus').describe('Processors a sandbox may keep busy'),
-    processes: atLeast('processes').describe('Processes and threads in a sandbox'),
-    openFiles: atLeast('openFiles').describe('Open files of one process'),
-    fileBytes: atLeast('fileBytes').describe('Size of one file'),
-    diskBytes: atLeast('diskBytes').describe('Size of the workspace'),
+    memoryBytes: wholeLimit('memoryBytes').describe('All memory of a sandbox, its files included'),
+    cpus: limit('cpus', MOST_CPUS).describe('Processors a sandbox may keep busy'),
+    processes: wholeLimit('processes', MOST_PROCESSES).describe('Processes and threads in a sandbox'),
+    openFiles: wholeLimit('openFiles', MOST_OPEN_FILES).describe('Open files of one process'),
+    fileBytes: wholeLimit('fileBytes').describe('Size of one file'),
+    diskBytes: wholeLimit('diskBytes').describe('Size of the workspace'),
   })
   .refine((limits) => limits.diskBytes <= limits.memoryBytes, {
     error: 'diskBytes must not exceed memoryBytes: files of a sandbox live in its memory',
@@ -94,9 +101,9 @@ export const configSchema = z.object({
   maxMemoryBytes: wholeNumber(LEAST_LIMITS.memoryBytes, Number.MAX_SAFE_INTEGER)
     .default(8192 * MiB)
     .describe('The most memory that a client of a server may ask for, for one session'),
-  maxCpus: z.coerce.number().min(LEAST_LIMITS.cpus).max(1024).default(8).describe('The most processors'),
-  maxProcesses: wholeNumber(LEAST_LIMITS.processes, 1_000_000).default(4096).describe('The most processes'),
-  maxOpenFiles: wholeNumber(LEAST_LIMITS.openFiles, 1_048_576).default(65_536).describe('The most open files'),
+  maxCpus: z.coerce.number().min(LEAST_LIMITS.cpus).max(MOST_CPUS).default(8).describe('The most processors'),
+  maxProcesses: wholeNumber(LEAST_LIMITS.processes, MOST_PROCESSES).default(4096).describe('The most processes'),
+  maxOpenFiles: wholeNumber(LEAST_LIMITS.openFiles, MOST_OPEN_FILES).default(65_536).describe('The most open files'),
   maxOpenings: wholeNumber(1, 1000)
     .default(8)
     .describe('Sandboxes that a server starts at once; more wait, owner by owner'),

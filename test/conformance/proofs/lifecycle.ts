@@ -58,6 +58,9 @@ export const lifecycleRequirements: readonly Requirement[] = [
       await refused(session.run('1', { filename: 'a\0b' }), 'invalid_argument');
       await refused(hotcell.open({ limits: { memoryBytes: 1000 } }), 'invalid_argument');
       await refused(hotcell.open({ limits: { cpus: -1 } }), 'invalid_argument');
+      await refused(hotcell.open({ limits: { cpus: 1e9 } }), 'invalid_argument');
+      await refused(hotcell.open({ limits: { memoryBytes: 100_000_000.5 } }), 'invalid_argument');
+      await refused(hotcell.open({ limits: { processes: 1e9 } }), 'invalid_argument');
       await refused(hotcell.open({ mounts: [{ source: '/etc', target: '/data' }] }), 'mount_denied');
       const unfit = [
         { 'A=B': 'x' },
