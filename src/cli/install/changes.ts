@@ -1,9 +1,10 @@
 import { createTwoFilesPatch } from 'diff';
+import type { ProfileName } from '../../config/schema.ts';
 import { type Client, entryFor, type Scope } from './clients.ts';
 import { entryIn, withEntry, withoutEntry } from './config-editor.ts';
 import type { EntryPath } from './editor.ts';
 import type { Machine } from './machine.ts';
-import { withoutRules, withRules } from './rules.ts';
+import { rulesFor, withoutRules, withRules, withRulesOf } from './rules.ts';
 import type { ServerEntry } from './server-entry.ts';
 
 /** A file before and after. `undefined`: there is none. */
@@ -27,7 +28,7 @@ export function installChanges(
   machine: Machine,
   entry: ServerEntry,
   files: FileReader,
-  options: { rules: boolean },
+  options: { rules: boolean; profile: readonly ProfileName[] },
 ): Change[] {
   const path = placeOf(client, scope, machine);
   const before = files.text(path);
@@ -36,7 +37,9 @@ export function installChanges(
   const text = rules === undefined ? undefined : files.text(rules);
   return [
     { path, before, after },
-    ...(rules === undefined ? [] : [{ path: rules, before: text, after: withRules(text ?? '') }]),
+    ...(rules === undefined
+      ? []
+      : [{ path: rules, before: text, after: withRules(text ?? '', rulesFor(options.profile)) }]),
   ];
 }
 
@@ -50,7 +53,7 @@ export function undoChanges(client: Client, scope: Scope, machine: Machine, file
   };
   return [
     undone(path, files, take, put),
-    ...(rules === undefined ? [] : [undone(rules, files, withoutRules, (text) => withRules(text))]),
+    ...(rules === undefined ? [] : [undone(rules, files, withoutRules, withRulesOf)]),
   ];
 }
 

@@ -12,6 +12,9 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { loadCodeSandbox } from '../../config/load.ts';
+import type { ProfileName } from '../../config/schema.ts';
+import { offerOf } from '../../mcp/profiles/index.ts';
 import { CLIENT_NAMES, CLIENTS, type ClientName } from './clients.ts';
 import { type InstallFlags, install } from './index.ts';
 import type { Machine } from './machine.ts';
@@ -195,6 +198,22 @@ describe('hotcell install', () => {
     expect(readFileSync(rules, 'utf8')).toBe('# Our project\n');
     await run('claude-code', { scope: 'project', rules: false });
     expect(readFileSync(rules, 'utf8')).toBe('# Our project\n');
+  });
+
+  it('tells it of the tools that it has, and of no others', async () => {
+    const path = join(home, 'project', 'CLAUDE.md');
+    const toolsIn = (text: string) => [...new Set(text.match(/`[a-z]+(_[a-z]+)+`/g))].map((name) => name.slice(1, -1));
+    const offered = (profile: readonly ProfileName[]) =>
+      offerOf(profile, { codeSandbox: () => loadCodeSandbox({}) }).tools.map(({ name }) => name);
+    writeFileSync(path, '# Our project\n');
+    for (const profile of [['hotcell'], ['code-sandbox'], ['code-sandbox', 'hotcell']] as const) {
+      await run('claude-code', { scope: 'project', profile: profile.join(',') });
+      const named = toolsIn(readFileSync(path, 'utf8'));
+      expect(named.length).toBeGreaterThan(0);
+      expect(offered(profile)).toEqual(expect.arrayContaining(named));
+    }
+    await run('claude-code', { scope: 'project', undo: true });
+    expect(readFileSync(path, 'utf8')).toBe('# Our project\n');
   });
 
   it('prints the entry and writes nothing', async () => {

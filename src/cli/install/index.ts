@@ -43,7 +43,10 @@ export async function install(
   const rules = flags.rules !== false;
   const changes = flags.undo
     ? undoChanges(client, scope, machine, diskFiles)
-    : installChanges(client, scope, machine, entry, diskFiles, { rules });
+    : installChanges(client, scope, machine, entry, diskFiles, {
+        rules,
+        profile: profileOption(flags.profile).profile ?? ['hotcell'],
+      });
   const where: WriteOptions =
     scope === 'user' ? { newFileMode: 0o600 } : { newFileMode: 0o644, folder: machine.folder };
   for (const change of changes) requireAllowed(change, where);

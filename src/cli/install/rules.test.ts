@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { withoutRules, withRules } from './rules.ts';
+import { rulesFor, withRules as withGiven, withoutRules } from './rules.ts';
+
+const withRules = (text: string) => withGiven(text, rulesFor(['hotcell']));
 
 describe('the rules in CLAUDE.md', () => {
   it.each(['', '# Mine\n', '# Mine', '# Mine\r\n\r\nlast\r\n', '# Mine\n\n\n'])(
@@ -25,5 +27,6 @@ describe('the rules in CLAUDE.md', () => {
 
   it('are short enough to be read every time', () => {
     expect(withRules('').length).toBeLessThan(1500);
+    expect(withGiven('', rulesFor(['code-sandbox'])).length).toBeLessThan(1500);
   });
 });

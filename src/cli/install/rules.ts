@@ -1,14 +1,39 @@
+import type { ProfileName } from '../../config/schema.ts';
+
 /** The rules for a model, as a marked block in a file of Markdown that is a person's own. */
 
 const BEGIN = '<!-- hotcell: begin -->';
 const END = '<!-- hotcell: end -->';
 
-const RULES = `## Where to run code
+/** The rules for a model that has the tools of these profiles. */
+export function rulesFor(profiles: readonly ProfileName[]): string {
+  return profiles.includes('hotcell') ? rules(OWN) : rules(CODE_SANDBOX);
+}
+
+interface Wording {
+  readonly tools: string;
+  readonly how: string;
+}
+
+const OWN: Wording = {
+  tools: '`run_code` and `run_command`',
+  how: `To work on a file of this machine in the sandbox, \`load_file\` it rather than pasting it. Call \`run_code\` in small
+steps: variables stay, so an error costs one step and not all of them. What a run makes comes back as images and links.`,
+};
+
+const CODE_SANDBOX: Wording = {
+  tools: '`sandbox_run_python`',
+  how: `Put a file into the sandbox with \`sandbox_upload_file\`, and pass the session_id of the first reply to every later call:
+files in /mnt/data and variables stay, so an error costs one step and not all of them. Print what you want to see.`,
+};
+
+function rules({ tools, how }: Wording): string {
+  return `## Where to run code
 
 Hotcell (MCP server \`hotcell\`) runs code in a sandbox that keeps its variables and files between calls. It has no
 network and sees nothing of this machine but what is loaded into it.
 
-Use Hotcell's \`run_code\` and \`run_command\` for
+Use Hotcell's ${tools} for
 - analysing data, computing, plotting: anything that is not part of the project itself
 - code that nobody has read yet: generated on the spot, downloaded, taken from an issue or a page
 - trying out an idea, a regular expression or a library before it goes into the project
@@ -17,13 +42,23 @@ Use your own tools for
 - reading, searching and editing the project's files, and git
 - building and testing the project, and whatever needs its dependencies, the network or this machine
 
-To work on a file of this machine in the sandbox, \`load_file\` it rather than pasting it. Call \`run_code\` in small
-steps: variables stay, so an error costs one step and not all of them. What a run makes comes back as images and links.`;
+${how}`;
+}
 
 /** The text with the block in it: in its old place, or at the end. */
-export function withRules(text: string): string {
+export function withRules(text: string, rules: string): string {
+  return withBlock(text, `${BEGIN}\n${rules}\n${END}`);
+}
+
+/** The text with the block that another has, whoever's rules those are. */
+export function withRulesOf(text: string, other: string): string {
+  const found = findBlock(other);
+  return found === undefined ? text : withBlock(text, other.slice(found.start, found.end).replaceAll('\r\n', '\n'));
+}
+
+function withBlock(text: string, lines: string): string {
   const eol = text.includes('\r\n') ? '\r\n' : '\n';
-  const block = `${BEGIN}\n${RULES}\n${END}`.replaceAll('\n', eol);
+  const block = lines.replaceAll('\n', eol);
   const found = findBlock(text);
   if (found !== undefined) return text.slice(0, found.start) + block + text.slice(found.end);
   if (text === '') return block + eol;
