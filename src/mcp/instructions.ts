@@ -4,7 +4,7 @@ import type { Owner } from '../sessions/directory.ts';
 export const INSTRUCTIONS = `Hotcell runs code in a sandbox that keeps its state between calls, like a notebook: variables, imports and files stay.
 
 - Call run_code (or run_command for a shell) right away; a session opens by itself. Work in small steps and look at each result; after an error repair only what failed.
-- Files: load_file copies the user's own files in without passing through you; write_file, edit_file, read_file and list_files work on /workspace, which is where code runs. What it makes comes back as links.
+- Files: load_file (if it is offered) copies the user's own files in without passing through you; write_file, edit_file, read_file and list_files work on /workspace, which is where code runs. What it makes comes back as links.
 - Figures come back as pictures: just draw them. Print little: summaries and heads, not whole tables.
 - The sandbox has no network and sees nothing of the user's machine. A package that is missing cannot be installed from here: use another, or say so.
 - Long work: background: true, then get_execution with wait_ms.

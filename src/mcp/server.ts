@@ -23,12 +23,18 @@ export function createMcpFactory(deps: McpDeps, options: McpOptions = {}): () =>
   const tools = (options.tools ?? TOOLS).filter(
     ({ needsHostFiles }) => !needsHostFiles || deps.hostFiles !== undefined,
   );
+  // They speak of our own tools, which a profile does not have.
+  const hasPrompts = tools.some((tool) => TOOLS.includes(tool));
   return () => {
     const server = new McpServer(
       { name: 'hotcell', title: 'Hotcell', version: deps.version },
       {
         instructions: instructionsFor(deps.owner, options.instructions),
-        capabilities: { tools: { listChanged: false }, resources: {}, prompts: { listChanged: false } },
+        capabilities: {
+          tools: { listChanged: false },
+          resources: {},
+          ...(hasPrompts ? { prompts: { listChanged: false } } : {}),
+        },
         ...(options.asking ?? NEVER_ASKING),
         // What is listed changes with the version of Hotcell alone.
         cacheHints: { 'tools/list': { ttlMs: 3_600_000, cacheScope: 'public' } },
@@ -36,7 +42,7 @@ export function createMcpFactory(deps: McpDeps, options: McpOptions = {}): () =>
     );
     for (const tool of tools) registerTool(server, tool, deps);
     registerResources(server, deps);
-    registerPrompts(server);
+    if (hasPrompts) registerPrompts(server);
     return server;
   };
 }

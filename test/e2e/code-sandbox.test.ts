@@ -43,6 +43,7 @@ describe('in the isolation that the profile takes by itself, docker', () => {
       ...['sandbox_run_python', 'sandbox_upload_file', 'sandbox_read_artifact'],
       ...['sandbox_list_artifacts', 'sandbox_close_session'],
     ]);
+    expect(sandbox.mcp.client.getServerCapabilities()).not.toHaveProperty('prompts'); // they speak of tools that are not here
 
     const upload = await sandbox.call('upload_file', { filename: 'sales.csv', content_base64: base64(SALES) });
     expect(upload).toEqual({ session_id: expect.stringMatching(/^sess_[0-9a-f]{12}$/), path: '/mnt/data/sales.csv' });
@@ -408,6 +409,7 @@ describe('beside our own tools', () => {
     await using mcp = await connectStdio(hotcell, 'modern', { env: { HOTCELL_PROFILE: 'hotcell,code-sandbox' } });
     const names = (await mcp.client.listTools()).tools.map(({ name }) => name);
     expect(names).toEqual(expect.arrayContaining(['run_code', 'open_session', 'sandbox_run_python']));
+    expect((await mcp.client.listPrompts()).prompts).not.toEqual([]);
     const theirs = await mcp.call('sandbox_run_python', { code: "x = 5\nopen('/mnt/data/a', 'w').write('1')" });
     const { session_id } = theirs.data;
     expect((await mcp.call('run_command', { command: 'pwd && ls', session_id })).data).toMatchObject({

@@ -21,7 +21,7 @@ export const PROMPTS: readonly PromptDefinition[] = [
     }),
     text: ({ file, question }) => `Analyse the data file ${file} in the Hotcell sandbox.
 
-1. Bring it in with load_file (or write_file if it is not on this machine). Read it into a DataFrame with run_code.
+1. Bring it in with load_file (if it is offered and the file is on its machine; else with write_file). Read it into a DataFrame with run_code.
 2. Look at its shape, types, missing values, duplicates and odd values before anything else, and say what you found.
 3. ${question === undefined ? 'Find the three or four things in it that matter most.' : `Answer this: ${question}`}
 4. Check the answer a second way, and draw one chart that shows it.
@@ -41,7 +41,7 @@ End with the answer in a few sentences, the numbers behind it, and what the data
       expected,
     }) => `Run the script ${file} in the Hotcell sandbox and make it work.${expected === undefined ? '' : ` It should: ${expected}`}
 
-1. Bring it and what it needs into the workspace with load_file. Run it with run_command.
+1. Bring it and what it needs into the workspace with load_file (if it is offered; else with write_file). Run it with run_command.
 2. When it fails, read the traceback, find the cause and change as little as possible with edit_file. Run it again, until it does what it should.
 3. Try the cases at its edges: empty input, missing files, odd values.
 
@@ -57,7 +57,7 @@ End with the changes as a diff and why each was needed. Change nothing outside t
     }),
     text: ({ file, chart }) => `Draw a chart of ${file} in the Hotcell sandbox: ${chart}
 
-Load the file with load_file and look at its columns first. Draw with matplotlib: a title that says what is to be seen, labelled axes with units, no clutter. Look at the picture that comes back, mend what is hard to read, and save the final one as chart.png. Answer with the link to it.`,
+Load the file with load_file (if it is offered; else with write_file) and look at its columns first. Draw with matplotlib: a title that says what is to be seen, labelled axes with units, no clutter. Look at the picture that comes back, mend what is hard to read, and save the final one as chart.png. Answer with the link to it.`,
   },
 ];
 

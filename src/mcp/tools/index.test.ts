@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { INSTRUCTIONS } from '../instructions.ts';
+import { PROMPTS } from '../prompts/index.ts';
 import { TOOLS } from './index.ts';
 
 /** Claude Code cuts what is longer. */
@@ -8,6 +9,16 @@ const MOST_BYTES = 2048;
 
 test('what a model is told first fits into what clients pass on', () => {
   expect(Buffer.byteLength(INSTRUCTIONS)).toBeLessThanOrEqual(MOST_BYTES);
+});
+
+test('nobody is sent to a tool that a server may not have without being told so', () => {
+  const prompts = PROMPTS.map(({ text }) => text({ file: 'a.csv', chart: 'b' }));
+  for (const tool of TOOLS.filter(({ needsHostFiles }) => needsHostFiles)) {
+    const others = TOOLS.filter((other) => other !== tool).map(({ description }) => description);
+    for (const text of [INSTRUCTIONS, ...others, ...prompts].filter((each) => each.includes(tool.name))) {
+      expect(text).toMatch(new RegExp(`${tool.name} \\(if it is offered`));
+    }
+  }
 });
 
 test('no two tools have the same name', () => {

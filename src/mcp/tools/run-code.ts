@@ -12,7 +12,7 @@ export const runCode = defineTool({
 
 Answers with what was printed, the value of the last expression, a traceback if it raised, pictures of the figures it drew (no plt.show() or savefig needed), and links to files it made or changed. After an error the session goes on: fix the code and run only what is missing.
 
-The working folder is /workspace. Put files there with write_file or load_file. There is no network, and nothing of the host is visible. input() gets end of file.
+The working folder is /workspace. Put files there with write_file, or load_file (if it is offered). There is no network, and nothing of the host is visible. input() gets end of file.
 
 Python has IPython's magics, !command and top-level await. Other languages keep a state of their own; all share the files.
 
