@@ -324,6 +324,13 @@ describe.skipIf((await reasonToSkip(TARGETS.docker)) !== undefined)('persistent 
     await open(first, {}, id);
     await open(first);
     await first.close();
+    expect(hotcell('sessions').stdout).toMatch(/ of guest /);
+    expect(JSON.parse(hotcell('sessions', '--json').stdout)).toEqual(
+      expect.arrayContaining([expect.objectContaining({ owner: id, owner_name: 'guest' })]),
+    );
+    const { id: another } = JSON.parse(hotcell('token', 'create', 'guest', '--json').stdout) as { id: string };
+    expect(hotcell('sessions').stdout).toContain(` of guest (${id}) `);
+    expect(hotcell('token', 'revoke', another)).toMatchObject({ status: 0 });
     expect(hotcell('token', 'revoke', 'guest')).toMatchObject({ status: 0 });
     expect(containersOf(home)).toHaveLength(1);
     expect(JSON.parse(hotcell('sessions', '--json').stdout)).toMatchObject([{ owner: 'ada' }]);

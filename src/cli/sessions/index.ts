@@ -1,5 +1,6 @@
 import { resolveDataDir, resolveRunDir } from '../../config/load.ts';
 import { HotcellError, toHotcellError } from '../../errors/hotcell-error.ts';
+import { openTokenStore, type TokenRecord } from '../../http/tokens/store.ts';
 import { isServerAlive } from '../../lib/server-lock.ts';
 import { openServer } from '../../main.ts';
 import { tokenOwner } from '../../sessions/owner.ts';
@@ -14,6 +15,8 @@ interface Shown {
   readonly session_id: string;
   readonly name?: string;
   readonly owner: string;
+  /** Of the token that it belongs to. */
+  readonly owner_name?: string;
   readonly driver: string;
   readonly opened_at: string;
   readonly last_used_at: string;
@@ -23,10 +26,11 @@ interface Shown {
 }
 
 export async function listPersistent(flags: { json?: boolean }): Promise<void> {
-  const found = await Promise.all((await all()).map(shown));
+  const tokens = await tokenList();
+  const found = await Promise.all((await all()).map((record) => shown(record, tokens)));
   if (flags.json) return printJson(found);
   if (found.length === 0) process.stderr.write('hotcell: no session outlives its server here.\n');
-  for (const session of found) process.stdout.write(`${lineOf(session)}\n`);
+  for (const session of found) process.stdout.write(`${lineOf(session, tokens)}\n`);
 }
 
 export async function closePersistent(which: string, flags: { json?: boolean }): Promise<void> {
@@ -38,7 +42,7 @@ export async function closePersistent(which: string, flags: { json?: boolean }):
     });
   }
   await end([record]);
-  if (flags.json) return printJson(await shown(found));
+  if (flags.json) return printJson(await shown(found, await tokenList()));
   process.stdout.write(`Closed ${shownName(record.id)}.\n`);
 }
 
@@ -92,12 +96,18 @@ function isAlive(serverId: string): Promise<boolean> {
   return isServerAlive(resolveRunDir(resolveDataDir()), serverId);
 }
 
-async function shown({ record, holder, lastUsedAt }: FoundRecord): Promise<Shown> {
+function tokenList(): Promise<readonly TokenRecord[]> {
+  return openTokenStore(resolveDataDir()).list();
+}
+
+async function shown({ record, holder, lastUsedAt }: FoundRecord, tokens: readonly TokenRecord[]): Promise<Shown> {
+  const token = tokens.find(({ id }) => id === record.owner);
   const time = (at: number) => new Date(at).toISOString();
   return {
     session_id: record.id,
     ...(record.name === undefined ? {} : { name: record.name }),
     owner: record.owner,
+    ...(token === undefined ? {} : { owner_name: token.name }),
     driver: record.driver,
     opened_at: time(record.openedAt),
     last_used_at: time(lastUsedAt),
@@ -106,9 +116,17 @@ async function shown({ record, holder, lastUsedAt }: FoundRecord): Promise<Shown
   };
 }
 
-function lineOf({ session_id, name, owner, driver, last_used_at, expires_at, held }: Shown): string {
+function lineOf(session: Shown, tokens: readonly TokenRecord[]): string {
+  const { session_id, name, driver, last_used_at, expires_at, held } = session;
   const minute = (time: string) => `${time.slice(0, 16)}Z`;
   const state = held ? 'held by a server' : `waits for a server until ${minute(expires_at)}`;
   const called = [session_id, ...(name === undefined || name === session_id ? [] : [name])].map(shownName);
-  return [...called, driver, `of ${owner}`, `last used ${minute(last_used_at)}`, state].join('  ');
+  return [...called, driver, `of ${ownerText(session, tokens)}`, `last used ${minute(last_used_at)}`, state].join('  ');
+}
+
+/** As whoever made the token calls it; with its id where another has that name too. */
+function ownerText({ owner, owner_name }: Shown, tokens: readonly TokenRecord[]): string {
+  if (owner_name === undefined) return owner;
+  const isOnly = tokens.filter(({ name }) => name === owner_name).length === 1;
+  return isOnly ? owner_name : `${owner_name} (${owner})`;
 }
