@@ -20,7 +20,7 @@ from . import call_stack, importable
 from .bounded_text import cut
 from .call_stack import Call, local_names
 from .known_types import column_names, is_frame
-from .package_names import ALIASES, PACKAGES, WELL_KNOWN
+from .package_names import ALIASES, PACKAGES, STANDARD, WELL_KNOWN
 from .static_lookup import places_of
 
 MAX_HINT_BYTES = 1_000
@@ -53,6 +53,11 @@ def _missing_module(error: Any) -> Optional[str]:
     if near:
         return f"There is no module {top!r} here, but there is {near[0]!r}."
     what = f"The package {top!r}" if package == top else f"{top!r} comes with the package {package!r}, which"
+    if package.lower() in STANDARD:
+        return (
+            f"{what} is not in this sandbox. It is one of the standard packages: whoever runs Hotcell adds them with "
+            "`hotcell setup process`, or makes an image that has them with `hotcell setup docker`."
+        )
     return (
         f"{what} is not in this sandbox, and there is no network to fetch it over. Run with an image that has it "
         "(isolation docker or gvisor), or mount a folder that holds it and add that to sys.path."

@@ -108,3 +108,6 @@ WELL_KNOWN = frozenset(
         "xlsxwriter",
     )
 )
+
+# What `hotcell setup` puts into every Python sandbox (src/drivers/python-packages.ts).
+STANDARD = frozenset(["ipython", "matplotlib", "numpy", "openpyxl", "pandas", "pillow", "pyarrow", "reportlab", "scipy", "seaborn"])

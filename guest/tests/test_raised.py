@@ -10,7 +10,9 @@ import tempfile
 import textwrap
 import unittest
 from typing import Any
+from unittest import mock
 
+from hotcell_guest.hints import hint_for
 from hotcell_guest.outcomes import outcome_of
 from hotcell_guest.raised import MAX_TRACEBACK_BYTES
 
@@ -161,6 +163,15 @@ class Hints(unittest.TestCase):
         self.assertIn("The package 'streamlit' is not in this sandbox", self.hint("import streamlit"))
         self.assertIn("there is 'collections'", self.hint("import colections"))
         self.assertEqual("", self.hint("import json.nothing"))
+
+    def test_modules_that_a_machine_gets_by_being_set_up(self) -> None:
+        with mock.patch("hotcell_guest.importable.top_level", return_value=set()):
+            for name in ("reportlab", "PIL"):
+                raised = ModuleNotFoundError(f"No module named {name!r}", name=name)
+                with mock.patch.dict(sys.modules):
+                    sys.modules.pop(name, None)
+                    self.assertIn("`hotcell setup process`", hint_for(raised) or "")
+        self.assertNotIn("hotcell setup", self.hint("import streamlit"))
 
     def test_names(self) -> None:
         self.assertEqual("Did you mean 'total'?", self.hint("total = 1\ntotl"))
