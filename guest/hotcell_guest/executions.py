@@ -124,13 +124,20 @@ class Executions:
         waiting = self._waiting
         if waiting is not None and waiting[0].head["execution"] == name:
             self._waiting = None
-            self._fail(int(waiting[0].head["id"]), "no-kernel", "the execution was withdrawn before a kernel was ready")
+            self._end_unbegun(waiting[0], reason)
             return {"ended": True}
         execution = self._execution
         if execution is None or execution.name != name:
             return {"ended": True}
         execution.interrupt(reason)
         return {"ended": False}
+
+    def _end_unbegun(self, frame: Frame, reason: str) -> None:
+        """Of one that still waits for its kernel. To have taken too long is an outcome, whoever it was that took long."""
+        if reason == "timed-out":
+            self._channel.send(finished_without_kernel(frame.head["execution"], interrupted(reason)), b"", frame.head["stream"])
+        else:
+            self._fail(int(frame.head["id"]), "no-kernel", "the execution was withdrawn before a kernel was ready")
 
     def _restart(self, frame: Frame) -> None:
         self._awaited.restart(int(frame.head["id"]))

@@ -45,6 +45,16 @@ export const interruptRequirements: readonly Requirement[] = [
     },
   },
   {
+    id: 'interrupt:before-it-began',
+    title: 'a time limit that is over before the kernel is there is a time limit, and the session goes on',
+    prove: async ({ fresh }) => {
+      const session = await fresh();
+      const result = await session.run('echo 1', { language: 'bash', timeoutMs: 1 });
+      expect(result.outcome).toEqual({ kind: 'timed-out', limitMs: 1 });
+      expect((await session.run('echo 2', { language: 'bash' })).stdout).toBe('2\n');
+    },
+  },
+  {
     id: 'interrupt:cancel',
     title: 'a cancelled execution is interrupted, and the session goes on',
     prove: async ({ session }) => {
