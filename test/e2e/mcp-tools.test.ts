@@ -215,6 +215,9 @@ display("plain", Rich())`;
         'import os, time\nprint("step", 0, flush=True)\nwhile not os.path.exists("go"): time.sleep(0.02)\nos.remove("go")\n"done"';
       const started = await mcp.call('run_code', { code, background: true });
       expect(started.data.state).not.toBe('ended');
+      expect(started.text).toMatch(/^(Begins|Runs on)\. Ask again: get_execution/);
+      const behind = await mcp.call('run_code', { code: '1', background: true });
+      expect(behind.text).toMatch(/^Waits for its turn/);
       const execution_id = started.data.execution_id;
       await expect
         .poll(async () => (await mcp.call('get_execution', { execution_id, wait_ms: 200 })).data)
@@ -222,6 +225,8 @@ display("plain", Rich())`;
       await mcp.call('write_file', { path: 'go', content: 'on' });
       const late = await mcp.call('get_execution', { execution_id, wait_ms: 20_000 });
       expect(late.data).toMatchObject({ state: 'ended', outcome: 'ok', value: "'done'" });
+      const end = await mcp.call('get_execution', { execution_id, log_offset: late.data.stdout.length });
+      expect(end).toMatchObject({ text: '(nothing from there on: the log has 21 bytes)', data: { log: { text: '' } } });
     });
 
     it('can be cancelled, and the variables are kept', async () => {

@@ -47,7 +47,8 @@ export function unendedReply(
   deps: McpDeps,
 ): ToolReply<ExecutionOutput> {
   const state = execution.state() === 'waiting' ? 'waiting' : 'running';
-  const what = state === 'waiting' ? 'Waits for its turn in the session.' : 'Runs on.';
+  const isBehind = managed.executions().some(({ id, state }) => id !== execution.id && state() !== 'ended');
+  const what = state === 'running' ? 'Runs on.' : isBehind ? 'Waits for its turn in the session.' : 'Begins.';
   const note = `${what} Ask again: get_execution with execution_id ${execution.id} (wait_ms to wait for it, cancel to stop it).`;
   const structured = unendedOutput(state, execution.partial(), placeOf(managed, execution, deps), [note]);
   return { structured, content: [{ type: 'text', text: executionText(structured) }] };

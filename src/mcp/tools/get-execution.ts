@@ -59,7 +59,8 @@ Results are kept while the session lives, the oldest dropped first.`,
     const log = await readLog(execution, { offset: log_offset, length: LOG_BYTES });
     const rest =
       log.next_offset === undefined ? '' : `\n… go on with log_offset ${log.next_offset} of ${log.size_bytes}`;
-    return { structured: { ...reply.structured, log }, content: [{ type: 'text', text: `${log.text}${rest}` }] };
+    const text = `${log.text}${rest}` || `(nothing from there on: the log has ${log.size_bytes} bytes)`;
+    return { structured: { ...reply.structured, log }, content: [{ type: 'text', text }] };
   },
 });
 
