@@ -52,7 +52,7 @@ export async function serveHttp(hotcell: ServedHotcell, options: ServeOptions): 
     const owner = tokenOwner(id, config);
     // Also those that outlived another server and that nobody has called since.
     await sessions.recall(owner);
-    await Promise.allSettled(sessions.list(owner).map((session) => sessions.close(owner, session.id)));
+    await sessions.closeAll(owner);
   });
   const app = createApp({
     config,

@@ -9,24 +9,40 @@ export interface TokenWatch {
 /**
  * Notices that a token was revoked although its holder asks for nothing new: what they have running must end too. Requests are checked one by one
  * anyway, so that this only has to be soon.
+ *
+ * SECURITY: a request is checked when it comes, and may take its time to be sent to its end and to begin: what it begins after the revocation must end as well. So
+ * `onRevoked` is called again and again, until none can be left (`lateMs`).
  */
 export function watchTokens(
   tokens: TokenStore,
   onRevoked: (id: string) => Promise<void>,
-  options: { everyMs: number } = { everyMs: 2_000 },
+  { everyMs = 2_000, lateMs = 120_000 }: { everyMs?: number; lateMs?: number } = {},
 ): TokenWatch {
-  const known = new Set<string>();
-  const timer = setInterval(() => void look(), options.everyMs).unref();
+  /** When each was found revoked, if it was. */
+  const known = new Map<string, number | undefined>();
+  let isLooking = false;
+  const timer = setInterval(() => void look(), everyMs).unref();
 
   async function look(): Promise<void> {
-    for (const id of known) {
-      if ((await tokens.find(id)) !== undefined || !known.delete(id)) continue;
-      await onRevoked(id).catch(() => {});
+    if (isLooking) return;
+    isLooking = true;
+    try {
+      for (const [id, revokedAt] of known) {
+        if (revokedAt === undefined && (await tokens.find(id)) !== undefined) continue;
+        const now = performance.now();
+        if (now - (revokedAt ?? now) > lateMs) known.delete(id);
+        else if (revokedAt === undefined) known.set(id, now);
+        await onRevoked(id).catch(() => {});
+      }
+    } finally {
+      isLooking = false;
     }
   }
 
   return {
-    seen: (id) => known.add(id),
+    seen: (id) => {
+      if (!known.has(id)) known.set(id, undefined);
+    },
     stop: () => clearInterval(timer),
   };
 }

@@ -51,6 +51,8 @@ export interface SessionDirectory {
   withExecution(owner: Owner, executionId: string): ManagedSession | undefined;
   /** Resolves when nothing of it is left. One that is closed already is fine. */
   close(owner: Owner, id: string, options?: CallOptions): Promise<void>;
+  /** The same for all of the owner's, those being opened included. What could not be closed is no reason to stop. */
+  closeAll(owner: Owner): Promise<void>;
   /** By `session.id`, whoever owns it. SECURITY: for callers with a proof of their own, such as a signed link; never for an id from a client alone. */
   find(uniqueId: string): ManagedSession | undefined;
   /** Counts by state and driver, for metrics. */
@@ -217,6 +219,9 @@ export function createDirectory(options: DirectoryOptions): SessionDirectory {
         if (entry !== undefined) return closings.close(entry, 'asked');
         if (roster.epitaph(owner.id, id) === undefined) throw missingSession(id, undefined);
       }),
+    closeAll: async (owner) => {
+      await Promise.allSettled(roster.of(owner.id).map((entry) => closings.close(entry, 'asked')));
+    },
     find: (uniqueId) => living().find((entry) => entry.uniqueId === uniqueId)?.session,
     census: () => censusOf(roster.all()),
     shutdown: () => {
