@@ -25,15 +25,10 @@ const MiB = 1_048_576;
 /** One for each fault: that it is not ours. */
 const PROOFS: Partial<Record<CodeSandboxFault, (skip: (reason: string) => void) => Promise<void>>> = {
   'code that ignores SIGTERM hung the session for ever': async () => {
-    await using sandbox = await connectSandbox(hotcell, { env: { SANDBOX_EXEC_TIMEOUT_S: '1' } });
-    const stubborn =
-      'import signal\nfor name in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):\n    signal.signal(name, signal.SIG_IGN)\nwhile True:\n    pass';
-    const askedAt = performance.now();
-    const late = await sandbox.call('run_python', { code: stubborn });
-    expect(performance.now() - askedAt).toBeLessThan(10_000);
-    expect(late).toMatchObject({ exit_code: -1, stderr: expect.stringMatching(/Execution timed out after 1s$/) });
-    const next = await sandbox.call('run_python', { code: "print('alive')", session_id: late.session_id });
-    expect(next).toMatchObject({ exit_code: 0, stdout: 'alive\n' });
+    // As its users have it too, with all preloads: there the next kernel is forked by another process than in a jail.
+    for (const isolation of withoutDocker === undefined ? ['process', ''] : ['process']) {
+      await stubbornCodeEnds(isolation);
+    }
   },
 
   "orphan cleanup killed other live instances' containers": async (skip) => {
@@ -174,6 +169,22 @@ describe('what mcp-code-sandbox got wrong', () => {
     expect(Object.keys(PROOFS).sort()).toEqual([...CODE_SANDBOX_FAULTS].sort());
   });
 });
+
+async function stubbornCodeEnds(isolation: string): Promise<void> {
+  await using sandbox = await connectSandbox(hotcell, { isolation, env: { SANDBOX_EXEC_TIMEOUT_S: '2' } });
+  const stubborn =
+    'import signal\nfor name in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):\n    signal.signal(name, signal.SIG_IGN)\nwhile True:\n    pass';
+  let session_id: string | undefined;
+  for (let turn = 0; turn < (isolation === '' ? 3 : 1); turn += 1) {
+    const askedAt = performance.now();
+    const late = await sandbox.call('run_python', { code: stubborn, session_id });
+    expect(performance.now() - askedAt).toBeLessThan(12_000);
+    expect(late).toMatchObject({ exit_code: -1, stderr: expect.stringMatching(/Execution timed out after 2s$/) });
+    session_id = late.session_id;
+    const next = await sandbox.call('run_python', { code: "print('alive')", session_id });
+    expect(next).toMatchObject({ exit_code: 0, stdout: 'alive\n' });
+  }
+}
 
 /** The most memory that the server has had. */
 function peakBytes({ mcp }: SandboxClient): number {
