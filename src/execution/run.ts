@@ -53,10 +53,7 @@ export async function runInGuest(connection: GuestConnection, run: KernelRun, co
   forget();
   ladder.stop();
   stream.release();
-  if (failure instanceof GuestRefusal) {
-    if (failure.code === 'no-kernel' && ladder.reason().interrupted === 'timed-out') return timedOutBefore(run);
-    throw refusalOf(failure, run.signal);
-  }
+  if (failure instanceof GuestRefusal) throw refusalOf(failure, run.signal);
   // One that could not even be sent has cost the sandbox nothing.
   if (failure instanceof HotcellError && failure.code === 'invalid_argument') throw failure;
   const end = collector.finished();
@@ -70,15 +67,6 @@ function languageMembers({ name, needs, recipe }: Language) {
     language: name,
     ...(needs.length === 0 ? {} : { needs }),
     ...(recipe === undefined ? {} : { recipe }),
-  };
-}
-
-/** The time limit passed while its kernel was still starting: nothing of it has run. */
-function timedOutBefore({ timeoutMs }: KernelRun): RunEnd {
-  const nothing = { cpuMs: 0, peakMemoryBytes: 0, artifacts: [], artifactsOmitted: 0 };
-  return {
-    kind: 'finished',
-    end: { outcome: { kind: 'timed-out' }, state: 'kept', durationMs: timeoutMs, ...nothing },
   };
 }
 

@@ -20,9 +20,13 @@ export const interruptRequirements: readonly Requirement[] = [
     prove: async ({ fresh }) => {
       const session = await fresh();
       await session.run('kept = 11');
-      const result = await session.run('1 + 1', { language: 'javascript', timeoutMs: 1 });
-      expect(result).toMatchObject({ outcome: { kind: 'timed-out', limitMs: 1 }, state: 'kept' });
+      // Without an end: on a busy machine the kernel may be there before anybody looks at the time.
+      for (const [language, code] of Object.entries({ javascript: 'for (;;);', bash: 'while :; do :; done' })) {
+        const { outcome } = await session.run(code, { language, timeoutMs: 1 });
+        expect(outcome).toEqual({ kind: 'timed-out', limitMs: 1 });
+      }
       expect((await session.run('1 + 1', { language: 'javascript' })).value?.text).toBe('2');
+      expect((await session.run('echo 2', { language: 'bash' })).stdout).toBe('2\n');
       expect((await session.run('kept')).value?.text).toBe('11');
     },
   },
@@ -42,16 +46,6 @@ export const interruptRequirements: readonly Requirement[] = [
         expect(result.outcome).toMatchObject({ kind: 'timed-out' });
         expect((await session.run('1 + 1')).value?.text).toBe('2');
       }
-    },
-  },
-  {
-    id: 'interrupt:before-it-began',
-    title: 'a time limit that is over before the kernel is there is a time limit, and the session goes on',
-    prove: async ({ fresh }) => {
-      const session = await fresh();
-      const result = await session.run('echo 1', { language: 'bash', timeoutMs: 1 });
-      expect(result.outcome).toEqual({ kind: 'timed-out', limitMs: 1 });
-      expect((await session.run('echo 2', { language: 'bash' })).stdout).toBe('2\n');
     },
   },
   {
