@@ -14,6 +14,8 @@ export interface McpDeps {
   readonly links: FileLinks;
   /** Files of this machine that may be copied into a sandbox. Absent: `load_file` is not offered. */
   readonly hostFiles?: HostFiles;
+  /** The largest answer that the client takes in one message. Absent: any. */
+  readonly largestReplyBytes?: number;
   readonly log: Logger;
   readonly audit: AuditSink;
 }

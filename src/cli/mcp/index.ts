@@ -8,6 +8,7 @@ import { createHostFiles } from '../../mcp/host-files/index.ts';
 import { offerOf } from '../../mcp/profiles/index.ts';
 import { createMcpFactory } from '../../mcp/server.ts';
 import { serveOnStdio } from '../../mcp/stdio/index.ts';
+import { LARGEST_REPLY_BYTES } from '../../mcp/stdio/transport.ts';
 import { createLazyDirectory } from '../../sessions/lazy-directory.ts';
 import { deniedByDefault } from '../../sessions/mounts.ts';
 import { localOwner } from '../../sessions/owner.ts';
@@ -66,6 +67,7 @@ export async function mcp(flags: McpFlags): Promise<number> {
         denied: [...deniedByDefault(resolveDataDir()), ...config.loadDenied],
         base: process.cwd(),
       }),
+      largestReplyBytes: LARGEST_REPLY_BYTES,
       log,
       audit: { record: (entry) => server?.telemetry.audit.record(entry) },
     },

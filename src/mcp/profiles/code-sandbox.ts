@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import type { CodeSandboxSettings } from '../../config/code-sandbox.ts';
 import { defineTool, type Tool, type ToolReply } from '../define-tool.ts';
+import type { McpDeps } from '../deps.ts';
 import { latestOutput } from '../present/latest-output.ts';
 import { cancelledWith } from '../run-in-session.ts';
 import { checkedFilename, checkedPath, decodedContent } from './code-sandbox/arguments.ts';
@@ -83,7 +84,7 @@ Without session_id a new session is opened; pass its id to go on where you were:
   const readArtifact = defineTool({
     name: 'sandbox_read_artifact',
     title: 'Read a file back',
-    description: `Reads a file of a session back as base64. path is as the other tools give it: /mnt/data/chart.png. A file of more than ${settings.maxArtifactReadBytes} bytes is refused with artifact_too_large and its download_url.`,
+    description: `Reads a file of a session back as base64. path is as the other tools give it: /mnt/data/chart.png. A file of more than ${settings.maxArtifactReadBytes} bytes, or more than fits into one message, is refused with artifact_too_large and its download_url.`,
     input: z.object({ session_id: z.string(), path: z.string() }),
     output: z.object({
       path: z.string(),
@@ -99,7 +100,7 @@ Without session_id a new session is opened; pass its id to go on where you were:
       const managed = await useOpen(session_id, call, 'sandbox_read_artifact');
       const { sizeBytes } = await managed.session.files.stat(name);
       const { download_url, ...found } = await artifactOf(managed, { path: name, sizeBytes }, call.deps.links);
-      const limitBytes = settings.maxArtifactReadBytes;
+      const limitBytes = Math.min(settings.maxArtifactReadBytes, readableBytes(call.deps));
       if (sizeBytes > limitBytes) {
         const message = `${found.path} has ${sizeBytes} bytes, and ${limitBytes} are the limit of a reply. Use download_url.`;
         throw new Failure('artifact_too_large', message, { sizeBytes, downloadUrl: download_url });
@@ -157,6 +158,13 @@ function requireSize(code: string, limitBytes: number): void {
     sizeBytes,
   });
 }
+
+/** A reply holds the file twice, as text and as data, in base64 each. SECURITY: one that is too large for the client ends its connection, and all sessions with it. */
+function readableBytes({ largestReplyBytes = Number.POSITIVE_INFINITY }: McpDeps): number {
+  return Math.floor(((largestReplyBytes - ROOM_BYTES) / 2) * (3 / 4));
+}
+
+const ROOM_BYTES = 65_536;
 
 /** Text as their clients parse it: the JSON itself. */
 function asJson<Structured>(structured: Structured): ToolReply<Structured> {

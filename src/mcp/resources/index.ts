@@ -15,6 +15,9 @@ import { decoded, FILE_TEMPLATE, fileUri, LOG_TEMPLATE, logUri } from './uris.ts
 
 /** In one message; stdio clients take no more than 10 MB, and base64 adds a third. */
 const READ_BYTES = 6 * 1_048_576;
+const MESSAGE_BYTES = 9 * 1_048_576;
+/** The most that a byte of text can take there: a control character is six in JSON. */
+const BYTES_IN_JSON = 6;
 const LISTED_PER_SESSION = 100;
 
 /** Files of workspaces and logs of executions, for clients that follow links. Only of the owner's own sessions, and listing opens none. */
@@ -60,7 +63,8 @@ async function readFile(
   if (managed === undefined || path === undefined) throw new ResourceNotFoundError(uri.href);
   const data = await managed.session.files.read(path, { limitBytes: READ_BYTES });
   const mimeType = mediaTypeOf(path);
-  const content = isUtf8(mimeType, data) ? { text: data.toString('utf8') } : { blob: data.toString('base64') };
+  const isText = isUtf8(mimeType, data) && fits(data.toString('utf8'));
+  const content = isText ? { text: data.toString('utf8') } : { blob: data.toString('base64') };
   return { contents: [{ uri: uri.href, mimeType, ...content }] };
 }
 
@@ -72,7 +76,10 @@ async function readExecutionLog(
 ): Promise<ReadResourceResult> {
   const execution = executionId === undefined ? undefined : existing(deps, sessionId)?.execution(executionId);
   if (execution === undefined) throw new ResourceNotFoundError(uri.href);
-  const { text, next_offset, size_bytes } = await readLog(execution, { offset: 0, length: READ_BYTES });
+  const whole = await readLog(execution, { offset: 0, length: READ_BYTES });
+  const { text, next_offset, size_bytes } = fits(whole.text)
+    ? whole
+    : await readLog(execution, { offset: 0, length: Math.floor(READ_BYTES / BYTES_IN_JSON) });
   const rest =
     next_offset === undefined
       ? ''
@@ -139,6 +146,10 @@ async function answered(uri: URL, read: () => Promise<ReadResourceResult>): Prom
 function remediedText({ code, message, remedy }: HotcellError): string {
   if (code === 'file_too_large') return `${message}: read it in pieces with read_file`;
   return remedy === undefined ? message : `${message}. ${remedy}`;
+}
+
+function fits(text: string): boolean {
+  return text.length * BYTES_IN_JSON <= MESSAGE_BYTES || Buffer.byteLength(JSON.stringify(text)) <= MESSAGE_BYTES;
 }
 
 function isUtf8(mimeType: string, data: Buffer): boolean {

@@ -1,5 +1,6 @@
 import type { Readable, Writable } from 'node:stream';
 import {
+  INTERNAL_ERROR,
   INVALID_REQUEST,
   type JSONRPCMessage,
   PARSE_ERROR,
@@ -11,6 +12,12 @@ import { createLineReader, LARGEST_MESSAGE_BYTES } from './message-lines.ts';
 
 /** What may wait for a client that does not read. More, and no further message of its is taken. */
 const MOST_WAITING_BYTES = 4 * 1_048_576;
+
+/**
+ * Clients made with the SDK end the connection over a message of more than 10 MiB, and everything that runs here with it. Less, because they count what they read at
+ * once with it.
+ */
+export const LARGEST_REPLY_BYTES = 10 * 1_048_576 - 131_072;
 
 export interface StdioStreams {
   readonly stdin: Readable;
@@ -79,7 +86,10 @@ export function createStdioTransport(
     },
     send: async (message) => {
       if (isClosed) throw new Error('the client has gone');
-      stdout.write(serializeMessage(message));
+      const line = serializeMessage(message);
+      const sizeBytes = Buffer.byteLength(line);
+      if (sizeBytes <= LARGEST_REPLY_BYTES) stdout.write(line);
+      else if ('id' in message) refuse(INTERNAL_ERROR, tooLargeToTell(sizeBytes), idOf(message));
     },
     close: async () => {
       if (isClosed) return;
@@ -89,6 +99,10 @@ export function createStdioTransport(
     },
   };
   return transport;
+}
+
+function tooLargeToTell(sizeBytes: number): string {
+  return `The answer has ${sizeBytes} bytes, and clients take ${LARGEST_REPLY_BYTES} at most. Ask for less of it, or download it by its link.`;
 }
 
 function idOf(value: unknown): string | number | null {
