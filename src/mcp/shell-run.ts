@@ -20,5 +20,10 @@ export function shellRun({ command, cwd, environment }: ShellCommand): { code: s
   const folder = isAbsolute(cwd) ? cwd : `./${cwd}`; // commands start in the workspace
   const assignments = Object.entries(environment).map(([name, value]) => `export ${name}=${quote(value)}`);
   const shell = `if command -v bash >/dev/null 2>&1; then exec bash -c ${quote(command)}; else exec sh -c ${quote(command)}; fi`;
-  return { code: [`cd -- ${quote(folder)} || exit 1`, ...assignments, shell, ''].join('\n'), language: 'sh' };
+  // In the argument's own name: what the shell says names a file of ours.
+  const lost = `{ printf '%s\\n' ${quote(`cwd: ${cwd} is not a folder that can be gone to`)} >&2; exit 1; }`;
+  return {
+    code: [`cd -- ${quote(folder)} 2>/dev/null || ${lost}`, ...assignments, shell, ''].join('\n'),
+    language: 'sh',
+  };
 }

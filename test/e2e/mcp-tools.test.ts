@@ -204,7 +204,10 @@ display("plain", Rich())`;
     });
 
     it('refuses a folder that is not there, and a NUL', async () => {
-      expect((await mcp.call('run_command', { command: 'pwd', cwd: 'nowhere' })).data.exit_code).toBe(1);
+      expect((await mcp.call('run_command', { command: 'pwd', cwd: "no'where" })).data).toMatchObject({
+        exit_code: 1,
+        stderr: "cwd: no'where is not a folder that can be gone to\n",
+      });
       expect((await mcp.call('run_command', { command: 'a\0b' })).data.error.code).toBe('invalid_argument');
     });
   });
