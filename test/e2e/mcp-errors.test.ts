@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { serveForTest } from '../support/served-hotcell.ts';
 import { type BuiltHotcell, buildHotcell, root } from './built-hotcell.ts';
@@ -70,4 +72,16 @@ describe('an error of a tool speaks in the names of its arguments, and says what
       error: { message: expect.stringMatching(/^timeout_ms: 60001 is more than 60000\b/) },
     });
   });
+});
+
+it('what is more than the server allows is in the audit log, whoever checks it', async () => {
+  await mcp.call('open_session', { limits: { memory_mb: 100_000 } });
+  await mcp.call('run_code', { code: '1', timeout_ms: 60_001 });
+  await mcp.call('run_command', { command: 'true', timeout_ms: 60_001 });
+  const refused = () =>
+    readFileSync(join(hotcell.home, 'audit', 'audit.jsonl'), 'utf8')
+      .split('\n')
+      .filter((line) => line.includes('"refusal":"invalid_argument"'))
+      .map((line) => JSON.parse(line).via);
+  await expect.poll(refused).toEqual(expect.arrayContaining(['open_session', 'run_code', 'run_command']));
 });

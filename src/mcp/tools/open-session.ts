@@ -3,6 +3,7 @@ import { requireAtMost } from '../../config/at-most.ts';
 import type { Config } from '../../config/schema.ts';
 import { DRIVER_NAMES } from '../../sandbox/isolation.ts';
 import { DEFAULT_LIMITS, LEAST_LIMITS } from '../../sandbox/spec.ts';
+import { audited } from '../../telemetry/audited.ts';
 import { defineTool } from '../define-tool.ts';
 import { sessionOutput, sessionStructured, sessionText } from '../present/session-output.ts';
 
@@ -108,8 +109,10 @@ Answers with session_id: pass it (or the name) to the other tools. Close it with
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
   isLong: true,
   async handler({ name, isolation, image, limits, mounts, environment, persistent, ttl_seconds, idle_seconds }, call) {
-    const { directory, owner } = call.deps;
-    requireAllowed({ ...limits, ttl_seconds, idle_seconds }, call.deps.config);
+    const { directory, owner, audit, config } = call.deps;
+    audited(audit, { owner: owner.id, via: 'open_session' }, () =>
+      requireAllowed({ ...limits, ttl_seconds, idle_seconds }, config),
+    );
     call.reportWith(() => 'opens a sandbox');
     const request = {
       name,

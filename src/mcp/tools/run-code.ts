@@ -41,7 +41,7 @@ For work of more than a few minutes: background: true, then get_execution.`,
   isLong: true,
   async handler({ code, language, session_id, timeout_ms, traceback_locals, background }, call) {
     const { directory, owner } = call.deps;
-    const options = { language, tracebackLocals: traceback_locals, ...timeoutOf(timeout_ms, call.deps) };
+    const options = { language, tracebackLocals: traceback_locals, ...timeoutOf(timeout_ms, call.deps, 'run_code') };
     const managed = await directory.use(owner, session_id, { signal: call.signal, via: 'run_code' });
     return runInSession(managed, code, options, call, background);
   },

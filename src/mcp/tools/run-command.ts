@@ -37,7 +37,7 @@ Examples:
   async handler({ command, cwd, environment, session_id, timeout_ms, background }, call) {
     const { directory, owner } = call.deps;
     const { code, language } = shellRun({ command, cwd, environment });
-    const options = { language, via: 'run_command', ...timeoutOf(timeout_ms, call.deps) };
+    const options = { language, via: 'run_command', ...timeoutOf(timeout_ms, call.deps, 'run_command') };
     const managed = await directory.use(owner, session_id, { signal: call.signal, via: 'run_command' });
     const reply = await runInSession(managed, code, options, call, background);
     const { outcome } = reply.structured;
