@@ -10,6 +10,7 @@ from typing import Callable, Iterator
 
 _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 _KILL_ROUNDS = 50
+_STILL_SECONDS = 0.1
 
 
 @dataclass(frozen=True)
@@ -82,8 +83,10 @@ def kill_where(condemned: Callable[[Process], bool]) -> int:
     for: dying takes processor time, which this hunt would take from them.
     """
     killed: set[tuple[int, int]] = set()
+    deadline = time.monotonic() + _STILL_SECONDS
     for _ in range(_KILL_ROUNDS):
         _signal_everyone(signal.SIGSTOP)
+        _wait_until_still(killed, deadline)
         victims = [
             process
             for process in others_in_sandbox()
@@ -96,6 +99,18 @@ def kill_where(condemned: Callable[[Process], bool]) -> int:
             break
     _signal_everyone(signal.SIGCONT)
     return len(killed)
+
+
+def _wait_until_still(killed: set[tuple[int, int]], deadline: float) -> None:
+    """Until all stand that were told to, but not for ever: one that waits for a processor may take long.
+
+    Who is in the middle of a fork stops when it has a child. A signal to all that comes before is passed on to that child, but for a
+    continuation that its parent ignores, as most do: continued too early, the child would be born stopped and stay so.
+    """
+    while any(process.state not in "TtZX" and (process.pid, process.started) not in killed for process in others_in_sandbox()):
+        if time.monotonic() >= deadline:
+            return
+        time.sleep(0.0005)
 
 
 def may_be_ended(pid: int) -> bool:

@@ -106,6 +106,32 @@ threading.Thread(target=work).start()`);
     },
   },
   {
+    id: 'interrupt:forking-background',
+    title: 'a background process that forks while others are ended goes on, and so does what it forked',
+    prove: async ({ fresh }) => {
+      const session = await fresh();
+      const program = `import os
+ballast = bytearray(b"x") * 200_000_000
+for turn in range(1_000_000):
+    if (child := os.fork()) == 0:
+        os._exit(0)
+    os.waitpid(child, 0)
+    with open("turn.new", "w") as file:
+        file.write(str(turn))
+    os.replace("turn.new", "turn.txt")`;
+      await session.files.write('forks.py', program);
+      await session.run(`import subprocess, sys, os, time
+subprocess.Popen([sys.executable, "forks.py"], start_new_session=True)
+while not os.path.exists("turn.txt"): time.sleep(0.01)`);
+      for (let turn = 0; turn < 20; turn += 1) await session.run('time.sleep(60)', { timeoutMs: 50 });
+      const goesOn = await session.run(
+        'before = open("turn.txt").read()\nwhile open("turn.txt").read() == before: time.sleep(0.01)',
+        { timeoutMs: 20_000 },
+      );
+      expect(goesOn.outcome).toEqual({ kind: 'ok' });
+    },
+  },
+  {
     id: 'interrupt:reset',
     title: 'a reset forgets variables, ends processes and keeps files',
     prove: async ({ fresh }) => {
