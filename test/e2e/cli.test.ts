@@ -14,7 +14,9 @@ import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
+import { setImmediate as immediate } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { entriesOf } from '../support/folders.ts';
 import { notebookOf } from '../support/notebooks.ts';
 import { type BuiltHotcell, buildHotcell } from './built-hotcell.ts';
 
@@ -414,6 +416,18 @@ except KeyboardInterrupt:
     child.kill(signal);
     expect(await closed).toEqual([exitCode, null]);
     expect(stderr()).toBe('');
+  });
+
+  it('by SIGTERM in the moment in which it takes its place among the servers leaves nothing', async () => {
+    const path = program('print(1)');
+    for (let turn = 0; turn < 10; turn += 1) {
+      const child = hotcell.start(['dist/cli.js', 'run', path]);
+      const closed = once(child, 'close');
+      while (entriesOf(join(hotcell.home, 'run')).length === 0) await immediate();
+      child.kill('SIGTERM');
+      expect(await closed).toEqual([143, null]);
+      expect(hotcell.leftovers()).toEqual([]);
+    }
   });
 });
 

@@ -47,8 +47,10 @@ export async function repl(flags: ReplFlags): Promise<number> {
   const say = (text: string) => screen.write(`${text}\n`);
 
   const interrupter = createInterrupter((text) => void say(screen.paint('yellow', text)));
-  await using hotcell = await openHotcell(options.hotcell);
-  using signals = closeOnSignals(() => hotcell.close());
+  const opening = openHotcell(options.hotcell);
+  // Before it is open: from its first moment on it has a place among the servers that would be left.
+  using signals = closeOnSignals(async () => (await opening).close());
+  await using hotcell = await opening;
   let session = await hotcell.open(options.open);
   signals.onInterrupt = interrupter.interrupt;
   using editor = createLineEditor({
@@ -91,6 +93,7 @@ export async function repl(flags: ReplFlags): Promise<number> {
     }
     await say('');
   }
+  signals.onInterrupt = undefined; // from here on Ctrl-C hurries the end
   const folder = pictures.folder();
   if (folder !== undefined) await say(screen.paint('dim', `Pictures stay in ${folder}.`));
   return 0;

@@ -37,12 +37,15 @@ export async function run(file: string, flags: RunFlags): Promise<number> {
   const source = notebook === undefined ? await readSource(file) : undefined;
   const { recipes } = loadConfig(options.hotcell);
   const language = source && languageOf(file, source.code, flags.language, allLanguages(recipes));
-  let hotcell: Hotcell | undefined;
-  using interrupts = listenForInterrupts(async () => hotcell?.close());
+  let opening: Promise<Hotcell> | undefined;
+  // Also what is only being opened: from its first moment on it has a place among the servers that would be left.
+  const close = async () => (await opening?.catch(() => undefined))?.close();
+  using interrupts = listenForInterrupts(close);
   const { signal } = interrupts;
   const readerGone = watchReader();
   try {
-    hotcell = await openHotcell(options.hotcell);
+    opening = openHotcell(options.hotcell);
+    const hotcell = await opening;
     const session = await hotcell.open({ ...options.open, signal });
     const limits = {
       signal: AbortSignal.any([signal, readerGone]),
@@ -64,7 +67,7 @@ export async function run(file: string, flags: RunFlags): Promise<number> {
     if (exitCode !== undefined) return exitCode;
     throw error;
   } finally {
-    await hotcell?.close();
+    await close();
   }
 }
 
