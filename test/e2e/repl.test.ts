@@ -226,9 +226,9 @@ describe('hotcell repl', () => {
     for (const { pid: descendant } of descendantsOf(parent)) killIfThere(descendant);
     await until(() => descendantsOf(parent).length === 0, 'they are gone');
     // A call in the same moment is the one to find out, and ends with it.
-    await enter('x', /hotcell: (started anew|the sandbox was lost) \(/);
-    await enter('x', /hotcell: started anew \(.*\)\.\n(?:.*\n)*NameError/);
-    await enter('6 * 7', /Out\[\d\]: 42/);
+    await enter('1', /hotcell: (started anew|the sandbox was lost) \([\s\S]*In \[3\]:/);
+    await enter('x', /hotcell: started anew \([\s\S]*NameError[\s\S]*In \[4\]:/);
+    await enter('6 * 7', 'Out[4]: 42');
   });
 
   it('is not drowned by a flood of output', async () => {
