@@ -12,6 +12,8 @@ export interface Target {
   readonly bare?: boolean;
   /** A second kernel or a container: what is slow there is tried less often. */
   readonly slow?: boolean;
+  /** Kernels are forked from a stage that has loaded what users have by default. Elsewhere that would cost each sandbox a second. */
+  readonly preloads?: boolean;
 }
 
 const process = (shape: 'shared' | 'single', cgroups: boolean): HotcellOptions => ({
@@ -25,7 +27,7 @@ export const TARGETS = {
     bare: true,
     options: { isolation: 'process', drivers: { process: async (host) => createBareDriver(host) } },
   },
-  shared: { name: 'process, shared', options: process('shared', true) },
+  shared: { name: 'process, shared', options: process('shared', true), preloads: true },
   single: { name: 'process, single', options: process('single', true) },
   soft: { name: 'process, without cgroups', options: process('shared', false) },
   docker: { name: 'docker', options: { isolation: 'docker' }, slow: true },
@@ -47,7 +49,8 @@ export async function reasonToSkip(target: Target): Promise<string | undefined> 
 }
 
 export async function openTarget(target: Target, options: HotcellOptions = {}): Promise<Hotcell> {
-  return openHotcell({ ...target.options, poolSize: 0, preloads: [], recipes: recipes(), ...options });
+  const preloads = target.preloads === true ? {} : { preloads: [] };
+  return openHotcell({ ...target.options, poolSize: 0, ...preloads, recipes: recipes(), ...options });
 }
 
 function recipes() {
