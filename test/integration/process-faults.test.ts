@@ -50,6 +50,29 @@ describe.skipIf((await reasonToSkip(TARGETS.shared)) !== undefined)('the process
     await expectToWork(hotcell);
   });
 
+  it('says why a mount cannot be put in its place, and opens the next session', async () => {
+    const root = mkdtempSync('/var/tmp/hotcell-mounts-');
+    try {
+      for (const name of ['outer', 'inner']) mkdirSync(join(root, name));
+      // Writable as a mount, but nothing can be made in it for the other.
+      chmodSync(join(root, 'outer'), 0o555);
+      chmodSync(root, 0o755);
+      await using hotcell = await openTarget(TARGETS.shared, { mountRoots: [root] });
+      const mounts = [
+        { source: join(root, 'outer'), target: '/data', readOnly: false },
+        { source: join(root, 'inner'), target: '/data/new' },
+      ];
+      const error = await errorWithin(LIMIT_MS, hotcell.open({ mounts }));
+      expect(error).toMatchObject({
+        code: 'start_failed',
+        message: expect.stringMatching(/mounts: Permission denied/),
+      });
+      await expectToWork(hotcell);
+    } finally {
+      rmSync(root, { recursive: true });
+    }
+  });
+
   it.skipIf(findProgram('bwrap') === undefined)('without any Python says how to get one', () => {
     buildOnce();
     rmSync(join(home, 'python'));

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import { encodeFrame, type Frame } from '../../lib/frames.ts';
 import type { GuestConfig } from '../../sandbox/guest-config.ts';
@@ -12,6 +13,8 @@ export interface ForkedSandbox {
   readonly jailPid: number;
   readonly channel: Socket;
 }
+
+const LAST_WORDS_MS = 1_000;
 
 /** Lets a fork that is in its cgroup fork its first kernel ahead: the longest step of what follows. */
 export async function standBy({ channel }: ForkedSandbox): Promise<void> {
@@ -34,7 +37,11 @@ export async function enterSandbox(
   const answer = readOneFrame(channel, signal);
   answer.catch(() => {});
   channel.write(encodeFrame({ head: { type: 'go', ...session } }));
-  await placed;
+  await placed.catch(async (error: unknown) => {
+    // A fork that could not build itself is gone before it is placed, and has said why.
+    const said = await Promise.race([answer, sleep(LAST_WORDS_MS, undefined, { ref: false })]).catch(() => undefined);
+    throw said === undefined ? error : refusedStep(said);
+  });
   channel.write(encodeFrame({ head: { type: 'placed' } }));
   const frame = await answer;
   if (frame.head.type !== 'entered') throw refusedStep(frame);
