@@ -41,6 +41,40 @@ test('a root that is itself a link allows what lies below where it leads', async
   expect(await resolve({ source: join(folder, 'root/data'), target: '/data' })).toHaveLength(1);
 });
 
+describe('a mount inside another', () => {
+  const inside = async (target: string, readOnly: boolean) => {
+    await mkdir(join(folder, 'allowed/data/there'));
+    await symlink('/oldroot/tmp', join(folder, 'allowed/data/link'));
+    await writeFile(join(folder, 'allowed/data/file'), '');
+    await mkdir(join(folder, 'allowed/more'));
+    return resolve(
+      { source: join(folder, 'allowed/data'), target: '/data', readOnly },
+      { source: join(folder, 'allowed/more'), target },
+    );
+  };
+
+  test('has its place in the folder of the other', async () => {
+    expect(await inside('/data/there', true)).toHaveLength(2);
+  });
+
+  test('has one made where that is writable', async () => {
+    expect(await inside('/data/there/new/deep', false)).toHaveLength(2);
+  });
+
+  test.each<[string, string, boolean, RegExp]>([
+    ['on a link', '/data/link', false, /not a folder/],
+    ['beyond a link', '/data/link/new', false, /not a folder/],
+    ['beyond a link, read-only', '/data/link/new', true, /not a folder/],
+    ['on a file', '/data/file', false, /not a folder/],
+    ['where nothing is and nothing can be made', '/data/new', true, /which is read-only/],
+  ])('is denied %s', async (_where, target, readOnly, message) => {
+    await expect(inside(target, readOnly)).rejects.toMatchObject({
+      code: 'mount_denied',
+      message: expect.stringMatching(message) as string,
+    });
+  });
+});
+
 describe('a mount is denied', () => {
   test.each<[string, string, RegExp]>([
     ['outside of every root', 'elsewhere', /not below an allowed folder/],

@@ -1,4 +1,4 @@
-import { realpath, stat } from 'node:fs/promises';
+import { lstat, realpath, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { isAbsolute, join, normalize, resolve } from 'node:path';
 import { HotcellError } from '../errors/hotcell-error.ts';
@@ -64,6 +64,7 @@ export async function resolveMounts(requests: readonly MountRequest[], policy: M
     throw refuse(`${inner.source}: lies in a folder that is mounted writable, and could be exchanged from inside`);
   const targets = new Set(mounts.map(({ target }) => target));
   if (targets.size !== mounts.length) throw refuse('two mounts have the same target');
+  await requirePlainPlaces(mounts);
   return mounts;
 }
 
@@ -75,6 +76,32 @@ export async function requireSameMounts(mounts: readonly Mount[]): Promise<void>
   for (const { source } of mounts) {
     const now = await realpath(source).catch(() => undefined);
     if (now !== source) throw refuse(`${source}: no longer the folder that was allowed`, 'Open a new session.');
+  }
+  await requirePlainPlaces(mounts);
+}
+
+/**
+ * SECURITY: a mount inside another is put where that one's folder leads. A link there, planted by code that could write to it, would have the place
+ * made, and the mount put, somewhere else; where bubblewrap makes it, on the host.
+ */
+async function requirePlainPlaces(mounts: readonly Mount[]): Promise<void> {
+  for (const { target } of mounts) {
+    const around = mounts.filter((other) => other.target !== target && isWithin(target, other.target));
+    const outer = around.sort((a, b) => b.target.length - a.target.length)[0];
+    if (outer !== undefined) await requirePlainPlace(target, outer);
+  }
+}
+
+async function requirePlainPlace(target: string, outer: Mount): Promise<void> {
+  let place = outer.source;
+  for (const name of target.slice(outer.target.length + 1).split('/')) {
+    place = join(place, name);
+    const found = await lstat(place).catch(() => undefined);
+    if (found?.isDirectory() === true) continue;
+    if (found !== undefined)
+      throw refuse(`${target}: ${place} is in its place, and not a folder`, 'Choose another target.');
+    if (!outer.readOnly) return; // it will be made
+    throw refuse(`${target}: there is no folder for it in ${outer.source}, which is read-only`, `Make ${place} first.`);
   }
 }
 
