@@ -79,29 +79,41 @@ def limit_cpus(cpus: float) -> None:
         os.sched_setaffinity(0, {available[(start + index) % len(available)] for index in range(wanted)})
 
 
-def resident_bytes(pid: int) -> int:
-    """Resident memory that is the process's own, without what it shares with files. 0 when it is gone."""
-    try:
-        with open(f"/proc/{pid}/statm", "rb") as file:
-            fields = file.read().split()
-    except OSError:
-        return 0
-    return max(0, int(fields[1]) - int(fields[2])) * _PAGE_BYTES
-
-
-def proportional_bytes(pid: int) -> int:
-    """Resident memory with shared pages divided by their users: dear, so only asked when the cheap sum is too high."""
-    proportional = _kilobytes(f"/proc/{pid}/smaps_rollup", b"Pss:")
-    return resident_bytes(pid) if proportional is None else proportional
-
-
 def sandbox_memory_bytes(limit: int) -> int:
     """What all processes of the sandbox but this one hold. Exact only near the limit: the exact number is dear."""
     if os.path.exists(_OWN_KERNEL):
         return _own_kernel_bytes()
     pids = [process.pid for process in processes.others_in_sandbox()]
-    cheap = sum(resident_bytes(pid) for pid in pids)
-    return cheap if cheap <= limit else sum(proportional_bytes(pid) for pid in pids)
+    held = 0
+    for measure in (_resident_bytes, _own_bytes, proportional_bytes):
+        held = sum(measure(pid) for pid in pids)
+        if held <= limit:
+            break
+    return held
+
+
+def _resident_bytes(pid: int) -> int:
+    """All that is resident, with what it shares with files and with others. 0 when it is gone."""
+    try:
+        with open(f"/proc/{pid}/statm", "rb") as file:
+            return int(file.read().split()[1]) * _PAGE_BYTES
+    except (OSError, IndexError, ValueError):
+        return 0
+
+
+def _own_bytes(pid: int) -> int:
+    """The same without what it shares with files. SECURITY: memory that processes share is held by no file, and counts."""
+    path = f"/proc/{pid}/status"
+    anonymous = _kilobytes(path, b"RssAnon:")
+    if anonymous is None:
+        return _resident_bytes(pid)  # gone, or a kernel that tells no more (gVisor)
+    return anonymous + (_kilobytes(path, b"RssShmem:") or 0)
+
+
+def proportional_bytes(pid: int) -> int:
+    """Resident memory with shared pages divided by their users: dear, so only asked when the cheap sum is too high."""
+    proportional = _kilobytes(f"/proc/{pid}/smaps_rollup", b"Pss:")
+    return _own_bytes(pid) if proportional is None else proportional
 
 
 def _own_kernel_bytes() -> int:

@@ -17,6 +17,8 @@ export const limitRequirements: readonly Requirement[] = [
       for (const code of [
         'blocks = []\nwhile True: blocks.append(b"x" * (1 << 20))',
         'x = bytearray(2 << 30)',
+        // Shared between processes, and in no file.
+        'import mmap, time\nm = mmap.mmap(-1, 900 << 20)\nfor at in range(0, len(m), 4096): m[at] = 1\ntime.sleep(20)',
         'import os\nfor _ in range(8):\n    if os.fork() == 0:\n        b = bytearray(100 << 20)\n        import time; time.sleep(20)\nb = []\nwhile True: b.append(b"x" * (1 << 20))',
       ]) {
         const result = await session.run(code, { timeoutMs: 30_000 });
