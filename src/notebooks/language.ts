@@ -1,20 +1,22 @@
 import type { CodeCell, Notebook } from './nbformat.ts';
 
 /** Names that kernels of notebooks have and that nobody else has for a language. */
-const ALIASES: Readonly<Record<string, string>> = {
-  ipython: 'python',
-  python2: 'python',
-  python3: 'python',
-  node: 'javascript',
-  nodejs: 'javascript',
-  jslab: 'javascript',
-  tslab: 'typescript',
-  'c++': 'cpp',
-  'c++17': 'cpp',
-  sh: 'bash',
-  shell: 'bash',
-  ir: 'r',
-};
+const ALIASES: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    ipython: 'python',
+    python2: 'python',
+    python3: 'python',
+    node: 'javascript',
+    nodejs: 'javascript',
+    jslab: 'javascript',
+    tslab: 'typescript',
+    'c++': 'cpp',
+    'c++17': 'cpp',
+    sh: 'bash',
+    shell: 'bash',
+    ir: 'r',
+  }),
+);
 
 /** The language of a notebook's cells, from what it says of its kernel. Python where it says nothing. */
 export function languageOf({ metadata }: Pick<Notebook, 'metadata'>): string {
@@ -22,7 +24,7 @@ export function languageOf({ metadata }: Pick<Notebook, 'metadata'>): string {
   const kernel = asRecord(metadata.kernelspec);
   const said = [info.name, kernel.language, kernel.name].find((name) => typeof name === 'string' && name !== '');
   const name = typeof said === 'string' ? said.toLowerCase() : 'python';
-  return ALIASES[name] ?? name;
+  return ALIASES.get(name) ?? name;
 }
 
 /** A session may hold kernels of several languages; a notebook has one. A cell of another says so, and is read back so. */

@@ -68,6 +68,7 @@ describe('a notebook', () => {
     expect(languageOf({ metadata: { kernelspec: { name: 'python3' } } })).toBe('python');
     expect(languageOf({ metadata: { language_info: { name: 'TypeScript' } } })).toBe('typescript');
     expect(languageOf({ metadata: { kernelspec: { language: 'bash', name: 'calysto' } } })).toBe('bash');
+    expect(languageOf({ metadata: { kernelspec: { language: 'constructor' } } })).toBe('constructor');
     expect(languageOf({ metadata: { kernelspec: null, language_info: 7 } })).toBe('python');
   });
 
