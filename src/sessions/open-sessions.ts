@@ -1,4 +1,5 @@
-import type { Config } from '../config/schema.ts';
+import { parseOptions } from '../config/load.ts';
+import { type Config, configSchema } from '../config/schema.ts';
 import { HotcellError } from '../errors/hotcell-error.ts';
 import type { LiveSandbox } from '../guest/live-sandbox.ts';
 import type { Driver } from '../sandbox/driver.ts';
@@ -11,6 +12,8 @@ import type { Server } from './server.ts';
 import { createSession, type Session, type Slots } from './session.ts';
 import { createSessionSandboxes, type SessionSandboxes } from './session-sandboxes.ts';
 import { type SandboxWishes, specFor } from './spec-for.ts';
+
+const isolationOption = configSchema.pick({ isolation: true });
 
 export interface OpenOptions extends SandboxWishes {
   readonly isolation?: IsolationRequest;
@@ -58,7 +61,8 @@ export function createOpenSessions(config: Config, server: Server, choose: Isola
     const attempt = async (driver: Driver) => {
       tried = await sandboxes.first(driver);
     };
-    const { driver, passedOver } = await choose(wanted.isolation ?? config.isolation, {
+    const { isolation } = parseOptions(isolationOption, { isolation: wanted.isolation ?? config.isolation });
+    const { driver, passedOver } = await choose(isolation, {
       attempt: isPlain(spec) ? attempt : undefined,
     });
     if (closing !== undefined) await tried?.dispose();

@@ -1,4 +1,3 @@
-import * as z from 'zod';
 import { parseOptions } from '../config/load.ts';
 import { type Config, configSchema, limitsSchema } from '../config/schema.ts';
 import { newId } from '../lib/ids.ts';
@@ -23,7 +22,7 @@ export interface SandboxWishes {
 
 const MOST_DISK_BYTES = 1_073_741_824;
 
-const wishesSchema = z.object({ preloads: configSchema.shape.preloads, environment: environmentVariables });
+const wishesSchema = configSchema.pick({ preloads: true, image: true }).extend({ environment: environmentVariables });
 
 /** The spec for a caller's wishes under this configuration. Rejects with what is not allowed. */
 export async function specFor(config: Config, dataDir: string, wishes: SandboxWishes): Promise<SandboxSpec> {
@@ -39,8 +38,8 @@ export async function specFor(config: Config, dataDir: string, wishes: SandboxWi
     ...parseOptions(wishesSchema, {
       preloads: wishes.preloads ?? config.preloads,
       environment: wishes.environment ?? {},
+      ...(image === undefined ? {} : { image }),
     }),
-    ...(image === undefined ? {} : { image }),
     ...(wishes.workspace === undefined ? {} : { workspace: wishes.workspace }),
     ...(wishes.tmpBytes === undefined ? {} : { tmpBytes: wishes.tmpBytes }),
   };

@@ -72,6 +72,10 @@ export const lifecycleRequirements: readonly Requirement[] = [
       ];
       for (const environment of unfit) await refused(hotcell.open({ environment }), 'invalid_argument');
       await refused(hotcell.open({ preloads: ['os; import sys'] }), 'invalid_argument');
+      await refused(hotcell.open({ image: '--privileged' }), 'invalid_argument');
+      for (const isolation of ['gvizor', '__proto__', 'constructor']) {
+        await refused(hotcell.open({ isolation: isolation as 'gvisor' }), 'invalid_argument');
+      }
     },
   },
   {
