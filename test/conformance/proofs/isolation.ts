@@ -262,20 +262,26 @@ for folder in ${folders}:
       const [a, b] = [await fresh(), await fresh()];
       const make = `import ctypes, socket
 libc = ctypes.CDLL(None, use_errno=True)
-shm = libc.shmget(0x4711, 4096, 0o1666)
+shm, queue = libc.shmget(0x4711, 4096, 0o1666), libc.msgget(0x4711, 0o1666)
+getattr(libc, "mq_open", lambda *_: -1)(b"/hotcell-neighbour", 0o102, 0o666, None)
 server = socket.socket(socket.AF_UNIX); server.bind("\\0hotcell-neighbour"); server.listen(1)
-print(shm >= 0)`;
-      await stdoutOf(a, make);
+print(shm >= 0, queue >= 0)`;
+      expect(await stdoutOf(a, make)).toBe('True True');
       const look = `import ctypes, socket
 libc = ctypes.CDLL(None, use_errno=True)
 got = []
 if libc.shmget(0x4711, 4096, 0o666) >= 0: got.append("shm")
+if libc.msgget(0x4711, 0o666) >= 0: got.append("queue")
+if getattr(libc, "mq_open", lambda *_: -1)(b"/hotcell-neighbour", 2) >= 0: got.append("POSIX queue")
 try: socket.socket(socket.AF_UNIX).connect("\\0hotcell-neighbour"); got.append("abstract")
 except OSError: pass
 print(got)`;
       const found = await stdoutOf(b, look);
-      await stdoutOf(a, 'libc.shmctl(shm, 0, None); server.close(); print()');
-      if (target.bare === true) expect(found).toContain('abstract');
+      await stdoutOf(
+        a,
+        'libc.shmctl(shm, 0, None); libc.msgctl(queue, 0, None); getattr(libc, "mq_unlink", len)(b"/hotcell-neighbour"); server.close(); print()',
+      );
+      if (target.bare === true) expect(found).toMatch(/'shm', 'queue', .*'abstract'/);
       else expect(found).toBe('[]');
     },
   },
