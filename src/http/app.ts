@@ -58,8 +58,7 @@ export function createApp(options: AppOptions): HttpApp {
     });
   }
   if (mcp !== undefined) addMcpRoute(app, mcp, options.largestMessageBytes);
-  if (mcp !== undefined && config.profile.includes('hotcell'))
-    addRunRoute(app, { config, audit: telemetry.audit, sessions, stallMs });
+  if (mcp !== undefined && config.profile.includes('hotcell')) addRunRoute(app, { config, sessions, stallMs });
   addFilesRoutes(app, {
     sessions,
     linkKey: options.linkKey,

@@ -65,6 +65,8 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
   /** The tool or route, for the audit log. */
   readonly via?: string;
+  /** What the surface itself refuses, in words of its own arguments: comes first, and is put down like any refusal. */
+  readonly check?: () => void;
 }
 
 /** What the directory asks of the library: a session with this id, whose executions take a place among those of the server. */
@@ -185,8 +187,14 @@ export function createDirectory(options: DirectoryOptions): SessionDirectory {
   }
 
   /** Keeps the books of what `work` is refused with. */
-  async function noted<T>(owner: Owner, session: string | undefined, via: string | undefined, work: () => Promise<T>) {
+  async function noted<T>(
+    owner: Owner,
+    session: string | undefined,
+    { via, check }: CallOptions,
+    work: () => Promise<T>,
+  ): Promise<T> {
     try {
+      check?.();
       return await work();
     } catch (thrown) {
       const error = toHotcellError(thrown);
@@ -197,13 +205,13 @@ export function createDirectory(options: DirectoryOptions): SessionDirectory {
 
   return {
     open: (owner, request, options = {}) =>
-      noted(owner, request.id, options.via, async () => {
+      noted(owner, request.id, options, async () => {
         requireRunning();
         await persistence.recall(owner);
         requireRunning();
         return openings.begin(owner, request, options).opened;
       }),
-    use: (owner, id, options = {}) => noted(owner, id, options.via, () => useSession(owner, id, options)),
+    use: (owner, id, options = {}) => noted(owner, id, options, () => useSession(owner, id, options)),
     recall: async (owner) => {
       await persistence.recall(owner, { again: true });
       await Promise.allSettled(roster.of(owner.id).map(({ isPersistent, opened }) => isPersistent && opened));
@@ -212,8 +220,8 @@ export function createDirectory(options: DirectoryOptions): SessionDirectory {
     known: (owner, id) => roster.find(owner.id, id)?.session,
     withExecution: (owner, executionId) =>
       ownedBy(owner).find((session) => session.execution(executionId) !== undefined),
-    close: (owner, id, { via } = {}) =>
-      noted(owner, id, via, async () => {
+    close: (owner, id, options = {}) =>
+      noted(owner, id, options, async () => {
         await recallFor(owner, id);
         const entry = roster.find(owner.id, id);
         if (entry !== undefined) return closings.close(entry, 'asked');

@@ -71,6 +71,8 @@ describe('an error of a tool speaks in the names of its arguments, and says what
     expect(answer.json()).toMatchObject({
       error: { message: expect.stringMatching(/^timeout_ms: 60001 is more than 60000\b/) },
     });
+    const metrics = await served.send('GET', '/metrics');
+    expect(String(metrics.body)).toContain('hotcell_refusals_total{code="invalid_argument"} 1');
   });
 });
 

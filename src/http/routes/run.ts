@@ -6,8 +6,6 @@ import { parseOptions } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import type { ManagedExecution, SessionDirectory } from '../../sessions/directory.ts';
-import type { AuditSink } from '../../telemetry/audit.ts';
-import { audited } from '../../telemetry/audited.ts';
 import type { HttpApp, HttpContext } from '../environment.ts';
 import { shownError } from '../error-response.ts';
 import { type BodyReader, createBodyReader } from '../read-large-body.ts';
@@ -16,7 +14,6 @@ import { type LineSender, sendLines } from '../send-lines.ts';
 
 export interface RunRouteOptions {
   readonly config: Config;
-  readonly audit: AuditSink;
   readonly sessions: SessionDirectory;
   readonly stallMs: number;
 }
@@ -41,19 +38,17 @@ const request = z.strictObject({
  * notifications but no way to wait for whoever reads them, and the output of `yes` would pile up here. A reader that is slow slows the program down;
  * one that goes ends it. The result is asked for as always, with `get_execution`. The guard has found out who asks.
  */
-export function addRunRoute(app: HttpApp, { config, audit, sessions, stallMs }: RunRouteOptions): void {
+export function addRunRoute(app: HttpApp, { config, sessions, stallMs }: RunRouteOptions): void {
   const read = createBodyReader();
   app.post('/run/:session', async (context) => {
     const owner = context.get('owner');
     const { outgoing } = context.env;
     const gone = closingOf(outgoing);
     const { code, language, filename, timeout_ms } = parseOptions(request, await body(context, read), { remedy: HOW });
-    audited(audit, { owner: owner.id, via: 'POST /run' }, () =>
-      requireAtMost('timeout_ms', timeout_ms, { config, option: 'maxTimeoutMs' }),
-    );
     const session = await sessions.use(owner, context.req.param('session'), {
       via: 'POST /run',
       signal: gone,
+      check: () => requireAtMost('timeout_ms', timeout_ms, { config, option: 'maxTimeoutMs' }),
     });
     gone.throwIfAborted();
     const execution = session.run(code, {

@@ -3,7 +3,6 @@ import { requireAtMost } from '../../config/at-most.ts';
 import type { Config } from '../../config/schema.ts';
 import { DRIVER_NAMES } from '../../sandbox/isolation.ts';
 import { DEFAULT_LIMITS, LEAST_LIMITS } from '../../sandbox/spec.ts';
-import { audited } from '../../telemetry/audited.ts';
 import { defineTool } from '../define-tool.ts';
 import { sessionOutput, sessionStructured, sessionText } from '../present/session-output.ts';
 
@@ -109,10 +108,7 @@ Answers with session_id: pass it (or the name) to the other tools. Close it with
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
   isLong: true,
   async handler({ name, isolation, image, limits, mounts, environment, persistent, ttl_seconds, idle_seconds }, call) {
-    const { directory, owner, audit, config } = call.deps;
-    audited(audit, { owner: owner.id, via: 'open_session' }, () =>
-      requireAllowed({ ...limits, ttl_seconds, idle_seconds }, config),
-    );
+    const { directory, owner, config } = call.deps;
     call.reportWith(() => 'opens a sandbox');
     const request = {
       name,
@@ -128,6 +124,7 @@ Answers with session_id: pass it (or the name) to the other tools. Close it with
     const managed = await directory.open(owner, withoutUndefined(request), {
       signal: call.signal,
       via: 'open_session',
+      check: () => requireAllowed({ ...limits, ttl_seconds, idle_seconds }, config),
     });
     const structured = sessionStructured(managed);
     return { structured, content: [{ type: 'text', text: `Opened. ${sessionText(structured)}` }] };

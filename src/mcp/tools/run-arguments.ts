@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { requireAtMost } from '../../config/at-most.ts';
-import { audited } from '../../telemetry/audited.ts';
-import type { McpDeps } from '../deps.ts';
+import type { ManagedSession } from '../../sessions/directory.ts';
+import type { ToolCall } from '../define-tool.ts';
 
 /** Arguments of the tools that run something. */
 
@@ -18,11 +18,15 @@ export const backgroundArgument = z
   .default(false)
   .describe('Answer at once with an execution_id while it runs on; ask for it with get_execution');
 
-/** As an option of a run. Throws where it is longer than the server allows, before anything is opened for it. */
-export function timeoutOf(timeout_ms: number | undefined, deps: McpDeps, via: string): { timeoutMs?: number } {
-  const { config, audit, owner } = deps;
-  audited(audit, { owner: owner.id, via }, () =>
-    requireAtMost('timeout_ms', timeout_ms, { config, option: 'maxTimeoutMs' }),
-  );
-  return timeout_ms === undefined ? {} : { timeoutMs: timeout_ms };
+/** The session that a tool runs something in, for so long: refused before anything is opened where that is longer than the server allows. */
+export function sessionFor(
+  { deps: { directory, owner, config }, signal }: ToolCall,
+  via: string,
+  { session_id, timeout_ms }: { session_id?: string | undefined; timeout_ms?: number | undefined },
+): Promise<ManagedSession> {
+  return directory.use(owner, session_id, {
+    signal,
+    via,
+    check: () => requireAtMost('timeout_ms', timeout_ms, { config, option: 'maxTimeoutMs' }),
+  });
 }

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { defineTool } from '../define-tool.ts';
 import { executionOutput } from '../present/execution-output.ts';
 import { runInSession } from '../run-in-session.ts';
-import { backgroundArgument, timeoutArgument, timeoutOf } from './run-arguments.ts';
+import { backgroundArgument, sessionFor, timeoutArgument } from './run-arguments.ts';
 import { sessionArgument } from './session-argument.ts';
 
 export const runCode = defineTool({
@@ -40,9 +40,12 @@ For work of more than a few minutes: background: true, then get_execution.`,
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
   isLong: true,
   async handler({ code, language, session_id, timeout_ms, traceback_locals, background }, call) {
-    const { directory, owner } = call.deps;
-    const options = { language, tracebackLocals: traceback_locals, ...timeoutOf(timeout_ms, call.deps, 'run_code') };
-    const managed = await directory.use(owner, session_id, { signal: call.signal, via: 'run_code' });
+    const managed = await sessionFor(call, 'run_code', { session_id, timeout_ms });
+    const options = {
+      language,
+      tracebackLocals: traceback_locals,
+      ...(timeout_ms === undefined ? {} : { timeoutMs: timeout_ms }),
+    };
     return runInSession(managed, code, options, call, background);
   },
 });

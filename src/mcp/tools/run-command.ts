@@ -3,7 +3,7 @@ import { defineTool } from '../define-tool.ts';
 import { executionOutput } from '../present/execution-output.ts';
 import { runInSession } from '../run-in-session.ts';
 import { shellRun } from '../shell-run.ts';
-import { backgroundArgument, timeoutArgument, timeoutOf } from './run-arguments.ts';
+import { backgroundArgument, sessionFor, timeoutArgument } from './run-arguments.ts';
 import { sessionArgument } from './session-argument.ts';
 
 export const runCommand = defineTool({
@@ -35,10 +35,9 @@ Examples:
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
   isLong: true,
   async handler({ command, cwd, environment, session_id, timeout_ms, background }, call) {
-    const { directory, owner } = call.deps;
     const { code, language } = shellRun({ command, cwd, environment });
-    const options = { language, via: 'run_command', ...timeoutOf(timeout_ms, call.deps, 'run_command') };
-    const managed = await directory.use(owner, session_id, { signal: call.signal, via: 'run_command' });
+    const managed = await sessionFor(call, 'run_command', { session_id, timeout_ms });
+    const options = { language, via: 'run_command', ...(timeout_ms === undefined ? {} : { timeoutMs: timeout_ms }) };
     const reply = await runInSession(managed, code, options, call, background);
     const { outcome } = reply.structured;
     return outcome === 'ok' ? { ...reply, structured: { ...reply.structured, exit_code: 0 } } : reply;
