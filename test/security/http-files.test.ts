@@ -58,9 +58,9 @@ describe.skipIf(skipped !== undefined)('files of a session over HTTP', () => {
   it('go in by PUT, replace or refuse to replace, and are empty if need be', async () => {
     const put = (path: string, body: string, headers = {}) => hotcell.send('PUT', path, { token: mine, body, headers });
     expect((await put('/files/work/new/in.bin', 'one')).json()).toEqual({
-      session: 'work',
+      session_id: 'work',
       path: 'new/in.bin',
-      sizeBytes: 3,
+      size_bytes: 3,
     });
     expect((await put('/files/work/new/in.bin', 'three')).status).toBe(201);
     const refused = await put('/files/work/new/in.bin', 'x', { 'if-none-match': '*' });

@@ -39,7 +39,7 @@ export function addFilesRoutes(app: HttpApp, options: FilesOptions): void {
     const mode = context.req.header('if-none-match') === '*' ? 'create' : 'replace';
     const { incoming } = context.env;
     const { sizeBytes } = await session.session.files.write(path, bodyPieces(incoming, options), { mode });
-    return context.json({ session: session.id, path, sizeBytes }, 201);
+    return context.json({ session_id: session.id, path, size_bytes: sizeBytes }, 201);
   });
 
   app.all('/files/*', () => {
@@ -133,6 +133,7 @@ const ASK_AGAIN = 'Ask for a new link.';
 
 function tooLarge(path: string, limitBytes: number): HotcellError {
   return new HotcellError('file_too_large', `${path} is larger than ${limitBytes} bytes, which is the limit`, {
+    remedy: 'Send it in parts, or let whoever runs the server raise HOTCELL_MAX_UPLOAD_BYTES.',
     data: { limitBytes },
   });
 }
