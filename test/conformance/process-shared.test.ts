@@ -1,4 +1,5 @@
 import { TARGETS } from '../support/targets.ts';
 import { describeConformance } from './suite.ts';
 
-await describeConformance(TARGETS.shared);
+// As most users have it.
+await describeConformance({ ...TARGETS.shared, preloads: true });

@@ -229,7 +229,7 @@ display("plain", Rich())`;
       const late = await mcp.call('get_execution', { execution_id, wait_ms: 20_000 });
       expect(late.data).toMatchObject({ state: 'ended', outcome: 'ok', value: "'done'" });
       const end = await mcp.call('get_execution', { execution_id, log_offset: late.data.stdout.length });
-      expect(end).toMatchObject({ text: '(nothing from there on: the log has 21 bytes)', data: { log: { text: '' } } });
+      expect(end).toMatchObject({ text: '(nothing from there on: the log has 7 bytes)', data: { log: { text: '' } } });
     });
 
     it('can be cancelled, and the variables are kept', async () => {

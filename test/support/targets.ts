@@ -27,7 +27,7 @@ export const TARGETS = {
     bare: true,
     options: { isolation: 'process', drivers: { process: async (host) => createBareDriver(host) } },
   },
-  shared: { name: 'process, shared', options: process('shared', true), preloads: true },
+  shared: { name: 'process, shared', options: process('shared', true) },
   single: { name: 'process, single', options: process('single', true) },
   soft: { name: 'process, without cgroups', options: process('shared', false) },
   docker: { name: 'docker', options: { isolation: 'docker' }, slow: true },
