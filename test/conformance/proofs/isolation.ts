@@ -288,17 +288,19 @@ print(got)`;
   {
     id: 'neighbour:sent-descriptors',
     title: 'descriptors that a session sends and nobody receives keep no neighbour from running code',
-    prove: async ({ fresh }) => {
+    prove: async ({ fresh, target }) => {
+      // A kernel of one's own counts for nobody else, and takes a second for a thousand of them.
+      const most = target.name === 'gvisor' ? 2_000 : 25_000;
       const [a, greedy, b] = [await fresh(), await fresh({ limits: { openFiles: 65_536 } }), await fresh()];
       await stdoutOf(b, 'x = 1');
       const send = `import os, socket
 null, pairs, sent = os.open("/dev/null", os.O_RDONLY), [], 0
 try:
-    while sent < 25_000:
+    while sent < ${most}:
         pairs.append(socket.socketpair())
         pairs[-1][0].setblocking(False)
         try:
-            while True: sent += 253 * socket.send_fds(pairs[-1][0], [b"x"], [null] * 253)
+            while sent < ${most}: sent += 253 * socket.send_fds(pairs[-1][0], [b"x"], [null] * 253)
         except BlockingIOError: pass
 except OSError: pass`;
       for (const attacker of [a, greedy]) {

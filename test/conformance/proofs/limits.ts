@@ -189,7 +189,7 @@ os.unlink("${folder}/fill")`;
     title: 'a flood of empty files ends at a limit of its own or at that of memory, and the session goes on',
     exempt: BARE,
     prove: async ({ fresh }) => {
-      const session = await fresh({ limits: { memoryBytes: 256 * MiB, diskBytes: 8 * MiB } });
+      const session = await fresh({ limits: { memoryBytes: 128 * MiB, diskBytes: 8 * MiB } });
       const code =
         'import os\ntry:\n    for i in range(1_000_000): open(f"i{i}", "w").close()\nexcept OSError as error:\n    print(error.errno)\nfor name in os.listdir("."): os.unlink(name)';
       const result = await session.run(code, { timeoutMs: 60_000 });
