@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import heapq
 import itertools
 import math
 import select
 import time
-from typing import Callable, Optional
+from typing import Callable, Optional, Union
 
 Callback = Callable[[], None]
 
@@ -26,13 +27,14 @@ class Timer:
 
 
 class Loop:
-    """Readers, writers and timers, run in one thread until `stop`.
+    """Readers, writers and timers, run in one thread until `stop`. Of two descriptors the one that could be read first is told first.
 
-    SECURITY: not epoll. What it watches is counted for the uid, which neighbours share: one that has used it all up would end this guest.
+    SECURITY: what epoll watches is counted for the uid, which neighbours share. One that has used it all up must not end this guest: poll,
+    which keeps nothing in the kernel and only forgets that order, takes its place.
     """
 
     def __init__(self) -> None:
-        self._poll = select.poll()
+        self._poller: Union[select.epoll, _Poll] = select.epoll()
         self._callbacks: dict[int, list[Optional[Callback]]] = {}
         self._timers: list[tuple[float, int, Timer]] = []
         self._order = itertools.count()
@@ -59,18 +61,22 @@ class Loop:
     def stop(self) -> None:
         self._running = False
 
+    def close(self) -> None:
+        """Gives its descriptor back, in a fork that must not share it."""
+        self._poller.close()
+
     def run(self) -> None:
         self._run_soon()
         while self._running:
-            for fd, events in self._poll.poll(self._wait_milliseconds()):
+            for fd, events in self._poller.poll(self._wait_seconds()):
                 callbacks = self._callbacks.get(fd)
                 if callbacks is None:
                     continue
                 reader, writer = callbacks
                 # An end or an error is for either to find.
-                if events & ~select.POLLOUT and reader is not None:
+                if events & ~select.EPOLLOUT and reader is not None:
                     reader()
-                if events & ~select.POLLIN and writer is not None and fd in self._callbacks:
+                if events & ~select.EPOLLIN and writer is not None and fd in self._callbacks:
                     writer()
             self._run_due_timers()
             self._run_soon()
@@ -81,11 +87,10 @@ class Loop:
             for callback in waiting:
                 callback()
 
-    def _wait_milliseconds(self) -> Optional[int]:
-        """Rounded up: too early would be again and again."""
+    def _wait_seconds(self) -> Optional[float]:
         while self._timers and self._timers[0][2].cancelled:
             heapq.heappop(self._timers)
-        return max(0, math.ceil((self._timers[0][0] - time.monotonic()) * 1000)) if self._timers else None
+        return max(0.0, self._timers[0][0] - time.monotonic()) if self._timers else None
 
     def _run_due_timers(self) -> None:
         now = time.monotonic()
@@ -106,14 +111,42 @@ class Loop:
         if after == before:
             return
         if not after:
-            self._poll.unregister(fd)
+            self._poller.unregister(fd)
             del self._callbacks[fd]
-        elif not before:
-            self._poll.register(fd, after)
+        elif before:
+            self._poller.modify(fd, after)
         else:
-            self._poll.modify(fd, after)
+            self._register(fd, after)
+
+    def _register(self, fd: int, events: int) -> None:
+        try:
+            self._poller.register(fd, events)
+        except OSError as error:
+            if error.errno != errno.ENOSPC:
+                raise
+            self._poller.close()
+            self._poller = _Poll()
+            for watched, callbacks in self._callbacks.items():
+                self._poller.register(watched, _events(callbacks))
+
+
+class _Poll:
+    """select.poll with the signatures of select.epoll."""
+
+    def __init__(self) -> None:
+        self._poll = select.poll()
+        self.register = self._poll.register
+        self.modify = self._poll.modify
+        self.unregister = self._poll.unregister
+
+    def poll(self, seconds: Optional[float]) -> list[tuple[int, int]]:
+        # Rounded up: too early would be again and again.
+        return self._poll.poll(None if seconds is None else math.ceil(seconds * 1000))
+
+    def close(self) -> None:
+        """There is nothing to give back."""
 
 
 def _events(callbacks: list[Optional[Callback]]) -> int:
     reader, writer = callbacks
-    return (select.POLLIN if reader else 0) | (select.POLLOUT if writer else 0)
+    return (select.EPOLLIN if reader else 0) | (select.EPOLLOUT if writer else 0)

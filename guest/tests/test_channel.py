@@ -22,6 +22,7 @@ class Guest:
     def __init__(self, test: unittest.TestCase) -> None:
         self._test = test
         self.loop = Loop()
+        test.addCleanup(self.loop.close)
         self.frames: list[Frame] = []
         self.lost: list[str] = []
         self.channel = Channel(self.loop, self._on_hello, self.frames.append, self.lost.append)

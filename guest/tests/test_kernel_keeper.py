@@ -16,6 +16,7 @@ from hotcell_guest.loop import Loop
 class RestartTest(unittest.TestCase):
     def setUp(self) -> None:
         self.loop = Loop()
+        self.addCleanup(self.loop.close)
         self.starts = 0
         self.keeper = KernelKeeper(self.loop, KernelEvents(_ignore, _ignore_frame, _ignore_end, self.fail))
 
@@ -46,6 +47,7 @@ class RestartTest(unittest.TestCase):
 class StartLimitTest(unittest.TestCase):
     def test_a_kernel_that_never_says_that_it_is_up_is_given_up(self) -> None:
         loop = Loop()
+        self.addCleanup(loop.close)
         reasons: list[str] = []
 
         def failed(reason: str) -> None:

@@ -14,6 +14,7 @@ from hotcell_guest.loop import Loop
 class SlowKernelTest(unittest.TestCase):
     def setUp(self) -> None:
         self.loop = Loop()
+        self.addCleanup(self.loop.close)
         ours, self.theirs = socket.socketpair()
         self.addCleanup(self.theirs.close)
         self.gone = False

@@ -1,9 +1,12 @@
-"""The event loop: what is watched, and what that costs neighbours."""
+"""The event loop: what is watched, in which order it is told, and what neighbours cannot take from it."""
 
 from __future__ import annotations
 
+import errno
 import os
 import unittest
+from typing import Any
+from unittest import mock
 
 from hotcell_guest.loop import Loop
 
@@ -11,37 +14,73 @@ from hotcell_guest.loop import Loop
 class TheLoop(unittest.TestCase):
     def setUp(self) -> None:
         self.loop = Loop()
-        self.read_end, self.write_end = os.pipe()
-        self.addCleanup(os.close, self.write_end)
-
-    def test_it_takes_nothing_that_the_kernel_counts_for_a_uid(self) -> None:
-        self.loop.on_readable(self.read_end, lambda: None)
-        self.addCleanup(os.close, self.read_end)
-        open_files = [os.readlink(f"/proc/self/fd/{name}") for name in os.listdir("/proc/self/fd") if _is_open(name)]
-        self.assertEqual([name for name in open_files if "eventpoll" in name], [])
+        self.addCleanup(self.loop.close)
 
     def test_readers_writers_timers_and_ends_are_told(self) -> None:
+        self.assertEqual(self._told(), ["write", "read b'x'", "read b''"])
+
+    def test_so_they_are_where_neighbours_have_used_up_what_epoll_can_watch(self) -> None:
+        self.loop.on_readable(self._pipe()[0], self.fail)
+        with mock.patch.object(self.loop, "_poller", _FullEpoll(self.loop._poller)):
+            self.assertEqual(self._told(), ["write", "read b'x'", "read b''"])
+            self.assertNotIsInstance(self.loop._poller, _FullEpoll)
+
+    def test_what_can_be_read_first_is_told_first(self) -> None:
+        pipes = [self._pipe() for _ in range(4)]
+        told: list[int] = []
+
+        def read(number: int, read_end: int) -> None:
+            os.read(read_end, 1)
+            told.append(number)
+            if len(told) == len(pipes):
+                self.loop.stop()
+
+        for number, (read_end, _) in enumerate(pipes):
+            self.loop.on_readable(read_end, lambda number=number, read_end=read_end: read(number, read_end))  # type: ignore[misc]
+        for number in (2, 0, 3, 1):
+            os.write(pipes[number][1], b"x")
+        self.loop.run()
+        self.assertEqual(told, [2, 0, 3, 1])
+
+    def _told(self) -> list[str]:
         told: list[str] = []
+        read_end, write_end = self._pipe()
 
         def read() -> None:
-            data = os.read(self.read_end, 10)
+            data = os.read(read_end, 10)
             told.append(f"read {data!r}")
             if not data:
-                self.loop.on_readable(self.read_end, None)
-                os.close(self.read_end)
+                self.loop.on_readable(read_end, None)
                 self.loop.call_later(0.001, self.loop.stop)
 
         def write() -> None:
             told.append("write")
-            self.loop.on_writable(self.write_end, None)
-            os.write(self.write_end, b"x")
-            os.dup2(os.open(os.devnull, os.O_WRONLY), self.write_end)  # the end of the pipe
+            self.loop.on_writable(write_end, None)
+            os.write(write_end, b"x")
+            null = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(null, write_end)  # the end of the pipe
+            os.close(null)
 
-        self.loop.on_readable(self.read_end, read)
-        self.loop.on_writable(self.write_end, write)
+        self.loop.on_readable(read_end, read)
+        self.loop.on_writable(write_end, write)
         self.loop.run()
-        self.assertEqual(told, ["write", "read b'x'", "read b''"])
+        return told
+
+    def _pipe(self) -> tuple[int, int]:
+        ends = os.pipe()
+        for end in ends:
+            self.addCleanup(os.close, end)
+        return ends
 
 
-def _is_open(name: str) -> bool:
-    return os.path.lexists(f"/proc/self/fd/{name}")
+class _FullEpoll:
+    """epoll whose uid may watch nothing more."""
+
+    def __init__(self, epoll: Any) -> None:
+        self._epoll = epoll
+
+    def register(self, _fd: int, _events: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def close(self) -> None:
+        self._epoll.close()

@@ -25,6 +25,7 @@ def _fork_and_say_so(_request: Frame, fds: list[int]) -> None:
 class StoppedStageTest(unittest.TestCase):
     def setUp(self) -> None:
         self.loop = Loop()
+        self.addCleanup(self.loop.close)
         # A fork copies what maps it: as long as that takes with pandas in memory, signals come in the middle of it.
         self.ballast = bytearray(b"x") * _BALLAST_BYTES
         self.stage = WarmStage(self.loop, [], _fork_and_say_so, lambda _head: self.loop.stop())

@@ -36,6 +36,22 @@ export const executionRequirements: readonly Requirement[] = [
     },
   },
   {
+    id: 'execute:children-order',
+    title: 'what one program writes to stderr and another then to stdout comes in that order',
+    prove: async ({ session }) => {
+      for (const language of ['python', 'bash']) {
+        const code = language === 'bash' ? 'sh -c "echo a >&2"; echo b' : '!echo a >&2; echo b';
+        for (let times = 0; times < 20; times += 1) {
+          const order: string[] = [];
+          for await (const event of session.run(code, { language })) {
+            if (event.kind === 'stdout' || event.kind === 'stderr') order.push(event.text);
+          }
+          expect(order.join('')).toBe('a\nb\n');
+        }
+      }
+    },
+  },
+  {
     id: 'execute:children-write',
     title: 'what children and C code write arrives in its place',
     prove: async ({ session }) => {
