@@ -10,7 +10,7 @@ import socket
 import sys
 import time
 from types import FrameType
-from typing import Any, NoReturn, Optional
+from typing import Any, Callable, NoReturn, Optional
 
 from . import linux
 from .descriptors import write_file
@@ -33,33 +33,38 @@ def run_kernel(sock: socket.socket, limits: Limits, workspace: str) -> NoReturn:
     """Becomes a kernel; called in the child right after the fork, and never returns."""
 
     def live() -> None:
-        kernel = _Kernel(settle(sock))
+        kernel = Kernel(settle(sock))
+        kernel.install()
         close_in(limits, workspace)
         kernel.serve()
 
     until_the_end(live)
 
 
-def stand_by(sock: socket.socket, workspace: str) -> NoReturn:
+def stand_by(sock: socket.socket, workspace: str, seccomp: Optional[str], rehearse: Callable[[], None]) -> NoReturn:
     """Becomes a kernel of a sandbox that is nobody's yet: called in a child forked ahead, before its supervisor is closed in.
 
-    It shares the supervisor's namespaces, so it will see its mounts; the barriers of a process it takes by itself, when it is told what it
-    is to become and before it says that it is up.
+    It shares the supervisor's namespaces, so it will see its mounts. The barriers of a process it takes by itself and at once; its limits
+    when it is told what it is to become, and before it says that it is up. `rehearse` is called first of all.
     """
 
     def live() -> None:
-        kernel = _Kernel(settle(sock))
+        rehearse()
+        kernel = Kernel(settle(sock))
+        kernel.install()
+        harden(seccomp)
+        linux.set_dumpable(True)
         config = kernel.wait_for_config()
         apply_environment(config["environment"])
-        harden(config.get("seccomp"))
-        linux.set_dumpable(True)
         close_in(Limits.from_message(config["limits"]), workspace)
         kernel.serve()
 
     until_the_end(live)
 
 
-class _Kernel:
+class Kernel:
+    """Runs what it is sent over `link`, in a process that is its own once it is installed."""
+
     def __init__(self, link: Link) -> None:
         self._link = link
         self._streams = Streams(link.drain)
@@ -68,6 +73,9 @@ class _Kernel:
         self._executing = False
         self._pid = os.getpid()
         self._outputs = _Outputs()
+
+    def install(self) -> None:
+        self._shell.install()
         self._prepare()
 
     def wait_for_config(self) -> Head:
@@ -78,14 +86,18 @@ class _Kernel:
     def serve(self) -> None:
         self._link.send({"type": "up", "pid": self._pid})
         while True:
-            frame, fds = self._link.receive()
-            if frame.head["type"] == "execute":
-                self._execute(frame, fds)
-            elif frame.head["type"] == "exercise":
-                exercise_loaded()
-                self._link.send({"type": "exercised"})
-            elif frame.head["type"] == "question":
-                self._answer(frame, fds)
+            self.take_turn()
+
+    def take_turn(self) -> None:
+        """Waits for the next frame and does what it says."""
+        frame, fds = self._link.receive()
+        if frame.head["type"] == "execute":
+            self._execute(frame, fds)
+        elif frame.head["type"] == "exercise":
+            exercise_loaded()
+            self._link.send({"type": "exercised"})
+        elif frame.head["type"] == "question":
+            self._answer(frame, fds)
 
     def _prepare(self) -> None:
         """Before it is up and after each execution, while nobody waits: whatever the last one did is put right."""

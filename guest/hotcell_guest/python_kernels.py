@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import socket
+from typing import Optional
 
 from .frames import Frame, Head, encode
 from .kernel import run_kernel, stand_by
 from .kernel_process import Started
 from .limits import Limits
+from .rehearsal import rehearse_kernel
 
 
 def fork_python_kernel(limits: Limits, workspace: str) -> Started:
@@ -22,16 +24,16 @@ def fork_python_kernel(limits: Limits, workspace: str) -> Started:
 
 
 class WaitingKernel:
-    """A kernel forked ahead of the sandbox it will be in. It has all barriers to take, and has run nothing."""
+    """A kernel forked ahead of the sandbox it will be in. It has run nothing but our code."""
 
-    def __init__(self, workspace: str) -> None:
+    def __init__(self, workspace: str, seccomp: Optional[str]) -> None:
         ours, theirs = socket.socketpair()
         pid = os.fork()
         if pid == 0:
-            stand_by(theirs, workspace)
+            stand_by(theirs, workspace, seccomp, rehearse_kernel)
         theirs.close()
         self.started = Started(pid, ours)
 
     def begin(self, config: Head) -> None:
-        """Lets it close itself in. It has its supervisor's mounts from the beginning, and needs them now."""
+        """Gives it its limits and its place. It has its supervisor's mounts from the beginning, and needs them now."""
         self.started.sock.sendall(encode(Frame({"type": "begin", "config": config})))

@@ -42,7 +42,7 @@ _PLAIN_TYPES = frozenset({int, float, str, bool, bytes, complex, list, tuple, di
 
 
 class Shell:
-    """The interpreter state of one kernel. `screen` is where results go."""
+    """The interpreter state of one kernel. `screen` is where results go. Until it is installed, the process is as it was."""
 
     def __init__(self, screen: Screen) -> None:
         self._screen = screen
@@ -54,7 +54,20 @@ class Shell:
         self._warnings = WarningsOnce()
         self.main = _fresh_main()
         self.bindings = Bindings(self.main.__dict__, self.names_of_ipython)
-        self._install()
+
+    def install(self) -> None:
+        """From now on `__main__`, `input()`, `display()` and their like are this shell's."""
+        sys.modules["__main__"] = self.main
+        self._warnings.install()
+        hooks = AfterImport()
+        hooks.add("matplotlib", figures.use_our_backend)
+        hooks.add("hotcell_guest.matplotlib_backend", self._connect_backend)
+        charts.install(hooks)
+        hooks.add("multiprocessing.spawn", spawning.provide_main(lambda: list(self._sources)))
+        names: Any = builtins
+        names.input = _no_input
+        names.get_ipython = self._get_ipython
+        display_names.install(hooks, self.displays)
 
     def run(self, source: str, filename: str, with_names: bool = False) -> Outcome:
         """Runs `source` and says how it ended. Raises nothing, whatever the code does."""
@@ -199,17 +212,6 @@ class Shell:
 
         return ipython.redirect(self._ipython)
 
-    def _install(self) -> None:
-        hooks = AfterImport()
-        hooks.add("matplotlib", figures.use_our_backend)
-        hooks.add("hotcell_guest.matplotlib_backend", self._connect_backend)
-        charts.install(hooks)
-        hooks.add("multiprocessing.spawn", spawning.provide_main(lambda: list(self._sources)))
-        names: Any = builtins
-        names.input = _no_input
-        names.get_ipython = self._get_ipython
-        display_names.install(hooks, self.displays)
-
     def _connect_backend(self, backend: ModuleType) -> None:
         module: Any = backend
         module.on_show = lambda: figures.capture_open_figures(self._screen)
@@ -225,7 +227,6 @@ def _fresh_main() -> ModuleType:
     main = ModuleType("__main__", None)
     main.__dict__["__builtins__"] = builtins
     main.__dict__["__annotations__"] = {}
-    sys.modules["__main__"] = main
     return main
 
 

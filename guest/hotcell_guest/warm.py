@@ -17,20 +17,28 @@ from .loop import Loop
 Handler = Callable[[Frame, "list[int]"], None]
 
 
+def _nothing() -> None:
+    """Nothing to rehearse."""
+
+
 class WarmStage:
-    """Runs a warm fork of this process. `handler` is called in that fork for each request, and usually forks again.
+    """Runs a warm fork of this process. `handler` is called in that fork for each request, and usually forks again; `rehearse` once
+    before the first, for what forks are to have behind them.
 
     A preload that leaves a thread behind is dropped, and the stage is begun anew without it. If the fork dies, `is_ready` is false again
     and the bare stage goes on serving alone.
     """
 
-    def __init__(self, loop: Loop, preloads: list[str], handler: Handler, on_ready: Callable[[Head], None]) -> None:
+    def __init__(
+        self, loop: Loop, preloads: list[str], handler: Handler, on_ready: Callable[[Head], None], rehearse: Callable[[], None] = _nothing
+    ) -> None:
         self.is_ready = False
         self.pid: Optional[int] = None
         self._loop = loop
         self._preloads = preloads
         self._dropped: list[str] = []
         self._handler = handler
+        self._rehearse = rehearse
         self._on_ready = on_ready
         self._sock: Optional[socket.socket] = None
         self._decoder = FrameDecoder()
@@ -40,7 +48,7 @@ class WarmStage:
         self.pid = os.fork()
         if self.pid == 0:
             ours.close()
-            _serve(theirs, self._preloads, self._handler)
+            _serve(theirs, self._preloads, self._handler, self._rehearse)
         theirs.close()
         self._sock = ours
         self._decoder = FrameDecoder()
@@ -88,7 +96,7 @@ class WarmStage:
             self._sock = None
 
 
-def _serve(sock: socket.socket, preloads: list[str], handler: Handler) -> NoReturn:
+def _serve(sock: socket.socket, preloads: list[str], handler: Handler, rehearse: Callable[[], None]) -> NoReturn:
     try:
         linux.die_with_parent()
         signal.set_wakeup_fd(-1)
@@ -107,6 +115,8 @@ def _serve(sock: socket.socket, preloads: list[str], handler: Handler) -> NoRetu
         except preload.LeavesThread as error:
             sock.sendall(encode(Frame({"type": "leaves-thread", "module": error.module})))
             os._exit(0)
+        preload.freeze()
+        rehearse()
         preload.freeze()
         forget_file_pages()
         sock.sendall(encode(Frame({"type": "warm", "missing": missing})))

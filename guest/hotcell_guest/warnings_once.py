@@ -17,11 +17,13 @@ _python: Any = warnings
 
 
 class WarningsOnce:
-    """Shows warnings in place of Python's own function. `begin` forgets those of the last execution."""
+    """Shows warnings in place of Python's own function once it is installed. `begin` forgets those of the last execution."""
 
     def __init__(self) -> None:
         self._shown: set[tuple[str, str, int, str]] = set()
         self._forget_registries = getattr(_python, "_filters_mutated", None) or getattr(_python, "_filters_mutated_lock_held", None)
+
+    def install(self) -> None:
         if hasattr(_python, "_showwarnmsg_impl"):
             _python._showwarnmsg_impl = self._show
 

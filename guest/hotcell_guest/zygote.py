@@ -17,6 +17,7 @@ from .kernel_process import KernelStarter, Started
 from .limits import Limits
 from .loop import Loop
 from .python_kernels import WaitingKernel, fork_python_kernel
+from .rehearsal import rehearse_often, rehearse_supervisor
 from .supervisor import Supervisor
 from .transports import SocketTransport
 from .warm import WarmStage
@@ -66,7 +67,13 @@ class _Zygote:
         if not preloads:
             self._say({"type": "warm", "missing": [], "dropped": []})
             return
-        self._warm = WarmStage(self._loop, preloads, lambda frame, _fds: open_sandbox(frame, self._workspace), self._say)
+        self._warm = WarmStage(
+            self._loop,
+            preloads,
+            handler=lambda frame, _fds: open_sandbox(frame, self._workspace),
+            on_ready=self._say,
+            rehearse=lambda: rehearse_often(self._workspace),
+        )
         self._warm.start()
 
     def _open(self, frame: Frame) -> None:
@@ -121,8 +128,9 @@ def _become_sandbox(token: str, uid: int, gid: int, workspace: str) -> NoReturn:
         jail_module.prepare()
         if go["type"] == "stand-by":
             jail_module.hide_cgroup()
-            waiting = WaitingKernel(workspace)
+            waiting = WaitingKernel(workspace, go.get("seccomp"))
             sock.sendall(encode(Frame({"type": "standing-by"})))
+            rehearse_supervisor(workspace)
             supervisor = _make_supervisor(workspace, waiting)
             go = _receive_one(sock).head
         jail_module.enter(Jail.from_message(go["jail"], workspace), placed=lambda: _expect(sock, "placed"))

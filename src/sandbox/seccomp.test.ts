@@ -129,6 +129,9 @@ function run(program: Buffer, call: Call): string {
       case 0x20:
         accumulator = data.readUInt32LE(value);
         break;
+      case 0x05:
+        at += value;
+        break;
       case 0x15:
         at += accumulator === value ? ifTrue : ifFalse;
         break;

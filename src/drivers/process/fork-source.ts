@@ -24,9 +24,13 @@ export interface ForkSource {
   close(): Promise<void>;
 }
 
-const FORK_AHEAD_AFTER_MS = 1;
+/** An opening is followed by its first call, which needs the processor more than whoever may come next. */
+const FORK_AHEAD_AFTER_MS = 30;
+/** Whoever comes so soon after the last is one of many. */
+const SOON_MS = 150;
+const FORK_AHEAD_FOR_MANY_AFTER_MS = 1;
 
-export function createForkSource(zygote: Zygote, makeCgroup: () => Cgroup | undefined): ForkSource {
+export function createForkSource(zygote: Zygote, makeCgroup: () => Cgroup | undefined, seccomp: string): ForkSource {
   /** The one kept ahead, made or still being made; undefined in the end where that failed. */
   let ahead: Promise<PlacedFork | undefined> | undefined;
   let making: Promise<unknown> | undefined;
@@ -34,6 +38,7 @@ export function createForkSource(zygote: Zygote, makeCgroup: () => Cgroup | unde
   let isWarm = false;
   let isClosed = false;
   let taken = 0;
+  let lastTakenAt = Number.NEGATIVE_INFINITY;
   void zygote.warm.then(() => {
     isWarm = true;
   });
@@ -42,7 +47,8 @@ export function createForkSource(zygote: Zygote, makeCgroup: () => Cgroup | unde
     taken += 1;
     const kept = ahead;
     ahead = undefined;
-    if (taken > 1) makeNextLater();
+    if (taken > 1) makeNextLater(performance.now() - lastTakenAt < SOON_MS);
+    lastTakenAt = performance.now();
     // One that is being made is waited for: it is there sooner than another, and two at once would slow each other down.
     const ready = await Promise.race([kept, aborted(signal)]).catch((error: unknown) => {
       void kept?.then((late) => late?.discard());
@@ -53,16 +59,18 @@ export function createForkSource(zygote: Zygote, makeCgroup: () => Cgroup | unde
     return forkNow(zygote, makeCgroup, signal);
   }
 
-  /** Not at once: whoever has just opened a session is about to use the processor. */
-  function makeNextLater(): void {
+  function makeNextLater(isOneOfMany: boolean): void {
     clearTimeout(timer);
-    timer = setTimeout(() => {
-      timer = undefined;
-      if (isClosed || !isWarm || ahead !== undefined) return;
-      const next = makeNext();
-      ahead = next;
-      making = next;
-    }, FORK_AHEAD_AFTER_MS).unref();
+    timer = setTimeout(
+      () => {
+        timer = undefined;
+        if (isClosed || !isWarm || ahead !== undefined) return;
+        const next = makeNext();
+        ahead = next;
+        making = next;
+      },
+      isOneOfMany ? FORK_AHEAD_FOR_MANY_AFTER_MS : FORK_AHEAD_AFTER_MS,
+    ).unref();
   }
 
   async function makeNext(): Promise<PlacedFork | undefined> {
@@ -70,7 +78,7 @@ export function createForkSource(zygote: Zygote, makeCgroup: () => Cgroup | unde
     try {
       next = await forkNow(zygote, makeCgroup);
       await next.place();
-      await standBy(next.fork);
+      await standBy(next.fork, seccomp);
       next.fork.channel.unref();
       return next;
     } catch {
@@ -87,7 +95,7 @@ export function createForkSource(zygote: Zygote, makeCgroup: () => Cgroup | unde
       return placed;
     },
     settled: async () => {
-      while (timer !== undefined) await sleep(FORK_AHEAD_AFTER_MS);
+      while (timer !== undefined) await sleep(FORK_AHEAD_FOR_MANY_AFTER_MS);
       await making;
     },
     close: async () => {

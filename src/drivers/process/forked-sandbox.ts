@@ -16,10 +16,10 @@ export interface ForkedSandbox {
 
 const LAST_WORDS_MS = 1_000;
 
-/** Lets a fork that is in its cgroup fork its first kernel ahead: the longest step of what follows. */
-export async function standBy({ channel }: ForkedSandbox): Promise<void> {
+/** Lets a fork that is in its cgroup fork its first kernel ahead, under the filter that every kernel has: the longest step of what follows. */
+export async function standBy({ channel }: ForkedSandbox, seccomp: string): Promise<void> {
   const answer = readOneFrame(channel);
-  channel.write(encodeFrame({ head: { type: 'stand-by' } }));
+  channel.write(encodeFrame({ head: { type: 'stand-by', seccomp } }));
   const { head } = await answer;
   if (head.type !== 'standing-by') throw new HotcellError('start_failed', 'the sandbox could not be made ready ahead');
 }

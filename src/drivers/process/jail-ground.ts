@@ -16,6 +16,8 @@ import type { ProcessShape } from './shape.ts';
 export interface JailGround {
   readonly host: Host;
   readonly cgroups: ServerCgroups;
+  /** The system call filter of what is forked off a zygote, as the guest takes it. */
+  readonly seccomp: string;
   /** Rejects where sandboxes have no Python. */
   layout(spec: SandboxSpec): Promise<JailLayout>;
   environment(spec: SandboxSpec): Promise<Record<string, string>>;
@@ -24,6 +26,7 @@ export interface JailGround {
 }
 
 export function createJailGround(host: Host, cgroups: ServerCgroups, nodeProgram?: string): JailGround {
+  const seccomp = seccompFilter(process.arch as Architecture).toString('base64');
   let finding: Promise<PythonEnvironment> | undefined;
 
   function pythonEnvironment(): Promise<PythonEnvironment> {
@@ -49,6 +52,7 @@ export function createJailGround(host: Host, cgroups: ServerCgroups, nodeProgram
   return {
     host,
     cgroups,
+    seccomp,
     layout: async (spec) => prepareJailLayout(host, await pythonEnvironment(), spec, nodeProgram),
     environment,
     guestConfig: async (spec, shape) => {
@@ -61,9 +65,7 @@ export function createJailGround(host: Host, cgroups: ServerCgroups, nodeProgram
         },
         environment: await environment(spec),
         // What is forked off a zygote has its preloads from there, and takes its filter itself; bubblewrap gives it to the others.
-        ...(shape === 'single'
-          ? { preloads: spec.preloads }
-          : { preloads: [], seccomp: seccompFilter(process.arch as Architecture).toString('base64') }),
+        ...(shape === 'single' ? { preloads: spec.preloads } : { preloads: [], seccomp }),
       };
     },
   };

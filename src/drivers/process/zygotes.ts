@@ -33,7 +33,7 @@ export function createZygotes(ground: JailGround): Zygotes {
       environment: await ground.environment(spec),
       preloads: spec.preloads,
     });
-    return { zygote, forks: createForkSource(zygote, ground.cgroups.create) };
+    return { zygote, forks: createForkSource(zygote, ground.cgroups.create, ground.seccomp) };
   }
 
   function serving(spec: SandboxSpec): Promise<ServingZygote> {

@@ -1,0 +1,110 @@
+"""A rehearsal makes the real thing faster, and leaves nothing else behind."""
+
+from __future__ import annotations
+
+import builtins
+import dis
+import gc
+import linecache
+import os
+import signal
+import sys
+import tempfile
+import threading
+import unittest
+import warnings
+from types import FunctionType
+from typing import Any, Callable
+from unittest import mock
+
+from hotcell_guest.channel import Channel
+from hotcell_guest.executions import Executions
+from hotcell_guest.kernel import Kernel
+from hotcell_guest.rehearsal import rehearse_kernel, rehearse_often, rehearse_supervisor
+from hotcell_guest.shell import Shell
+from hotcell_guest.supervisor import Supervisor
+
+_SIGNALS = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGPIPE, signal.SIGCONT)
+_REHEARSED: tuple[Any, ...] = (Kernel._execute, Shell.run, Supervisor._request, Executions._begin, Executions._finish, Channel.send)
+
+
+def _everything() -> dict[str, object]:
+    """What other code of this process could notice."""
+    return {
+        "descriptors": _descriptors(),
+        "signals": {number: signal.getsignal(number) for number in _SIGNALS},
+        "streams": (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__),
+        "main": sys.modules["__main__"],
+        "builtins": dict(vars(builtins)),
+        "import hooks": list(sys.meta_path),
+        "warnings": vars(warnings).get("_showwarnmsg_impl"),
+        "sources": set(linecache.cache),
+        "threads": threading.enumerate(),
+        "folder": os.getcwd(),
+        "environment": dict(os.environ),
+    }
+
+
+def _descriptors() -> dict[str, str]:
+    links = {}
+    for fd in os.listdir("/proc/self/fd"):
+        try:
+            links[fd] = os.readlink(f"/proc/self/fd/{fd}")
+        except OSError:
+            pass  # the one that was listed through
+    return links
+
+
+class RehearsalTest(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.workspace = folder.name
+
+    def test_it_leaves_the_process_as_it_was(self) -> None:
+        rehearsals: tuple[Callable[[], None], ...] = (rehearse_kernel, lambda: rehearse_supervisor(self.workspace))
+        for rehearse in rehearsals:
+            wake, woken = os.pipe()
+            self.addCleanup(os.close, wake)
+            self.addCleanup(os.close, woken)
+            os.set_blocking(woken, False)
+            signal.set_wakeup_fd(woken)
+            before = _everything()
+            rehearse()
+            self.assertEqual(_everything(), before)
+            self.assertEqual(signal.set_wakeup_fd(-1), woken)
+            self.assertEqual(os.listdir(self.workspace), [])
+
+    def test_it_keeps_a_value_that_is_somebodys(self) -> None:
+        names: Any = builtins
+        names._ = "somebody's"
+        self.addCleanup(delattr, builtins, "_")
+        rehearse_kernel()
+        self.assertEqual(names._, "somebody's")
+
+    def test_nothing_of_it_lives_on(self) -> None:
+        rehearse_kernel()
+        rehearse_supervisor(self.workspace)
+        alive = [item for item in gc.get_objects() if isinstance(item, (Kernel, Supervisor))]
+        self.assertEqual(alive, [])
+
+    def test_where_descriptors_are_used_up_nothing_happens(self) -> None:
+        before = _everything()
+        for failing in ("os.pipe", "socket.socketpair", "select.epoll"):
+            with mock.patch(failing, side_effect=OSError(24, "Too many open files")):
+                rehearse_kernel()
+                rehearse_supervisor(self.workspace)
+            gc.collect()
+            self.assertEqual(_everything(), before, failing)
+
+    @unittest.skipUnless((3, 11) <= sys.version_info < (3, 14), "this Python does not tell what it has made faster")
+    def test_what_was_rehearsed_is_what_the_interpreter_has_made_faster(self) -> None:
+        rehearse_often(self.workspace)
+        for rehearsed in _REHEARSED:
+            self.assertGreater(_specialised(rehearsed), 0, rehearsed.__qualname__)
+
+
+def _specialised(function: FunctionType) -> int:
+    ordinary = set(dis.opmap)
+    instructions: Any = dis.get_instructions
+    return sum(instruction.opname not in ordinary for instruction in instructions(function, adaptive=True))
