@@ -37,6 +37,7 @@ _PR_CAP_AMBIENT = 47
 _PR_CAP_AMBIENT_CLEAR_ALL = 4
 _SECCOMP_MODE_FILTER = 2
 _CAPABILITY_VERSION_3 = 0x20080522
+_MADV_COLLAPSE = 25
 _SYS_CLONE = {"x86_64": 56, "aarch64": 220}
 _SIOCSIFFLAGS = 0x8914
 _IFF_UP_RUNNING = 0x1 | 0x40
@@ -91,6 +92,11 @@ def forget_pages(start: int, size: int) -> None:
     _libc.madvise(ctypes.c_void_p(start), ctypes.c_size_t(size), mmap.MADV_DONTNEED)
 
 
+def join_pages(start: int, size: int) -> None:
+    """Of memory of ours: into large ones, where the kernel can."""
+    _libc.madvise(ctypes.c_void_p(start), ctypes.c_size_t(size), _MADV_COLLAPSE)
+
+
 def set_hostname(name: str) -> None:
     raw = name.encode()
     _check(_libc.sethostname(raw, len(raw)), "sethostname")
@@ -128,6 +134,9 @@ class _CapData(ctypes.Structure):
     _fields_ = [("effective", ctypes.c_uint32), ("permitted", ctypes.c_uint32), ("inheritable", ctypes.c_uint32)]
 
 
+_CapSets = _CapData * 2
+
+
 def drop_all_capabilities() -> None:
     """SECURITY: empties all five sets. A fork that kept CAP_SYS_ADMIN in its namespace could unmount what covers its neighbours."""
     for capability in range(64):
@@ -135,7 +144,7 @@ def drop_all_capabilities() -> None:
             break  # past the last capability of this kernel, or no right to: then the sets below hold nothing either
     _libc.prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
     header = _CapHeader(_CAPABILITY_VERSION_3, 0)
-    _check(_libc.capset(ctypes.byref(header), (_CapData * 2)()), "capset")
+    _check(_libc.capset(ctypes.byref(header), _CapSets()), "capset")
 
 
 class _FilterProgram(ctypes.Structure):

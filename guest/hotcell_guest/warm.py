@@ -12,6 +12,7 @@ from .descriptors import keep_only
 from .exercise import exercise_loaded
 from .file_pages import forget_file_pages
 from .frames import Frame, FrameDecoder, Head, encode
+from .huge_pages import join_pages
 from .loop import Loop
 
 Handler = Callable[[Frame, "list[int]"], None]
@@ -119,6 +120,7 @@ def _serve(sock: socket.socket, preloads: list[str], handler: Handler, rehearse:
         rehearse()
         preload.freeze()
         forget_file_pages()
+        join_pages()
         sock.sendall(encode(Frame({"type": "warm", "missing": missing})))
         _requests(sock, handler)
     except BaseException as error:  # noqa: BLE001 - say it where the host's log can see it

@@ -27,7 +27,7 @@ export interface ForkSource {
 /** An opening is followed by its first call, which needs the processor more than whoever may come next. */
 const FORK_AHEAD_AFTER_MS = 30;
 /** Whoever comes so soon after the last is one of many. */
-const SOON_MS = 150;
+const SOON_MS = 60;
 const FORK_AHEAD_FOR_MANY_AFTER_MS = 1;
 
 export function createForkSource(zygote: Zygote, makeCgroup: () => Cgroup | undefined, seccomp: string): ForkSource {

@@ -1,0 +1,65 @@
+"""Memory that is joined into large pages: only where there is no hole, and with what was in it."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import platform
+import re
+import unittest
+
+from hotcell_guest.huge_pages import join_pages
+
+_HUGE_BYTES = 2 * 1_048_576
+
+
+def _can_join() -> bool:
+    version = tuple(int(number) for number in re.findall(r"\d+", platform.release())[:2])
+    try:
+        with open("/sys/kernel/mm/transparent_hugepage/enabled", encoding="ascii") as file:
+            is_offered = "[never]" not in file.read()
+    except OSError:
+        is_offered = False
+    return is_offered and version >= (6, 1) and mmap.PAGESIZE == 4096
+
+
+def _kilobytes(address: int, name: str) -> int:
+    """A field of the mapping that the address is in."""
+    inside = False
+    with open("/proc/self/smaps", encoding="utf-8") as file:
+        for line in file:
+            mapping = re.match(r"([0-9a-f]+)-([0-9a-f]+) ", line)
+            if mapping is not None:
+                inside = int(mapping[1], 16) <= address < int(mapping[2], 16)
+            elif inside and line.startswith(f"{name}:"):
+                return int(line.split()[1])
+    raise AssertionError(f"{name} of {address:x} is nowhere")
+
+
+@unittest.skipUnless(_can_join(), "this kernel does not join pages when it is asked to")
+class JoinPagesTest(unittest.TestCase):
+    def setUp(self) -> None:
+        # Of three pieces two are aligned, wherever they come to lie.
+        self.memory = mmap.mmap(-1, 3 * _HUGE_BYTES, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        self.memory.madvise(mmap.MADV_DONTDUMP)  # so that it is merged with no mapping beside it
+        self.address = ctypes.addressof(ctypes.c_char.from_buffer(self.memory))
+
+    def _write(self, *, hole: bool) -> None:
+        for offset in range(0, len(self.memory), mmap.PAGESIZE):
+            if not hole or offset // mmap.PAGESIZE % 100:
+                self.memory[offset] = offset // mmap.PAGESIZE % 251
+
+    def test_memory_without_a_hole_is_joined_and_keeps_what_it_holds(self) -> None:
+        self._write(hole=False)
+        before = self.memory[:]
+        self.assertEqual(_kilobytes(self.address, "AnonHugePages"), 0)
+        join_pages()
+        self.assertGreater(_kilobytes(self.address, "AnonHugePages"), 0)
+        self.assertEqual(self.memory[:], before)
+
+    def test_memory_with_a_hole_stays_as_small_as_it_is(self) -> None:
+        self._write(hole=True)
+        before = _kilobytes(self.address, "Rss")
+        join_pages()
+        self.assertEqual(_kilobytes(self.address, "AnonHugePages"), 0)
+        self.assertEqual(_kilobytes(self.address, "Rss"), before)
