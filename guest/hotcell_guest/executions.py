@@ -174,6 +174,7 @@ class Executions:
         asked: Head = {member: frame.head[member] for member in members if member in frame.head}
         kernel.send({"type": "execute", "execution": name, **asked}, frame.body, pipes.write_fds)
         pipes.close_write_ends()
+        self._loop.expect_soon()
         self._memory.watch(lambda: self._execution is execution and execution.report is None, execution.use_up_memory)
         self._idle_memory.begin(self._memory.limit_bytes)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import threading
 import unittest
 from typing import Any
 from unittest import mock
@@ -42,6 +43,22 @@ class TheLoop(unittest.TestCase):
         self.loop.run()
         self.assertEqual(told, [2, 0, 3, 1])
 
+    def test_who_expects_an_answer_soon_is_awake_when_it_comes_and_asleep_when_it_does_not(self) -> None:
+        for is_idle, first_wait in ((True, 0), (False, None)):
+            waits: list[object] = []
+            read_end, write_end = self._pipe()
+            self.loop.on_readable(read_end, self.loop.stop)
+            self.loop.soon(self.loop.expect_soon)
+            self.loop._running = True
+            threading.Timer(0.05, lambda fd=write_end: os.write(fd, b"x")).start()
+            idle = mock.patch.object(self.loop._processors, "is_one_for_waiting", return_value=is_idle)
+            asked = mock.patch.object(self.loop, "_poller", _Asked(self.loop._poller, waits))
+            with idle, asked, mock.patch("hotcell_guest.loop._AWAKE_SECONDS", 0.02):
+                self.loop.run()
+            self.loop.on_readable(read_end, None)
+            self.assertEqual(waits[0], first_wait)
+            self.assertEqual(waits[-1], None)
+
     def _told(self) -> list[str]:
         told: list[str] = []
         read_end, write_end = self._pipe()
@@ -71,6 +88,21 @@ class TheLoop(unittest.TestCase):
         for end in ends:
             self.addCleanup(os.close, end)
         return ends
+
+
+class _Asked:
+    """Remembers how long each wait was to be."""
+
+    def __init__(self, real: Any, waits: list[object]) -> None:
+        self._real = real
+        self._waits = waits
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._real, name)
+
+    def poll(self, seconds: object) -> Any:
+        self._waits.append(seconds)
+        return self._real.poll(seconds)
 
 
 class _FullEpoll:
