@@ -44,8 +44,8 @@ export async function waitUntilWarm(hotcell, options = {}) {
 }
 
 /** Milliseconds of each of `count` calls in a live session, after a few that are not counted. */
-export async function timeCalls(session, count) {
-  for (let call = 0; call < 20; call += 1) await session.run('1+1');
+export async function timeCalls(session, count, { uncounted = 20 } = {}) {
+  for (let call = 0; call < uncounted; call += 1) await session.run('1+1');
   const samples = [];
   for (let call = 0; call < count; call += 1) {
     const begin = performance.now();

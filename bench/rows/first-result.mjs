@@ -1,13 +1,15 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { startJupyter } from '../baselines/jupyter.mjs';
 import { benchHotcell, pandasCode, pandasOutput, timeFirstResult, waitUntilWarm } from '../hotcell.mjs';
 import { summarise } from '../statistics.mjs';
 
 const opensPerRepeat = 10;
+const pauseMs = 100;
 const isolation = 'process';
 
-/** Open a session → first pandas result: the very first of a Hotcell, later ones, and pooled ones, beside a plain Jupyter kernel. */
+/** Open a session → first pandas result: the very first of a Hotcell, later ones, in a row, and pooled ones, beside a plain Jupyter kernel. */
 export async function measure({ repeats, jupyter }) {
-  const samples = { first: [], unpooled: [], pooled: [], jupyter: [], jupyterReply: [] };
+  const samples = { first: [], unpooled: [], inARow: [], pooled: [], jupyter: [], jupyterReply: [] };
   const kernels = jupyter.python === undefined ? undefined : startJupyter(jupyter.python);
   for (let repeat = 0; repeat < repeats; repeat += 1) {
     await measureUnpooled(samples);
@@ -22,7 +24,11 @@ async function measureUnpooled(samples) {
   const hotcell = await benchHotcell({ isolation, poolSize: 0 });
   samples.first.push(await timeFirstResult(hotcell));
   await waitUntilWarm(hotcell);
-  for (let open = 0; open < opensPerRepeat; open += 1) samples.unpooled.push(await timeFirstResult(hotcell));
+  for (let open = 0; open < opensPerRepeat; open += 1) {
+    await sleep(pauseMs);
+    samples.unpooled.push(await timeFirstResult(hotcell));
+  }
+  for (let open = 0; open < opensPerRepeat; open += 1) samples.inARow.push(await timeFirstResult(hotcell));
   await hotcell.close();
 }
 
@@ -65,6 +71,7 @@ function tableRows(samples, { reason }) {
       : `a Jupyter client that skips wait_for_ready and awaits the reply alone takes ${Math.round(lean)} ms`;
   return [
     row('process: open → first pandas result', samples.unpooled, { target: { timesBetter: 50 }, note }),
+    row('process: the same, each right after the last was closed', samples.inARow, {}),
     row('process, pooled: open → first pandas result', samples.pooled, { target: { timesBetter: 200 } }),
     row('process: the very first open → pandas result', samples.first, {}),
   ].map((each) => ({ ...each, extra: { jupyterReplyMs: samples.jupyterReply } }));
