@@ -70,9 +70,9 @@ holder.stdout.readline()`);
     prove: async ({ fresh }) => {
       const session = await fresh({ limits: { memoryBytes: 256 * MiB, diskBytes: 16 * MiB, processes: 250 } });
       await session.files.write('kept.txt', 'kept');
-      // Each holds what it has read and cannot write.
+      // Each holds what it has read and cannot write. Slower than a guest looks, on a busy machine too: what grows faster is for the container's own limit.
       const crowd = `sleep 1
-for n in $(seq 60); do (dd if=/dev/zero bs=7M 2>/dev/null | sleep 300) & sleep 0.03; done
+for n in $(seq 60); do (dd if=/dev/zero bs=7M 2>/dev/null | sleep 300) & sleep 0.05; done
 wait`;
       await session.run(`import subprocess
 subprocess.Popen(["sh", "-c", ${JSON.stringify(crowd)}], start_new_session=True)`);
