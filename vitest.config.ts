@@ -1,6 +1,7 @@
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-const CONFORMANCE = ['test/conformance/**/*.test.ts'];
+const CONFORMANCE = ['test/conformance/**/*.test.ts', 'test/integration/package-tests.test.ts'];
 const BESIDE = ['test/e2e/**/*.test.ts', 'test/security/http-*.test.ts', 'test/security/mcp-*.test.ts'];
 
 /** They take minutes and mostly wait. `npm test` runs them while the others work. */
@@ -9,9 +10,23 @@ const WAITING = ['test/**/*-long-run.test.ts'];
 /** What is waited for is there in time or never: these only tell the two apart, on a machine that others keep busy. What must be quick says so itself. */
 const LIMITS = { testTimeout: 300_000, hookTimeout: 300_000, expect: { poll: { timeout: 20_000 } } };
 
+/** Of files that run beside each other. One that begins last and takes longest is waited for alone. */
+const LONGEST = ['gvisor', 'docker', 'process-single', 'process-shared', 'mcp-tools', 'serve', 'cli'];
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification) => {
+      const place = LONGEST.findIndex((name) => moduleId.endsWith(`/${name}.test.ts`));
+      return place === -1 ? LONGEST.length : place;
+    };
+    return (await super.sort(files)).sort((one, other) => rank(one) - rank(other));
+  }
+}
+
 export default defineConfig({
   test: {
     passWithNoTests: true,
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         test: {
@@ -29,7 +44,7 @@ export default defineConfig({
           name: 'conformance',
           include: CONFORMANCE,
           globalSetup: ['test/support/built-guest.ts'],
-          // A file for each driver. What a requirement measures is its own sandbox's, so that two may share the machine.
+          // What these measure is their own sandbox's, so that two may share the machine.
           maxWorkers: 2,
           ...LIMITS,
           sequence: { groupOrder: 1 },
