@@ -71,7 +71,7 @@ function tableRows(samples, { reason }) {
       : `a Jupyter client that skips wait_for_ready and awaits the reply alone takes ${Math.round(lean)} ms`;
   return [
     row('process: open → first pandas result', samples.unpooled, { target: { timesBetter: 50 }, note }),
-    row('process: the same, each right after the last was closed', samples.inARow, {}),
+    row('process: open → first pandas result, each right after the last was closed', samples.inARow, {}),
     row('process, pooled: open → first pandas result', samples.pooled, { target: { timesBetter: 200 } }),
     row('process: the very first open → pandas result', samples.first, {}),
   ].map((each) => ({ ...each, extra: { jupyterReplyMs: samples.jupyterReply } }));

@@ -36,6 +36,6 @@ export async function measure({ repeats, jupyter }) {
   });
   return [
     row('process: 1+1 in a live session', later, { target: { timesBetter: 10 } }),
-    row(`process: the same, the first ${firstCalls} calls`, first),
+    row(`process: 1+1 in a live session, its first ${firstCalls} calls`, first),
   ];
 }
