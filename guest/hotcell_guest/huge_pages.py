@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import re
 import struct
 from typing import BinaryIO, Iterator
@@ -19,6 +20,8 @@ _OWN_MEMORY = re.compile(r"([0-9a-f]+)-([0-9a-f]+) rw-p \S+ \S+ 0 *(?:\[heap\])?
 
 def join_pages() -> None:
     """Joins what is in memory without a hole: no page more is used. Before Linux 6.1, and where pages are not of 4 KiB, nothing changes."""
+    if mmap.PAGESIZE != _PAGE_BYTES:
+        return  # a large page has another size there, and pagemap one entry for each page
     try:
         with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps, open("/proc/self/pagemap", "rb", 0) as pages:
             for start in [start for line in maps for start in _pieces(line)]:
