@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import errno
 import os
-import threading
 import unittest
-from typing import Any
+from typing import Any, Callable
 from unittest import mock
 
-from hotcell_guest.loop import Loop
+from hotcell_guest.loop import _AWAKE_SECONDS, Loop
 
 
 class TheLoop(unittest.TestCase):
@@ -44,20 +43,24 @@ class TheLoop(unittest.TestCase):
         self.assertEqual(told, [2, 0, 3, 1])
 
     def test_who_expects_an_answer_soon_is_awake_when_it_comes_and_asleep_when_it_does_not(self) -> None:
-        for is_idle, first_wait in ((True, 0), (False, None)):
-            waits: list[object] = []
-            read_end, write_end = self._pipe()
-            self.loop.on_readable(read_end, self.loop.stop)
-            self.loop.soon(self.loop.expect_soon)
-            self.loop._running = True
-            threading.Timer(0.05, lambda fd=write_end: os.write(fd, b"x")).start()
-            idle = mock.patch.object(self.loop._processors, "is_one_for_waiting", return_value=is_idle)
-            asked = mock.patch.object(self.loop, "_poller", _Asked(self.loop._poller, waits))
-            with idle, asked, mock.patch("hotcell_guest.loop._AWAKE_SECONDS", 0.02):
-                self.loop.run()
-            self.loop.on_readable(read_end, None)
-            self.assertEqual(waits[0], first_wait)
-            self.assertEqual(waits[-1], None)
+        self.assertEqual(self._waits(is_idle=True, answered_in=1), [0])
+        self.assertEqual(self._waits(is_idle=True, answered_in=2), [0, 0])
+        self.assertEqual(self._waits(is_idle=True, answered_in=3), [0, 0, None])
+        self.assertEqual(self._waits(is_idle=False, answered_in=1), [None])
+
+    def _waits(self, *, is_idle: bool, answered_in: int) -> list[object]:
+        """How long each wait was to be, up to the one in which the answer comes."""
+        loop = Loop()
+        self.addCleanup(loop.close)
+        read_end, write_end = self._pipe()
+        loop.on_readable(read_end, loop.stop)
+        loop.soon(loop.expect_soon)
+        poller = _Answered(loop._poller, answered_in, lambda: os.write(write_end, b"x"))
+        idle = mock.patch.object(loop._processors, "is_one_for_waiting", return_value=is_idle)
+        clock = mock.patch("hotcell_guest.loop.time.monotonic", lambda: poller.now)
+        with idle, clock, mock.patch.object(loop, "_poller", poller):
+            loop.run()
+        return poller.waits
 
     def _told(self) -> list[str]:
         told: list[str] = []
@@ -90,19 +93,22 @@ class TheLoop(unittest.TestCase):
         return ends
 
 
-class _Asked:
-    """Remembers how long each wait was to be."""
+class _Answered:
+    """A poller with a clock of its own, in which two waits are longer than anybody stays awake. The answer comes in one of them."""
 
-    def __init__(self, real: Any, waits: list[object]) -> None:
+    def __init__(self, real: Any, answered_in: int, answer: Callable[[], object]) -> None:
+        self.now = 1.0
+        self.waits: list[object] = []
         self._real = real
-        self._waits = waits
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._real, name)
+        self._answered_in = answered_in
+        self._answer = answer
 
     def poll(self, seconds: object) -> Any:
-        self._waits.append(seconds)
-        return self._real.poll(seconds)
+        self.waits.append(seconds)
+        self.now += _AWAKE_SECONDS * 2 / 3
+        if len(self.waits) == self._answered_in:
+            self._answer()
+        return self._real.poll(0)
 
 
 class _FullEpoll:
