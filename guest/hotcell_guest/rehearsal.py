@@ -130,7 +130,7 @@ class _Play:
 @contextlib.contextmanager
 def _without_trace() -> Iterator[None]:
     """Whatever is done inside, this process is the same afterwards: its descriptors, its signals, its names."""
-    had_fds, outputs = _open_fds(), (os.dup(1), os.dup(2))
+    had_fds, outputs = _open_fds(), _copied_outputs()
     handlers = {number: signal.getsignal(number) for number in _SIGNALS}
     wakeup_fd = signal.set_wakeup_fd(-1)
     streams = (sys.stdout, sys.__stdout__, sys.stderr, sys.__stderr__)
@@ -146,12 +146,22 @@ def _without_trace() -> Iterator[None]:
             del builtins._
         signal.set_wakeup_fd(wakeup_fd)
         for number, handler in handlers.items():
-            signal.signal(number, handler)
+            # None is a handler in C of some library's, which Python cannot put back. No fork would keep it either.
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
         for place, fd in enumerate(outputs, start=1):
             os.dup2(fd, place)
         for fd in _open_fds() - had_fds:
             os.close(fd)
         gc.collect()  # what is left of it holds itself together
+
+
+def _copied_outputs() -> tuple[int, int]:
+    stdout = os.dup(1)
+    try:
+        return stdout, os.dup(2)
+    except OSError:
+        os.close(stdout)
+        raise
 
 
 def _open_fds() -> set[int]:
