@@ -10,6 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { GUEST_FOLDER } from '../../src/drivers/process/bwrap-arguments.ts';
 import { interpreterCandidates } from '../../src/drivers/process/interpreter.ts';
@@ -142,6 +143,17 @@ describe.skipIf((await reasonToSkip(TARGETS.shared)) !== undefined)('the process
     await Promise.all(sessions.map((session) => session.run('1').then(() => {})));
     for (const session of sessions) expect((await session.run('1 + 1')).value?.text).toBe('2');
     expect(new Set(sandboxesBelow(process.pid, 'shared').map(({ jail }) => jail)).size).toBe(1);
+  });
+
+  it('whose fork kept ahead has died makes another for the next session', async () => {
+    await using hotcell = await openTarget(TARGETS.shared);
+    for (const _ of ['first', 'second']) await expectToWork(hotcell);
+    await hotcell.settled();
+    const ahead = sandboxesBelow(process.pid, 'shared').find(({ closedIn }) => !closedIn);
+    process.kill(ahead!.supervisor, 'SIGKILL');
+    await until(() => sandboxesBelow(process.pid, 'shared').length === 0, 'it is gone');
+    for (const _ of ['what is there to be read', 'what follows from it']) await setImmediate();
+    await expectToWork(hotcell);
   });
 
   it('whose log cannot be written ends an execution all the same', async () => {

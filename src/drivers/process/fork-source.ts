@@ -15,7 +15,7 @@ export interface PlacedFork {
 
 /**
  * Gives out forks of one zygote. From the second on it keeps one ahead: forking an interpreter and moving it into a cgroup take longer than all
- * the rest of an opening. What is kept ahead has run nothing, and knows nothing of whom it will serve.
+ * the rest of an opening. What is kept ahead has run nothing but our code, and knows nothing of whom it will serve.
  */
 export interface ForkSource {
   take(signal?: AbortSignal): Promise<PlacedFork>;
@@ -79,7 +79,8 @@ export function createForkSource(zygote: Zygote, makeCgroup: () => Cgroup | unde
       next = await forkNow(zygote, makeCgroup);
       await next.place();
       await standBy(next.fork, seccomp);
-      next.fork.channel.unref();
+      // It has nothing to say before it is told what to become; but only who reads sees its end.
+      next.fork.channel.resume().unref();
       return next;
     } catch {
       // Whoever needs one will fork for itself, and be told what is wrong.
