@@ -116,7 +116,7 @@ def _serve(sock: socket.socket, preloads: list[str], handler: Handler, rehearse:
         except preload.LeavesThread as error:
             sock.sendall(encode(Frame({"type": "leaves-thread", "module": error.module})))
             os._exit(0)
-        preload.freeze()
+        preload.freeze()  # before as well: each rehearsal collects, and need not go through all that was imported
         rehearse()
         preload.freeze()
         forget_file_pages()
