@@ -58,10 +58,15 @@ def _descriptors() -> dict[str, str]:
 
 class RehearsalTest(unittest.TestCase):
     def setUp(self) -> None:
+        self.workspace, fonts = self._folder(), mock.patch.dict(os.environ, MPLCONFIGDIR=self._folder())
+        fonts.start()
+        self.addCleanup(fonts.stop)
+        gc.collect()  # a rehearsal does: what other tests left must not go meanwhile, and its descriptors with it
+
+    def _folder(self) -> str:
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
-        self.workspace = folder.name
-        gc.collect()  # a rehearsal does: what other tests left must not go meanwhile, and its descriptors with it
+        return folder.name
 
     def test_it_leaves_the_process_as_it_was(self) -> None:
         rehearsals: tuple[Callable[[], None], ...] = (rehearse_kernel, lambda: rehearse_supervisor(self.workspace))
