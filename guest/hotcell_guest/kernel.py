@@ -41,7 +41,7 @@ def run_kernel(sock: socket.socket, limits: Limits, workspace: str) -> NoReturn:
     until_the_end(live)
 
 
-def stand_by(sock: socket.socket, workspace: str, seccomp: Optional[str], rehearse: Callable[[], None]) -> NoReturn:
+def stand_by(sock: socket.socket, workspace: str, seccomp: str, rehearse: Callable[[], None]) -> NoReturn:
     """Becomes a kernel of a sandbox that is nobody's yet: called in a child forked ahead, before its supervisor is closed in.
 
     It shares the supervisor's namespaces, so it will see its mounts. The barriers of a process it takes by itself and at once; its limits

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import socket
-from typing import Optional
 
 from .frames import Frame, Head, encode
 from .kernel import run_kernel, stand_by
@@ -26,7 +25,7 @@ def fork_python_kernel(limits: Limits, workspace: str) -> Started:
 class WaitingKernel:
     """A kernel forked ahead of the sandbox it will be in. It has run nothing but our code."""
 
-    def __init__(self, workspace: str, seccomp: Optional[str]) -> None:
+    def __init__(self, workspace: str, seccomp: str) -> None:
         ours, theirs = socket.socketpair()
         pid = os.fork()
         if pid == 0:

@@ -129,7 +129,7 @@ def _become_sandbox(token: str, uid: int, gid: int, workspace: str) -> NoReturn:
         if go["type"] == "stand-by":
             jail_module.hide_cgroup()
             linux.no_new_privileges()  # the one barrier that is not in the way of its mounts
-            waiting = WaitingKernel(workspace, go.get("seccomp"))
+            waiting = WaitingKernel(workspace, str(go["seccomp"]))
             sock.sendall(encode(Frame({"type": "standing-by"})))
             rehearse_supervisor(workspace)
             supervisor = _make_supervisor(workspace, waiting)
