@@ -73,7 +73,7 @@ class Loop:
         self._running = False
 
     def close(self) -> None:
-        """Gives its descriptors back, in a fork that must not share them."""
+        """Gives its descriptors back. A loop that serves ends with its process; one of a rehearsal does not."""
         self._poller.close()
         self._processors.close()
 
