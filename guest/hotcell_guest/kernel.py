@@ -75,6 +75,7 @@ class Kernel:
         self._outputs = _Outputs()
 
     def install(self) -> None:
+        """Makes the process its own: names, streams, signals."""
         self._shell.install()
         self._prepare()
 

@@ -128,7 +128,7 @@ def _become_sandbox(token: str, uid: int, gid: int, workspace: str) -> NoReturn:
         jail_module.prepare()
         if go["type"] == "stand-by":
             jail_module.hide_cgroup()
-            linux.no_new_privileges()  # the one barrier that is not in the way of its mounts
+            linux.no_new_privileges()  # now and not when somebody waits: it is not in the way of the mounts
             waiting = WaitingKernel(workspace, str(go["seccomp"]))
             sock.sendall(encode(Frame({"type": "standing-by"})))
             rehearse_supervisor(workspace)

@@ -70,7 +70,7 @@ holder.stdout.readline()`);
     prove: async ({ fresh }) => {
       const session = await fresh({ limits: { memoryBytes: 256 * MiB, diskBytes: 16 * MiB, processes: 250 } });
       await session.files.write('kept.txt', 'kept');
-      // Each holds what it has read and cannot write. Slower than a guest looks, on a busy machine too: what grows faster is for the container's own limit.
+      // Each holds what it has read and cannot write. They come slowly: what outgrows the guest's looks is for the container's own limit, which ends everything.
       const crowd = `sleep 1
 for n in $(seq 60); do (dd if=/dev/zero bs=7M 2>/dev/null | sleep 300) & sleep 0.05; done
 wait`;
