@@ -31,8 +31,20 @@ class WaitingKernel:
         if pid == 0:
             stand_by(theirs, workspace, seccomp, rehearse_kernel)
         theirs.close()
-        self.started = Started(pid, ours)
+        self._started: Optional[Started] = Started(pid, ours)
 
     def begin(self, config: Head) -> None:
         """Gives it its limits and its place. It has its supervisor's mounts from the beginning, and needs them now."""
-        self.started.sock.sendall(encode(Frame({"type": "begin", "config": config})))
+        if self._started is None:
+            return
+        try:
+            self._started.sock.sendall(encode(Frame({"type": "begin", "config": config})))
+        except OSError:
+            # It ended while it waited: a machine short of memory ends kernels first. Whoever takes none forks another.
+            self._started.sock.close()
+            self._started = None
+
+    def take(self) -> Optional[Started]:
+        """Gives it out, once. None where it is gone."""
+        started, self._started = self._started, None
+        return started

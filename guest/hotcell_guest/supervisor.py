@@ -191,6 +191,7 @@ class Supervisor:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGPIPE, signal.SIG_IGN)
         self._loop.on_readable(wake, lambda: self._reap(wake))
+        self._loop.soon(lambda: self._reap(wake))  # a kernel forked ahead may have ended before anybody was told
 
     def _reap(self, wake: int) -> None:
         try:

@@ -153,8 +153,7 @@ def _become_sandbox(token: str, uid: int, gid: int, workspace: str) -> NoReturn:
 
 
 def _make_supervisor(workspace: str, waiting: Optional[WaitingKernel]) -> Supervisor:
-    """`waiting` is the first kernel it gives out."""
-    first = None if waiting is None else waiting.started
+    """`waiting` is the first kernel it gives out, if that is still there."""
 
     def configure(config: Head) -> tuple[Limits, KernelStarter]:
         limits = Limits.from_message(config["limits"])
@@ -162,8 +161,7 @@ def _make_supervisor(workspace: str, waiting: Optional[WaitingKernel]) -> Superv
         hardening.harden(config.get("seccomp"))
 
         def start_kernel() -> Started:
-            nonlocal first
-            started, first = first, None
+            started = None if waiting is None else waiting.take()
             return started if started is not None else fork_python_kernel(limits, workspace)
 
         return limits, start_kernel
