@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+from typing import Optional
 
 from .frames import Frame, Head, encode
 from .kernel import run_kernel, stand_by

@@ -19,7 +19,7 @@ Handler = Callable[[Frame, "list[int]"], None]
 
 
 def _nothing() -> None:
-    """Nothing to rehearse."""
+    """Nothing to do."""
 
 
 class WarmStage:
@@ -27,11 +27,17 @@ class WarmStage:
     before the first, for what forks are to have behind them.
 
     A preload that leaves a thread behind is dropped, and the stage is begun anew without it. If the fork dies, `is_ready` is false again
-    and the bare stage goes on serving alone.
+    and the bare stage goes on serving alone; `on_lost` says that what was requested before may never be done.
     """
 
     def __init__(
-        self, loop: Loop, preloads: list[str], handler: Handler, on_ready: Callable[[Head], None], rehearse: Callable[[], None] = _nothing
+        self,
+        loop: Loop,
+        preloads: list[str],
+        handler: Handler,
+        on_ready: Callable[[Head], None],
+        rehearse: Callable[[], None] = _nothing,
+        on_lost: Callable[[], None] = _nothing,
     ) -> None:
         self.is_ready = False
         self.pid: Optional[int] = None
@@ -41,6 +47,7 @@ class WarmStage:
         self._handler = handler
         self._rehearse = rehearse
         self._on_ready = on_ready
+        self._on_lost = on_lost
         self._sock: Optional[socket.socket] = None
         self._decoder = FrameDecoder()
 
@@ -70,7 +77,9 @@ class WarmStage:
         if not chunk:
             was_ready = self.is_ready
             self._end()
-            if not was_ready:
+            if was_ready:
+                self._on_lost()
+            else:
                 # It died over a preload: whoever waits for it goes on with what the bare stage has.
                 self._on_ready({"type": "warm", "missing": self._preloads, "dropped": self._dropped})
             return

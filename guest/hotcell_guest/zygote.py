@@ -73,6 +73,7 @@ class _Zygote:
             handler=lambda frame, _fds: open_sandbox(frame, self._workspace),
             on_ready=self._say,
             rehearse=lambda: rehearse_often(self._workspace),
+            on_lost=lambda: self._say({"type": "cold"}),
         )
         self._warm.start()
 

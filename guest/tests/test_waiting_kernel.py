@@ -61,7 +61,7 @@ class WaitingKernelTest(unittest.TestCase):
             os._exit(0)
 
         with mock.patch.object(python_kernels, "stand_by", stand_by):
-            return WaitingKernel(self.workspace, None)
+            return WaitingKernel(self.workspace, "")
 
 
 class EndBeforeWatchingTest(unittest.TestCase):

@@ -8,7 +8,7 @@ import socket
 import time
 import unittest
 
-from hotcell_guest.frames import Frame
+from hotcell_guest.frames import Frame, Head
 from hotcell_guest.loop import Loop
 from hotcell_guest.warm import WarmStage
 
@@ -53,3 +53,28 @@ class StoppedStageTest(unittest.TestCase):
                     self.assertEqual(ours.recv(2), b"up")
                 except socket.timeout:
                     self.fail(f"the fork of turn {turn} was born stopped, and nobody continues it")
+
+
+class LostStageTest(unittest.TestCase):
+    def test_the_end_of_a_stage_that_was_ready_is_told(self) -> None:
+        loop = Loop()
+        self.addCleanup(loop.close)
+        heads: list[Head] = []
+        lost: list[bool] = []
+
+        def on_ready(head: Head) -> None:
+            heads.append(head)
+            assert stage.pid is not None
+            os.kill(stage.pid, signal.SIGKILL)
+
+        def on_lost() -> None:
+            lost.append(stage.is_ready)
+            loop.stop()
+
+        stage = WarmStage(loop, [], _fork_and_say_so, on_ready, on_lost=on_lost)
+        stage.start()
+        assert stage.pid is not None
+        self.addCleanup(os.waitpid, stage.pid, 0)
+        loop.call_later(10, loop.stop)
+        loop.run()
+        self.assertEqual((len(heads), lost), (1, [False]))

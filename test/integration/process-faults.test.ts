@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { setImmediate } from 'node:timers/promises';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { GUEST_FOLDER } from '../../src/drivers/process/bwrap-arguments.ts';
 import { interpreterCandidates } from '../../src/drivers/process/interpreter.ts';
@@ -22,6 +22,8 @@ import { descendantsOf, sandboxesBelow, until } from '../support/host-processes.
 import { openTarget, reasonToSkip, TARGETS } from '../support/targets.ts';
 
 const LIMIT_MS = 5_000;
+/** Large: a stage with it takes a moment to die, in which it can still be asked for forks. */
+const PRELOAD = 'pandas';
 
 describe.skipIf((await reasonToSkip(TARGETS.shared)) !== undefined)('the process driver', () => {
   const given = { PATH: process.env.PATH, HOTCELL_HOME: process.env.HOTCELL_HOME };
@@ -156,6 +158,30 @@ describe.skipIf((await reasonToSkip(TARGETS.shared)) !== undefined)('the process
     await expectToWork(hotcell);
   });
 
+  it('whose stage with the preloads is killed opens the sessions that were asked of it', async () => {
+    await using hotcell = await openTarget(TARGETS.shared, { preloads: [PRELOAD] });
+    await untilWarm(hotcell);
+    await using _other = await hotcell.open();
+    const startedAt = performance.now();
+    process.kill(childOf(zygotePid()), 'SIGKILL');
+    await Promise.all([1, 2, 3].map(() => expectToWork(hotcell)));
+    await expectToWork(hotcell);
+    expect(performance.now() - startedAt).toBeLessThan(LIMIT_MS);
+  });
+
+  it('whose kernel forked ahead is killed opens the session with another', async () => {
+    await using hotcell = await openTarget(TARGETS.shared, { preloads: [PRELOAD] });
+    await untilWarm(hotcell);
+    await expectToWork(hotcell);
+    await until(() => sandboxesBelow(process.pid, 'shared').length === 1, 'a fork stands by');
+    const stage = childOf(zygotePid());
+    await until(() => childOf(childOf(stage)) > 0, 'a kernel waits');
+    const waiting = childOf(childOf(stage));
+    process.kill(waiting, 'SIGKILL');
+    await until(() => hasEnded(waiting), 'it has ended');
+    await expectToWork(hotcell);
+  });
+
   it('whose log cannot be written ends an execution all the same', async () => {
     writeFileSync(join(home, 'logs'), 'not a folder');
     await using hotcell = await openTarget(TARGETS.shared);
@@ -203,7 +229,34 @@ function installFakePython(home: string, prefix: string, script: string): void {
 /** pid 1 of the jail that sessions share: the only child of bubblewrap. */
 function zygotePid(): number {
   const jail = sandboxesBelow(process.pid, 'shared')[0]!.jail;
-  return Number(readFileSync(`/proc/${jail}/task/${jail}/children`, 'utf8').trim());
+  return childOf(jail);
+}
+
+/** The first child of a process, or 0. */
+function childOf(pid: number): number {
+  return Number(readIfThere(`/proc/${pid}/task/${pid}/children`).split(' ')[0]);
+}
+
+function hasEnded(pid: number): boolean {
+  const status = readIfThere(`/proc/${pid}/status`);
+  return status === '' || status.includes('State:\tZ');
+}
+
+function readIfThere(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+/** Sessions begin with the preloads. */
+async function untilWarm(hotcell: Hotcell): Promise<void> {
+  for (;;) {
+    await using session = await hotcell.open();
+    if ((await session.run(`import sys; "${PRELOAD}" in sys.modules`)).value?.text === 'True') return;
+    await sleep(200);
+  }
 }
 
 async function expectToWork(hotcell: Hotcell): Promise<void> {

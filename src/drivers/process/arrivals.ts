@@ -16,6 +16,8 @@ export interface Arrivals {
   readonly controlFolder: string;
   /** The fork that comes with `token`. Rejects with what it could not do, with the signal's reason, or with the error of `end`. */
   expect(token: string, signal?: AbortSignal): Promise<Arrival>;
+  /** The tokens of those that have not come yet. */
+  awaited(): string[];
   /** Waiting for forks no longer keeps the process alive. */
   unref(): void;
   /** Nobody comes any more: rejects who waits, and removes the folder. */
@@ -47,6 +49,7 @@ export async function openArrivals(runDir: string, identity: JailIdentity): Prom
   }
   return {
     controlFolder,
+    awaited: () => [...expected.keys()],
     unref: () => server.unref(),
     end,
     expect: async (token, signal) => {
@@ -72,7 +75,10 @@ function receive(socket: Socket, expected: Map<string, Deferred<Arrival>>): void
       const jailPid = Number(frame.head.pid);
       if (frame.head.type === 'failed') arrival?.reject(refusedStep(frame));
       if (arrival === undefined || frame.head.type !== 'attach' || !Number.isSafeInteger(jailPid)) socket.destroy();
-      else arrival.resolve({ jailPid, channel: socket });
+      else {
+        expected.delete(String(frame.head.token)); // a second with the same token is nobody's
+        arrival.resolve({ jailPid, channel: socket });
+      }
     },
     () => socket.destroy(),
   );

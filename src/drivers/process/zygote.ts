@@ -48,7 +48,11 @@ function superviseZygote(jail: JailProcess, arrivals: Arrivals, options: ZygoteO
   const decoder = createFrameDecoder();
   jail.socket.on('data', (chunk: Buffer) => {
     try {
-      for (const frame of decoder.feed(chunk)) if (frame.head.type === 'warm') warm.resolve();
+      for (const { head } of decoder.feed(chunk)) {
+        if (head.type === 'warm') warm.resolve();
+        // The stage that was to make them is gone, with all that it had not read yet.
+        if (head.type === 'cold') for (const token of arrivals.awaited()) askForFork(jail, token);
+      }
     } catch {
       jail.kill(); // no zygote of ours; its end tells whoever waits
     }
@@ -79,10 +83,14 @@ async function forkSandbox(jail: JailProcess, arrivals: Arrivals, signal?: Abort
   if (jail.socket.destroyed) throw jailFailure('the zygote has ended');
   const token = randomBytes(16).toString('hex');
   const arriving = arrivals.expect(token, signal);
-  jail.socket.write(encodeFrame({ head: { type: 'open', token } }));
+  askForFork(jail, token);
   const { jailPid, channel } = await arriving;
   const pid = findRealPid(jail.pid, jailPid);
   if (pid !== undefined) return { pid, jailPid, channel };
   channel.destroy();
   throw new HotcellError('start_failed', 'the sandbox ended before it began');
+}
+
+function askForFork(jail: JailProcess, token: string): void {
+  jail.socket.write(encodeFrame({ head: { type: 'open', token } }));
 }
