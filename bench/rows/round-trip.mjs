@@ -1,7 +1,7 @@
 import { startJupyter } from '../baselines/jupyter.mjs';
 import { benchHotcell, timeCalls, waitUntilWarm } from '../hotcell.mjs';
 
-const callsPerRepeat = 300;
+const callsPerRepeat = 1000;
 const firstCalls = 100;
 const callsBefore = 2500;
 
