@@ -2,8 +2,8 @@
 
 From 3.11 on Python makes code faster while it runs it, and writes that down beside the code. In a fork that is memory of its own for each
 page, and time when somebody waits. Played often enough where sandboxes are forked off, it is done, and shared by all of them. Played once
-in a fork that stands by, what it will write to first is its own already. Where descriptors are used up, nothing is played: that makes
-what follows slower, and nothing else.
+in a fork that stands by, what it will write to first is its own already. Where that fails, because descriptors are used
+up or a preload has changed what we stand on, what follows is slower, and nothing else.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ def rehearse_often(workspace: str) -> None:
 
 def rehearse_kernel() -> None:
     """Plays a kernel that executes, with nobody at the other end."""
-    with contextlib.suppress(OSError), _without_trace():
+    with contextlib.suppress(Exception), _without_trace():
         _play_kernel()
 
 
 def rehearse_supervisor(workspace: str) -> None:
     """Plays a supervisor from its configuration on, between a host and a kernel that both only say their lines."""
-    with contextlib.suppress(OSError), _without_trace():
+    with contextlib.suppress(Exception), _without_trace():
         _play_supervisor(workspace)
 
 

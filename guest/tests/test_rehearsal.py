@@ -101,6 +101,14 @@ class RehearsalTest(unittest.TestCase):
             rehearse_supervisor(self.workspace)
         self.assertLess(time.monotonic() - began, 60.0)
 
+    def test_what_a_preload_may_have_changed_costs_the_rehearsal_alone(self) -> None:
+        before = _everything()
+        with mock.patch("hotcell_guest.rehearsal.encode", side_effect=TypeError("changed by a preload")) as encode:
+            rehearse_kernel()
+            rehearse_supervisor(self.workspace)
+        self.assertEqual(encode.call_count, 2)
+        self.assertEqual(_everything(), before)
+
     def test_where_descriptors_are_used_up_nothing_happens(self) -> None:
         before = _everything()
         for failing in ("os.dup", "os.pipe", "socket.socketpair", "select.epoll"):
