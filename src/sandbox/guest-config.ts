@@ -32,7 +32,6 @@ export interface GuestLimits {
 /** The environment variables that every sandbox has. */
 export function standardEnvironment(options: {
   path: string;
-  cpus: number;
   extra?: Readonly<Record<string, string>>;
 }): Record<string, string> {
   return {

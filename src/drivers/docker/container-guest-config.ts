@@ -21,7 +21,7 @@ export function containerGuestConfig(
       ...(runtime.ownKernel === undefined ? {} : { processes, memoryWatchdogBytes }),
     },
     preloads: spec.preloads,
-    environment: standardEnvironment({ path, cpus, extra: spec.environment }),
+    environment: standardEnvironment({ path, extra: spec.environment }),
     ...(spec.persistent === undefined ? {} : { alone: spec.persistent }),
     // SECURITY: the engine's own filter allows ptrace and, in many versions, io_uring.
     ...(architecture === undefined ? {} : { seccomp: seccompFilter(architecture).toString('base64') }),

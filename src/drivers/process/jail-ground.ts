@@ -20,7 +20,9 @@ export interface JailGround {
   readonly seccomp: string;
   /** Rejects where sandboxes have no Python. */
   layout(spec: SandboxSpec): Promise<JailLayout>;
-  environment(spec: SandboxSpec): Promise<Record<string, string>>;
+  /** SECURITY: what a zygote starts with. Nothing of any session's is in it: `OPENSSL_CONF` or `LD_PRELOAD` of one would make the zygote load its
+   * code, and a secret of one would be in the memory of every later fork. */
+  zygoteEnvironment(): Promise<Record<string, string>>;
   /** What the guest of a sandbox is told in its first `hello`. */
   guestConfig(spec: SandboxSpec, shape: ProcessShape): Promise<GuestConfig>;
 }
@@ -40,13 +42,10 @@ export function createJailGround(host: Host, cgroups: ServerCgroups, nodeProgram
     return finding;
   }
 
-  async function environment(spec: SandboxSpec): Promise<Record<string, string>> {
+  async function environment(extra: Readonly<Record<string, string>> = {}): Promise<Record<string, string>> {
     const { python } = await pythonEnvironment();
-    return standardEnvironment({
-      path: [`${NODE_FOLDER}/bin`, dirname(python), '/usr/local/bin', '/usr/bin', '/bin'].join(':'),
-      cpus: spec.limits.cpus,
-      extra: spec.environment,
-    });
+    const path = [`${NODE_FOLDER}/bin`, dirname(python), '/usr/local/bin', '/usr/bin', '/bin'].join(':');
+    return standardEnvironment({ path, extra });
   }
 
   return {
@@ -54,7 +53,7 @@ export function createJailGround(host: Host, cgroups: ServerCgroups, nodeProgram
     cgroups,
     seccomp,
     layout: async (spec) => prepareJailLayout(host, await pythonEnvironment(), spec, nodeProgram),
-    environment,
+    zygoteEnvironment: () => environment(),
     guestConfig: async (spec, shape) => {
       const { memoryBytes, openFiles, fileBytes, cpus, processes } = spec.limits;
       const soft = cgroups.version() === undefined;
@@ -63,7 +62,7 @@ export function createJailGround(host: Host, cgroups: ServerCgroups, nodeProgram
           ...{ memoryBytes, openFiles, fileBytes, cpus },
           ...(soft ? { pinCpus: true, processes, memoryWatchdogBytes: memoryBytes } : {}),
         },
-        environment: await environment(spec),
+        environment: await environment(spec.environment),
         // What is forked off a zygote has its preloads from there, and takes its filter itself; bubblewrap gives it to the others.
         ...(shape === 'single' ? { preloads: spec.preloads } : { preloads: [], seccomp }),
       };

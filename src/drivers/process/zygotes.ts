@@ -30,7 +30,7 @@ export function createZygotes(ground: JailGround): Zygotes {
       layout: await ground.layout(spec),
       identity: jailIdentity(),
       runDir: join(ground.host.runDir, JAILS_FOLDER),
-      environment: await ground.environment(spec),
+      environment: await ground.zygoteEnvironment(),
       preloads: spec.preloads,
     });
     return { zygote, forks: createForkSource(zygote, ground.cgroups.create, ground.seccomp) };
