@@ -19,6 +19,12 @@ _INSIDE_ID = 1000
 _KEEP = linux.MS_NOSUID | linux.MS_NODEV
 
 
+# Counted for this user namespace and, added up, for all that one zygote made.
+_SHARED_COUNTERS = ("inotify_instances", "inotify_watches")
+_SHARE = 16
+_LEAST = 4
+
+
 class JailError(Exception):
     """A step could not be done; the session must not go on."""
 
@@ -52,9 +58,12 @@ class Jail:
 
 
 def map_identity(uid: int, gid: int) -> None:
-    """Right after the clone: one uid and one gid exist in the new user namespace, and no way to take another group."""
+    """Right after the clone: one uid and one gid exist in the new user namespace. There is no other group to take, and no way back to the
+    zygote's uid."""
+    linux.set_dumpable(True)  # the change of uid has closed /proc/self to this process itself
     for name, text in (("setgroups", "deny"), ("uid_map", f"{_INSIDE_ID} {uid} 1"), ("gid_map", f"{_INSIDE_ID} {gid} 1")):
         write_file(f"/proc/self/{name}", text.encode("ascii"))
+    os.setresuid(_INSIDE_ID, _INSIDE_ID, _INSIDE_ID)
 
 
 def hide_cgroup() -> None:
@@ -65,11 +74,23 @@ def hide_cgroup() -> None:
 def prepare() -> None:
     """Called as pid 1 of the new namespaces: what is the same for every session. Raises JailError naming the step."""
     _take_steps(("loopback", linux.loopback_up), ("hostname", lambda: linux.set_hostname("sandbox")))
+    for counter in _SHARED_COUNTERS:
+        _leave_for_others(counter)
 
 
 def enter(jail: Jail, placed: Callable[[], None]) -> None:
     """After `prepare`. `placed` comes back when the host has put it into its cgroup. Raises JailError naming the step."""
     _take_steps(("mounts", lambda: _mount_all(jail)), ("cgroup", placed), ("cgroup-namespace", hide_cgroup))
+
+
+def _leave_for_others(counter: str) -> None:
+    """SECURITY: this session may use a part of what all sessions of its zygote have together, so that none uses it up for the others."""
+    try:
+        with open(f"/proc/sys/fs/inotify/max_user_{counter[len('inotify_') :]}", "rb") as file:
+            most = int(file.read())
+        write_file(f"/proc/sys/user/max_{counter}", str(max(_LEAST, most // _SHARE)).encode("ascii"))
+    except (OSError, ValueError):
+        pass  # an older kernel counts for the uid, which is the session's own
 
 
 def _take_steps(*steps: tuple[str, Callable[[], None]]) -> None:

@@ -57,6 +57,9 @@ def _limit(limits: Limits, mapped_bytes: int) -> None:
     _set(resource.RLIMIT_NOFILE, min(limits.open_files, _most_open_files()))
     _set(resource.RLIMIT_FSIZE, limits.file_bytes)
     _set(resource.RLIMIT_MEMLOCK, 64 * 1024)
+    # Of a uid and, added up, of all sessions that one zygote made: each may use a small part.
+    _set(resource.RLIMIT_SIGPENDING, 1024)
+    _set(resource.RLIMIT_MSGQUEUE, 128 * 1024)
     if limits.processes is not None:
         _set(resource.RLIMIT_NPROC, limits.processes)
     # DATA and not AS: Node, Java and Arrow reserve far more than they use.

@@ -92,31 +92,49 @@ class _Zygote:
 
 def open_sandbox(frame: Frame, workspace: str) -> None:
     """Clones the pid 1 of a new sandbox. The parent comes back at once; the child never does."""
-    uid, gid, token = os.getuid(), os.getgid(), str(frame.head["token"])
+    token, uid = str(frame.head["token"]), frame.head.get("uid")
+    own, gid = os.getuid(), os.getgid()
+    # Connected here, because the socket's folder is open to the zygote's uid alone.
+    channel = socket.socket(socket.AF_UNIX)
     try:
-        pid = linux.clone(jail_module.NAMESPACES)
+        channel.connect(CONTROL_SOCKET)
+        pid = _clone_as(own if uid is None else int(uid), own)
     except OSError as error:
-        _say_that_it_failed(token, error)
+        _say_that_it_failed(channel, token, error)
         return
     if pid == 0:
         try:
-            _become_sandbox(token, uid, gid, workspace)
+            _become_sandbox(channel, token, own if uid is None else int(uid), gid, workspace)
         except BaseException as error:  # noqa: BLE001 - last words, where the host's log can see them
             os.write(2, f"session: {type(error).__name__}: {error}\n".encode())
         finally:
             os._exit(70)
+    channel.close()
 
 
-def _say_that_it_failed(token: str, error: OSError) -> None:
-    with socket.socket(socket.AF_UNIX) as sock:
-        sock.connect(CONTROL_SOCKET)
+def _clone_as(uid: int, own: int) -> int:
+    """SECURITY: a user namespace belongs to the uid that made it, and that uid has every right in it. A session's belongs to its own uid,
+    so that the zygote cannot open `/proc/<pid>/root` of a session, and what the kernel counts for a uid is counted for one session."""
+    if uid == own:
+        return linux.clone(jail_module.NAMESPACES)
+    os.setresuid(uid, uid, own)
+    try:
+        pid = linux.clone(jail_module.NAMESPACES)
+    except OSError:
+        os.setresuid(own, own, own)
+        raise
+    if pid != 0:
+        os.setresuid(own, own, own)
+    return pid
+
+
+def _say_that_it_failed(sock: socket.socket, token: str, error: OSError) -> None:
+    with sock:
         sock.sendall(encode(Frame({"type": "failed", "token": token, "step": "clone", "errno": error.errno, "message": str(error)})))
 
 
-def _become_sandbox(token: str, uid: int, gid: int, workspace: str) -> NoReturn:
+def _become_sandbox(channel: socket.socket, token: str, uid: int, gid: int, workspace: str) -> NoReturn:
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    channel = socket.socket(socket.AF_UNIX)
-    channel.connect(CONTROL_SOCKET)
     # Without this a session would hold the sockets of the zygote and of its neighbours.
     sock = socket.socket(fileno=keep_only(channel.detach(), 3))
     # Which pid this is outside: the /proc that is still mounted here is the jail's.

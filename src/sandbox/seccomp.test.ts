@@ -93,6 +93,16 @@ describe.each(ARCHITECTURES)('the filter for %s', (architecture) => {
     },
   );
 
+  test('leaves a zygote what it makes sandboxes with, and no more', () => {
+    const zygote = seccompFilter(architecture, { makesSandboxes: true });
+    const allowed = DENIED.filter(
+      (call) => number(call) >= 0 && run(zygote, { number: number(call), arch: AUDIT[architecture], args: [] }) === ALLOW,
+    );
+    expect(allowed).toEqual(['unshare', 'mount']);
+    const clone = { number: number('clone'), arch: AUDIT[architecture], args: [0x10000000 | SIGCHLD] };
+    expect(run(zygote, clone)).toBe(ALLOW);
+  });
+
   test('is short enough for the kernel', () => {
     expect(program.length % 8).toBe(0);
     expect(program.length / 8).toBeLessThanOrEqual(4096);

@@ -98,8 +98,15 @@ const EPERM = 1;
 const ENOSYS = 38;
 const EAFNOSUPPORT = 97;
 
+export interface FilterOptions {
+  /** For a zygote, which needs the few calls that a sandbox is made with. What it forks takes the whole filter on top. */
+  readonly makesSandboxes?: boolean;
+}
+
+const MAKING_SANDBOXES = ['unshare', 'mount'];
+
 /** The program for one architecture: 8 bytes an instruction. */
-export function seccompFilter(architecture: Architecture): Buffer {
+export function seccompFilter(architecture: Architecture, { makesSandboxes = false }: FilterOptions = {}): Buffer {
   const number = (pair: readonly [number, number]) => pair[architecture === 'x64' ? 0 : 1];
   const program = [
     load(ARCH_OFFSET),
@@ -109,8 +116,9 @@ export function seccompFilter(architecture: Architecture): Buffer {
     // x32 calls have numbers of their own, which would pass by the rules below.
     ...(architecture === 'x64' ? [jumpIfAtLeast(X32_BIT, 0, 1), KILL] : []),
   ];
-  const denied = Object.values(DENIED)
-    .map(number)
+  const denied = Object.entries(DENIED)
+    .filter(([name]) => !makesSandboxes || !MAKING_SANDBOXES.includes(name))
+    .map(([, pair]) => number(pair))
     .filter((call) => call >= 0);
   program.push(
     // Each jumps over those after it: one refusal for all, because every sandbox waits until the kernel has looked through the whole program.
@@ -120,7 +128,9 @@ export function seccompFilter(architecture: Architecture): Buffer {
     // glibc falls back to clone, whose flags can be seen here; those of clone3 lie behind a pointer.
     jumpIfEqual(number(SPECIAL.clone3), 0, 1),
     refuse(ENOSYS),
-    ...guarded(number(SPECIAL.clone), [loadArgument(0), jumpIfAnyBit(NAMESPACE_FLAGS, 0, 1), refuse(EPERM), ALLOW]),
+    ...(makesSandboxes
+      ? []
+      : guarded(number(SPECIAL.clone), [loadArgument(0), jumpIfAnyBit(NAMESPACE_FLAGS, 0, 1), refuse(EPERM), ALLOW])),
     ...SIGNALLING.flatMap((pair) =>
       guarded(number(pair), [loadArgument(0), jumpIfEqual(SUPERVISOR_PID, 0, 1), refuse(EPERM), ALLOW]),
     ),

@@ -18,8 +18,8 @@ const LAYOUT: JailLayout = {
 };
 const SIZES = { diskBytes: 3, tmpBytes: 2, shmBytes: 1 };
 const shapes: [string, string[]][] = [
-  ['shared', sharedJailArguments(LAYOUT, '/run/hotcell/v/jail/control')],
-  ['single', singleJailArguments(LAYOUT, SIZES, 9)],
+  ['shared', sharedJailArguments(LAYOUT, { controlFolder: '/run/hotcell/v/jail/control', switchesUids: true })],
+  ['single', singleJailArguments(LAYOUT, SIZES)],
 ];
 
 describe.each(shapes)('the %s jail', (_shape, args) => {
@@ -52,6 +52,14 @@ describe.each(shapes)('the %s jail', (_shape, args) => {
     expect(valuesOf(args, '--symlink', 2)).toEqual([['usr/bin', '/bin']]);
   });
 
+  test('opens the way to all that it shows, because a session has another uid than the jail', () => {
+    const made = valuesOf(args, '--dir').flat();
+    for (const folder of ['/etc', '/etc/ssl', '/opt', '/opt/hotcell', '/var/lib', '/var/lib/hotcell/python']) {
+      expect(made).toContain(folder);
+    }
+    expect(made.filter((folder) => folder.startsWith('/usr'))).toEqual([]);
+  });
+
   test('closes its root after everything that is made in it', () => {
     const options = optionsOf(args);
     const closed = args.lastIndexOf('--remount-ro');
@@ -70,7 +78,7 @@ describe.each(shapes)('the %s jail', (_shape, args) => {
 });
 
 test('the shared jail holds mounts aside under numbers, and keeps a place for those outside of a session', () => {
-  const args = sharedJailArguments(LAYOUT, '/control');
+  const args = sharedJailArguments(LAYOUT, { controlFolder: '/control', switchesUids: false });
   expect(valuesOf(args, '--ro-bind', 2)).toContainEqual(['/srv/data', '/mnt/hotcell/0']);
   expect(valuesOf(args, '--bind', 2)).toContainEqual(['/srv/out', '/mnt/hotcell/1']);
   const made = valuesOf(args, '--dir').flat();
@@ -79,19 +87,18 @@ test('the shared jail holds mounts aside under numbers, and keeps a place for th
   expect(args).not.toContain('--seccomp');
 });
 
-test('the single jail makes what a session has, with its sizes, and ends with no capability and our filter', () => {
-  const args = singleJailArguments(LAYOUT, SIZES, 9);
+test('the single jail makes what a session has, with its sizes, and ends with no capability', () => {
+  const args = singleJailArguments(LAYOUT, SIZES);
   const sizes = args.flatMap((arg, index) =>
     arg === '--size' ? [`${args[index + 1]} ${args[index + 2]} ${args[index + 3]}`] : [],
   );
   expect(sizes).toEqual(['2 --tmpfs /tmp', '2 --tmpfs /var/tmp', '1 --tmpfs /dev/shm', '3 --tmpfs /workspace']);
   expect(valuesOf(args, '--cap-drop')).toEqual([['ALL']]);
-  expect(valuesOf(args, '--seccomp')).toEqual([['9']]);
 });
 
 test('a folder of the host as the workspace takes the place of the one in memory', () => {
   const mounts = [{ source: '/srv/work', target: '/workspace', readOnly: false }];
-  const args = singleJailArguments({ ...LAYOUT, mounts }, SIZES, 9);
+  const args = singleJailArguments({ ...LAYOUT, mounts }, SIZES);
   expect(valuesOf(args, '--bind', 2)).toEqual([['/srv/work', '/workspace']]);
   expect(args.join(' ')).not.toContain('--tmpfs /workspace');
 });

@@ -27,7 +27,10 @@ const MOUNTS_FOLDER = '/mnt/hotcell';
 export const GUEST_FOLDER = '/opt/hotcell/guest';
 
 /** The jail that many sessions of one owner share. Each makes its own workspace, /tmp, /proc inside (guest: jail.py). */
-export function sharedJailArguments(layout: JailLayout, controlFolder: string): string[] {
+export function sharedJailArguments(
+  layout: JailLayout,
+  { controlFolder, switchesUids }: { controlFolder: string; switchesUids: boolean },
+): string[] {
   return [
     ...common(layout),
     ...['--bind', controlFolder, CONTROL_FOLDER],
@@ -40,6 +43,8 @@ export function sharedJailArguments(layout: JailLayout, controlFolder: string): 
     ...['--dir', layout.workspace, '--dir', '/var/tmp'],
     ...['--tmpfs', '/tmp'],
     ...closed(),
+    // The zygote takes the uid of a session for as long as it clones it, so that the session's user namespace belongs to that uid and not to the zygote.
+    ...(switchesUids ? ['--cap-add', 'CAP_SETUID'] : []),
     ...entry(layout, ['zygote', '--channel', '3']),
   ];
 }
@@ -48,7 +53,6 @@ export function sharedJailArguments(layout: JailLayout, controlFolder: string): 
 export function singleJailArguments(
   layout: JailLayout,
   sizes: { diskBytes: number; tmpBytes: number; shmBytes: number },
-  seccompFd: number,
 ): string[] {
   const workspaceMount = layout.mounts.find(({ target }) => target === layout.workspace);
   return [
@@ -61,7 +65,7 @@ export function singleJailArguments(
       : bind(workspaceMount, layout.workspace)),
     ...layout.mounts.filter((mount) => mount !== workspaceMount).flatMap((mount) => bind(mount, mount.target)),
     ...closed(),
-    ...['--cap-drop', 'ALL', '--seccomp', String(seccompFd)],
+    ...['--cap-drop', 'ALL'],
     ...entry(layout, ['sandbox', '--channel', '3']),
   ];
 }
@@ -76,12 +80,27 @@ function common(layout: JailLayout): string[] {
       merged ? ['--symlink', `usr/${name}`, `/${name}`] : ['--ro-bind-try', `/${name}`, `/${name}`],
     ),
     ...['--proc', '/proc', '--dev', '/dev', '--dir', '/run', '--dir', '/var'],
+    ...foldersAbove([
+      '/etc/any',
+      GUEST_FOLDER,
+      ...layout.hostEtc.map((name) => `/etc/${name}`),
+      ...[...layout.pythonFolders, ...layout.node.map(({ target }) => target)],
+    ]).flatMap((folder) => ['--dir', folder]),
     ...Object.entries(layout.etcFiles).flatMap(([name, path]) => ['--ro-bind', path, `/etc/${name}`]),
     ...layout.hostEtc.flatMap((name) => ['--ro-bind-try', `/etc/${name}`, `/etc/${name}`]),
     ...layout.pythonFolders.flatMap((folder) => ['--ro-bind', folder, folder]),
     ...['--ro-bind', layout.guestFolder, GUEST_FOLDER],
     ...layout.node.flatMap((mount) => bind(mount, mount.target)),
   ];
+}
+
+/** Every folder on the way to a path. Made by name, bubblewrap opens them to all uids; those that it makes by itself are the jail's alone. */
+function foldersAbove(paths: readonly string[]): string[] {
+  const all = paths.flatMap((path) => {
+    const names = path.split('/').slice(1, -1);
+    return names.map((_, index) => `/${names.slice(0, index + 1).join('/')}`);
+  });
+  return [...new Set(all)].filter((folder) => folder !== '/usr' && !folder.startsWith('/usr/'));
 }
 
 /** SECURITY: bubblewrap's root and /dev are writable tmpfs. All sessions of a jail would share them. */

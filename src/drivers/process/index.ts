@@ -18,6 +18,8 @@ export interface ProcessDriverOptions {
   readonly shape?: ProcessShape;
   /** False: leave cgroups alone and use the softer limits. For hosts where they lie, and for tests. */
   readonly cgroups?: boolean;
+  /** How long a zygote outlives its last session. */
+  readonly zygoteIdleMs?: number;
   /** The program of Node that sandboxes get; by default the one that runs Hotcell. */
   readonly node?: string;
 }
@@ -26,8 +28,9 @@ export interface ProcessDriverOptions {
 export function createProcessDriver(host: Host, options: ProcessDriverOptions = {}): Driver {
   const cgroups = createServerCgroups(host, options.cgroups ?? true);
   const ground = createJailGround(host, cgroups, options.node);
-  const zygotes = createZygotes(ground);
-  const shapes = { shared: createSharedShape(ground, zygotes), single: createSingleShape(ground) };
+  const zygotes = createZygotes(ground, options.zygoteIdleMs);
+  const single = createSingleShape(ground);
+  const shapes = { shared: createSharedShape(ground, zygotes, single), single };
   const sandboxes = new Set<Sandbox>();
   let shape = options.shape;
 

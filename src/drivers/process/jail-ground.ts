@@ -10,14 +10,19 @@ import { prepareJailLayout } from './jail-layout.ts';
 import { NODE_FOLDER } from './node-runtime.ts';
 import { findPythonEnvironment, type PythonEnvironment } from './python-environment.ts';
 import type { ServerCgroups } from './server-cgroups.ts';
+import { createUidBlocks, type UidBlock } from './session-uids.ts';
 import type { ProcessShape } from './shape.ts';
 
 /** What every jail of one server stands on: folders of the host, an interpreter, cgroups. Found when it is first needed, and kept. */
 export interface JailGround {
   readonly host: Host;
   readonly cgroups: ServerCgroups;
+  /** The system call filters that bubblewrap installs: of a zygote, and of a sandbox that has a jail to itself. */
+  readonly filters: { readonly zygote: Buffer; readonly sandbox: Buffer };
   /** The system call filter of what is forked off a zygote, as the guest takes it. */
   readonly seccomp: string;
+  /** The uids of the jail for such a spec. Undefined where it runs as the uid that all such jails have in common. */
+  uidsFor(spec: SandboxSpec): UidBlock | undefined;
   /** Rejects where sandboxes have no Python. */
   layout(spec: SandboxSpec): Promise<JailLayout>;
   /** SECURITY: what a zygote starts with. Nothing of any session's is in it: `OPENSSL_CONF` or `LD_PRELOAD` of one would make the zygote load its
@@ -28,7 +33,13 @@ export interface JailGround {
 }
 
 export function createJailGround(host: Host, cgroups: ServerCgroups, nodeProgram?: string): JailGround {
-  const seccomp = seccompFilter(process.arch as Architecture).toString('base64');
+  const architecture = process.arch as Architecture;
+  const filters = {
+    zygote: seccompFilter(architecture, { makesSandboxes: true }),
+    sandbox: seccompFilter(architecture),
+  };
+  const seccomp = filters.sandbox.toString('base64');
+  const uids = createUidBlocks();
   let finding: Promise<PythonEnvironment> | undefined;
 
   function pythonEnvironment(): Promise<PythonEnvironment> {
@@ -51,7 +62,10 @@ export function createJailGround(host: Host, cgroups: ServerCgroups, nodeProgram
   return {
     host,
     cgroups,
+    filters,
     seccomp,
+    // Files that a session leaves in a writable mount must be the next session's as well, so such sessions have one uid in common.
+    uidsFor: ({ mounts }) => (mounts.every(({ readOnly }) => readOnly) ? uids.take() : undefined),
     layout: async (spec) => prepareJailLayout(host, await pythonEnvironment(), spec, nodeProgram),
     zygoteEnvironment: () => environment(),
     guestConfig: async (spec, shape) => {

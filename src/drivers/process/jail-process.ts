@@ -1,11 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
-import type { Readable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import { deferred } from '../../lib/deferred.ts';
 import { killIfThere } from '../../lib/kill-if-there.ts';
 import type { JailIdentity } from './jail-identity.ts';
 import { startOf } from './real-pid.ts';
+import { INSIDE_UID } from './session-uids.ts';
 
 /** A running bubblewrap: the pid of what it jailed, and one socket to it. */
 export interface JailProcess {
@@ -18,7 +20,11 @@ export interface JailProcess {
 }
 
 export interface JailOptions {
-  /** Descriptors that the jail gets, from 5 on. */
+  /** The system call filter that bubblewrap installs before it starts the jailed program. */
+  readonly filter: Buffer;
+  /** The uid_map of the jail's user namespace, where it has more uids than its own. Only root can write one. */
+  readonly uidMap?: string | undefined;
+  /** Descriptors that bubblewrap gets, from `FIRST_EXTRA_FD` on. */
   readonly extraFds?: readonly number[];
   /** Puts the process, which is to become bubblewrap, into its cgroup. SECURITY: before it makes a cgroup namespace, whose root is then that group; else the
    * sandbox reads the host's names in /proc/self/cgroup. */
@@ -26,6 +32,8 @@ export interface JailOptions {
 }
 
 const INFO_FD = 4;
+const FILTER_FD = 5;
+export const FIRST_EXTRA_FD = 6;
 const STDERR_TAIL_CHARS = 2_000;
 
 /** Starts as bubblewrap when it is told to. */
@@ -36,12 +44,21 @@ export async function startJail(
   bwrap: string,
   jailArguments: readonly string[],
   identity: JailIdentity,
-  { extraFds = [], place }: JailOptions = {},
+  { filter, uidMap, extraFds = [], place }: JailOptions,
 ): Promise<JailProcess> {
   const asRoot = process.getuid?.() === 0;
-  const [program, ...args] = [...(place === undefined ? [] : WAIT_TO_START), bwrap, '--info-fd', String(INFO_FD)];
+  const blockFd = FIRST_EXTRA_FD + extraFds.length;
+  const [program, ...args] = [
+    ...(place === undefined ? [] : WAIT_TO_START),
+    ...[bwrap, '--info-fd', String(INFO_FD), '--seccomp', String(FILTER_FD)],
+    ...(uidMap === undefined ? [] : ['--unshare-user', '--userns-block-fd', String(blockFd)]),
+  ];
   const child = spawn(program as string, [...args, ...jailArguments], {
-    stdio: [place === undefined ? 'ignore' : 'pipe', 'ignore', 'pipe', 'pipe', 'pipe', ...extraFds],
+    stdio: [
+      ...([place === undefined ? 'ignore' : 'pipe', 'ignore', 'pipe', 'pipe', 'pipe', 'pipe'] as const),
+      ...extraFds,
+      ...(uidMap === undefined ? [] : (['pipe'] as const)),
+    ],
     env: {},
     // In a group of its own: Ctrl-C at a terminal is for us to act on, not for the jail to die of.
     detached: true,
@@ -49,8 +66,11 @@ export async function startJail(
   });
   const ended = watchEnd(child);
   const info = child.stdio[INFO_FD] as Readable;
+  // Through a pipe of its own: a file could be another jail's by the time it is read.
+  writeAll(descriptorsOf(child)[FILTER_FD], filter);
   if (place !== undefined) await letGo(child, place);
   const pid = await Promise.race([readChildPid(info), ended.then((said) => failToStart(said))]);
+  if (uidMap !== undefined) mapUids(child, { pid, uidMap, gid: identity.gid, blockFd });
   const socket = child.stdio[3] as Socket;
   const born = startOf(pid);
   const killJailed = () => {
@@ -84,6 +104,34 @@ async function letGo(child: ChildProcess, place: (pid: number) => Promise<void>)
   } catch {
     child.kill('SIGKILL');
   }
+}
+
+/** Gives the jail its uids while bubblewrap waits for them. A jail whose uids cannot be mapped is killed. */
+function mapUids(
+  child: ChildProcess,
+  { pid, uidMap, gid, blockFd }: { pid: number; uidMap: string; gid: number; blockFd: number },
+): void {
+  try {
+    writeFileSync(`/proc/${pid}/setgroups`, 'deny');
+    writeFileSync(`/proc/${pid}/uid_map`, uidMap);
+    writeFileSync(`/proc/${pid}/gid_map`, `${INSIDE_UID} ${gid} 1\n`);
+    writeAll(descriptorsOf(child)[blockFd], 'mapped');
+  } catch (error) {
+    child.kill('SIGKILL');
+    killIfThere(pid);
+    throw jailFailure(`the jail could not be given its uids: ${(error as Error).message}`);
+  }
+}
+
+/** Node's types know five of them. */
+function descriptorsOf(child: ChildProcess): readonly Writable[] {
+  return child.stdio as unknown as Writable[];
+}
+
+/** Its reader may be gone, which `ended` tells. */
+function writeAll(stream: Writable | undefined, data: string | Buffer): void {
+  stream?.on('error', () => {});
+  stream?.end(data);
 }
 
 function watchEnd(child: ChildProcess): Promise<string> {

@@ -14,21 +14,25 @@ import type { ServingZygote, Zygotes } from './zygotes.ts';
 /** How long the end of a zygote may be heard after the end of what it was about to make. */
 const ZYGOTE_END_MS = 250;
 
-/** Sandboxes forked off a zygote, in one jail for an owner. */
-export function createSharedShape(ground: JailGround, zygotes: Zygotes): SandboxShape {
-  return {
-    create: async (spec, options) => {
-      const serving = await zygotes.serving(spec);
-      try {
-        return await forkSandbox(ground, serving, spec, options);
-      } catch (error) {
-        // Nothing of the caller's has run yet: a sandbox whose zygote was killed under it is made by another.
-        const ended = await Promise.race([serving.zygote.ended.then(() => true), sleep(ZYGOTE_END_MS, false)]);
-        if (!ended || options.signal?.aborted === true) throw error;
-        return forkSandbox(ground, await zygotes.serving(spec), spec, options);
-      }
-    },
-  };
+/** Sandboxes forked off a zygote, in one jail for an owner; `alone` makes those of an owner that uses as many zygotes as it may. */
+export function createSharedShape(ground: JailGround, zygotes: Zygotes, alone: SandboxShape): SandboxShape {
+  async function create(spec: SandboxSpec, options: CreateOptions, isRetry = false): Promise<Sandbox> {
+    const leasing = zygotes.serving(spec);
+    if (leasing === undefined) return alone.create(spec, options);
+    const { value: serving, release } = await leasing;
+    try {
+      const sandbox = await forkSandbox(ground, serving, spec, options);
+      void sandbox.ended.then(release);
+      return sandbox;
+    } catch (error) {
+      release();
+      // Nothing of the caller's has run yet: a sandbox whose zygote was killed under it is made by another.
+      const ended = await Promise.race([serving.zygote.ended.then(() => true), sleep(ZYGOTE_END_MS, false)]);
+      if (!ended || isRetry || options.signal?.aborted === true) throw error;
+      return create(spec, options, true);
+    }
+  }
+  return { create };
 }
 
 async function forkSandbox(

@@ -1,6 +1,3 @@
-import { closeSync, mkdirSync, openSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { type Architecture, seccompFilter } from '../../sandbox/seccomp.ts';
 import { singleJailArguments } from './bwrap-arguments.ts';
 import { type JailGround, requireBwrap } from './jail-ground.ts';
 import { jailIdentity } from './jail-identity.ts';
@@ -11,7 +8,7 @@ import type { SandboxShape } from './shape.ts';
 
 /** A jail for each sandbox: for hosts that refuse nested namespaces. */
 export function createSingleShape(ground: JailGround): SandboxShape {
-  const { cgroups, host } = ground;
+  const { cgroups } = ground;
   return {
     create: async (spec, { signal }) => {
       const layout = await ground.layout(spec);
@@ -19,13 +16,14 @@ export function createSingleShape(ground: JailGround): SandboxShape {
       signal?.throwIfAborted();
       const cgroup = cgroups.create();
       cgroup?.limit(spec.limits);
-      const filter = openFilter(host.runDir);
+      const uids = ground.uidsFor(spec);
       try {
-        const jailArguments = singleJailArguments(layout, sessionJail(spec), 5);
-        const jail = await startJail(requireBwrap(), jailArguments, jailIdentity(), {
-          extraFds: [filter],
+        const jailArguments = singleJailArguments(layout, sessionJail(spec));
+        const jail = await startJail(requireBwrap(), jailArguments, jailIdentity(uids), {
+          filter: ground.filters.sandbox,
           place: cgroup?.add,
         });
+        void jail.ended.then(uids?.release);
         return jailedSandbox({
           ...{ spec, shape: 'single', guestConfig, channel: jail.socket, cgroup },
           cgroupVersion: cgroups.version(),
@@ -35,19 +33,10 @@ export function createSingleShape(ground: JailGround): SandboxShape {
           },
         });
       } catch (error) {
+        uids?.release();
         await cgroup?.remove();
         throw error;
-      } finally {
-        closeSync(filter);
       }
     },
   };
-}
-
-/** bubblewrap reads the outer filter from a descriptor. */
-function openFilter(runDir: string): number {
-  const path = join(runDir, 'seccomp.bpf');
-  mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(path, seccompFilter(process.arch as Architecture));
-  return openSync(path, 'r');
 }

@@ -5,9 +5,10 @@ import { createFrameDecoder, encodeFrame } from '../../lib/frames.ts';
 import { type Arrivals, openArrivals } from './arrivals.ts';
 import { type JailLayout, sharedJailArguments } from './bwrap-arguments.ts';
 import type { ForkedSandbox } from './forked-sandbox.ts';
-import type { JailIdentity } from './jail-identity.ts';
+import { jailIdentity } from './jail-identity.ts';
 import { type JailProcess, jailFailure, startJail } from './jail-process.ts';
 import { findRealPid } from './real-pid.ts';
+import type { UidBlock } from './session-uids.ts';
 
 /** The host's side of one zygote: a jail in which sandboxes of one owner are forked. */
 export interface Zygote {
@@ -24,7 +25,11 @@ export interface Zygote {
 export interface ZygoteOptions {
   readonly bwrap: string;
   readonly layout: JailLayout;
-  readonly identity: JailIdentity;
+  /** The uids of the jail and its sessions; undefined where all have the jail's own. */
+  readonly uids: UidBlock | undefined;
+  readonly filter: Buffer;
+  /** Puts the jail into its cgroup. */
+  readonly place: ((pid: number) => Promise<void>) | undefined;
   readonly runDir: string;
   readonly environment: Readonly<Record<string, string>>;
   readonly preloads: readonly string[];
@@ -32,10 +37,13 @@ export interface ZygoteOptions {
 
 /** Starts a jail with a bare zygote in it, which loads the preloads meanwhile. Rejects with nothing left. Called by `zygotes.ts`. */
 export async function startZygote(options: ZygoteOptions): Promise<Zygote> {
-  const arrivals = await openArrivals(options.runDir, options.identity);
+  const { uids, filter, place } = options;
+  const identity = jailIdentity(uids);
+  const arrivals = await openArrivals(options.runDir, identity);
   try {
-    const jailArguments = sharedJailArguments(options.layout, arrivals.controlFolder);
-    const jail = await startJail(options.bwrap, jailArguments, options.identity);
+    const { controlFolder } = arrivals;
+    const jailArguments = sharedJailArguments(options.layout, { controlFolder, switchesUids: uids !== undefined });
+    const jail = await startJail(options.bwrap, jailArguments, identity, { filter, place, uidMap: uids?.map });
     return superviseZygote(jail, arrivals, options);
   } catch (error) {
     await arrivals.end(toHotcellError(error));
@@ -46,12 +54,15 @@ export async function startZygote(options: ZygoteOptions): Promise<Zygote> {
 function superviseZygote(jail: JailProcess, arrivals: Arrivals, options: ZygoteOptions): Zygote {
   const warm = deferred<void>();
   const decoder = createFrameDecoder();
+  const ask = (token: string) => {
+    jail.socket.write(encodeFrame({ head: { type: 'open', token, uid: options.uids?.next() } }));
+  };
   jail.socket.on('data', (chunk: Buffer) => {
     try {
       for (const { head } of decoder.feed(chunk)) {
         if (head.type === 'warm') warm.resolve();
         // The stage that was to make them is gone, with all that it had not read yet.
-        if (head.type === 'cold') for (const token of arrivals.awaited()) askForFork(jail, token);
+        if (head.type === 'cold') for (const token of arrivals.awaited()) ask(token);
       }
     } catch {
       jail.kill(); // no zygote of ours; its end tells whoever waits
@@ -70,7 +81,7 @@ function superviseZygote(jail: JailProcess, arrivals: Arrivals, options: ZygoteO
     pid: jail.pid,
     warm: warm.promise,
     ended: jail.ended,
-    fork: ({ signal } = {}) => forkSandbox(jail, arrivals, signal),
+    fork: ({ signal } = {}) => forkSandbox(jail, arrivals, ask, signal),
     close: async () => {
       jail.kill();
       await cleaned;
@@ -78,19 +89,20 @@ function superviseZygote(jail: JailProcess, arrivals: Arrivals, options: ZygoteO
   };
 }
 
-async function forkSandbox(jail: JailProcess, arrivals: Arrivals, signal?: AbortSignal): Promise<ForkedSandbox> {
+async function forkSandbox(
+  jail: JailProcess,
+  arrivals: Arrivals,
+  ask: (token: string) => void,
+  signal?: AbortSignal,
+): Promise<ForkedSandbox> {
   signal?.throwIfAborted();
   if (jail.socket.destroyed) throw jailFailure('the zygote has ended');
   const token = randomBytes(16).toString('hex');
   const arriving = arrivals.expect(token, signal);
-  askForFork(jail, token);
+  ask(token);
   const { jailPid, channel } = await arriving;
   const pid = findRealPid(jail.pid, jailPid);
   if (pid !== undefined) return { pid, jailPid, channel };
   channel.destroy();
   throw new HotcellError('start_failed', 'the sandbox ended before it began');
-}
-
-function askForFork(jail: JailProcess, token: string): void {
-  jail.socket.write(encodeFrame({ head: { type: 'open', token } }));
 }

@@ -1,14 +1,14 @@
 import { join } from 'node:path';
-import type { SandboxSpec } from '../../sandbox/spec.ts';
+import { createLeases, type Lease } from '../../lib/leases.ts';
+import { DEFAULT_LIMITS, type SandboxSpec } from '../../sandbox/spec.ts';
 import { createForkSource, type ForkSource } from './fork-source.ts';
 import { type JailGround, requireBwrap } from './jail-ground.ts';
-import { jailIdentity } from './jail-identity.ts';
 import { startZygote, type Zygote } from './zygote.ts';
 
-/** The zygotes of one server: one for each owner and kind of sandbox. */
+/** The zygotes of one server: one for each owner and kind of sandbox, as long as sessions use it and a little longer. */
 export interface Zygotes {
-  /** The one that serves such a spec, started if there is none. */
-  serving(spec: SandboxSpec): Promise<ServingZygote>;
+  /** The zygote that serves such a spec, started if there is none. Undefined where the owner uses as many as it may. The caller releases it. */
+  serving(spec: SandboxSpec): Promise<Lease<ServingZygote>> | undefined;
   /** Resolves when nothing is being forked ahead. */
   settled(): Promise<void>;
   close(): Promise<void>;
@@ -21,53 +21,57 @@ export interface ServingZygote {
 
 export const JAILS_FOLDER = 'jails';
 
-export function createZygotes(ground: JailGround): Zygotes {
-  const startings = new Map<string, Promise<ServingZygote>>();
+/** SECURITY: mounts are a caller's to choose, and each set of them needs a zygote. Without these bounds a tenant with one session at a time could fill the host. */
+const MOST_OF_AN_OWNER = 4;
+const MOST_IN_ALL = 64;
+const IDLE_MS = 60_000;
+
+/** Of a zygote itself: two stages, and forks that are not in the cgroup of their session yet. */
+const ZYGOTE_LIMITS = { ...DEFAULT_LIMITS, cpus: 2 };
+
+export function createZygotes(ground: JailGround, idleMs = IDLE_MS): Zygotes {
+  const leases = createLeases<ServingZygote>({
+    idleMs,
+    mostOfAnOwner: MOST_OF_AN_OWNER,
+    mostInAll: MOST_IN_ALL,
+    ended: ({ zygote }) => zygote.ended,
+    close: async ({ zygote, forks }) => {
+      await forks.close();
+      await zygote.close();
+    },
+  });
 
   async function start(spec: SandboxSpec): Promise<ServingZygote> {
+    const layout = await ground.layout(spec);
+    const environment = await ground.zygoteEnvironment();
+    const uids = ground.uidsFor(spec);
+    const cgroup = ground.cgroups.create();
+    cgroup?.limit(ZYGOTE_LIMITS);
+    const release = async () => {
+      uids?.release();
+      await cgroup?.remove();
+    };
     const zygote = await startZygote({
-      bwrap: requireBwrap(),
-      layout: await ground.layout(spec),
-      identity: jailIdentity(),
+      ...{ bwrap: requireBwrap(), layout, environment, preloads: spec.preloads, uids, filter: ground.filters.zygote },
       runDir: join(ground.host.runDir, JAILS_FOLDER),
-      environment: await ground.zygoteEnvironment(),
-      preloads: spec.preloads,
+      place: cgroup?.add,
+    }).catch(async (error: unknown) => {
+      await release();
+      throw error;
     });
+    void zygote.ended.then(release);
     return { zygote, forks: createForkSource(zygote, ground.cgroups.create, ground.seccomp) };
   }
 
-  function serving(spec: SandboxSpec): Promise<ServingZygote> {
-    const kind = JSON.stringify([spec.owner, spec.mounts, spec.preloads, spec.workspace]);
-    const present = startings.get(kind);
-    if (present !== undefined) return present;
-    const starting = start(spec);
-    startings.set(kind, starting);
-    const forget = () => {
-      if (startings.get(kind) === starting) startings.delete(kind);
-    };
-    starting.then(async ({ zygote, forks }) => {
-      await zygote.ended;
-      forget();
-      await forks.close();
-    }, forget);
-    return starting;
-  }
-
-  async function started(): Promise<ServingZygote[]> {
-    const results = await Promise.allSettled(startings.values());
-    return results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
-  }
-
   return {
-    serving,
+    serving: (spec) => leases.lease({ owner: spec.owner, kind: kindOf(spec) }, () => start(spec)),
     settled: async () => {
-      await Promise.all((await started()).map(({ forks }) => forks.settled()));
+      await Promise.all((await leases.all()).map(({ forks }) => forks.settled()));
     },
-    close: async () => {
-      const all = await started();
-      startings.clear();
-      await Promise.all(all.map(({ forks }) => forks.close()));
-      await Promise.all(all.map(({ zygote }) => zygote.close()));
-    },
+    close: leases.close,
   };
+}
+
+function kindOf({ mounts, preloads, workspace }: SandboxSpec): string {
+  return JSON.stringify([mounts, preloads, workspace]);
 }

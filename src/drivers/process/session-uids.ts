@@ -1,0 +1,68 @@
+import { randomInt } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+
+/**
+ * The uids of one jail and of the sessions in it. Linux counts epoll watches, descriptors in flight, pipe pages, inotify watches and more for each
+ * uid: sessions that shared one could use up each other's.
+ */
+export interface UidBlock {
+  /** The uid that the jail itself runs as. */
+  readonly jail: number;
+  /** A line for each range of the jail's uid_map: inside, outside, length. */
+  readonly map: string;
+  /** The uid of the next session, as the jail and the host count. */
+  next(): number;
+  /** The jail has ended, and its uids can be given to another. */
+  release(): void;
+}
+
+export interface UidBlocks {
+  /** Undefined where this server cannot give uids away: it is not root, or its own user namespace has no such uids. */
+  take(): UidBlock | undefined;
+}
+
+/** Assigned to nothing by any distribution: above the ranges of containers, below the one of foreign files (systemd's UIDS-GIDS). */
+const FIRST_UID = 0x70000000;
+const END_UID = 0x7ffe0000;
+const BLOCK_UIDS = 16_384;
+const BLOCKS = Math.floor((END_UID - FIRST_UID) / BLOCK_UIDS);
+
+/** The uid that every session has inside. */
+export const INSIDE_UID = 1000;
+
+export function createUidBlocks(
+  isRoot = process.getuid?.() === 0,
+  ownMap = isRoot ? readFileSync('/proc/self/uid_map', 'utf8') : '',
+): UidBlocks {
+  const taken = new Set<number>();
+  const canGive = isRoot && coversUids(ownMap, FIRST_UID, BLOCKS * BLOCK_UIDS);
+  return {
+    take: () => {
+      if (!canGive || taken.size >= BLOCKS / 2) return undefined;
+      // Other servers take theirs by chance as well; two that met would share counters, and nothing else.
+      let index = randomInt(BLOCKS);
+      while (taken.has(index)) index = randomInt(BLOCKS);
+      taken.add(index);
+      return uidBlock(FIRST_UID + index * BLOCK_UIDS, () => taken.delete(index));
+    },
+  };
+}
+
+function uidBlock(first: number, release: () => void): UidBlock {
+  let given = 0;
+  const sessions = BLOCK_UIDS - 1;
+  return {
+    jail: first,
+    map: `${INSIDE_UID} ${first} 1\n${first + 1} ${first + 1} ${sessions}\n`,
+    next: () => first + 1 + (given++ % sessions),
+    release,
+  };
+}
+
+/** Whether a uid_map, as /proc has it, maps all of these uids to themselves. */
+export function coversUids(map: string, first: number, count: number): boolean {
+  return map.split('\n').some((line) => {
+    const [inside = Number.NaN, outside, length = 0] = line.trim().split(/ +/).map(Number);
+    return inside === outside && inside <= first && inside + length >= first + count;
+  });
+}
