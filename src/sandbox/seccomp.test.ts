@@ -96,7 +96,8 @@ describe.each(ARCHITECTURES)('the filter for %s', (architecture) => {
   test('leaves a zygote what it makes sandboxes with, and no more', () => {
     const zygote = seccompFilter(architecture, { makesSandboxes: true });
     const allowed = DENIED.filter(
-      (call) => number(call) >= 0 && run(zygote, { number: number(call), arch: AUDIT[architecture], args: [] }) === ALLOW,
+      (call) =>
+        number(call) >= 0 && run(zygote, { number: number(call), arch: AUDIT[architecture], args: [] }) === ALLOW,
     );
     expect(allowed).toEqual(['unshare', 'mount']);
     const clone = { number: number('clone'), arch: AUDIT[architecture], args: [0x10000000 | SIGCHLD] };

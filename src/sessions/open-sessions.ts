@@ -40,11 +40,12 @@ export interface OpenSessions {
 
 const POOL_TOTAL = 32;
 const POOL_LEAST_FREE_BYTES = 1_073_741_824;
+const POOL_IDLE_MS = 15 * 60_000;
 
 export function createOpenSessions(config: Config, server: Server, choose: IsolationChoices): OpenSessions {
   const { startTimeoutMs } = config;
   const pool = createPool(
-    { perKind: config.poolSize, total: POOL_TOTAL, leastFreeBytes: POOL_LEAST_FREE_BYTES },
+    { perKind: config.poolSize, total: POOL_TOTAL, leastFreeBytes: POOL_LEAST_FREE_BYTES, idleMs: POOL_IDLE_MS },
     startTimeoutMs,
   );
   const sessions = new Set<Session>();

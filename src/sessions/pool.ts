@@ -12,6 +12,8 @@ export interface PoolLimits {
   readonly total: number;
   /** Nothing is made ahead while the host has less memory than this to give. */
   readonly leastFreeBytes: number;
+  /** How long a sandbox waits to be claimed. An owner who does not come back must not keep it, nor the zygote behind it, for as long as the server runs. */
+  readonly idleMs: number;
 }
 
 /**
@@ -76,9 +78,20 @@ export function createPool(limits: PoolLimits, startTimeoutMs: number): Pool {
 
   function keep(kind: string, live: LiveSandbox): void {
     ready.set(kind, [...(ready.get(kind) ?? []), live]);
-    void live.connection.ended.then(() => {
+    const isStillReady = () => ready.get(kind)?.includes(live) === true;
+    const remove = () => {
       const others = (ready.get(kind) ?? []).filter((other) => other !== live);
-      ready.set(kind, others);
+      if (others.length === 0) ready.delete(kind);
+      else ready.set(kind, others);
+    };
+    const timer = setTimeout(() => {
+      if (!isStillReady()) return;
+      remove();
+      live.dispose().catch(() => {});
+    }, limits.idleMs).unref();
+    void live.connection.ended.then(() => {
+      clearTimeout(timer);
+      remove();
     });
   }
 
