@@ -121,11 +121,16 @@ def _clone_as(uid: int, own: int) -> int:
     try:
         pid = linux.clone(jail_module.NAMESPACES)
     except OSError:
-        os.setresuid(own, own, own)
+        _return_to(own)
         raise
     if pid != 0:
-        os.setresuid(own, own, own)
+        _return_to(own)
     return pid
+
+
+def _return_to(own: int) -> None:
+    os.setresuid(own, own, own)
+    linux.die_with_parent()  # Linux forgets it with every change of uid
 
 
 def _say_that_it_failed(sock: socket.socket, token: str, error: OSError) -> None:
