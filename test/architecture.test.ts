@@ -22,6 +22,29 @@ const READERS_OF_ENVIRONMENT: Readonly<Record<string, string>> = {
   'drivers/docker/engine-address.ts': "DOCKER_HOST, by which the engine's own tools are pointed at an engine",
 };
 
+/**
+ * Who makes folders besides lib/own-folder.ts, and why another local user can do nothing with them. Anywhere else a folder that is ours would be taken
+ * whoever made it first.
+ */
+const MAKERS_OF_FOLDERS: Readonly<Record<string, string>> = {
+  'lib/own-folder.ts': 'the one maker of folders that are ours',
+  'lib/trusted-path.ts': 'makes what is missing below a parent that it has checked',
+  'lib/make-folder.ts': 'folders that the caller named for output',
+  'config/load.ts': 'names the folder of running servers; openRunFolder makes it',
+  'telemetry/logger.ts': 'the folder of a log that the user named; the log itself is checked',
+  'cli/repl/pictures.ts': 'a folder that the user named for output',
+  'cli/run/artifacts.ts': 'a folder that the user named for output',
+  'cli/install/write-change.ts': 'the folder of a configuration of another program',
+  'drivers/process/arrivals.ts': 'new folders in one that makeOwnFolder has checked',
+  'drivers/process/cgroup.ts': 'cgroups, which only their owner makes',
+  'drivers/process/cgroup-place.ts': 'cgroups, which only their owner makes',
+  'drivers/process/install-folder.ts': 'a new folder in one that makeOwnFolder has checked',
+  'drivers/process/jail-layout.ts': 'inside a folder that installFolder made',
+  'drivers/process/make-python-environment.ts': 'inside the environment that it builds',
+  'drivers/docker/setup.ts': 'inside a temporary folder of makeTemporaryFolder',
+  'drivers/docker/node-program.ts': 'inside a temporary folder of makeTemporaryFolder',
+};
+
 /** Packages that are loaded only when they are used: they cost every start that does without them. */
 const LOADED_LATE = ['dockerode', 'pino', 'prom-client'];
 
@@ -84,6 +107,14 @@ describe('the files of src', () => {
       .filter(({ text }) => /\bprocess\s*\.\s*env\b|\bprocess\s*\[|\benv\b[^'\n]*from 'node:process'/.test(text))
       .map(({ path }) => path);
     expect(readers.filter((path) => READERS_OF_ENVIRONMENT[path] === undefined)).toEqual([]);
+  });
+
+  test('make folders only where another local user cannot be first', () => {
+    const makers = modules
+      .filter(({ text }) => /\b(mkdir|mkdirSync|mkdtemp|mkdtempSync|tmpdir|makeFolder)\(/.test(text))
+      .map(({ path }) => path);
+    expect(makers.filter((path) => MAKERS_OF_FOLDERS[path] === undefined)).toEqual([]);
+    expect(Object.keys(MAKERS_OF_FOLDERS).filter((path) => !makers.includes(path))).toEqual([]);
   });
 
   test('have names that refuse something', () => {

@@ -90,7 +90,8 @@ export function resolveDataDir(env: NodeJS.ProcessEnv = process.env): string {
   return join(homedir(), '.local', 'share', 'hotcell');
 }
 
-const LONGEST_SOCKET_FOLDER = 60;
+/** A socket's path has 107 characters; `/<server>/jails/<jail>/control/control` takes 52 of them. Node cuts a longer path off, and says nothing. */
+const LONGEST_SOCKET_FOLDER = 55;
 
 /**
  * Where sockets and jails' folders go: short, because the path of a socket must be, and open to the jail's user on the way. It follows from the
@@ -99,7 +100,7 @@ const LONGEST_SOCKET_FOLDER = 60;
 export function resolveRunDir(dataDir: string, env: NodeJS.ProcessEnv = process.env): string {
   const uid = process.getuid?.() ?? 0;
   const isStandard = dataDir === resolveDataDir({ ...env, HOTCELL_HOME: undefined });
-  if (!isStandard && dataDir.length < LONGEST_SOCKET_FOLDER - 4) return join(dataDir, 'run');
+  if (!isStandard && dataDir.length + '/run'.length <= LONGEST_SOCKET_FOLDER) return join(dataDir, 'run');
   if (uid === 0) return '/run/hotcell';
   if (env.XDG_RUNTIME_DIR) return join(env.XDG_RUNTIME_DIR, 'hotcell');
   return join(tmpdir(), `hotcell-${uid}`);

@@ -1,3 +1,4 @@
+import { UntrustedPathError } from '../lib/untrusted-path.ts';
 import { ERROR_CODES, type ErrorCode, type Retry } from './codes.ts';
 
 /**
@@ -26,9 +27,17 @@ export class HotcellError extends Error {
   }
 }
 
-/** What was thrown, as a HotcellError: itself, or `internal` around it. */
+/** What was thrown, as a HotcellError: itself, a folder to mend, or `internal` around it. */
 export function toHotcellError(thrown: unknown): HotcellError {
   if (thrown instanceof HotcellError) return thrown;
+  if (thrown instanceof UntrustedPathError) {
+    const { message, command } = thrown;
+    const remedy =
+      command === undefined
+        ? 'Set HOTCELL_HOME to a folder of your own.'
+        : `Look at what lies there, then run: ${command}`;
+    return new HotcellError('invalid_argument', message, { remedy, cause: thrown });
+  }
   const message = thrown instanceof Error ? thrown.message : String(thrown);
   return new HotcellError('internal', message, { cause: thrown });
 }

@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { chmodSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { openDataFolder } from '../config/folders.ts';
 
 /** The key that links to files are signed with: the secret that was configured, or one of the installation's own, made once and kept to itself. */
 export function linkKey(dataDir: string, secret: string | undefined): Buffer {
   if (secret !== undefined) return Buffer.from(secret, 'utf8');
-  mkdirSync(dataDir, { recursive: true, mode: 0o755 });
+  openDataFolder(dataDir);
   const path = join(dataDir, 'link-key');
   const temporary = `${path}.${randomBytes(6).toString('hex')}`;
   try {

@@ -34,7 +34,8 @@ interface Holder {
 /** Written aside and linked into place, so that a lock file is never seen without its holder's name. */
 async function tryTake(lockFile: string): Promise<boolean> {
   const draft = `${lockFile}.${process.pid}-${randomUUID()}`;
-  await writeFile(draft, JSON.stringify({ pid: process.pid, startTime: startTimeOf(process.pid) } satisfies Holder));
+  const holder: Holder = { pid: process.pid, startTime: startTimeOf(process.pid) };
+  await writeFile(draft, JSON.stringify(holder), { mode: 0o600 });
   try {
     await link(draft, lockFile);
     return true;

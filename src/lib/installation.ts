@@ -1,16 +1,18 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { newId } from './ids.ts';
-import { makeFolder } from './make-folder.ts';
+import { makeOwnFolder, requireTrusted } from './own-folder.ts';
 
 /** The id that all servers with this data folder share. Made once. */
 export function installationId(dataDir: string): string {
   const path = join(dataDir, 'installation');
-  makeFolder(dataDir, 0o755);
+  // Sandboxes of root's run as another user, who must read programs in it.
+  makeOwnFolder(dataDir, process.getuid?.() === 0 ? 0o755 : 0o700, { rootsToo: true });
   try {
-    writeFileSync(path, newId('i').slice(2, 12), { flag: 'wx' });
+    writeFileSync(path, newId('i').slice(2, 12), { flag: 'wx', mode: 0o600 });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
+  requireTrusted(path);
   return readFileSync(path, 'utf8').trim();
 }

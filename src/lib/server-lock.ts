@@ -1,4 +1,4 @@
-import { mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { chmod, readdir, rename, rm } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 
@@ -14,8 +14,8 @@ const SUFFIX = '.lock';
 const LOCK_NAME = /\.lock$/;
 const SERVER_ID = /^[0-9a-f]{12}$/;
 
+/** `folder` is there, and this user's own (`openRunFolder`). */
 export async function holdServerLock(folder: string, serverId: string): Promise<ServerLock> {
-  await mkdir(folder, { recursive: true });
   const path = join(folder, serverId + SUFFIX);
   const server = createServer((socket) => socket.destroy());
   await new Promise<void>((resolve, reject) => {
@@ -23,6 +23,8 @@ export async function holdServerLock(folder: string, serverId: string): Promise<
     // Listening before it has its name: one that has the name and does not answer is taken for dead.
     server.listen(`${path}.new`, resolve);
   });
+  // SECURITY: under a loose umask other local users could connect, and keep a server busy.
+  await chmod(`${path}.new`, 0o600);
   await rename(`${path}.new`, path);
   server.unref();
   return {

@@ -1,7 +1,7 @@
 import { createWriteStream, type WriteStream } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type Deferred, deferred } from './deferred.ts';
+import { makeOwnFolder } from './own-folder.ts';
 
 /** A log on disk that begins only when there is more than fits in memory, and ends growing at a limit. */
 export interface Spool {
@@ -25,7 +25,7 @@ export function createSpool(path: string, options: { beginAtBytes: number; limit
 
   async function begin(): Promise<void> {
     try {
-      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+      makeOwnFolder(dirname(path), 0o700);
       stream = createWriteStream(path, { mode: 0o600 }).on('drain', catchUp).on('error', fail);
       for (const chunk of early) append(chunk);
     } catch {

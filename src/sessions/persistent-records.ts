@@ -1,6 +1,7 @@
-import { lstat, mkdir, readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
+import { lstat, readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
+import { makeOwnFolder, requireTrusted } from '../lib/own-folder.ts';
 import { DRIVER_NAMES } from '../sandbox/isolation.ts';
 import type { SandboxSpec } from '../sandbox/spec.ts';
 import { whyDue } from './reaper.ts';
@@ -89,6 +90,8 @@ export function createPersistentRecords({ folder, serverId, isServerAlive }: Rec
   }
 
   async function names(): Promise<string[]> {
+    // SECURITY: a record says which folders of the host its sandbox gets, and whose it is.
+    requireTrusted(folder);
     return readdir(folder).catch(unlessMissing([]));
   }
 
@@ -114,7 +117,7 @@ export function createPersistentRecords({ folder, serverId, isServerAlive }: Rec
   return {
     all,
     write: async (record) => {
-      await mkdir(folder, { recursive: true, mode: 0o700 });
+      makeOwnFolder(folder, 0o700);
       const path = pathOf(record.session);
       // SECURITY: environment variables in it may be secrets.
       await writeFile(`${path}.new`, JSON.stringify({ version: 1, ...record }), { mode: 0o600 });

@@ -1,7 +1,8 @@
-import { chmod, mkdir, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openDataFolder, openRunFolder } from '../config/folders.ts';
 import { newId } from '../lib/ids.ts';
+import { makeOwnFolder } from '../lib/own-folder.ts';
 import { deadServers, forgetServer, holdServerLock, isServerAlive } from '../lib/server-lock.ts';
 import type { Host } from '../sandbox/host.ts';
 import { createPersistentRecords, type PersistentRecords } from './persistent-records.ts';
@@ -24,8 +25,7 @@ export async function becomeServer(dataDir: string, runRoot: string): Promise<Se
   const lock = await holdServerLock(runRoot, serverId);
   const runDir = join(runRoot, serverId);
   // Others may pass through, which the jail's user must, but not look around.
-  await mkdir(runDir, { mode: 0o711 });
-  await chmod(runDir, 0o711);
+  makeOwnFolder(runDir, 0o711);
   const isAlive = (id: string) => isServerAlive(runRoot, id);
   const records = createPersistentRecords({ folder: recordsFolder(dataDir), serverId, isServerAlive: isAlive });
   const logs = (id: string) => join(dataDir, 'logs', id);

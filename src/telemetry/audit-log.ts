@@ -1,7 +1,7 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { makeFolder } from '../lib/make-folder.ts';
+import { makeOwnFolder } from '../lib/own-folder.ts';
 import type { AuditEntry, AuditSink } from './audit.ts';
 import { rotate } from './rotate.ts';
 
@@ -111,7 +111,7 @@ export function createAuditLog(folder: string, options: AuditLogOptions): AuditL
 
   /** Writes lines; gives back those that it could not. */
   async function append(lines: readonly Line[]): Promise<readonly Line[]> {
-    makeFolder(folder, 0o700);
+    makeOwnFolder(folder, 0o700);
     const path = join(folder, 'audit.jsonl');
     const bytes = Buffer.concat(lines.map((line) => line.bytes));
     await rotate(path, { newBytes: bytes.length, fileBytes: options.fileBytes, files: options.files });

@@ -1,9 +1,10 @@
-import { openSync } from 'node:fs';
+import { constants, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/schema.ts';
 import { createBoundedWriter } from '../lib/bounded-writer.ts';
 import { makeFolder } from '../lib/make-folder.ts';
+import { requireTrusted } from '../lib/own-folder.ts';
 import { consoleLine } from './console-line.ts';
 
 /**
@@ -90,7 +91,18 @@ async function openSink({ logFile, logFormat }: LogOptions): Promise<Sink> {
   };
 }
 
+/**
+ * SECURITY: in `/tmp`, another user could put a link or a pipe in the log's place. One that is new is made here, and nowhere else; one that is there is
+ * opened only where no other user can exchange it.
+ */
 function openLog(path: string): number {
   makeFolder(dirname(path), 0o700);
-  return openSync(path, 'a', 0o600);
+  const { O_APPEND, O_CREAT, O_EXCL, O_WRONLY } = constants;
+  try {
+    return openSync(path, O_APPEND | O_CREAT | O_EXCL | O_WRONLY, 0o600);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    requireTrusted(path);
+    return openSync(path, 'a', 0o600);
+  }
 }

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
-import { chmod, open, readFile, rename, writeFile } from 'node:fs/promises';
+import { open, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { makeFolder } from '../../lib/make-folder.ts';
+import { makeOwnFolder } from '../../lib/own-folder.ts';
 
 /** What was typed, oldest first. The editor walks through it; the file of it outlives the session. */
 export interface History {
@@ -24,8 +24,7 @@ export async function openHistory(dataDir: string, language: string): Promise<Hi
   let failure: string | undefined;
   try {
     // What is typed may hold secrets: nobody else reads it.
-    makeFolder(folder, 0o700);
-    await chmod(folder, 0o700);
+    makeOwnFolder(folder, 0o700);
     const text = await readFile(file, 'utf8').catch(ignoreMissing);
     const all = entriesIn(text);
     entries = all.slice(-MOST_ENTRIES);

@@ -1,8 +1,8 @@
-import { mkdtemp, open } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { open } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import type { Display, Representation } from '../../execution/result.ts';
 import { makeFolder } from '../../lib/make-folder.ts';
+import { makeTemporaryFolder } from '../../lib/own-folder.ts';
 import { namedDisplays, picturesOf } from '../run/displays.ts';
 import type { ImageProtocol } from '../terminal.ts';
 
@@ -21,7 +21,7 @@ export function createPictures(given?: string): Pictures {
 
   async function made(): Promise<string> {
     if (given !== undefined) makeFolder(given);
-    return given ?? mkdtemp(join(tmpdir(), 'hotcell-'));
+    return given ?? makeTemporaryFolder('hotcell-');
   }
 
   return {

@@ -1,6 +1,7 @@
 import { resolveDataDir, resolveRunDir } from '../../config/load.ts';
 import { HotcellError, toHotcellError } from '../../errors/hotcell-error.ts';
 import { openTokenStore, type TokenRecord } from '../../http/tokens/store.ts';
+import { requireTrusted } from '../../lib/own-folder.ts';
 import { isServerAlive } from '../../lib/server-lock.ts';
 import { openServer } from '../../main.ts';
 import { tokenOwner } from '../../sessions/owner.ts';
@@ -93,7 +94,10 @@ function all(): Promise<readonly FoundRecord[]> {
 }
 
 function isAlive(serverId: string): Promise<boolean> {
-  return isServerAlive(resolveRunDir(resolveDataDir()), serverId);
+  const runDir = resolveRunDir(resolveDataDir());
+  // SECURITY: another user's folder in its place could call a server dead or alive as that user likes.
+  requireTrusted(runDir);
+  return isServerAlive(runDir, serverId);
 }
 
 function tokenList(): Promise<readonly TokenRecord[]> {

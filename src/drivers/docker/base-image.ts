@@ -1,7 +1,7 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { findProgram } from '../../lib/find-program.ts';
+import { makeTemporaryFolder } from '../../lib/own-folder.ts';
 import { runCommand } from '../../lib/run-command.ts';
 import { type Report, runStep, StepError } from '../../lib/steps.ts';
 import { docker, dockerOrFail, hasImage } from './docker-cli.ts';
@@ -31,7 +31,7 @@ async function makeDebianBase(progress: (detail: string) => void, signal?: Abort
       command: 'sudo apt-get install -y mmdebstrap && hotcell setup docker',
     });
   }
-  const folder = await mkdtemp(join(tmpdir(), 'hotcell-base-'));
+  const folder = makeTemporaryFolder('hotcell-base-');
   try {
     const tar = join(folder, 'base.tar');
     const made = await runCommand(mmdebstrap, [...mmdebstrapOptions, 'bookworm', tar], { signal, onLine: progress });

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
+import { makeTemporaryFolder } from '../../lib/own-folder.ts';
 import { runCommand } from '../../lib/run-command.ts';
 import { StepError } from '../../lib/steps.ts';
 import { imageFolder } from '../python-packages.ts';
@@ -39,7 +39,7 @@ function integrityOf(archive: Uint8Array): string {
 }
 
 async function byNpm(name: string, version: string, signal?: AbortSignal): Promise<Uint8Array | undefined> {
-  const folder = await mkdtemp(join(tmpdir(), 'hotcell-node-'));
+  const folder = makeTemporaryFolder('hotcell-node-');
   try {
     const args = ['pack', `${name}@${version}`, '--silent', '--pack-destination', folder];
     const { exitCode } = await runCommand('npm', args, { signal, cwd: folder });

@@ -1,6 +1,6 @@
-import { copyFile, mkdir, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { copyFile, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeTemporaryFolder } from '../../lib/own-folder.ts';
 import { type Progress, type Report, runStep } from '../../lib/steps.ts';
 import { imageFolder } from '../python-packages.ts';
 import { ensureBaseImage, removeBuildStage } from './base-image.ts';
@@ -24,7 +24,7 @@ export async function setupDocker(options: {
     return { image };
   }
   const base = await ensureBaseImage(report, signal);
-  const context = await mkdtemp(join(tmpdir(), 'hotcell-image-'));
+  const context = makeTemporaryFolder('hotcell-image-');
   try {
     const wheels = await runStep(
       report,

@@ -1,7 +1,7 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { findProgram } from '../../lib/find-program.ts';
+import { makeTemporaryFolder } from '../../lib/own-folder.ts';
 import { runCommand } from '../../lib/run-command.ts';
 import type { Progress } from '../../lib/steps.ts';
 import { requirementsFile } from '../python-packages.ts';
@@ -27,7 +27,7 @@ export async function downloadWheels(
     if (await download(pip)) return true;
   }
   // A bare Debian has Python and its venv module, but no pip outside of one.
-  const borrowed = await mkdtemp(join(tmpdir(), 'hotcell-pip-'));
+  const borrowed = makeTemporaryFolder('hotcell-pip-');
   try {
     const made = await runCommand('python3', ['-m', 'venv', borrowed], { signal });
     return made.exitCode === 0 && (await download([join(borrowed, 'bin', 'pip')]));

@@ -1,7 +1,7 @@
 import { accessSync, constants } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { findProgram } from '../../lib/find-program.ts';
+import { makeOwnFolder, requireTrusted } from '../../lib/own-folder.ts';
 import { runCommand } from '../../lib/run-command.ts';
 import { type Progress, StepError } from '../../lib/steps.ts';
 
@@ -11,12 +11,13 @@ const runscModule = 'gvisor.dev/gvisor/runsc@v0.0.0-20260905035102-160fafc42237'
 /** The runsc to register: our own, else one on the search path that is not too old, else built from its Go module. */
 export async function ensureRunsc(dataDir: string, progress: Progress, signal?: AbortSignal): Promise<string> {
   const own = join(dataDir, 'bin', 'runsc');
+  requireTrusted(own); // the engine runs it as root
   if (isExecutable(own)) return own;
   const installed = findProgram('runsc');
   if (installed && (await isRecent(installed, signal))) return installed;
   const go = findProgram('go') ?? (isExecutable('/usr/local/go/bin/go') ? '/usr/local/go/bin/go' : undefined);
   if (!go) throw new StepError('gVisor is not installed.', { command: officialInstall() });
-  await mkdir(join(dataDir, 'bin'), { recursive: true });
+  makeOwnFolder(join(dataDir, 'bin'), 0o755, { rootsToo: true });
   progress('building from its Go module, which takes a few minutes');
   const built = await runCommand(go, ['install', runscModule], {
     signal,

@@ -1,8 +1,9 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { release, tmpdir } from 'node:os';
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { release } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { findProgram } from '../../lib/find-program.ts';
+import { makeTemporaryFolder } from '../../lib/own-folder.ts';
 import { type Report, runStep, StepError } from '../../lib/steps.ts';
 import { type Confirm, runAsSuperuser } from '../../lib/superuser.ts';
 import { docker } from '../docker/docker-cli.ts';
@@ -60,7 +61,7 @@ async function register(runsc: string, options: GvisorSetup): Promise<void> {
     });
   }
   if (merge.kind === 'changed') {
-    const folder = await mkdtemp(join(tmpdir(), 'hotcell-gvisor-'));
+    const folder = makeTemporaryFolder('hotcell-gvisor-');
     try {
       const draft = join(folder, 'daemon.json');
       await writeFile(draft, merge.text);

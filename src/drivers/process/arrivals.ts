@@ -1,9 +1,10 @@
 import { chmodSync, chownSync, mkdirSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { createServer, type Server, type Socket } from 'node:net';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { type Deferred, deferred } from '../../lib/deferred.ts';
 import { newId } from '../../lib/ids.ts';
+import { makeOwnFolder } from '../../lib/own-folder.ts';
 import { type ForkedSandbox, refusedStep } from './forked-sandbox.ts';
 import type { JailIdentity } from './jail-identity.ts';
 import { readOneFrame } from './read-one-frame.ts';
@@ -26,7 +27,7 @@ export interface Arrivals {
 
 /** Listens in a new folder below `runDir`. Rejects with nothing left. */
 export async function openArrivals(runDir: string, identity: JailIdentity): Promise<Arrivals> {
-  mkdirSync(runDir, { recursive: true, mode: 0o711 });
+  makeOwnFolder(runDir, 0o711);
   const folder = join(runDir, newId('jail').slice(0, 16));
   const controlFolder = join(folder, 'control');
   makeControlFolder(controlFolder, identity);
@@ -86,8 +87,10 @@ function receive(socket: Socket, expected: Map<string, Deferred<Arrival>>): void
 
 /** SECURITY: only the jail's user may pass, since the socket in it is how a sandbox becomes ours. */
 function makeControlFolder(folder: string, identity: JailIdentity): void {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  for (const path of [join(folder, '..'), folder]) {
+  // Each new, below a folder that is ours alone. The inner one first: what lies in a folder of the jail's user, that user could exchange.
+  mkdirSync(dirname(folder), { mode: 0o700 });
+  mkdirSync(folder, { mode: 0o700 });
+  for (const path of [folder, dirname(folder)]) {
     if (process.getuid?.() === 0) chownSync(path, identity.uid, identity.gid);
     chmodSync(path, 0o700);
   }

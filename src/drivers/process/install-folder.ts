@@ -2,13 +2,18 @@ import { existsSync } from 'node:fs';
 import { chmod, mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { newId } from '../../lib/ids.ts';
+import { makeOwnFolder, requireTrusted } from '../../lib/own-folder.ts';
 
-/** Made beside its place and renamed: another Hotcell sees it whole or not at all. */
+/**
+ * Made beside its place and renamed: another Hotcell sees it whole or not at all. SECURITY: every sandbox runs what lies in it, so that one which
+ * another user may have written is refused.
+ */
 export async function installFolder(folder: string, fill: (folder: string) => Promise<void>): Promise<string> {
+  makeOwnFolder(dirname(folder), 0o755, { rootsToo: true });
+  requireTrusted(folder);
   if (existsSync(folder)) return folder;
-  await mkdir(dirname(folder), { recursive: true, mode: 0o755 });
   const temporary = join(dirname(folder), newId('making'));
-  await mkdir(temporary);
+  await mkdir(temporary, { mode: 0o700 });
   try {
     await fill(temporary);
     await openToOthers(temporary);
@@ -18,16 +23,15 @@ export async function installFolder(folder: string, fill: (folder: string) => Pr
   } finally {
     await rm(temporary, { recursive: true, force: true });
   }
-  await chmod(dirname(folder), 0o755);
   return folder;
 }
 
-/** Whatever the umask is. */
+/** Whatever the umask is. The folder last: until then others cannot reach files in it that a loose umask lets them write. */
 async function openToOthers(folder: string): Promise<void> {
-  await chmod(folder, 0o755);
   for (const entry of await readdir(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name);
     if (entry.isDirectory()) await openToOthers(path);
     else await chmod(path, ((await stat(path)).mode & 0o111) === 0 ? 0o644 : 0o755);
   }
+  await chmod(folder, 0o755);
 }

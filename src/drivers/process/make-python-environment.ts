@@ -2,6 +2,7 @@ import { chmod, mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { exclusively } from '../../lib/exclusive.ts';
 import { findProgram } from '../../lib/find-program.ts';
+import { makeOwnFolder } from '../../lib/own-folder.ts';
 import { runCommand } from '../../lib/run-command.ts';
 import { type Progress, type Report, runStep, StepError } from '../../lib/steps.ts';
 import { contentHash, requirementsHash } from '../python-packages.ts';
@@ -53,7 +54,7 @@ async function make(dataDir: string, progress: Progress, signal?: AbortSignal): 
       command: 'HOTCELL_HOME=/another/folder hotcell setup process',
     });
   }
-  await mkdir(root, { recursive: true });
+  makeOwnFolder(root, 0o755, { rootsToo: true });
   await openToOthers(dataDir, root);
   progress('looking for a Python');
   const base = await chooseInterpreter(signal);
@@ -121,7 +122,7 @@ async function build(
 /** The first user of a fresh environment would otherwise wait for every font of the machine to be read. */
 async function makeFontCache(prefix: string, python: string, signal?: AbortSignal): Promise<void> {
   const folder = join(prefix, 'hotcell', 'matplotlib');
-  await mkdir(folder, { recursive: true });
+  await mkdir(folder, { recursive: true, mode: 0o755 });
   await runCommand(python, ['-I', '-c', 'import matplotlib.font_manager'], {
     signal,
     umask: '022',

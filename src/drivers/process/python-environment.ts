@@ -1,5 +1,6 @@
 import { accessSync, constants, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { requireTrusted } from '../../lib/own-folder.ts';
 import { runCommand } from '../../lib/run-command.ts';
 import { StepError } from '../../lib/steps.ts';
 import { missingPackages, requirementsHash } from '../python-packages.ts';
@@ -37,9 +38,10 @@ export async function findPythonEnvironment(options: {
   return findOwn(options.dataDir) ?? (await describeSystemPython(options.signal));
 }
 
-/** The environment of our own that fits best, if one was made. */
+/** The environment of our own that fits best, if one was made. Throws where another user could have put it there. */
 export function findOwn(dataDir: string): ReadyRecord | undefined {
   const root = join(dataDir, 'python');
+  requireTrusted(root);
   let names: string[];
   try {
     names = readdirSync(root);
@@ -48,12 +50,17 @@ export function findOwn(dataDir: string): ReadyRecord | undefined {
   }
   const records = names
     .filter((name) => /^[0-9a-f]{12}$/.test(name))
-    .map((name) => readRecord(join(root, name)))
+    .map((name) => readTrusted(join(root, name)))
     .filter((record) => record !== undefined);
   if (records.length <= 1) return records[0];
   const current = requirementsHash();
   const newestFirst = records.sort((a, b) => b.madeAt.localeCompare(a.madeAt));
   return newestFirst.find((record) => record.requirements === current) ?? newestFirst[0];
+}
+
+function readTrusted(prefix: string): ReadyRecord | undefined {
+  requireTrusted(prefix);
+  return readRecord(prefix);
 }
 
 export function readRecord(prefix: string): ReadyRecord | undefined {

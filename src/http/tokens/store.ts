@@ -1,9 +1,10 @@
-import { chmod, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { openDataFolder } from '../../config/folders.ts';
 import { HotcellError } from '../../errors/hotcell-error.ts';
-import { makeFolder } from '../../lib/make-folder.ts';
+import { makeOwnFolder, requireTrusted } from '../../lib/own-folder.ts';
 import { claimedId, hashOf, isTokenId, matches, newToken } from './token.ts';
 
 /** What a token's holder may have at once; what is not said is as the configuration says. */
@@ -50,8 +51,10 @@ export interface TokenStore {
 
 const USE_IS_NOTED_EVERY_MS = 60_000;
 
+/** Throws where another user of the machine could put a token there. */
 export function openTokenStore(dataDir: string, now: () => number = Date.now): TokenStore {
   const folder = join(dataDir, 'tokens');
+  requireTrusted(existsSync(folder) ? folder : dataDir);
   const installation = () => openDataFolder(dataDir);
   const fileOf = (id: string) => join(folder, `${id}.json`);
   const usedFileOf = (id: string) => join(folder, `${id}.used`);
@@ -101,8 +104,7 @@ export function openTokenStore(dataDir: string, now: () => number = Date.now): T
         createdAt: new Date(now()).toISOString(),
         quotas: tokenQuotas.parse(quotas),
       };
-      makeFolder(folder, 0o700);
-      await chmod(folder, 0o700);
+      makeOwnFolder(folder, 0o700);
       await writeFile(`${fileOf(id)}.new`, `${JSON.stringify(token, null, 2)}\n`, { flag: 'wx', mode: 0o600 });
       await rename(`${fileOf(id)}.new`, fileOf(id));
       return { ...(await shown(token)), text };

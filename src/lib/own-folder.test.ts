@@ -1,0 +1,104 @@
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { makeOwnFolder, makeTemporaryFolder, requireTrusted } from './own-folder.ts';
+
+const asRoot = process.getuid?.() === 0;
+const STRANGER = 1_234_567;
+
+let root: string;
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'hc-own-'));
+});
+afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+const modeOf = (path: string) => statSync(path).mode & 0o7777;
+
+describe('a folder of our own', () => {
+  it('is made with the folders on the way, and may be there already', () => {
+    for (let time = 0; time < 2; time += 1) makeOwnFolder(join(root, 'a/b'), 0o711);
+    expect([modeOf(join(root, 'a')), modeOf(join(root, 'a/b'))]).toEqual([0o711, 0o711]);
+  });
+
+  it('is closed to what it should not allow, and opened to nothing', () => {
+    mkdirSync(join(root, 'loose'));
+    chmodSync(join(root, 'loose'), 0o755);
+    makeOwnFolder(join(root, 'loose'), 0o700);
+    expect(modeOf(join(root, 'loose'))).toBe(0o700);
+    makeOwnFolder(join(root, 'loose'), 0o755);
+    expect(modeOf(join(root, 'loose'))).toBe(0o700);
+  });
+
+  it.each([0o777, 0o1777, 0o702])('is refused where others may have written to it (%o)', (mode) => {
+    mkdirSync(join(root, 'open'));
+    chmodSync(join(root, 'open'), mode);
+    expect(() => makeOwnFolder(join(root, 'open'), 0o700)).toThrow(
+      expect.objectContaining({ name: 'UntrustedPathError', command: `chmod go-w ${join(root, 'open')}` }),
+    );
+    expect(modeOf(join(root, 'open'))).toBe(mode);
+  });
+
+  it('is refused where a file is', () => {
+    writeFileSync(join(root, 'file'), '');
+    expect(() => makeOwnFolder(join(root, 'file'), 0o700)).toThrow(expect.objectContaining({ code: 'EEXIST' }));
+  });
+
+  it.skipIf(!asRoot)("is refused where it, or a link to it, is another user's", () => {
+    mkdirSync(join(root, 'theirs'), { mode: 0o700 });
+    chownSync(join(root, 'theirs'), STRANGER, STRANGER);
+    symlinkSync('theirs', join(root, 'link'));
+    for (const name of ['theirs', 'theirs/below', 'link', 'link/below']) {
+      expect(() => makeOwnFolder(join(root, name), 0o700)).toThrow(/belongs to another user \(uid 1234567\)/);
+    }
+    expect(existsSync(join(root, 'theirs/below'))).toBe(false);
+  });
+
+  it.skipIf(existsSync('/proc/self') === false)('is refused, and not waited for, where none can ever be', () => {
+    expect(() => makeOwnFolder('/proc/nothing/below', 0o700)).toThrow(expect.objectContaining({ code: 'ENOENT' }));
+  });
+});
+
+describe('what is relied on', () => {
+  it('may be missing, a file, a folder, /dev/null or /dev/stderr', () => {
+    writeFileSync(join(root, 'file'), '');
+    for (const path of [
+      join(root, 'none'),
+      join(root, 'none/x'),
+      join(root, 'file'),
+      root,
+      '/dev/null',
+      '/dev/stderr',
+    ]) {
+      requireTrusted(path);
+    }
+  });
+
+  it('is refused where others may write to it, sticky or not', () => {
+    chmodSync(root, 0o1777);
+    expect(() => requireTrusted(root)).toThrow(/written to by other users/);
+  });
+});
+
+it('a temporary folder is new, with a name of its own, for this user alone', () => {
+  const made = [makeTemporaryFolder('hc-t-'), makeTemporaryFolder('hc-t-')];
+  try {
+    for (const folder of made) {
+      expect(modeOf(folder)).toBe(0o700);
+      expect([dirname(folder), basename(folder)]).toEqual([tmpdir(), expect.stringMatching(/^hc-t-\w{6}$/)]);
+    }
+    expect(made[0]).not.toBe(made[1]);
+  } finally {
+    for (const folder of made) rmSync(folder, { recursive: true });
+  }
+});

@@ -1,0 +1,77 @@
+import { lstatSync, type Stats } from 'node:fs';
+
+/** A path that another user of this machine could exchange, or write to. `command` mends it, where a command can. */
+export class UntrustedPathError extends Error {
+  override readonly name = 'UntrustedPathError';
+  readonly command: string | undefined;
+
+  constructor(
+    readonly path: string,
+    { problem, command }: Complaint,
+  ) {
+    super(`${path} ${problem}`);
+    this.command = command === undefined ? undefined : `${command} ${shellQuoted(path)}`;
+  }
+}
+
+/** What is wrong with an entry, as the end of a sentence about it, and the command that mends it but for the path. */
+export interface Complaint {
+  readonly problem: string;
+  readonly command?: string;
+}
+
+/** The users whose files this process relies on. */
+export interface Trusted {
+  /** The user of this process. */
+  readonly uid: number;
+  readonly gid: number;
+  readonly owners: readonly number[];
+}
+
+/** Undefined where files have no owners by number (Windows). */
+export function trustedHere(): Trusted | undefined {
+  const uid = process.geteuid?.();
+  const gid = process.getegid?.();
+  if (uid === undefined || gid === undefined) return undefined;
+  // In a user namespace without the host's root, the owner of `/` has another number; whoever that is can exchange everything.
+  return { uid, gid, owners: [0, uid, lstatSync('/').uid] };
+}
+
+export type Entry = Pick<Stats, 'uid' | 'gid' | 'mode' | 'isDirectory' | 'isFile'>;
+
+/** Why an entry on the way to a file of ours cannot be relied on. */
+export function complaintAbout(entry: Entry, trusted: Trusted): Complaint | undefined {
+  if (!trusted.owners.includes(entry.uid)) return ofAnother(entry);
+  // SECURITY: the sticky bit keeps others from renaming what is not theirs. It does not keep them from being first; the owner of the next entry tells.
+  const isSticky = entry.isDirectory() && (entry.mode & 0o1000) !== 0;
+  return isSticky || !othersMayWrite(entry, trusted) ? undefined : WRITABLE;
+}
+
+/** Why a folder cannot be ours to keep something in: stricter than for one on the way. */
+export function complaintAboutOwn(entry: Entry, trusted: Trusted, rootsToo = false): Complaint | undefined {
+  const isOurs = entry.uid === trusted.uid || (rootsToo && trusted.owners.includes(entry.uid));
+  if (!isOurs) return ofAnother(entry);
+  return othersMayWrite(entry, trusted) ? WRITABLE : undefined;
+}
+
+const WRITABLE: Complaint = { problem: 'can be written to by other users', command: 'chmod go-w' };
+
+function ofAnother({ uid }: Entry): Complaint {
+  return { problem: `belongs to another user (uid ${uid}), who could exchange what lies there` };
+}
+
+/**
+ * Write access of a group does not count where the group is the user's private one (its number is the user's, as distributions with the umask 002 have
+ * it), nor on folders of root's: which group writes to `/var/log` is decided by who runs the machine.
+ */
+function othersMayWrite(entry: Entry, trusted: Trusted): boolean {
+  const { uid, gid, mode } = entry;
+  if (!entry.isDirectory() && !entry.isFile()) return false; // a link has no mode of its own, and a device like /dev/null is for everybody
+  if ((mode & 0o002) !== 0) return true;
+  if ((mode & 0o020) === 0 || uid !== trusted.uid || uid === 0) return false;
+  return !(gid === trusted.gid && gid === trusted.uid);
+}
+
+export function shellQuoted(path: string): string {
+  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
+}
