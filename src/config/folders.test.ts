@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -12,6 +12,30 @@ it('opens a data folder that is not there yet, and has the same id the next time
     expect(openDataFolder(join(root, 'a/b'))).toBe(id);
     writeFileSync(join(root, 'file'), '');
     expect(() => openDataFolder(join(root, 'file'))).toThrow(expect.objectContaining({ code: 'invalid_argument' }));
+  } finally {
+    rmSync(root, { recursive: true, force: true });
+  }
+});
+
+it('refuses a place where other users may write, and says how to close it', () => {
+  const root = mkdtempSync(join(tmpdir(), 'hc-data-'));
+  try {
+    mkdirSync(join(root, 'open'));
+    chmodSync(join(root, 'open'), 0o777);
+    for (const open of [openDataFolder, openRunFolder]) {
+      for (const path of [join(root, 'open'), join(root, 'open/below')]) {
+        expect(() => open(path)).toThrow(
+          expect.objectContaining({
+            code: 'invalid_argument',
+            message: expect.stringContaining(
+              `${path}, cannot be used: ${join(root, 'open')} can be written to by other users`,
+            ),
+            remedy: `Look at what lies there, then run: chmod go-w ${join(root, 'open')}`,
+          }),
+        );
+      }
+    }
+    expect(readdirSync(join(root, 'open'))).toEqual([]);
   } finally {
     rmSync(root, { recursive: true, force: true });
   }

@@ -2,6 +2,7 @@ import {
   chmodSync,
   chownSync,
   existsSync,
+  lchownSync,
   mkdirSync,
   mkdtempSync,
   rmSync,
@@ -82,6 +83,13 @@ describe('what is relied on', () => {
     ]) {
       requireTrusted(path);
     }
+  });
+
+  it.skipIf(!asRoot)("is refused where a link of another user's stands, also one that leads nowhere yet", () => {
+    symlinkSync('nowhere', join(root, 'link'));
+    requireTrusted(join(root, 'link'));
+    lchownSync(join(root, 'link'), STRANGER, STRANGER);
+    expect(() => requireTrusted(join(root, 'link'))).toThrow(/belongs to another user/);
   });
 
   it('is refused where others may write to it, sticky or not', () => {

@@ -32,13 +32,20 @@ export function makeOwnFolder(path: string, mode: number, { rootsToo = false }: 
   if ((entry.mode & 0o777) !== wanted) chmodSync(real, wanted | (entry.mode & 0o7000));
 }
 
-/** Throws where another user could exchange a file or folder that we rely on, or write to it. One that is missing passes. */
+/** Throws where another user could exchange a file or folder that we rely on, or write to it. One that is missing, or out of our reach, passes. */
 export function requireTrusted(path: string): void {
   const trusted = trustedHere();
-  if (trusted === undefined || !existsSync(path)) return;
-  const complaint = complaintAboutOwn(lstatSync(walkTrusted(path, trusted)), trusted, true);
-  if (complaint !== undefined) throw new UntrustedPathError(path, complaint);
+  if (trusted === undefined) return;
+  try {
+    const complaint = complaintAboutOwn(lstatSync(walkTrusted(path, trusted)), trusted, true);
+    if (complaint !== undefined) throw new UntrustedPathError(path, complaint);
+  } catch (error) {
+    // SECURITY: thrown by the walk, and not asked for before it: a link of another user that leads nowhere yet is refused, too.
+    if (!OUT_OF_REACH.has((error as NodeJS.ErrnoException).code)) throw error;
+  }
 }
+
+const OUT_OF_REACH = new Set<string | undefined>(['ENOENT', 'ENOTDIR', 'EACCES']);
 
 /** A new folder among the temporary files, of a name that cannot be guessed, for this user alone. */
 export function makeTemporaryFolder(prefix: string): string {

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import {
+  chmodSync,
   mkdtempSync,
   readdirSync,
   rmSync,
@@ -54,6 +55,13 @@ const age = (ms: number) => {
 test('what was written is found by another server, as it was', async () => {
   await recordsOf('aa').write(RECORD);
   expect(await recordsOf('bb').all()).toEqual([{ record: RECORD, holder: 'aa', lastUsedAt: expect.any(Number) }]);
+});
+
+test('records that another user of the machine could have written are refused', async () => {
+  await recordsOf('aa').write(RECORD);
+  chmodSync(folder, 0o777);
+  await expect(recordsOf('bb').all()).rejects.toThrow(/can be written to by other users/);
+  await expect(recordsOf('bb').write(RECORD)).rejects.toThrow(/can be written to by other users/);
 });
 
 test('only the user of the server can read it: environment variables may be secrets', async () => {

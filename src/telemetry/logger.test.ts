@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -59,4 +59,25 @@ test('writes lines for people where that is wanted', async () => {
   logger.warn('slow', { tool: 'x' });
   await logger.close();
   expect(readFileSync(path(), 'utf8')).toMatch(/^\S+Z WARN {2}slow tool=x\n$/);
+});
+
+test('goes on in its file, and to a link of the user', async () => {
+  mkdirSync(join(folder, 'sub'));
+  symlinkSync('real.log', path());
+  for (const message of ['one', 'two']) {
+    const logger = createLogger({ logLevel: 'info', logFile: path() });
+    logger.info(message);
+    await logger.close();
+  }
+  expect(lines().map(({ msg }) => msg)).toEqual(['one', 'two']);
+});
+
+test('writes nothing to a file that other users of the machine can exchange', async () => {
+  mkdirSync(join(folder, 'sub'));
+  writeFileSync(path(), '');
+  chmodSync(join(folder, 'sub'), 0o777);
+  const logger = createLogger({ logLevel: 'info', logFile: path() });
+  logger.info('one');
+  await logger.close();
+  expect(readFileSync(path(), 'utf8')).toBe('');
 });

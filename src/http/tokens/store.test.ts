@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -25,6 +25,12 @@ describe('tokens', () => {
   it('are kept from other users of the machine', async () => {
     await openTokenStore(home).create('ci');
     expect([join(home, 'tokens'), ...files()].map((path) => statSync(path).mode & 0o777)).toEqual([0o700, 0o600]);
+  });
+
+  it.each(['tokens', '.'])('are believed only where other users of the machine cannot put one (%s)', (name) => {
+    mkdirSync(join(home, 'tokens'));
+    chmodSync(join(home, name), 0o777);
+    expect(() => openTokenStore(home)).toThrow(/can be written to by other users/);
   });
 
   it('are refused with one character changed, cut off, or of another installation', async () => {

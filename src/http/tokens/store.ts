@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
@@ -54,7 +53,7 @@ const USE_IS_NOTED_EVERY_MS = 60_000;
 /** Throws where another user of the machine could put a token there. */
 export function openTokenStore(dataDir: string, now: () => number = Date.now): TokenStore {
   const folder = join(dataDir, 'tokens');
-  requireTrusted(existsSync(folder) ? folder : dataDir);
+  requireTrusted(folder);
   const installation = () => openDataFolder(dataDir);
   const fileOf = (id: string) => join(folder, `${id}.json`);
   const usedFileOf = (id: string) => join(folder, `${id}.used`);
