@@ -1,4 +1,15 @@
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  lchownSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -80,4 +91,15 @@ test('writes nothing to a file that other users of the machine can exchange', as
   logger.info('one');
   await logger.close();
   expect(readFileSync(path(), 'utf8')).toBe('');
+});
+
+test.skipIf(process.getuid?.() !== 0)("follows no link of another user's", async () => {
+  mkdirSync(join(folder, 'sub'));
+  chmodSync(join(folder, 'sub'), 0o1777);
+  symlinkSync('../profile', path());
+  lchownSync(path(), 1_234_567, 1_234_567);
+  const logger = createLogger({ logLevel: 'info', logFile: path() });
+  logger.info('one');
+  await logger.close();
+  expect(existsSync(join(folder, 'profile'))).toBe(false);
 });

@@ -29,7 +29,11 @@ ${options.join('\n')}
 
 Two folders come from the environment alone. \`HOTCELL_HOME\` is where Hotcell keeps what it makes; without it that is
 \`/var/lib/hotcell\` for root, else \`hotcell\` in your data folder (\`XDG_DATA_HOME\`, \`~/.local/share\`). Sockets go to
-\`run\` in \`HOTCELL_HOME\`, else to \`/run/hotcell\` for root, else to \`XDG_RUNTIME_DIR\` or the temporary folder.
+\`run\` in \`HOTCELL_HOME\`, else to \`/run/hotcell\` for root, else to \`hotcell\` in \`XDG_RUNTIME_DIR\` or \`hotcell-UID\` in the temporary folder.
+
+Both folders, and all that Hotcell makes in them, must be yours, and no other user may write to them or to a folder on the way (\`/tmp\` and its like, where the
+sticky bit is set, may be on the way). Otherwise Hotcell refuses to start and says which folder it is: close it (\`chmod go-w FOLDER\`), or name another. The data folder may be
+root's, for volumes. Servers of one installation find each other by the folder of sockets, so start them with the same \`XDG_RUNTIME_DIR\`.
 
 \`HOTCELL_TOKEN\` is the token that \`hotcell run --server\` sends where none is named.
 
