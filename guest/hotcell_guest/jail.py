@@ -5,16 +5,18 @@ The zygote's bubblewrap jail protects the host. What is done here protects sessi
 
 from __future__ import annotations
 
+import errno
 import os
 from dataclasses import dataclass
 from typing import Any, Callable
 
-from . import linux
+from . import linux, mount_identity, mount_places
 from .descriptors import write_file
 
 CONTROL_FOLDER = "/run/hotcell"
 MOUNTS_FOLDER = "/mnt/hotcell"
 NAMESPACES = linux.CLONE_NEWUSER | linux.CLONE_NEWNS | linux.CLONE_NEWPID | linux.CLONE_NEWIPC | linux.CLONE_NEWUTS | linux.CLONE_NEWNET
+EXCHANGED = "mount-exchanged"
 _INSIDE_ID = 1000
 _KEEP = linux.MS_NOSUID | linux.MS_NODEV
 
@@ -32,6 +34,13 @@ class JailError(Exception):
         super().__init__(cause.strerror or str(cause))
         self.step = step
         self.errno = cause.errno
+
+
+class ExchangedError(JailError):
+    """A mounted folder is not the one that the host checked."""
+
+    def __init__(self, target: str) -> None:
+        super().__init__(EXCHANGED, OSError(errno.ESTALE, f"{target} is not the folder that was allowed"))
 
 
 @dataclass(frozen=True)
@@ -103,31 +112,51 @@ def _take_steps(*steps: tuple[str, Callable[[], None]]) -> None:
 
 def _mount_all(jail: Jail) -> None:
     linux.mount(None, "/", None, linux.MS_REC | linux.MS_PRIVATE)
+    # SECURITY: sources are opened, and the folders that lead to them and to the host are covered, before anything of a caller's is mounted: a link in a
+    # mounted folder then leads to neither.
+    sources = [_open_source(mount) for mount in jail.mounts]
+    # Covered, not unmounted: what the jail mounted cannot be taken away from inside, only hidden.
+    for folder in (CONTROL_FOLDER, MOUNTS_FOLDER):
+        linux.mount("none", folder, "tmpfs", _KEEP | linux.MS_NOEXEC | linux.MS_RDONLY, "size=4k,nr_inodes=2,mode=000")
     # The jail's root is read-only already; what is mounted below is all that a session can write to.
-    workspace_mount = next((mount for mount in jail.mounts if mount["target"] == jail.workspace), None)
-    if workspace_mount is None:
+    targets = [str(mount["target"]) for mount in jail.mounts]
+    if jail.workspace not in targets:
         _tmpfs(jail.workspace, jail.disk_bytes, jail.inodes, "0755")
-    else:
-        _bind(workspace_mount)
     _tmpfs("/tmp", jail.tmp_bytes, jail.inodes, "1777")
     _tmpfs("/var/tmp", jail.tmp_bytes, jail.inodes, "1777")
     _tmpfs("/dev/shm", jail.shm_bytes, jail.inodes, "1777")
     linux.mount("devpts", "/dev/pts", "devpts", linux.MS_NOSUID | linux.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620")
     linux.mount("proc", "/proc", "proc", linux.MS_NOSUID | linux.MS_NODEV | linux.MS_NOEXEC)
-    for mount in jail.mounts:
-        if mount is not workspace_mount:
-            _bind(mount)
-    # SECURITY: covered, not unmounted: what the jail mounted cannot be taken away from inside, only hidden.
-    for folder in (CONTROL_FOLDER, MOUNTS_FOLDER):
-        linux.mount("none", folder, "tmpfs", _KEEP | linux.MS_NOEXEC | linux.MS_RDONLY, "size=4k,nr_inodes=2,mode=000")
+    _bind_all(jail.workspace, list(zip(targets, sources)))
+
+
+def _open_source(mount: dict[str, Any]) -> int:
+    """The folder of the host that the jail holds at /mnt/hotcell/<index>. Read-only stays locked from outside."""
+    source = mount_places.open_folder(f"{MOUNTS_FOLDER}/{int(mount['index'])}")
+    if not mount_identity.is_expected(source, mount):
+        raise ExchangedError(str(mount["target"]))
+    return source
+
+
+def _bind_all(workspace: str, mounts: list[tuple[str, int]]) -> None:
+    """From the outermost on, since one may lie in another."""
+    outside = [target for target, _ in mounts if not _is_below(target, (workspace, "/tmp"))]
+    # What has a place in the session's own folders needs no root of its own.
+    root = MOUNTS_FOLDER if outside else "/"
+    if outside:
+        mount_places.make_root(root, outside, left_out=(CONTROL_FOLDER, MOUNTS_FOLDER))
+    root_fd = mount_places.open_folder(root)
+    for target, source in sorted(mounts, key=lambda mount: mount[0].count("/")):
+        mount_places.bind_at(root_fd, target, source)
+        os.close(source)
+    os.close(root_fd)
+    if outside:
+        mount_places.enter_root(root)
+
+
+def _is_below(path: str, folders: tuple[str, ...]) -> bool:
+    return any(path == folder or path.startswith(f"{folder}/") for folder in folders)
 
 
 def _tmpfs(target: str, size_bytes: int, inodes: int, mode: str) -> None:
     linux.mount("tmpfs", target, "tmpfs", _KEEP, f"size={size_bytes},nr_inodes={inodes},mode={mode}")
-
-
-def _bind(mount: dict[str, Any]) -> None:
-    """A host folder that the jail holds at /mnt/hotcell/<index>, at its place. Read-only stays locked from outside."""
-    target = str(mount["target"])
-    os.makedirs(target, exist_ok=True)
-    linux.mount(f"{MOUNTS_FOLDER}/{int(mount['index'])}", target, None, linux.MS_BIND | linux.MS_REC)

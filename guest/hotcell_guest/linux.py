@@ -23,6 +23,7 @@ MS_RDONLY = 1
 MS_NOSUID = 2
 MS_NODEV = 4
 MS_NOEXEC = 8
+MS_REMOUNT = 32
 MS_BIND = 4096
 MS_REC = 16384
 MS_PRIVATE = 1 << 18
@@ -39,6 +40,8 @@ _SECCOMP_MODE_FILTER = 2
 _CAPABILITY_VERSION_3 = 0x20080522
 _MADV_COLLAPSE = 25
 _SYS_CLONE = {"x86_64": 56, "aarch64": 220}
+_SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
+_MNT_DETACH = 2
 _SIOCSIFFLAGS = 0x8914
 _IFF_UP_RUNNING = 0x1 | 0x40
 
@@ -78,6 +81,15 @@ def mount(source: Optional[str], target: str, kind: Optional[str], flags: int, d
         _libc.mount(_bytes(source), _bytes(target), _bytes(kind), ctypes.c_ulong(flags), _bytes(data or None)),
         f"mount {target}",
     )
+
+
+def pivot_root(new_root: str, put_old: str) -> None:
+    _check(int(_libc.syscall(_SYS_PIVOT_ROOT[os.uname().machine], _bytes(new_root), _bytes(put_old))), "pivot_root")
+
+
+def detach(path: str) -> None:
+    """Unmounts what is mounted there, with all that is mounted below it."""
+    _check(_libc.umount2(_bytes(path), _MNT_DETACH), f"umount {path}")
 
 
 def tidy_heap() -> None:

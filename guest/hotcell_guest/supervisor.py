@@ -17,6 +17,7 @@ from .frames import Frame, Head
 from .kernel_process import KernelStarter
 from .limits import Limits
 from .loop import Loop
+from .mount_identity import are_expected
 from .refusal import Refusal
 from .solitude import Solitude
 from .transports import Transport
@@ -134,6 +135,8 @@ class Supervisor:
             return _refused(f"this guest speaks protocol {PROTOCOL} only")
         if not isinstance(epoch, int) or epoch <= self._channel.epoch:
             return _refused(f"epoch {epoch} is not higher than {self._channel.epoch}")
+        if not self._is_configured and not are_expected((frame.head.get("config") or {}).get("mounts") or []):
+            return {**_refused("a mounted folder is not the one that was allowed"), "code": "mount-exchanged"}
         return {
             "type": "welcome",
             "protocol": PROTOCOL,

@@ -2,6 +2,7 @@ import type { Duplex } from 'node:stream';
 import { HotcellError } from '../errors/hotcell-error.ts';
 import { type Deferred, deferred } from '../lib/deferred.ts';
 import { createFrameDecoder, encodeFrame, type Frame, type Head, ProtocolViolation, setAck } from '../lib/frames.ts';
+import { exchanged } from '../sandbox/mount-denied.ts';
 import type { ConnectOptions, GuestConnection } from './connection.ts';
 import { describeViolation } from './describe-violation.ts';
 import { createHeartbeat, type Heartbeat } from './heartbeat.ts';
@@ -174,7 +175,8 @@ class Connection implements GuestConnection {
   #handshake(frame: Frame): void {
     const waiting = this.#welcomed;
     if (frame.head.type === 'refused') {
-      const { reason } = refusedMessage.parse(frame.head);
+      const { reason, code: why } = refusedMessage.parse(frame.head);
+      if (why === 'mount-exchanged') return this.close(exchanged('a mounted folder'));
       // One whose server was killed before it had configured it is no sandbox of anybody's yet.
       const code = this.#options.config === undefined ? 'sandbox_lost' : 'guest_misbehaved';
       this.close(

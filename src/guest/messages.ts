@@ -16,7 +16,7 @@ export const welcomeMessage = z.object({
 });
 export type Welcome = z.infer<typeof welcomeMessage>;
 
-export const refusedMessage = z.object({ reason: text(1000) });
+export const refusedMessage = z.object({ reason: text(1000), code: text(40).optional() });
 
 export const replyMessage = z.discriminatedUnion('ok', [
   z.object({ id: count, ok: z.literal(true), result: z.record(z.string(), z.unknown()).default({}) }),

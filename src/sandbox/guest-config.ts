@@ -1,3 +1,5 @@
+import type { FolderIdentity } from '../lib/held-folder.ts';
+
 /** What a driver has a guest told in its first `hello` (docs/guest-protocol.md, section 2). */
 export interface GuestConfig {
   readonly limits: GuestLimits;
@@ -7,6 +9,8 @@ export interface GuestConfig {
   /** The inner system call filter, base64 of a BPF program for the sandbox's architecture. */
   readonly seccomp?: string;
   readonly alone?: AloneLimits;
+  /** The folders that must be mounted, to be compared before anything else. Absent where the driver has another proof. */
+  readonly mounts?: readonly ({ readonly target: string } & FolderIdentity)[];
 }
 
 /** For a guest that can be connected again: what it does when nobody has been connected for so long. */

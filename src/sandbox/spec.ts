@@ -1,3 +1,4 @@
+import type { FolderIdentity } from '../lib/held-folder.ts';
 import type { AloneLimits } from './guest-config.ts';
 
 /** What a sandbox is to be: decided above, carried out by a driver. */
@@ -35,11 +36,20 @@ export interface Limits {
   readonly diskBytes: number;
 }
 
-/** A folder of the host at a path inside. Already checked against the allowed roots, with links resolved. */
-export interface Mount {
+/** Something of the host's at a path inside. */
+export interface Bind {
   readonly source: string;
   readonly target: string;
   readonly readOnly: boolean;
+}
+
+/** A folder that a caller mounts. Already checked against the allowed roots, with links resolved. */
+export interface Mount extends Bind {
+  /**
+   * The folder that was checked. SECURITY: `source` may lead elsewhere by the time it is bound, so a driver gives out no sandbox before it has seen that
+   * what is bound is this folder. The caller of `create` holds the folder open meanwhile.
+   */
+  readonly identity: FolderIdentity;
 }
 
 const MiB = 1_048_576;

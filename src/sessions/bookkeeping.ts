@@ -45,7 +45,7 @@ export function createBookkeeping(audit: AuditSink, metrics: Metrics): Bookkeepi
 function policyOf({ spec: { limits, mounts, image, environment } }: OpenedSession): Record<string, unknown> {
   return {
     limits,
-    ...(mounts.length === 0 ? {} : { mounts }),
+    ...(mounts.length === 0 ? {} : { mounts: mounts.map(({ identity: _, ...mount }) => mount) }),
     ...(image === undefined ? {} : { image }),
     ...(Object.keys(environment).length === 0 ? {} : { environment: Object.keys(environment) }),
   };

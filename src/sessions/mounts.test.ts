@@ -1,8 +1,10 @@
-import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, realpath, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { HotcellError } from '../errors/hotcell-error.ts';
+import { identityOf } from '../lib/held-folder.ts';
+import type { Mount } from '../sandbox/spec.ts';
 import { deniedByDefault, type MountPolicy, type MountRequest, resolveMounts } from './mounts.ts';
 
 let folder: string;
@@ -22,9 +24,10 @@ afterEach(async () => {
 
 test('a folder below an allowed root is mounted, read-only unless it was asked otherwise', async () => {
   const source = join(folder, 'allowed/data');
-  expect(await resolve({ source, target: '/data' })).toEqual([{ source, target: '/data', readOnly: true }]);
+  const identity = identityOf(await stat(source, { bigint: true }));
+  expect(await resolve({ source, target: '/data' })).toEqual([{ source, target: '/data', readOnly: true, identity }]);
   expect(await resolve({ source, target: '/data/', readOnly: false })).toEqual([
-    { source, target: '/data', readOnly: false },
+    { source, target: '/data', readOnly: false, identity },
   ]);
 });
 
@@ -119,7 +122,23 @@ describe('a mount is denied', () => {
   });
 
   test.each([
-    ...['/', '/proc', '/sys/x', '/dev', '/etc', '/usr/lib', '/bin', '/lib64', '/run/x', '/opt', '/tmp', '/var/lib'],
+    ...[
+      '/',
+      '/proc',
+      '/mnt',
+      '/mnt/hotcell',
+      '/hotcell_guest',
+      '/sys/x',
+      '/dev',
+      '/etc',
+      '/usr/lib',
+      '/bin',
+      '/lib64',
+      '/run/x',
+      '/opt',
+      '/tmp',
+      '/var/lib',
+    ],
     ...[
       '/mnt/hotcell/0',
       'data',
@@ -145,9 +164,12 @@ describe('a mount is denied', () => {
   });
 });
 
-test.each(['/workspace', '/workspace/in', '/tmp/in', '/data/a.b-c_d'])('%s is a good target', async (target) => {
-  expect(await resolve({ source: join(folder, 'allowed/data'), target })).toMatchObject([{ target }]);
-});
+test.each(['/workspace', '/workspace/in', '/mnt/data', '/tmp/in', '/data/a.b-c_d'])(
+  '%s is a good target',
+  async (target) => {
+    expect(await resolve({ source: join(folder, 'allowed/data'), target })).toMatchObject([{ target }]);
+  },
+);
 
 test("secrets, the host's machinery and our own data are denied by default", () => {
   const denied = deniedByDefault('/var/lib/hotcell');
@@ -156,6 +178,8 @@ test("secrets, the host's machinery and our own data are denied by default", () 
   );
 });
 
-function resolve(...requests: MountRequest[]) {
-  return resolveMounts(requests, policy);
+async function resolve(...requests: MountRequest[]): Promise<readonly Mount[]> {
+  const { mounts, folders } = await resolveMounts(requests, policy);
+  for (const folder of folders) await folder.close();
+  return mounts;
 }

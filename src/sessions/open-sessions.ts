@@ -5,7 +5,9 @@ import type { LiveSandbox } from '../guest/live-sandbox.ts';
 import type { Driver } from '../sandbox/driver.ts';
 import type { IsolationRequest, PassedOver } from '../sandbox/isolation.ts';
 import type { SandboxSpec } from '../sandbox/spec.ts';
+import { type HeldMounts, holdKnownMounts, holdMounts } from './held-mounts.ts';
 import type { IsolationChoices } from './isolation-choices.ts';
+import { deniedByDefault } from './mounts.ts';
 import type { PersistencePlan } from './persistence.ts';
 import { createPool } from './pool.ts';
 import type { Server } from './server.ts';
@@ -54,10 +56,20 @@ export function createOpenSessions(config: Config, server: Server, choose: Isola
   let closing: Promise<void> | undefined;
 
   async function openSession(wanted: OpenOptions, given: Partial<GivenToSession>): Promise<Session> {
+    const held = await mountsOf(wanted, given);
+    try {
+      return await openWith(held, wanted, given);
+    } catch (error) {
+      await held.release();
+      throw error;
+    }
+  }
+
+  async function openWith(held: HeldMounts, wanted: OpenOptions, given: Partial<GivenToSession>): Promise<Session> {
     const { persistence, slots } = given;
-    const spec = await specOf(wanted, given);
+    const spec = specOf(wanted, given, held);
     const { signal } = wanted;
-    const sandboxes = createSessionSandboxes({ spec, persistence, startTimeoutMs, stop: stop.signal, signal });
+    const sandboxes = createSessionSandboxes({ spec, held, persistence, startTimeoutMs, stop: stop.signal, signal });
     let tried: LiveSandbox | undefined;
     const attempt = async (driver: Driver) => {
       tried = await sandboxes.first(driver);
@@ -78,6 +90,7 @@ export function createOpenSessions(config: Config, server: Server, choose: Isola
       first: await firstOf(driver, spec, sandboxes, tried),
       reopen: () => sandboxes.next(driver),
       onClosed: () => sessions.delete(session),
+      onEnded: held.release,
       slots,
     });
     sessions.add(session);
@@ -98,9 +111,20 @@ export function createOpenSessions(config: Config, server: Server, choose: Isola
     return tried;
   }
 
-  async function specOf(wanted: OpenOptions, { id, persistence }: Partial<GivenToSession>): Promise<SandboxSpec> {
+  function mountsOf({ mounts = [] }: OpenOptions, { persistence }: Partial<GivenToSession>): Promise<HeldMounts> {
+    const resumed = persistence?.resume?.spec.mounts;
+    if (resumed !== undefined) return holdKnownMounts(resumed, server.mounts);
+    const denied = [...deniedByDefault(server.host.dataDir), ...config.mountDenied];
+    return holdMounts(mounts, { roots: config.mountRoots, denied }, server.mounts);
+  }
+
+  function specOf(
+    wanted: OpenOptions,
+    { id, persistence }: Partial<GivenToSession>,
+    { mounts }: HeldMounts,
+  ): SandboxSpec {
     return {
-      ...(persistence?.resume?.spec ?? (await specFor(config, server.host.dataDir, wanted))),
+      ...(persistence?.resume?.spec ?? specFor(config, wanted, mounts)),
       ...(id === undefined ? {} : { id }),
       ...(persistence === undefined ? {} : { persistent: persistence.alone }),
     };

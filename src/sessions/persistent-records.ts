@@ -41,6 +41,8 @@ export interface PersistentRecords {
   remove(session: string): Promise<void>;
   /** All that can be read, whoever holds them. Rejects where the folder cannot be: that there are none would end their sandboxes. */
   all(): Promise<readonly FoundRecord[]>;
+  /** Those whose sandbox may be in use, or be come back to. */
+  kept(): Promise<readonly FoundRecord[]>;
   /** False where another server was faster. */
   claim(found: FoundRecord): Promise<boolean>;
   /** Whether somebody is in that sandbox, or may come back to it. */
@@ -114,8 +116,15 @@ export function createPersistentRecords({ folder, serverId, isServerAlive }: Rec
     return !(await isServerAlive(holder));
   }
 
+  async function kept(): Promise<FoundRecord[]> {
+    const found = await all();
+    const over = await Promise.all(found.map(isOver));
+    return found.filter((_, index) => over[index] !== true);
+  }
+
   return {
     all,
+    kept,
     write: async (record) => {
       makeOwnFolder(folder, 0o700);
       const path = pathOf(record.session);

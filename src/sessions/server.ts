@@ -5,6 +5,7 @@ import { newId } from '../lib/ids.ts';
 import { makeOwnFolder } from '../lib/own-folder.ts';
 import { deadServers, forgetServer, holdServerLock, isServerAlive } from '../lib/server-lock.ts';
 import type { Host } from '../sandbox/host.ts';
+import { createMountRegistry, type MountRegistry } from './mount-registry.ts';
 import { createPersistentRecords, type PersistentRecords } from './persistent-records.ts';
 import { recordsFolder } from './records-folder.ts';
 
@@ -12,6 +13,7 @@ import { recordsFolder } from './records-folder.ts';
 export interface Server {
   readonly host: Host;
   readonly records: PersistentRecords;
+  readonly mounts: MountRegistry;
   logFolder(sessionId: string): string;
   /** Removes folders of servers that no longer live. Never on the way to a first result. */
   clearAfterDead(): Promise<void>;
@@ -40,6 +42,10 @@ export async function becomeServer(dataDir: string, runRoot: string): Promise<Se
   return {
     host,
     records,
+    mounts: createMountRegistry({
+      host,
+      left: async () => (await records.kept()).flatMap(({ record }) => record.spec.mounts),
+    }),
     logFolder: (sessionId) => join(logs(serverId), sessionId),
     clearAfterDead: async () => {
       await records.clear();

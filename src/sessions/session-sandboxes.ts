@@ -3,7 +3,7 @@ import { either } from '../lib/abort.ts';
 import { newId } from '../lib/ids.ts';
 import type { Driver } from '../sandbox/driver.ts';
 import type { SandboxSpec } from '../sandbox/spec.ts';
-import { requireSameMounts } from './mounts.ts';
+import type { HeldMounts } from './held-mounts.ts';
 import type { PersistencePlan } from './persistence.ts';
 
 /** Makes the sandboxes of one session, one at a time. Each rejects with a HotcellError, with nothing left. Called by `open-sessions.ts`. */
@@ -16,6 +16,7 @@ export interface SessionSandboxes {
 
 export interface SandboxesOptions {
   readonly spec: SandboxSpec;
+  readonly held: Pick<HeldMounts, 'requireSame'>;
   readonly persistence: PersistencePlan | undefined;
   readonly startTimeoutMs: number;
   /** Nothing is made any more. */
@@ -25,10 +26,11 @@ export interface SandboxesOptions {
 }
 
 export function createSessionSandboxes(options: SandboxesOptions): SessionSandboxes {
-  const { spec, persistence, startTimeoutMs, stop, signal } = options;
+  const { spec, held, persistence, startTimeoutMs, stop, signal } = options;
 
   async function make(driver: Driver, id: string, { adopt = false, signal = stop } = {}): Promise<LiveSandbox> {
-    await requireSameMounts(spec.mounts);
+    // One that is taken over has its folders bound already.
+    if (!adopt) await held.requireSame();
     const its = { ...spec, id };
     await persistence?.keep(its, driver.name);
     return openLiveSandbox(driver, its, startTimeoutMs, { adopt, signal });

@@ -39,6 +39,8 @@ export interface SessionOptions {
   /** Makes another after a loss. */
   readonly reopen: () => Promise<LiveSandbox>;
   readonly onClosed: () => void;
+  /** To be awaited when nothing of its sandboxes is left here. */
+  readonly onEnded?: () => Promise<void>;
   /** Where a server bounds what runs at once in all its sessions. */
   readonly slots?: Slots | undefined;
 }
@@ -106,6 +108,7 @@ export function createSession(options: SessionOptions): Session {
       options.onClosed();
       const late = await reopening?.catch(() => undefined);
       await Promise.all([sandbox, late].map((held) => held && part(held)));
+      await options.onEnded?.();
       await queue;
       // A log that cannot be removed is no reason for a session to stay; the next start of a server tries again.
       await rm(options.logFolder, { recursive: true, force: true }).catch(() => {});

@@ -1,9 +1,9 @@
 import { parseOptions } from '../config/load.ts';
 import { type Config, configSchema, limitsSchema } from '../config/schema.ts';
 import { newId } from '../lib/ids.ts';
-import type { Limits, SandboxSpec } from '../sandbox/spec.ts';
+import type { Limits, Mount, SandboxSpec } from '../sandbox/spec.ts';
 import { environmentVariables } from './environment-variables.ts';
-import { deniedByDefault, type MountRequest, resolveMounts } from './mounts.ts';
+import type { MountRequest } from './mounts.ts';
 
 /** What a caller may say about the sandbox of a new session. */
 export interface SandboxWishes {
@@ -24,17 +24,14 @@ const MOST_DISK_BYTES = 1_073_741_824;
 
 const wishesSchema = configSchema.pick({ preloads: true, image: true }).extend({ environment: environmentVariables });
 
-/** The spec for a caller's wishes under this configuration. Rejects with what is not allowed. */
-export async function specFor(config: Config, dataDir: string, wishes: SandboxWishes): Promise<SandboxSpec> {
+/** The spec for a caller's wishes under this configuration, with its mounts checked already. Throws what is not allowed. */
+export function specFor(config: Config, wishes: SandboxWishes, mounts: readonly Mount[]): SandboxSpec {
   const image = wishes.image ?? config.image;
   return {
     id: newId('s'),
     owner: wishes.owner ?? 'local',
     limits: parseOptions(limitsSchema, withDisk(wishes.limits ?? {})),
-    mounts: await resolveMounts(wishes.mounts ?? [], {
-      roots: config.mountRoots,
-      denied: [...deniedByDefault(dataDir), ...config.mountDenied],
-    }),
+    mounts,
     ...parseOptions(wishesSchema, {
       preloads: wishes.preloads ?? config.preloads,
       environment: wishes.environment ?? {},

@@ -86,7 +86,7 @@ describe('a sealed container', () => {
 });
 
 describe('a folder of the host', () => {
-  const mount = { source: '/srv/data', target: '/data', readOnly: true };
+  const mount = { source: '/srv/data', target: '/data', readOnly: true, identity: { device: '1', inode: '2' } };
 
   it('is bound without being made, and seen by nobody else', () => {
     expect(config({ mounts: [mount] }).host.Mounts).toEqual([
@@ -107,6 +107,29 @@ describe('a folder of the host', () => {
 });
 
 describe('a runtime with its own kernel', () => {
+  const mount = { source: '/srv/data', target: '/data', readOnly: true, identity: { device: '1', inode: '2' } };
+
+  it('has folders of the host by descriptor, as volumes that go with the container and that nothing is copied to', () => {
+    const context = { image: 'i', command: [], runtime: gvisorRuntime, installationId: 'i', serverId: 'v' };
+    const writable = { ...mount, readOnly: false };
+    const made = containerConfig({ ...spec, mounts: [mount, writable] }, { ...context, devices: ['/dev-0', '/dev-1'] });
+    const volume = (o: string, device: string) => ({
+      Type: 'volume',
+      Source: '',
+      Target: '/data',
+      VolumeOptions: {
+        NoCopy: true,
+        Labels: {},
+        DriverConfig: { Name: 'local', Options: { type: 'none', o, device } },
+      },
+    });
+    expect(made.HostConfig?.Mounts).toEqual([volume('bind,ro,rprivate', '/dev-0'), volume('rbind,rprivate', '/dev-1')]);
+  });
+
+  it('has none by path', () => {
+    expect(() => config({ mounts: [mount] }, gvisorRuntime)).toThrow(/no descriptor/);
+  });
+
   it('gets memory and threads for that kernel, and counts the processes of the sandbox inside', () => {
     const { host } = config({}, gvisorRuntime);
     expect(host.Runtime).toBe('runsc');

@@ -1,4 +1,5 @@
 import type { ContainerCreateOptions } from 'dockerode';
+import { HotcellError } from '../../errors/hotcell-error.ts';
 import {
   inodesOf,
   type Limits,
@@ -30,6 +31,8 @@ export interface ContainerContext {
   readonly runtime: ContainerRuntime;
   readonly installationId: string;
   readonly serverId: string;
+  /** Paths of the mounted folders' descriptors (`mount-descriptors.ts`), for a runtime whose inside cannot tell folders of the host apart. */
+  readonly devices?: readonly string[];
   /** Where the image declares volumes. */
   readonly imageVolumes?: readonly string[];
 }
@@ -98,7 +101,9 @@ export function containerConfig(spec: SandboxSpec, context: ContainerContext): C
       LogConfig: { Type: 'none', Config: {} },
       Tmpfs: fileSystems(spec, context.imageVolumes ?? []),
       ShmSize: scratchBytesOf(limits),
-      Mounts: spec.mounts.map(bind),
+      Mounts: spec.mounts.map((mount, index) =>
+        runtime.ownKernel === undefined ? bind(mount) : bindByDescriptor(mount, context.devices?.[index]),
+      ),
       Memory: memoryBytes(limits, runtime),
       MemorySwap: memoryBytes(limits, runtime),
       NanoCpus: Math.round(limits.cpus * 1e9),
@@ -134,6 +139,26 @@ function bind({ source, target, readOnly }: Mount) {
     Target: target,
     ReadOnly: readOnly,
     BindOptions: { Propagation: 'rprivate' as const },
+  };
+}
+
+/**
+ * A bind that the engine makes itself, on its own mounts, as what it calls a volume: there the kernel follows the descriptor. One without a name, so that it goes
+ * with its container. Read-only holds for one file system only, so no others below it are shown.
+ */
+function bindByDescriptor({ target, readOnly }: Mount, device: string | undefined) {
+  if (device === undefined) throw new HotcellError('internal', `${target}: no descriptor to bind it by`);
+  const o = readOnly ? 'bind,ro,rprivate' : 'rbind,rprivate';
+  return {
+    Type: 'volume' as const,
+    Source: '',
+    Target: target,
+    VolumeOptions: {
+      // SECURITY: else the engine copies what the image has there into the folder.
+      NoCopy: true,
+      Labels: {},
+      DriverConfig: { Name: 'local', Options: { type: 'none', o, device } },
+    },
   };
 }
 

@@ -15,6 +15,7 @@ import { engineError, statusOf } from './engine-errors.ts';
 import { checkedImage, imageVolumes } from './engine-image.ts';
 import { guestBundle } from './guest-bundle.ts';
 import { standardImageTag } from './image.ts';
+import { openMountDescriptors } from './mount-descriptors.ts';
 import { probeContainers } from './probe.ts';
 import type { ReadyLine } from './ready-line.ts';
 import { createRemoval } from './removal.ts';
@@ -60,6 +61,17 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
   }
 
   async function begin(spec: SandboxSpec, image: string, signal: AbortSignal): Promise<StartedContainer> {
+    // SECURITY: inside a kernel of its own no folder of the host can be told from another, so what is bound must be right from the beginning.
+    const descriptors = await openMountDescriptors(runtime.ownKernel === undefined ? [] : spec.mounts, host.runDir);
+    return beginWith(spec, image, descriptors.devices, signal).finally(descriptors.close);
+  }
+
+  async function beginWith(
+    spec: SandboxSpec,
+    image: string,
+    devices: readonly string[],
+    signal: AbortSignal,
+  ): Promise<StartedContainer> {
     const bundle = guestBundle();
     const isStandardImage = image === standardImage();
     const config = containerConfig(spec, {
@@ -68,6 +80,7 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
       runtime,
       installationId: host.installationId,
       serverId: host.serverId,
+      devices,
       // Our own image declares none, and is started too often to be asked.
       imageVolumes: isStandardImage
         ? []

@@ -1,3 +1,4 @@
+import { expectedMounts } from '../../sandbox/expected-mounts.ts';
 import { type GuestConfig, standardEnvironment } from '../../sandbox/guest-config.ts';
 import { seccompFilter } from '../../sandbox/seccomp.ts';
 import type { SandboxSpec } from '../../sandbox/spec.ts';
@@ -21,6 +22,8 @@ export function containerGuestConfig(
       ...(runtime.ownKernel === undefined ? {} : { processes, memoryWatchdogBytes }),
     },
     preloads: spec.preloads,
+    // A kernel of its own has numbers of its own for files; its mounts are made by descriptor. Where the engine has a machine of its own, as on macOS, that has.
+    ...(runtime.ownKernel === undefined && process.platform === 'linux' ? expectedMounts(spec.mounts) : {}),
     environment: standardEnvironment({ path, extra: spec.environment }),
     ...(spec.persistent === undefined ? {} : { alone: spec.persistent }),
     // SECURITY: the engine's own filter allows ptrace and, in many versions, io_uring.

@@ -75,3 +75,12 @@ function refusal(driver: DriverName, doing: string, status: number, reason: stri
     cause,
   });
 }
+
+/** An engine that cannot follow a descriptor of this process: it runs in a container, in another machine, or without root. */
+export function mountRefused(driver: DriverName, cause: unknown): HotcellError {
+  return new HotcellError('mount_denied', `${driver}: the engine cannot bind a folder that this process holds open`, {
+    remedy:
+      'Run Hotcell and the engine on one machine, neither in a container and the engine as root; or open the session with isolation docker or process.',
+    cause,
+  });
+}

@@ -6,7 +6,7 @@ import type { DriverName } from '../../sandbox/isolation.ts';
 import { attachedChannel } from './attached-channel.ts';
 import { howItEnded, isRunning } from './container-end.ts';
 import type { Engine, EngineConnector } from './engine.ts';
-import { imageBroken, imageMissing, reasonOf, statusOf } from './engine-errors.ts';
+import { imageBroken, imageMissing, mountRefused, reasonOf, statusOf } from './engine-errors.ts';
 import { takeFirstLine } from './first-line.ts';
 import type { GuestBundle } from './guest-bundle.ts';
 import { parseReadyLine, type ReadyLine } from './ready-line.ts';
@@ -99,6 +99,7 @@ async function start(container: Container, options: StartOptions): Promise<void>
     await container.start({ abortSignal: AbortSignal.timeout(ENGINE_MS) });
   } catch (error) {
     const reason = reasonOf(error);
+    if (/failed to mount local volume/i.test(reason)) throw mountRefused(options.driver, error);
     const cannotRun = /executable file not found|no such file or directory|permission denied|exec format error/i;
     if (statusOf(error) !== undefined && /exec|starting container process/i.test(reason) && cannotRun.test(reason)) {
       throw imageBroken(options.driver, options.config.Image ?? '', reason, error);

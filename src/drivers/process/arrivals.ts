@@ -25,17 +25,38 @@ export interface Arrivals {
   end(error: Error): Promise<void>;
 }
 
+/** For connections that have not shown a token. */
+interface StrangerLimits {
+  readonly atOnce: number;
+  readonly forMs: number;
+}
+
+/** A fork says its token right after it connects. */
+const STRANGERS: StrangerLimits = { atOnce: 32, forMs: 5_000 };
+
 /** Listens in a new folder below `runDir`. Rejects with nothing left. */
-export async function openArrivals(runDir: string, identity: JailIdentity): Promise<Arrivals> {
+export async function openArrivals(
+  runDir: string,
+  identity: JailIdentity,
+  limits: StrangerLimits = STRANGERS,
+): Promise<Arrivals> {
   makeOwnFolder(runDir, 0o711);
   const folder = join(runDir, newId('jail').slice(0, 16));
   const controlFolder = join(folder, 'control');
   makeControlFolder(controlFolder, identity);
   const expected = new Map<string, Deferred<Arrival>>();
-  const server = createServer((socket) => receive(socket, expected));
+  const strangers = new Set<Socket>();
+  const server = createServer((socket) => {
+    letWait(socket, strangers, limits);
+    receive(socket, expected).then(
+      () => strangers.delete(socket),
+      () => socket.destroy(),
+    );
+  });
 
   async function end(error: Error): Promise<void> {
     server.close();
+    for (const socket of strangers) socket.destroy();
     for (const arrival of expected.values()) arrival.reject(error);
     expected.clear();
     await rm(folder, { recursive: true, force: true });
@@ -68,21 +89,34 @@ export async function openArrivals(runDir: string, identity: JailIdentity): Prom
   };
 }
 
+/**
+ * SECURITY: each connection is a descriptor of the server's, and whoever reaches the socket can make them. One that has not shown its token is held for a short
+ * time only, and few at once: of too many the oldest goes.
+ */
+function letWait(socket: Socket, strangers: Set<Socket>, { atOnce, forMs }: StrangerLimits): void {
+  const shutOut = (stranger: Socket | undefined) => {
+    if (stranger !== undefined && strangers.delete(stranger)) stranger.destroy();
+  };
+  strangers.add(socket);
+  const timer = setTimeout(() => shutOut(socket), forMs).unref();
+  socket.once('close', () => {
+    strangers.delete(socket);
+    clearTimeout(timer);
+  });
+  if (strangers.size > atOnce) shutOut(strangers.values().next().value);
+}
+
 /** One that nobody expects, or that is none of ours, is shut out. */
-function receive(socket: Socket, expected: Map<string, Deferred<Arrival>>): void {
-  readOneFrame(socket).then(
-    (frame) => {
-      const arrival = expected.get(String(frame.head.token));
-      const jailPid = Number(frame.head.pid);
-      if (frame.head.type === 'failed') arrival?.reject(refusedStep(frame));
-      if (arrival === undefined || frame.head.type !== 'attach' || !Number.isSafeInteger(jailPid)) socket.destroy();
-      else {
-        expected.delete(String(frame.head.token)); // a second with the same token is nobody's
-        arrival.resolve({ jailPid, channel: socket });
-      }
-    },
-    () => socket.destroy(),
-  );
+async function receive(socket: Socket, expected: Map<string, Deferred<Arrival>>): Promise<void> {
+  const frame = await readOneFrame(socket);
+  const arrival = expected.get(String(frame.head.token));
+  const jailPid = Number(frame.head.pid);
+  if (frame.head.type === 'failed') arrival?.reject(refusedStep(frame));
+  if (arrival === undefined || frame.head.type !== 'attach' || !Number.isSafeInteger(jailPid)) socket.destroy();
+  else {
+    expected.delete(String(frame.head.token)); // a second with the same token is nobody's
+    arrival.resolve({ jailPid, channel: socket });
+  }
 }
 
 /** SECURITY: only the jail's user may pass, since the socket in it is how a sandbox becomes ours. */

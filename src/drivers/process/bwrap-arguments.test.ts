@@ -10,8 +10,8 @@ const LAYOUT: JailLayout = {
   etcFiles: { passwd: '/var/lib/hotcell/etc/1/passwd' },
   hostEtc: ['ssl/certs'],
   mounts: [
-    { source: '/srv/data', target: '/data', readOnly: true },
-    { source: '/srv/out', target: '/workspace/out', readOnly: false },
+    { source: '/srv/data', target: '/data', readOnly: true, identity: { device: '1', inode: '2' } },
+    { source: '/srv/out', target: '/workspace/out', readOnly: false, identity: { device: '1', inode: '3' } },
   ],
   workspace: '/workspace',
   usrMerged: { bin: true, lib64: false },
@@ -77,13 +77,12 @@ describe.each(shapes)('the %s jail', (_shape, args) => {
   });
 });
 
-test('the shared jail holds mounts aside under numbers, and keeps a place for those outside of a session', () => {
+test('the shared jail holds mounts aside under numbers, and knows nothing of where a session has them', () => {
   const args = sharedJailArguments(LAYOUT, { controlFolder: '/control', switchesUids: false });
   expect(valuesOf(args, '--ro-bind', 2)).toContainEqual(['/srv/data', '/mnt/hotcell/0']);
   expect(valuesOf(args, '--bind', 2)).toContainEqual(['/srv/out', '/mnt/hotcell/1']);
-  const made = valuesOf(args, '--dir').flat();
-  expect(made).toContain('/data');
-  expect(made).not.toContain('/workspace/out');
+  const elsewhere = LAYOUT.mounts.map((mount, index) => ({ ...mount, target: `/elsewhere/${index}` }));
+  expect(sharedJailArguments({ ...LAYOUT, mounts: elsewhere }, { controlFolder: '/control', switchesUids: false })).toEqual(args);
   expect(args).not.toContain('--seccomp');
 });
 
@@ -96,8 +95,18 @@ test('the single jail makes what a session has, with its sizes, and ends with no
   expect(valuesOf(args, '--cap-drop')).toEqual([['ALL']]);
 });
 
+test('the single jail mounts a folder before another that lies in it, whatever order they were asked for in', () => {
+  const identity = { device: '1', inode: '2' };
+  const mounts = ['/data/a/b', '/data'].map((target) => ({ source: '/srv', target, readOnly: true, identity }));
+  const args = singleJailArguments({ ...LAYOUT, mounts }, SIZES);
+  const targets = valuesOf(args, '--ro-bind', 2).flatMap(([source, target]) => (source === '/srv' ? [target] : []));
+  expect(targets).toEqual(['/data', '/data/a/b']);
+});
+
 test('a folder of the host as the workspace takes the place of the one in memory', () => {
-  const mounts = [{ source: '/srv/work', target: '/workspace', readOnly: false }];
+  const mounts = [
+    { source: '/srv/work', target: '/workspace', readOnly: false, identity: { device: '1', inode: '4' } },
+  ];
   const args = singleJailArguments({ ...LAYOUT, mounts }, SIZES);
   expect(valuesOf(args, '--bind', 2)).toEqual([['/srv/work', '/workspace']]);
   expect(args.join(' ')).not.toContain('--tmpfs /workspace');

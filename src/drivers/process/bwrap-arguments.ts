@@ -1,4 +1,5 @@
-import type { Mount } from '../../sandbox/spec.ts';
+import { dirname } from 'node:path';
+import type { Bind, Mount } from '../../sandbox/spec.ts';
 import { MARKER } from './orphans.ts';
 
 /** What bubblewrap is to build. Pure data: `jail-process.ts` starts it. */
@@ -10,7 +11,7 @@ export interface JailLayout {
   readonly python: string;
   readonly guestFolder: string;
   /** The program of Node at its place inside, and what it needs beside the system's folders. */
-  readonly node: readonly Mount[];
+  readonly node: readonly Bind[];
   /** Files of the synthetic /etc: name → path on the host. */
   readonly etcFiles: Readonly<Record<string, string>>;
   /** Parts of the host's /etc that are the same everywhere and hold no secret, if they exist. */
@@ -34,12 +35,9 @@ export function sharedJailArguments(
   return [
     ...common(layout),
     ...['--bind', controlFolder, CONTROL_FOLDER],
-    ...['--dir', MOUNTS_FOLDER],
+    ...['--dir', dirname(MOUNTS_FOLDER), '--dir', MOUNTS_FOLDER],
     ...layout.mounts.flatMap((mount, index) => bind(mount, `${MOUNTS_FOLDER}/${index}`)),
-    // Mount points must exist before the root is closed; what lies below a session's own tmpfs is made there.
-    ...layout.mounts
-      .filter(({ target }) => !isBelowSessionFolder(target, layout))
-      .flatMap(({ target }) => ['--dir', target]),
+    // Targets are a session's own affair: it makes their places in a root of its own (guest: mount_places.py).
     ...['--dir', layout.workspace, '--dir', '/var/tmp'],
     ...['--tmpfs', '/tmp'],
     ...closed(),
@@ -63,7 +61,10 @@ export function singleJailArguments(
     ...(workspaceMount === undefined
       ? tmpfs(layout.workspace, sizes.diskBytes)
       : bind(workspaceMount, layout.workspace)),
-    ...layout.mounts.filter((mount) => mount !== workspaceMount).flatMap((mount) => bind(mount, mount.target)),
+    ...layout.mounts
+      .filter((mount) => mount !== workspaceMount)
+      .sort((a, b) => depthOf(a) - depthOf(b))
+      .flatMap((mount) => bind(mount, mount.target)),
     ...closed(),
     ...['--cap-drop', 'ALL'],
     ...entry(layout, ['sandbox', '--channel', '3']),
@@ -113,16 +114,14 @@ function entry(layout: JailLayout, guestArguments: string[]): string[] {
   return ['--chdir', '/', '--', layout.python, '-I', '-c', start, ...guestArguments, '--workspace', layout.workspace];
 }
 
-function bind(mount: Mount, target: string): string[] {
+function bind(mount: Bind, target: string): string[] {
   return [mount.readOnly ? '--ro-bind' : '--bind', mount.source, target];
+}
+
+function depthOf({ target }: Mount): number {
+  return target.split('/').length;
 }
 
 function tmpfs(target: string, sizeBytes: number): string[] {
   return ['--size', String(sizeBytes), '--tmpfs', target];
-}
-
-function isBelowSessionFolder(target: string, { workspace }: JailLayout): boolean {
-  return [workspace, '/tmp', '/var/tmp', '/dev/shm'].some(
-    (folder) => target === folder || target.startsWith(`${folder}/`),
-  );
 }

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import { encodeFrame, type Frame } from '../../lib/frames.ts';
 import type { GuestConfig } from '../../sandbox/guest-config.ts';
+import { exchanged } from '../../sandbox/mount-denied.ts';
 import { readOneFrame } from './read-one-frame.ts';
 import type { SessionJail } from './session-jail.ts';
 
@@ -14,6 +15,8 @@ export interface ForkedSandbox {
   readonly channel: Socket;
 }
 
+/** As the guest says it (guest: jail.py). */
+const EXCHANGED_STEP = 'mount-exchanged';
 const LAST_WORDS_MS = 1_000;
 
 /** Lets a fork that is in its cgroup fork its first kernel ahead, under the filter that every kernel has: the longest step of what follows. */
@@ -50,6 +53,7 @@ export async function enterSandbox(
 /** What a fork says that it could not do (guest: jail.py), as an error. */
 export function refusedStep({ head }: Frame): HotcellError {
   const step = String(head.step);
+  if (step === EXCHANGED_STEP) return exchanged('a mounted folder');
   return new HotcellError('start_failed', `the sandbox could not be closed in (${step}: ${String(head.message)})`, {
     data: { step, errno: Number(head.errno) },
     remedy: 'Run `hotcell doctor` to see what this host refuses.',

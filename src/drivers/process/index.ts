@@ -35,6 +35,7 @@ export function createProcessDriver(host: Host, options: ProcessDriverOptions = 
   let shape = options.shape;
 
   async function create(spec: SandboxSpec, createOptions: CreateOptions = {}): Promise<Sandbox> {
+    await ground.requireFreeTargets(spec);
     const sandbox = await createInShape(spec, createOptions);
     sandboxes.add(sandbox);
     // One whose processes ended by themselves disposes of itself; `close` waits for that too.

@@ -1,14 +1,16 @@
 import { dirname } from 'node:path';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import { findProgram } from '../../lib/find-program.ts';
+import { expectedMounts } from '../../sandbox/expected-mounts.ts';
 import { type GuestConfig, standardEnvironment } from '../../sandbox/guest-config.ts';
 import type { Host } from '../../sandbox/host.ts';
 import { type Architecture, seccompFilter } from '../../sandbox/seccomp.ts';
 import type { SandboxSpec } from '../../sandbox/spec.ts';
 import type { JailLayout } from './bwrap-arguments.ts';
-import { prepareJailLayout } from './jail-layout.ts';
-import { NODE_FOLDER } from './node-runtime.ts';
+import { prepareJailLayout, pythonFolders } from './jail-layout.ts';
+import { findNodeRuntime, NODE_FOLDER } from './node-runtime.ts';
 import { findPythonEnvironment, type PythonEnvironment } from './python-environment.ts';
+import { requireFreeTargets } from './reserved-targets.ts';
 import type { ServerCgroups } from './server-cgroups.ts';
 import { createUidBlocks, type UidBlock } from './session-uids.ts';
 import type { ProcessShape } from './shape.ts';
@@ -28,6 +30,8 @@ export interface JailGround {
   /** SECURITY: what a zygote starts with. Nothing of any session's is in it: `OPENSSL_CONF` or `LD_PRELOAD` of one would make the zygote load its
    * code, and a secret of one would be in the memory of every later fork. */
   zygoteEnvironment(): Promise<Record<string, string>>;
+  /** Rejects with `mount_denied` where a mount would cover the programs that sandboxes run. */
+  requireFreeTargets(spec: SandboxSpec): Promise<void>;
   /** What the guest of a sandbox is told in its first `hello`. */
   guestConfig(spec: SandboxSpec, shape: ProcessShape): Promise<GuestConfig>;
 }
@@ -40,6 +44,7 @@ export function createJailGround(host: Host, cgroups: ServerCgroups, nodeProgram
   };
   const seccomp = filters.sandbox.toString('base64');
   const uids = createUidBlocks();
+  let programs: Promise<string[]> | undefined;
   let finding: Promise<PythonEnvironment> | undefined;
 
   function pythonEnvironment(): Promise<PythonEnvironment> {
@@ -51,6 +56,11 @@ export function createJailGround(host: Host, cgroups: ServerCgroups, nodeProgram
       });
     });
     return finding;
+  }
+
+  async function programFolders(): Promise<string[]> {
+    const node = await findNodeRuntime(host.dataDir, nodeProgram);
+    return [...pythonFolders(await pythonEnvironment()), ...node.map(({ target }) => target)];
   }
 
   async function environment(extra: Readonly<Record<string, string>> = {}): Promise<Record<string, string>> {
@@ -67,6 +77,11 @@ export function createJailGround(host: Host, cgroups: ServerCgroups, nodeProgram
     // Files that a session leaves in a writable mount must be the next session's as well, so such sessions have one uid in common.
     uidsFor: ({ mounts }) => (mounts.every(({ readOnly }) => readOnly) ? uids.take() : undefined),
     layout: async (spec) => prepareJailLayout(host, await pythonEnvironment(), spec, nodeProgram),
+    requireFreeTargets: async ({ mounts }) => {
+      if (mounts.length === 0) return;
+      programs ??= programFolders();
+      requireFreeTargets(mounts, await programs);
+    },
     zygoteEnvironment: () => environment(),
     guestConfig: async (spec, shape) => {
       const { memoryBytes, openFiles, fileBytes, cpus, processes } = spec.limits;
@@ -78,7 +93,9 @@ export function createJailGround(host: Host, cgroups: ServerCgroups, nodeProgram
         },
         environment: await environment(spec.environment),
         // What is forked off a zygote has its preloads from there, and takes its filter itself; bubblewrap gives it to the others.
-        ...(shape === 'single' ? { preloads: spec.preloads } : { preloads: [], seccomp }),
+        ...(shape === 'single'
+          ? { preloads: spec.preloads, ...expectedMounts(spec.mounts) }
+          : { preloads: [], seccomp }),
       };
     },
   };

@@ -49,9 +49,7 @@ export async function prepareJailLayout(
   ]);
   return {
     marker: `${installationId}-${serverId}`,
-    pythonFolders: [...new Set([environment.prefix, environment.basePrefix])].filter(
-      (folder) => folder !== '/usr' && !folder.startsWith('/usr/'),
-    ),
+    pythonFolders: pythonFolders(environment),
     python: environment.python,
     guestFolder,
     node,
@@ -65,6 +63,11 @@ export async function prepareJailLayout(
         .map((name) => [name, lstatSync(`/${name}`).isSymbolicLink()]),
     ),
   };
+}
+
+/** Folders of the interpreter and its packages that a jail must show beside /usr. */
+export function pythonFolders({ prefix, basePrefix }: PythonEnvironment): string[] {
+  return [...new Set([prefix, basePrefix])].filter((folder) => folder !== '/usr' && !folder.startsWith('/usr/'));
 }
 
 /** Said here, where the reason is known: bubblewrap would only say that there is no such file. */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { constants, realpathSync, statSync } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import type { Mount } from '../../sandbox/spec.ts';
+import type { Bind } from '../../sandbox/spec.ts';
 import { installFolder } from './install-folder.ts';
 import { firstBarrier } from './interpreter.ts';
 
@@ -16,7 +16,7 @@ const SYSTEM_FOLDERS = ['/usr/', '/lib/', '/lib64/'];
  * The Node that runs Hotcell, as a jail can show it: the program itself, and libraries that lie where no jail looks (Homebrew, Nix). Empty where
  * Hotcell does not run in Node; then a jail has what the machine's /usr has.
  */
-export async function findNodeRuntime(dataDir: string, program: string = process.execPath): Promise<readonly Mount[]> {
+export async function findNodeRuntime(dataDir: string, program: string = process.execPath): Promise<readonly Bind[]> {
   if (process.versions.bun !== undefined || process.versions.electron !== undefined) return [];
   const real = realpathSync(program);
   const libraries = isSystemPath(real) ? [] : sharedLibraries().filter((path) => !isSystemPath(path));
@@ -55,6 +55,6 @@ function isSystemPath(path: string): boolean {
   return SYSTEM_FOLDERS.some((folder) => path.startsWith(folder));
 }
 
-function mount(source: string, target: string): Mount {
+function mount(source: string, target: string): Bind {
   return { source, target, readOnly: true };
 }

@@ -29,13 +29,13 @@ test('a small sandbox still has room for a few files', () => {
 
 test('mounts are named by their number: no path of the host goes inside', () => {
   const mounts = [
-    { source: '/home/me/a', target: '/data', readOnly: true },
-    { source: '/home/me/b', target: '/workspace/b', readOnly: false },
+    { source: '/home/me/a', target: '/data', readOnly: true, identity: { device: '1', inode: '2' } },
+    { source: '/home/me/b', target: '/workspace/b', readOnly: false, identity: { device: '1', inode: '3' } },
   ];
   const jail = sessionJail({ ...SPEC, mounts });
   expect(jail.mounts).toEqual([
-    { index: 0, target: '/data' },
-    { index: 1, target: '/workspace/b' },
+    { index: 0, target: '/data', device: '1', inode: '2' },
+    { index: 1, target: '/workspace/b', device: '1', inode: '3' },
   ]);
   expect(JSON.stringify(jail)).not.toContain('/home/me');
 });

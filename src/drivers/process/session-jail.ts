@@ -1,3 +1,4 @@
+import type { FolderIdentity } from '../../lib/held-folder.ts';
 import { inodesOf, type SandboxSpec, scratchBytesOf, tmpBytesOf } from '../../sandbox/spec.ts';
 
 /** What a session's own mounts are to be (guest: jail.py). */
@@ -6,7 +7,8 @@ export interface SessionJail {
   readonly tmpBytes: number;
   readonly shmBytes: number;
   readonly inodes: number;
-  readonly mounts: readonly { index: number; target: string }[];
+  /** Each with the folder that must be at its index. */
+  readonly mounts: readonly ({ index: number; target: string } & FolderIdentity)[];
 }
 
 /** The sizes of a session's own file systems. All of them are memory, and count towards its limit. */
@@ -16,6 +18,6 @@ export function sessionJail(spec: SandboxSpec): SessionJail {
     tmpBytes: tmpBytesOf(spec),
     shmBytes: scratchBytesOf(spec.limits),
     inodes: inodesOf(spec.limits),
-    mounts: spec.mounts.map(({ target }, index) => ({ index, target })),
+    mounts: spec.mounts.map(({ target, identity }, index) => ({ index, target, ...identity })),
   };
 }

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { HotcellError } from '../../errors/hotcell-error.ts';
 import { aborted } from '../../lib/abort.ts';
 import { killIfThere } from '../../lib/kill-if-there.ts';
 import type { CreateOptions, Sandbox } from '../../sandbox/driver.ts';
@@ -26,6 +27,11 @@ export function createSharedShape(ground: JailGround, zygotes: Zygotes, alone: S
       return sandbox;
     } catch (error) {
       release();
+      // SECURITY: a zygote that holds another folder than the one that was checked would hold it for every later session of these mounts. None lives in it.
+      if (error instanceof HotcellError && error.code === 'mount_denied') {
+        await serving.zygote.close();
+        throw error;
+      }
       // Nothing of the caller's has run yet: a sandbox whose zygote was killed under it is made by another.
       const ended = await Promise.race([serving.zygote.ended.then(() => true), sleep(ZYGOTE_END_MS, false)]);
       if (!ended || isRetry || options.signal?.aborted === true) throw error;

@@ -72,6 +72,10 @@ export function createZygotes(ground: JailGround, idleMs = IDLE_MS): Zygotes {
   };
 }
 
+/**
+ * Which jail a spec needs. The targets of mounts are left out: they are each session's own affair. SECURITY: the identity of their folders is in it, or a folder that
+ * was replaced would still be served.
+ */
 function kindOf({ mounts, preloads, workspace }: SandboxSpec): string {
-  return JSON.stringify([mounts, preloads, workspace]);
+  return JSON.stringify([mounts.map(({ target: _, ...folder }) => folder), preloads, workspace]);
 }

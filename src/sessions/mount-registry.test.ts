@@ -1,0 +1,108 @@
+import { mkdir, mkdtemp, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { identityOf } from '../lib/held-folder.ts';
+import type { Mount } from '../sandbox/spec.ts';
+import { createMountRegistry, type MountRegistry } from './mount-registry.ts';
+
+const OURS = 'aaaaaaaaaaaa';
+const THEIRS = 'bbbbbbbbbbbb';
+let folder: string;
+let alive: Set<string>;
+let left: Mount[];
+let ours: MountRegistry;
+let theirs: MountRegistry;
+
+beforeEach(async () => {
+  folder = await realpath(await mkdtemp(join(tmpdir(), 'hotcell-registry-')));
+  await mkdir(join(folder, 'proj/sub/deep'), { recursive: true });
+  await mkdir(join(folder, 'project'));
+  alive = new Set([OURS, THEIRS]);
+  left = [];
+  [ours, theirs] = [OURS, THEIRS].map((serverId) =>
+    createMountRegistry({
+      host: { runDir: join(folder, 'run', serverId), serverId, isServerAlive: async (id) => alive.has(id) },
+      left: async () => left,
+    }),
+  ) as [MountRegistry, MountRegistry];
+});
+
+afterEach(async () => {
+  await rm(folder, { recursive: true, force: true });
+});
+
+const writable = (name: string) => mountOf(name, false);
+const readOnly = (name: string) => mountOf(name, true);
+
+test.each([
+  ['this server', () => ours],
+  ['another server', () => theirs],
+])('what lies strictly below a folder that a session of %s can write to is denied', async (_whose, others) => {
+  const release = await others().claim([await writable('proj')]);
+  for (const inner of ['proj/sub', 'proj/sub/deep']) {
+    await expect(ours.claim([await readOnly(inner)])).rejects.toMatchObject({
+      code: 'mount_denied',
+      message: expect.stringContaining('another session can write to') as string,
+      remedy: expect.any(String) as string,
+    });
+  }
+  await ours.claim([await writable('proj'), await readOnly('project')]);
+  await release();
+});
+
+test('a writable folder above one that a session has mounted is denied, a read-only one is not', async () => {
+  const release = await theirs.claim([await readOnly('proj/sub')]);
+  await expect(ours.claim([await writable('proj')])).rejects.toMatchObject({ code: 'mount_denied' });
+  await ours.claim([await readOnly('proj')]);
+  await release();
+  await ours.claim([await writable('proj')]);
+});
+
+test('an entry ends with its session, and with its server', async () => {
+  const release = await ours.claim([await writable('proj')]);
+  await expect(ours.claim([await readOnly('proj/sub')])).rejects.toThrow();
+  await release();
+  await theirs.claim([await writable('proj')]);
+  await expect(ours.claim([await readOnly('proj/sub')])).rejects.toThrow();
+  alive.delete(THEIRS);
+  await ours.claim([await readOnly('proj/sub')]);
+});
+
+test('a session that outlives its server counts', async () => {
+  left = [await writable('proj')];
+  await expect(ours.claim([await readOnly('proj/sub')])).rejects.toMatchObject({ code: 'mount_denied' });
+  left = [await readOnly('proj/sub')];
+  await expect(ours.claim([await writable('proj')])).rejects.toMatchObject({ code: 'mount_denied' });
+});
+
+test('a folder counts wherever it has been moved to', async () => {
+  await ours.claim([await writable('proj')]);
+  await rename(join(folder, 'proj'), join(folder, 'moved'));
+  await expect(ours.claim([await readOnly('moved/sub')])).rejects.toMatchObject({ code: 'mount_denied' });
+});
+
+test('of two at once that lie in each other at most one is let in', async () => {
+  const [outer, inner] = [await writable('proj'), await readOnly('proj/sub')];
+  for (let round = 0; round < 50; round += 1) {
+    const claims = await Promise.allSettled([ours.claim([outer]), theirs.claim([inner])]);
+    const releases = claims.flatMap((claim) => (claim.status === 'fulfilled' ? [claim.value] : []));
+    expect(releases.length).toBeLessThan(2);
+    for (const release of releases) await release();
+  }
+  const release = await ours.claim([outer]);
+  await release(); // what was refused has left nothing behind
+  await theirs.claim([inner]);
+});
+
+test('an entry that cannot be read lets nobody in', async () => {
+  await ours.claim([await readOnly('proj')]);
+  await writeFile(join(folder, 'run', OURS, 'mounts', 'm-1.json'), 'no entry');
+  await expect(ours.claim([await readOnly('project')])).rejects.toThrow();
+});
+
+async function mountOf(name: string, isReadOnly: boolean): Promise<Mount> {
+  const source = join(folder, name);
+  const identity = identityOf(await stat(source, { bigint: true }));
+  return { source, target: '/data', readOnly: isReadOnly, identity };
+}

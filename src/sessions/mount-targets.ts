@@ -1,0 +1,29 @@
+import { isAbsolute, normalize } from 'node:path';
+import { isWithin } from '../lib/is-within.ts';
+import { mountDenied } from '../sandbox/mount-denied.ts';
+
+/** Folders of the system, and ours. */
+const RESERVED = [
+  ...['/proc', '/sys', '/dev', '/etc', '/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'],
+  ...['/run', '/opt', '/var', '/boot', '/mnt/hotcell', '/hotcell_guest'],
+];
+/** Folders that hold some of these, or places of the sandbox's own; what lies below them is free. */
+const RESERVED_ALONE = ['/', '/tmp', '/mnt'];
+const TARGET = /^\/[A-Za-z0-9._/-]{1,200}$/;
+
+/** The path inside that a mount is to have, without a slash at its end. Throws `mount_denied` for one that no mount may have. */
+export function checkedTarget(target: string): string {
+  const path = normalize(target).replace(/\/+$/, '');
+  if (!isAbsolute(target) || path !== target.replace(/\/+$/, '') || !TARGET.test(path)) {
+    throw mountDenied(
+      `${target}: a target is an absolute path of plain characters, without ..`,
+      'Name one such as /data or /workspace/data.',
+    );
+  }
+  if (RESERVED_ALONE.includes(path) || RESERVED.some((folder) => isWithin(path, folder))) throw targetTaken(target);
+  return path;
+}
+
+function targetTaken(target: string) {
+  return mountDenied(`${target}: that place inside is taken`, 'Mount below /workspace or /data.');
+}
