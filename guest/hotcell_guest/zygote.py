@@ -167,6 +167,9 @@ def _become_sandbox(channel: socket.socket, token: str, uid: int, gid: int, work
     except (JailError, OSError) as error:
         step, number = (error.step, error.errno) if isinstance(error, JailError) else ("configure", error.errno)
         sock.sendall(encode(Frame({"type": "failed", "step": step, "errno": number, "message": str(error)})))
+        # Until the host hangs up: to a socket that is closed it would fail to write, before it has read why.
+        while sock.recv(65_536):
+            pass
         os._exit(71)
     sock.sendall(encode(Frame({"type": "entered"})))
     begin()  # while the host prepares to say hello

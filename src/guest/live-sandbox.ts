@@ -48,7 +48,9 @@ export async function openLiveSandbox(
   try {
     sandbox = await (adopt ? adopted(driver, spec, combined) : driver.create(spec, { signal: combined, warm }));
     return await connect(sandbox, combined);
-  } catch (error) {
+  } catch (thrown) {
+    const isLost = thrown instanceof HotcellError && thrown.code === 'sandbox_lost';
+    const error = (isLost ? await sandbox?.startFailure?.() : undefined) ?? thrown;
     await letGo(sandbox, adopt && !isSandboxGone(error));
     if (signal?.aborted === true) throw new HotcellError('cancelled', 'the opening was withdrawn');
     if (limit.aborted) {

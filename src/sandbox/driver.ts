@@ -1,4 +1,5 @@
 import type { Duplex } from 'node:stream';
+import type { HotcellError } from '../errors/hotcell-error.ts';
 import type { GuestConfig } from './guest-config.ts';
 import type { DriverName, Isolation } from './isolation.ts';
 import type { SandboxSpec } from './spec.ts';
@@ -59,6 +60,8 @@ export interface Sandbox {
   readonly guestConfig?: GuestConfig;
   /** When and how the sandbox ended. Never rejects. */
   readonly ended: Promise<SandboxEnd>;
+  /** Why it ended before its guest answered, where the driver knows more of it than that the channel closed. Never rejects. */
+  startFailure?(): Promise<HotcellError | undefined>;
   usage(): Promise<Usage>;
   /** Kills every process of the sandbox and removes what it left. Resolves when nothing is left; safe to repeat. */
   dispose(): Promise<void>;

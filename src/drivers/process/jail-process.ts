@@ -5,6 +5,8 @@ import type { Readable, Writable } from 'node:stream';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import { deferred } from '../../lib/deferred.ts';
 import { killIfThere } from '../../lib/kill-if-there.ts';
+import { exchanged } from '../../sandbox/mount-denied.ts';
+import type { Mount } from '../../sandbox/spec.ts';
 import type { JailIdentity } from './jail-identity.ts';
 import { startOf } from './real-pid.ts';
 import { INSIDE_UID } from './session-uids.ts';
@@ -161,8 +163,11 @@ function failToStart(said: string): never {
   throw jailFailure(`the jail did not start: ${said}`);
 }
 
-/** Why a jail ended, with what to do about it where bubblewrap's words tell. */
-export function jailFailure(message: string): HotcellError {
+/** Why a jail ended, with what to do about it where bubblewrap's words tell. `mounts` are those of its sandbox. */
+export function jailFailure(message: string, mounts: readonly Mount[] = []): HotcellError {
+  // It resolves a path more than once, and finds that it leads elsewhere.
+  const missing = message.match(/Can't (?:find source path|get type of source) (\S+): No such file/)?.[1];
+  if (mounts.some(({ source }) => source === missing)) return exchanged(String(missing));
   const hidden = message.match(/Can't find source path (\S+): Permission denied/)?.[1];
   if (hidden === undefined) {
     return new HotcellError('start_failed', message, { remedy: 'Run `hotcell doctor` to see what this host refuses.' });

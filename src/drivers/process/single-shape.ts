@@ -1,10 +1,15 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { HotcellError } from '../../errors/hotcell-error.ts';
+import type { Mount } from '../../sandbox/spec.ts';
 import { singleJailArguments } from './bwrap-arguments.ts';
 import { type JailGround, requireBwrap } from './jail-ground.ts';
 import { jailIdentity } from './jail-identity.ts';
-import { startJail } from './jail-process.ts';
+import { jailFailure, startJail } from './jail-process.ts';
 import { jailedSandbox } from './jailed-sandbox.ts';
 import { sessionJail } from './session-jail.ts';
 import type { SandboxShape } from './shape.ts';
+
+const LAST_WORDS_MS = 1_000;
 
 /** A jail for each sandbox: for hosts that refuse nested namespaces. */
 export function createSingleShape(ground: JailGround): SandboxShape {
@@ -24,7 +29,7 @@ export function createSingleShape(ground: JailGround): SandboxShape {
           place: cgroup?.add,
         });
         void jail.ended.then(uids?.release);
-        return jailedSandbox({
+        const sandbox = jailedSandbox({
           ...{ spec, shape: 'single', guestConfig, channel: jail.socket, cgroup },
           cgroupVersion: cgroups.version(),
           kill: jail.kill,
@@ -32,6 +37,8 @@ export function createSingleShape(ground: JailGround): SandboxShape {
             await jail.ended;
           },
         });
+        // bubblewrap says which process it jails before it has made what that one is to see.
+        return { ...sandbox, startFailure: async () => bwrapFailure(await withinMoment(jail.ended), spec.mounts) };
       } catch (error) {
         uids?.release();
         await cgroup?.remove();
@@ -39,4 +46,12 @@ export function createSingleShape(ground: JailGround): SandboxShape {
       }
     },
   };
+}
+
+function bwrapFailure(said: string | undefined, mounts: readonly Mount[]): HotcellError | undefined {
+  return said?.startsWith('bwrap: ') ? jailFailure(`the jail did not start: ${said}`, mounts) : undefined;
+}
+
+function withinMoment<T>(work: Promise<T>): Promise<T | undefined> {
+  return Promise.race([work, sleep(LAST_WORDS_MS, undefined, { ref: false })]);
 }

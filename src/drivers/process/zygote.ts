@@ -75,7 +75,9 @@ function superviseZygote(jail: JailProcess, arrivals: Arrivals, options: ZygoteO
   jail.socket.write(
     encodeFrame({ head: { type: 'configure', environment: options.environment, preloads: options.preloads } }),
   );
-  const cleaned = jail.ended.then((said) => arrivals.end(jailFailure(`the zygote ended: ${said}`)));
+  const cleaned = jail.ended.then((said) =>
+    arrivals.end(jailFailure(`the zygote ended: ${said}`, options.layout.mounts)),
+  );
 
   return {
     pid: jail.pid,

@@ -1,0 +1,113 @@
+import { execFile } from 'node:child_process';
+import { readdir, realpath } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { standardImageTag } from '../../src/drivers/docker/image.ts';
+import type { HotcellError } from '../../src/errors/hotcell-error.ts';
+import type { Hotcell } from '../../src/main.ts';
+import { type ExchangedFolder, exchangeFolder } from '../support/exchanged-folder.ts';
+import { openTarget, reasonToSkip, requireAll, TARGETS, type Target } from '../support/targets.ts';
+
+/**
+ * A session that can write to a folder exchanges what lies in it for a link to anywhere, while another session mounts that. Here a program of the host stands
+ * for the first, so that the registry, which refuses the second one, does not hide whether the mount itself holds.
+ */
+const run = promisify(execFile);
+const AT_ONCE = 4;
+/** Openings of one server. A jail that has the right folder has it for all later sessions of its owner, so each opening has another owner. */
+const ROUND = 20;
+/** Containers take up to a second each. */
+const openings = ({ slow }: Target) => (requireAll() || slow !== true ? 200 : 40);
+const ATTEMPTS_WITHOUT = 200;
+/** Refused by the check itself: such an opening has not come to the driver, and is tried again. */
+const EARLY = /not below an allowed folder|no longer the folder that was allowed/;
+
+let folder: ExchangedFolder;
+
+beforeAll(async () => {
+  folder = await exchangeFolder();
+});
+
+afterAll(async () => {
+  await folder?.stop();
+});
+
+describe('a folder that is bound by the path that was checked', () => {
+  it('is one outside before long, with bubblewrap', async () => {
+    const bwrap = (source: string) =>
+      run('bwrap', ['--ro-bind', '/', '/', '--tmpfs', '/tmp', '--bind', source, '/tmp/data', 'ls', '/tmp/data']);
+    expect(await reached(bwrap)).toBe('secret');
+  });
+
+  describe.each([
+    { target: TARGETS.docker, runtime: 'runc' },
+    { target: TARGETS.gvisor, runtime: 'runsc' },
+  ])('is one outside before long', async ({ target, runtime }) => {
+    it.skipIf((await reasonToSkip(target)) !== undefined)(`with ${target.name}`, async () => {
+      const options = ['--rm', '--runtime', runtime, '--network', 'none', '--entrypoint', 'ls'];
+      const docker = (source: string) => {
+        const mount = `type=bind,source=${source},target=/data`;
+        return run('docker', ['run', ...options, '--mount', mount, standardImageTag(), '/data']);
+      };
+      expect(await reached(docker)).toBe('secret');
+    });
+  });
+});
+
+const targets = [TARGETS.shared, TARGETS.single, TARGETS.docker, TARGETS.gvisor];
+
+describe.each(targets)('$name: while a folder is exchanged for a link to one outside', async (target: Target) => {
+  it.skipIf((await reasonToSkip(target)) !== undefined)(
+    'each session that mounts it sees the folder that was allowed, or is refused',
+    async () => {
+      const seen: Record<string, number> = {};
+      for (let left = openings(target); left > 0; left -= ROUND) {
+        await using hotcell = await openTarget(target, { mountRoots: [folder.root] });
+        const owners = Array.from({ length: ROUND }, (_, index) => `owner-${index}`);
+        const opener = async () => {
+          for (let owner = owners.pop(); owner !== undefined; owner = owners.pop()) {
+            const what = await opened(hotcell, owner);
+            seen[what] = (seen[what] ?? 0) + 1;
+            if (EARLY.test(what)) owners.push(owner);
+          }
+        };
+        await Promise.all(Array.from({ length: AT_ONCE }, opener));
+      }
+      console.info(`${target.name}: ${JSON.stringify(seen)}`);
+      expect(Object.keys(seen).filter((what) => what !== 'allowed' && !what.startsWith('mount_denied'))).toEqual([]);
+      expect(seen.allowed).toBeGreaterThan(0);
+      expect(await readdir(folder.secret)).toEqual(['secret']);
+    },
+  );
+});
+
+/** What a session finds in the folder, which it writes to as well; or what its opening was refused with. */
+async function opened(hotcell: Hotcell, owner: string): Promise<string> {
+  try {
+    await untilThere();
+    const mounts = [{ source: folder.source, target: '/data', readOnly: false }];
+    await using session = await hotcell.open({ owner, mounts });
+    const result = await session.run(`import os
+found = sorted(name for name in os.listdir("/data") if not name.startswith("trace"))
+open(f"/data/trace-{os.urandom(8).hex()}", "w").close()
+print(*found)`);
+    return result.outcome.kind === 'ok' ? result.stdout.trim() : result.outcome.kind;
+  } catch (error) {
+    const { code, message } = error as HotcellError;
+    return `${code}: ${message}`;
+  }
+}
+
+/** Checks the path, and has it bound right after that: the first name that is found which is not the allowed one. */
+async function reached(bind: (source: string) => Promise<{ stdout: string }>): Promise<string | undefined> {
+  for (let attempt = 0; attempt < ATTEMPTS_WITHOUT; attempt += 1) {
+    await untilThere();
+    const { stdout } = await bind(folder.source);
+    if (!stdout.split('\n').includes('allowed')) return stdout.trim();
+  }
+  return undefined;
+}
+
+async function untilThere(): Promise<void> {
+  while ((await realpath(folder.source)) !== folder.source);
+}
