@@ -103,7 +103,7 @@ export interface FilterOptions {
   readonly makesSandboxes?: boolean;
 }
 
-const MAKING_SANDBOXES = ['unshare', 'mount'];
+const MAKING_SANDBOXES = ['unshare', 'mount', 'umount2', 'pivot_root'];
 
 /** The program for one architecture: 8 bytes an instruction. */
 export function seccompFilter(architecture: Architecture, { makesSandboxes = false }: FilterOptions = {}): Buffer {

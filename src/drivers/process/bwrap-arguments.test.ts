@@ -82,7 +82,9 @@ test('the shared jail holds mounts aside under numbers, and knows nothing of whe
   expect(valuesOf(args, '--ro-bind', 2)).toContainEqual(['/srv/data', '/mnt/hotcell/0']);
   expect(valuesOf(args, '--bind', 2)).toContainEqual(['/srv/out', '/mnt/hotcell/1']);
   const elsewhere = LAYOUT.mounts.map((mount, index) => ({ ...mount, target: `/elsewhere/${index}` }));
-  expect(sharedJailArguments({ ...LAYOUT, mounts: elsewhere }, { controlFolder: '/control', switchesUids: false })).toEqual(args);
+  expect(
+    sharedJailArguments({ ...LAYOUT, mounts: elsewhere }, { controlFolder: '/control', switchesUids: false }),
+  ).toEqual(args);
   expect(args).not.toContain('--seccomp');
 });
 
