@@ -83,6 +83,13 @@ describe('the handshake', () => {
     });
   });
 
+  test('that is refused because another folder is mounted than was checked says so', async () => {
+    const { peer, connecting } = await start();
+    peer.send({ type: 'refused', reason: 'any', protocols: [1], code: 'mount-exchanged' });
+    await expect(connecting).rejects.toMatchObject({ code: 'mount_denied', remedy: expect.any(String) as string });
+    await peer.closed;
+  });
+
   test('that the guest does not answer ends with the signal, and the channel with it', async () => {
     const limit = new AbortController();
     const { peer, connecting } = await start({ signal: limit.signal });

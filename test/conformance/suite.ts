@@ -17,6 +17,7 @@ import { journeyRequirements } from './proofs/journey.ts';
 import { languageRequirements } from './proofs/languages.ts';
 import { lifecycleRequirements } from './proofs/lifecycle.ts';
 import { limitRequirements } from './proofs/limits.ts';
+import { mountRequirements } from './proofs/mounts.ts';
 import { notebookRequirements } from './proofs/notebooks.ts';
 import { questionRequirements } from './proofs/questions.ts';
 import { recipeRequirements } from './proofs/recipes.ts';
@@ -45,6 +46,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
   ...javascriptProgramRequirements,
   ...isolationRequirements,
   ...lifecycleRequirements,
+  ...mountRequirements,
 ];
 
 /** Runs the whole suite against one target. The file of a driver is this one call. */
