@@ -112,8 +112,8 @@ def _take_steps(*steps: tuple[str, Callable[[], None]]) -> None:
 
 def _mount_all(jail: Jail) -> None:
     linux.mount(None, "/", None, linux.MS_REC | linux.MS_PRIVATE)
-    # SECURITY: sources are opened, and the folders that lead to them and to the host are covered, before anything of a caller's is mounted: a link in a
-    # mounted folder then leads to neither.
+    # SECURITY: sources are opened, and the folders that lead to them and to the host are covered, before anything of a caller's is
+    # mounted: a link in a mounted folder then leads to neither.
     sources = [_open_source(mount) for mount in jail.mounts]
     # Covered, not unmounted: what the jail mounted cannot be taken away from inside, only hidden.
     for folder in (CONTROL_FOLDER, MOUNTS_FOLDER):

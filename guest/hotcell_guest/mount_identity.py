@@ -1,7 +1,7 @@
 """Whether a folder that was mounted is the one that the host checked, told by its device and inode.
 
-SECURITY: bubblewrap and container engines resolve the path of a folder again when they bind it. Whoever can write above that folder can put a link in its
-place between the check and the bind. The host holds the folder open meanwhile, so that no other folder can get its inode.
+SECURITY: bubblewrap and container engines resolve the path of a folder again when they bind it. Code that can write above that folder
+can put a link in its place between the check and the bind. The host holds the folder open meanwhile, so no other folder gets its inode.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ def is_expected(place: Union[str, int], expected: dict[str, Any]) -> bool:
         found = os.fstat(place) if isinstance(place, int) else os.lstat(place)
     except OSError:
         return False
-    return str(found.st_dev) == expected["device"] and str(found.st_ino) == expected["inode"]
+    return (str(found.st_dev), str(found.st_ino)) == (str(expected["device"]), str(expected["inode"]))
 
 
 def are_expected(mounts: Any) -> bool:

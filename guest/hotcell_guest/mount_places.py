@@ -51,7 +51,8 @@ def _open_or_make(outer: int, name: str) -> int:
 def make_root(new: str, targets: Iterable[str], left_out: Iterable[str]) -> None:
     """Mounts a root of the session's own at `new`: all that "/" shows, with folders that are the session's alone on the way to `targets`.
 
-    The root that sessions of a jail share is read-only, so a place for a mount can be made in this one only. It has no folders of `left_out`.
+    The root that sessions of a jail share is read-only, so a place for a mount can be made in this one only. The folders `left_out` are
+    not in it.
     """
     linux.mount("tmpfs", new, "tmpfs", linux.MS_NOSUID | linux.MS_NODEV, _ROOT_OPTIONS)
     hidden = set(left_out)
@@ -59,7 +60,7 @@ def make_root(new: str, targets: Iterable[str], left_out: Iterable[str]) -> None
 
 
 def _mirror(old: str, new: str, ways: list[list[str]], left_out: set[str]) -> None:
-    """Shows each entry of `old` in the folder `new`. Only folders that a place must be made in are made anew, which a mount point cannot be."""
+    """Shows each entry of `old` in the folder `new`. Folders that a place must be made in are made anew; a mount point cannot be one."""
     for entry in sorted(os.listdir(old)):
         here, there = os.path.join(old, entry), os.path.join(new, entry)
         if here in left_out:
@@ -84,7 +85,7 @@ def _show(here: str, there: str, is_folder: bool) -> None:
 
 
 def enter_root(new: str) -> None:
-    """Closes the root at `new` to writing and makes it the root of every process in this mount namespace. Nothing of the old one stays mounted."""
+    """Closes the root at `new` to writing and makes it the root of every process in this mount namespace. The old one is unmounted."""
     linux.mount(None, new, None, linux.MS_REMOUNT | linux.MS_BIND | linux.MS_RDONLY | linux.MS_NOSUID | linux.MS_NODEV)
     os.chdir(new)
     linux.pivot_root(".", ".")
