@@ -40,8 +40,7 @@ function heldMounts(mounts: readonly Mount[], folders: HeldFolder[], leaveRegist
     if (folders.some(({ path }) => path === source)) return;
     const folder = await holdFolder(source);
     if (folder !== undefined) folders.push(folder);
-    if (folder === undefined || identity === undefined || !isSameFolder(folder.identity, identity))
-      throw exchanged(source);
+    if (folder === undefined || !isSameFolder(folder.identity, identity)) throw exchanged(source);
   }
 
   return {

@@ -94,6 +94,14 @@ test('a sandbox is kept while its record is, and its server lives or its time is
   expect(await recordsOf('bb').isKept('s-0a1b')).toBe(false);
 });
 
+test('those that count are all but those over their time whose server is gone', async () => {
+  await recordsOf('aa').write(RECORD);
+  age(61_000);
+  expect(await recordsOf('bb').kept()).toMatchObject([{ record: { session: 's-0a1b' } }]);
+  alive.delete('aa');
+  expect(await recordsOf('bb').kept()).toEqual([]);
+});
+
 test('a sandbox that goes from server to server is kept at every moment', async () => {
   const [one, other, third] = [recordsOf('aa'), recordsOf('bb'), recordsOf('cc')];
   await one.write(RECORD);

@@ -22,7 +22,7 @@ export function containerGuestConfig(
       ...(runtime.ownKernel === undefined ? {} : { processes, memoryWatchdogBytes }),
     },
     preloads: spec.preloads,
-    // A kernel of its own has numbers of its own for files; its mounts are made by descriptor. Where the engine has a machine of its own, as on macOS, that has.
+    // A kernel of its own has inode numbers of its own, so its mounts are made by descriptor. On macOS and Windows the engine's machine has its own as well.
     ...(runtime.ownKernel === undefined && process.platform === 'linux' ? expectedMounts(spec.mounts) : {}),
     environment: standardEnvironment({ path, extra: spec.environment }),
     ...(spec.persistent === undefined ? {} : { alone: spec.persistent }),
