@@ -1,7 +1,8 @@
-import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { identityOf } from '../lib/held-folder.ts';
 import { newId } from '../lib/ids.ts';
+import { makeOwnFolder } from '../lib/own-folder.ts';
 import type { Host } from '../sandbox/host.ts';
 import { mountDenied } from '../sandbox/mount-denied.ts';
 import type { Mount } from '../sandbox/spec.ts';
@@ -39,7 +40,7 @@ export function createMountRegistry({ host, left }: RegistryOptions): MountRegis
     const name = `${newId('m')}.json`;
     if (mounts.length === 0) return { name, release: async () => {} };
     const path = join(runDir, FOLDER, name);
-    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    makeOwnFolder(dirname(path), 0o700);
     // Whole or not there at all, for whoever reads it meanwhile.
     await writeFile(`${path}.new`, JSON.stringify(mounts.map(registered)), { mode: 0o600 });
     await rename(`${path}.new`, path);

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, realpath, rm, symlink } from 'node:fs/promises';
+import { realpath, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type HeldFolder, holdFolder, isSameFolder } from '../../lib/held-folder.ts';
+import { makeOwnFolder } from '../../lib/own-folder.ts';
 import { exchanged } from '../../sandbox/mount-denied.ts';
 import type { Mount } from '../../sandbox/spec.ts';
 
@@ -23,7 +24,7 @@ export async function openMountDescriptors(mounts: readonly Mount[], runDir: str
     await rm(folder, { recursive: true, force: true });
   };
   try {
-    await mkdir(folder, { mode: 0o700 });
+    makeOwnFolder(folder, 0o700);
     const links = await hold(folder, held);
     const devices: string[] = [];
     for (const [index, mount] of mounts.entries()) {

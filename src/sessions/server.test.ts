@@ -1,0 +1,53 @@
+import { mkdir, mkdtemp, realpath, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { identityOf } from '../lib/held-folder.ts';
+import { DEFAULT_LIMITS, type Mount } from '../sandbox/spec.ts';
+import { becomeServer, type Server } from './server.ts';
+
+let folder: string;
+let server: Server;
+
+const another = () => becomeServer(join(folder, 'data'), join(folder, 'run'));
+
+beforeEach(async () => {
+  folder = await realpath(await mkdtemp(join(tmpdir(), 'hc-server-')));
+  await mkdir(join(folder, 'project/sub'), { recursive: true });
+  server = await another();
+});
+
+afterEach(async () => {
+  await server.release();
+  await rm(folder, { recursive: true, force: true });
+});
+
+test('what a session has mounted that outlived its server counts for the next one', async () => {
+  const [project, sub] = [await mountOf('project', false), await mountOf('project/sub', true)];
+  const gone = await another();
+  await gone.records.write({
+    ...{ session: 's-0a1b', id: 'lab', owner: 'ada', driver: 'docker' },
+    spec: { id: 's-0a1b', owner: 'ada', limits: DEFAULT_LIMITS, mounts: [project], preloads: [], environment: {} },
+    ...{ openedAt: Date.now(), idleMs: 60_000, maxAgeMs: 600_000 },
+  });
+  await gone.release();
+  await expect(server.mounts.claim([sub])).rejects.toMatchObject({ code: 'mount_denied' });
+  const [left] = await server.records.all();
+  await server.records.claim(left!);
+  await server.records.remove('s-0a1b');
+  await (await server.mounts.claim([sub]))();
+});
+
+test('what a session of another server has mounted counts as long as that lives', async () => {
+  const [project, sub] = [await mountOf('project', false), await mountOf('project/sub', true)];
+  const other = await another();
+  await other.mounts.claim([project]);
+  await expect(server.mounts.claim([sub])).rejects.toMatchObject({ code: 'mount_denied' });
+  await other.release();
+  await (await server.mounts.claim([sub]))();
+});
+
+async function mountOf(name: string, readOnly: boolean): Promise<Mount> {
+  const source = join(folder, name);
+  return { source, target: '/data', readOnly, identity: identityOf(await stat(source, { bigint: true })) };
+}
