@@ -125,7 +125,7 @@ def _mount_all(jail: Jail) -> None:
     _tmpfs("/tmp", jail.tmp_bytes, jail.inodes, "1777")
     _tmpfs("/var/tmp", jail.tmp_bytes, jail.inodes, "1777")
     _tmpfs("/dev/shm", jail.shm_bytes, jail.inodes, "1777")
-    linux.mount("devpts", "/dev/pts", "devpts", linux.MS_NOSUID | linux.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620")
+    linux.mount("devpts", "/dev/pts", "devpts", linux.MS_NOSUID | linux.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620,max=64")
     linux.mount("proc", "/proc", "proc", linux.MS_NOSUID | linux.MS_NODEV | linux.MS_NOEXEC)
     _bind_all(jail.workspace, list(zip(targets, sources)))
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type Architecture, seccompFilter } from './seccomp.ts';
+import { type Architecture, affinityFilter, seccompFilter } from './seccomp.ts';
 
 const ARCHITECTURES: readonly Architecture[] = ['x64', 'arm64'];
 const AUDIT = { x64: 0xc000003e, arm64: 0xc00000b7, i386: 0x40000003, arm: 0x40000028 };
@@ -7,6 +7,7 @@ const ALLOW = 'allow';
 const KILL = 'kill';
 const EPERM = 'errno 1';
 const ENOSYS = 'errno 38';
+const EPROTONOSUPPORT = 'errno 93';
 const EAFNOSUPPORT = 'errno 97';
 
 /** From the kernel's own tables: name, number on x64, number on arm64 (-1: there is none). */
@@ -20,6 +21,21 @@ const NUMBERS: Readonly<Record<string, readonly [x64: number, arm64: number]>> =
   ...{ perf_event_open: [298, 241], userfaultfd: [323, 282], add_key: [248, 217], request_key: [249, 218] },
   ...{ io_uring_setup: [425, 425], io_uring_enter: [426, 426], kexec_load: [246, 104], init_module: [175, 105] },
   ...{ finit_module: [313, 273], reboot: [169, 142], iopl: [172, -1], personality: [135, 92], syslog: [103, 116] },
+  ...{ chmod: [90, -1], fchmod: [91, 52], fchmodat: [268, 53], fchmodat2: [452, 452], open: [2, -1], creat: [85, -1] },
+  ...{ mknod: [133, -1], mkdir: [83, -1], mkdirat: [258, 34], openat2: [437, 437], io_setup: [206, 0] },
+  ...{ open_tree_attr: [467, 467], pidfd_open: [434, 434], pidfd_send_signal: [424, 424], prlimit64: [302, 261] },
+  ...{ setpriority: [141, 140], ioprio_set: [251, 30], sched_setparam: [142, 118], sched_setscheduler: [144, 119] },
+  ...{ sched_setattr: [314, 274], sched_setaffinity: [203, 122], move_pages: [279, 239], migrate_pages: [256, 238] },
+  ...{ process_madvise: [440, 440], process_mrelease: [448, 448], memfd_secret: [447, 447], cachestat: [451, 451] },
+  ...{ statmount: [457, 457], listmount: [458, 458], lsm_set_self_attr: [460, 460], file_setattr: [469, 469] },
+  ...{
+    modify_ldt: [154, -1],
+    sethostname: [170, 161],
+    mseal: [462, 462],
+    landlock_restrict_self: [446, 446],
+    futex_wait: [455, 455],
+  },
+  ...{ close_range: [436, 436], epoll_pwait2: [441, 441], getxattrat: [464, 464], file_getattr: [468, 468] },
 };
 
 const DENIED = [
@@ -27,12 +43,26 @@ const DENIED = [
   ...['pivot_root', 'chroot', 'open_tree', 'move_mount', 'fsopen', 'fsmount', 'open_by_handle_at'],
   ...['bpf', 'keyctl', 'perf_event_open', 'userfaultfd', 'add_key', 'request_key', 'io_uring_setup', 'io_uring_enter'],
   ...['kexec_load', 'init_module', 'finit_module', 'reboot', 'iopl', 'personality', 'syslog'],
+  ...['open_tree_attr', 'move_pages', 'migrate_pages', 'lsm_set_self_attr', 'modify_ldt'],
+  'sethostname',
+];
+
+const ABSENT = [
+  ...['clone3', 'openat2', 'io_setup', 'pidfd_send_signal', 'process_madvise', 'process_mrelease', 'memfd_secret'],
+  ...['cachestat', 'statmount', 'listmount', 'file_setattr'],
+];
+
+const ALLOWED = [
+  ...['read', 'write', 'mmap', 'execve', 'kill', 'openat', 'futex', 'mseal', 'landlock_restrict_self', 'futex_wait'],
+  ...['close_range', 'epoll_pwait2', 'getxattrat', 'file_getattr'],
+  // This is how a FIFO is made; devices need a capability that no sandbox has.
+  'mknodat',
 ];
 
 const SIGCHLD = 17;
 const THREAD_FLAGS = 0x3d0f00;
 
-const BY_ARGUMENT: readonly [call: string, args: number[], decision: string, why: string][] = [
+const BY_ARGUMENT: readonly (readonly [call: string, args: readonly number[], decision: string, why: string])[] = [
   ['clone', [SIGCHLD], ALLOW, 'a fork'],
   ['clone', [THREAD_FLAGS], ALLOW, 'a thread'],
   ['clone', [0x10000000 | SIGCHLD], EPERM, 'a user namespace'],
@@ -52,10 +82,58 @@ const BY_ARGUMENT: readonly [call: string, args: number[], decision: string, why
   ['socket', [17, 3, 0], EAFNOSUPPORT, 'raw packets'],
   ['socket', [38, 5, 0], EAFNOSUPPORT, "the kernel's cryptography"],
   ['socket', [40, 1, 0], EAFNOSUPPORT, 'the host of a virtual machine'],
+  ['socket', [2, 0x80801, 0], ALLOW, 'TCP with flags beside its type'],
+  ['socket', [2, 1, 262], EPROTONOSUPPORT, 'MPTCP'],
+  ['socket', [2, 2, 136], EPROTONOSUPPORT, 'UDP-Lite'],
+  ['socket', [10, 1, 132], EPROTONOSUPPORT, 'SCTP'],
+  ['socket', [2, 5, 0], EPROTONOSUPPORT, 'SCTP by its type'],
+  ['socket', [2, 3, 1], EPROTONOSUPPORT, 'raw ICMP'],
   ['socketpair', [1, 1, 0], ALLOW, 'a pair of Unix sockets'],
+  ['socketpair', [40, 1, 0], EAFNOSUPPORT, 'a pair of another family'],
+  ['socketpair', [30, 1, 0], EAFNOSUPPORT, 'TIPC'],
   ['kill', [1, 9], EPERM, 'the supervisor'],
   ['kill', [2, 9], ALLOW, 'a process of its own'],
   ['kill', [0xffffffff, 19], ALLOW, 'everybody, as the supervisor does'],
+  ['pidfd_open', [1, 0], EPERM, 'a descriptor of the supervisor'],
+  ['prlimit64', [0, 7, 0x7f0012345678, 0], ALLOW, 'limits of its own'],
+  ['prlimit64', [9, 7, 0x7f0012345678, 0], ALLOW, 'limits of another process of its own'],
+  ['prlimit64', [1, 7, 0, 0x7f0012345678], ALLOW, 'reading the limits of the supervisor'],
+  ['prlimit64', [1, 6, 0x7f0012345678, 0], EPERM, 'taking processes from the supervisor'],
+  ['prlimit64', [1, 6, 0x7f0000000000, 0], EPERM, 'a pointer whose low half is zero'],
+  ['sched_setscheduler', [0, 5, 0], ALLOW, 'its own scheduling'],
+  ['sched_setscheduler', [1, 5, 0], EPERM, 'that of the supervisor'],
+  ['sched_setparam', [1, 0], EPERM, 'that of the supervisor'],
+  ['sched_setattr', [1, 0, 0], EPERM, 'that of the supervisor'],
+  ['sched_setaffinity', [1, 8, 0], EPERM, 'the processors of the supervisor'],
+  ['sched_setaffinity', [0, 8, 0], ALLOW, 'its own processors'],
+  ['setpriority', [0, 0, 5], ALLOW, 'nice'],
+  ['setpriority', [0, 1, 19], EPERM, 'the supervisor'],
+  ['setpriority', [1, 0, 5], ALLOW, 'its own group'],
+  ['setpriority', [1, 1, 19], EPERM, "the supervisor's group"],
+  ['setpriority', [2, 0, 19], EPERM, 'all processes of the user'],
+  ['ioprio_set', [1, 0, 0], ALLOW, 'its own'],
+  ['ioprio_set', [1, 1, 0], EPERM, 'the supervisor'],
+  ['ioprio_set', [2, 1, 0], EPERM, "the supervisor's group"],
+  ['ioprio_set', [3, 1000, 0], EPERM, 'all processes of the user'],
+  ...(['chmod', 'fchmod', 'creat', 'mkdir', 'mknod'] as const).flatMap((call) => [
+    ...([[call, [0, 0o755], ALLOW, 'an ordinary mode']] as const),
+    ...([[call, [0, 0o1777], ALLOW, 'the sticky bit']] as const),
+    ...([[call, [0, 0o4755], EPERM, 'setuid']] as const),
+    ...([[call, [0, 0o2755], EPERM, 'setgid']] as const),
+  ]),
+  ...(['fchmodat', 'fchmodat2', 'mkdirat', 'mknodat'] as const).flatMap((call) => [
+    ...([[call, [0o6000, 0, 0o755], ALLOW, 'an ordinary mode']] as const),
+    ...([[call, [3, 0, 0o4755], EPERM, 'setuid']] as const),
+    ...([[call, [3, 0, 0o2755], EPERM, 'setgid']] as const),
+  ]),
+  ['open', [0, 0x41, 0o644], ALLOW, 'a new file'],
+  ['open', [0, 0x41, 0o4755], EPERM, 'a new file that is setuid'],
+  ['open', [0, 0, 0o7777], ALLOW, 'nothing is made, and there is no mode'],
+  ['openat', [3, 0, 0x41, 0o644], ALLOW, 'a new file'],
+  ['openat', [3, 0, 0x41, 0o2755], EPERM, 'a new file that is setgid'],
+  ['openat', [3, 0, 0x410002, 0o4755], EPERM, 'a file without a name that is setuid'],
+  ['openat', [3, 0, 0x410002, 0o600], ALLOW, 'a file without a name'],
+  ['openat', [3, 0, 0x80000, 0o7777], ALLOW, 'nothing is made, and there is no mode'],
   ['ioctl', [0, 0x5401], ALLOW, 'is it a terminal'],
   ['ioctl', [0, 0x5412], EPERM, 'typing into a terminal'],
   ['ioctl', [0, 0x541c], EPERM, 'the console'],
@@ -64,18 +142,26 @@ const BY_ARGUMENT: readonly [call: string, args: number[], decision: string, why
 describe.each(ARCHITECTURES)('the filter for %s', (architecture) => {
   const program = seccompFilter(architecture);
   const number = (call: string) => NUMBERS[call]![architecture === 'x64' ? 0 : 1];
-  const decide = (call: number, args: number[] = []) => run(program, { number: call, arch: AUDIT[architecture], args });
+  const decide = (call: number, args: readonly number[] = []) =>
+    run(program, { number: call, arch: AUDIT[architecture], args });
 
   test.each(DENIED.filter((call) => number(call) >= 0))('refuses %s', (call) => {
     expect(decide(number(call))).toBe(EPERM);
   });
 
-  // mknodat is how a FIFO is made; devices need a capability that no sandbox has.
-  test.each(['read', 'write', 'mmap', 'execve', 'kill', 'openat', 'futex', 'mknodat'])('allows %s', (call) => {
+  test.each(ABSENT)('has no %s', (call) => {
+    expect(decide(number(call))).toBe(ENOSYS);
+  });
+
+  test.each(ALLOWED)('allows %s', (call) => {
     expect(decide(number(call))).toBe(ALLOW);
   });
 
-  test.each(BY_ARGUMENT)('%s(%j): %s (%s)', (call, args, decision) => {
+  test('has no call that is newer than its rules', () => {
+    for (let call = 470; call < 700; call++) expect(decide(call)).toBe(ENOSYS);
+  });
+
+  test.each(BY_ARGUMENT.filter(([call]) => number(call) >= 0))('%s(%j): %s (%s)', (call, args, decision) => {
     expect(decide(number(call), args)).toBe(decision);
   });
 
@@ -99,7 +185,7 @@ describe.each(ARCHITECTURES)('the filter for %s', (architecture) => {
       (call) =>
         number(call) >= 0 && run(zygote, { number: number(call), arch: AUDIT[architecture], args: [] }) === ALLOW,
     );
-    expect(allowed).toEqual(['unshare', 'mount', 'umount2', 'pivot_root']);
+    expect(allowed).toEqual(['unshare', 'mount', 'umount2', 'pivot_root', 'sethostname']);
     const clone = { number: number('clone'), arch: AUDIT[architecture], args: [0x10000000 | SIGCHLD] };
     expect(run(zygote, clone)).toBe(ALLOW);
   });
@@ -107,6 +193,13 @@ describe.each(ARCHITECTURES)('the filter for %s', (architecture) => {
   test('is short enough for the kernel', () => {
     expect(program.length % 8).toBe(0);
     expect(program.length / 8).toBeLessThanOrEqual(4096);
+  });
+
+  test('refuses another affinity, where that is asked for, and nothing else', () => {
+    const second = affinityFilter(architecture);
+    const only = (call: string) => run(second, { number: number(call), arch: AUDIT[architecture], args: [] });
+    expect(only('sched_setaffinity')).toBe(EPERM);
+    for (const call of ['read', 'openat', 'sched_setattr', 'ptrace']) expect(only(call)).toBe(ALLOW);
   });
 
   test('decides every number there is', () => {
@@ -139,6 +232,9 @@ function run(program: Buffer, call: Call): string {
     switch (code) {
       case 0x20:
         accumulator = data.readUInt32LE(value);
+        break;
+      case 0x54:
+        accumulator = (accumulator & value) >>> 0;
         break;
       case 0x05:
         at += value;

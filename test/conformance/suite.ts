@@ -14,6 +14,7 @@ import { javascriptEndRequirements } from './proofs/javascript-ends.ts';
 import { javascriptProgramRequirements } from './proofs/javascript-programs.ts';
 import { javascriptQuestionRequirements } from './proofs/javascript-questions.ts';
 import { journeyRequirements } from './proofs/journey.ts';
+import { kernelCallRequirements } from './proofs/kernel-calls.ts';
 import { languageRequirements } from './proofs/languages.ts';
 import { lifecycleRequirements } from './proofs/lifecycle.ts';
 import { limitRequirements } from './proofs/limits.ts';
@@ -45,6 +46,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
   ...javascriptQuestionRequirements,
   ...javascriptProgramRequirements,
   ...isolationRequirements,
+  ...kernelCallRequirements,
   ...lifecycleRequirements,
   ...mountRequirements,
 ];

@@ -6,7 +6,7 @@ import { type Context, type Requirement, stdoutOf } from '../context.ts';
  * An attack as Python that prints `in` where it got through and `out` where it did not. On the bare driver it must print `in`, or the proof proves
  * nothing; where that would harm the host, or needs what the host lacks, `bare` says why it is not tried.
  */
-interface Attack {
+export interface Attack {
   readonly id: string;
   readonly title: string;
   readonly code: string;
@@ -158,8 +158,6 @@ verdict(bool(got))`,
     id: 'host:setuid',
     title: 'setuid programs are inert',
     code: `import subprocess
-open("/tmp/id", "w").close()
-os.chmod("/tmp/id", 0o4755)
 out = [subprocess.run([p, "-c", "id -u"], capture_output=True, text=True, stdin=subprocess.DEVNULL).stdout.strip() for p in {os.path.realpath(p) for p in ("/usr/bin/su", "/bin/su")} if os.path.exists(p)]
 verdict("0" in out)`,
     bare: ROOT_ONLY,
@@ -214,9 +212,10 @@ verdict(mine[:4] != [0, 1, 2, 3] or len(mine) > 5 or [n for n in theirs if int(n
 ];
 
 /** Devices that gVisor's own kernel makes up: they lead to nothing of the host. */
-const emulated = (target: Target) => `EMULATED = ${target.name === 'gvisor' ? '["char", "fuse", "net"]' : '[]'}\n`;
+const emulated = (target: Target) =>
+  `TARGET = ${JSON.stringify(target.name)}\nEMULATED = ${target.name === 'gvisor' ? '["char", "fuse", "net"]' : '[]'}\n`;
 
-async function proveAttack(attack: Attack, { session, fresh, target }: Context): Promise<void> {
+export async function proveAttack(attack: Attack, { session, fresh, target }: Context): Promise<void> {
   const code = PRELUDE + emulated(target) + attack.code;
   if (target.bare !== true) {
     expect(await stdoutOf(attack.alone === true ? await fresh() : session, code)).toBe('out');

@@ -1,0 +1,174 @@
+import { ALLOW, argument, highHalf, ifAnyBit, ifEqual, type Line, label, load, mask, refuse } from './bpf.ts';
+
+/** Numbers of a system call on [x64, arm64]; -1 where the architecture has no such call. */
+export type Numbers = readonly [x64: number, arm64: number];
+
+/** What the filter decides about some calls. It ends in a decision, and jumps to labels of its own only. */
+export interface Rule {
+  readonly decide: readonly Line[];
+  readonly calls: Readonly<Record<string, Numbers>>;
+}
+
+const EPERM = 1;
+const ENOSYS = 38;
+const EPROTONOSUPPORT = 93;
+const EAFNOSUPPORT = 97;
+
+/** CLONE_NEW* but CLONE_NEWTIME, which shares its bit with the exit signal. */
+const NAMESPACE_FLAGS = 0x7e020000;
+const [AF_UNIX, AF_INET, AF_INET6, AF_NETLINK] = [1, 2, 10, 16] as const;
+const [SOCK_STREAM, SOCK_DGRAM, SOCK_TYPE_MASK] = [1, 2, 0xf] as const;
+const [IPPROTO_TCP, IPPROTO_UDP] = [6, 17] as const;
+const [TIOCSTI, TIOCLINUX] = [0x5412, 0x541c] as const;
+const [PRIO_USER, IOPRIO_WHO_USER] = [2, 3] as const;
+const O_CREAT_OR_TMPFILE = 0x40 | 0x400000;
+const SET_ID_BITS = 0o6000;
+const SUPERVISOR_PID = 1;
+
+const REFUSED = [label('refuse'), refuse(EPERM), label('allow'), ALLOW] as const;
+
+/** The newest call that was looked at for the rules below (Linux 6.18). */
+export const NEWEST_REVIEWED = 469;
+export const NOT_REVIEWED = refuse(ENOSYS);
+
+/** Calls that no rule names are allowed. */
+export const RULES: readonly Rule[] = [
+  {
+    decide: [refuse(EPERM)],
+    calls: {
+      ...{ ptrace: [101, 117], process_vm_readv: [310, 270], process_vm_writev: [311, 271], pidfd_getfd: [438, 438] },
+      ...{ kcmp: [312, 272], unshare: [272, 97], setns: [308, 268], mount: [165, 40], umount2: [166, 39] },
+      ...{ pivot_root: [155, 41], chroot: [161, 51], mount_setattr: [442, 442], open_tree: [428, 428] },
+      ...{ open_tree_attr: [467, 467], move_mount: [429, 429], fsopen: [430, 430], fsconfig: [431, 431] },
+      ...{ fsmount: [432, 432], fspick: [433, 433], name_to_handle_at: [303, 264], open_by_handle_at: [304, 265] },
+      ...{ bpf: [321, 280], perf_event_open: [298, 241], userfaultfd: [323, 282], keyctl: [250, 219] },
+      ...{ add_key: [248, 217], request_key: [249, 218], io_uring_setup: [425, 425], io_uring_enter: [426, 426] },
+      ...{ io_uring_register: [427, 427], kexec_load: [246, 104], kexec_file_load: [320, 294] },
+      ...{ init_module: [175, 105], finit_module: [313, 273], delete_module: [176, 106], create_module: [174, -1] },
+      ...{ query_module: [178, -1], get_kernel_syms: [177, -1], reboot: [169, 142], swapon: [167, 224] },
+      ...{ swapoff: [168, 225], acct: [163, 89], quotactl: [179, 60], quotactl_fd: [443, 443], syslog: [103, 116] },
+      ...{ settimeofday: [164, 170], clock_settime: [227, 112], clock_adjtime: [305, 266], adjtimex: [159, 171] },
+      ...{ fanotify_init: [300, 262], fanotify_mark: [301, 263], lookup_dcookie: [212, 18], nfsservctl: [180, 42] },
+      ...{ vhangup: [153, 58], iopl: [172, -1], ioperm: [173, -1], modify_ldt: [154, -1], uselib: [134, -1] },
+      ...{ ustat: [136, -1], sysfs: [139, -1], _sysctl: [156, -1], personality: [135, 92], sethostname: [170, 161] },
+      ...{ setdomainname: [171, 162], migrate_pages: [256, 238], move_pages: [279, 239] },
+      ...{ set_mempolicy_home_node: [450, 450], lsm_get_self_attr: [459, 459], lsm_set_self_attr: [460, 460] },
+      ...{ lsm_list_modules: [461, 461] },
+    },
+  },
+  {
+    // As a kernel that has no such call: programs then do without.
+    decide: [refuse(ENOSYS)],
+    calls: {
+      // glibc falls back to clone, whose flags can be seen here; those of clone3 lie behind a pointer. So does the mode of openat2.
+      ...{ clone3: [435, 435], openat2: [437, 437] },
+      // SECURITY: its contexts are counted for the whole host (fs.aio-max-nr): one sandbox would use up those of databases.
+      io_setup: [206, 0],
+      // SECURITY: /proc/1, opened as a folder, stands for the supervisor, whom `pidfd_open` refuses.
+      pidfd_send_signal: [424, 424],
+      ...{ process_madvise: [440, 440], process_mrelease: [448, 448] },
+      // SECURITY: while such memory exists the host cannot hibernate.
+      memfd_secret: [447, 447],
+      // SECURITY: which files of the host are in memory tells what others run; names of mounts tell of the host.
+      ...{ cachestat: [451, 451], statmount: [457, 457], listmount: [458, 458] },
+      file_setattr: [469, 469],
+    },
+  },
+  {
+    decide: [load(argument(0)), ifAnyBit(NAMESPACE_FLAGS, 'refuse', 'allow'), ...REFUSED],
+    calls: { clone: [56, 220] },
+  },
+  {
+    // Linux protects the pid 1 of a namespace from signals of its own processes by itself; gVisor does not. Neither protects its scheduling.
+    decide: [load(argument(0)), ifEqual(SUPERVISOR_PID, 'refuse', 'allow'), ...REFUSED],
+    calls: {
+      ...{ kill: [62, 129], tkill: [200, 130], tgkill: [234, 131], rt_sigqueueinfo: [129, 138] },
+      ...{ rt_tgsigqueueinfo: [297, 240], pidfd_open: [434, 434], sched_setparam: [142, 118] },
+      ...{ sched_setscheduler: [144, 119], sched_setattr: [314, 274], sched_setaffinity: [203, 122] },
+    },
+  },
+  {
+    // SECURITY: a supervisor without processes or descriptors of its own starts no kernel any more. Reading its limits is harmless.
+    decide: [
+      load(argument(0)),
+      ifEqual(SUPERVISOR_PID, undefined, 'allow'),
+      load(argument(2)),
+      ifEqual(0, undefined, 'refuse'),
+      load(highHalf(2)),
+      ifEqual(0, 'allow', 'refuse'),
+      ...REFUSED,
+    ],
+    calls: { prlimit64: [302, 261] },
+  },
+  { decide: aimedAtSupervisor(PRIO_USER), calls: { setpriority: [141, 140] } },
+  { decide: aimedAtSupervisor(IOPRIO_WHO_USER), calls: { ioprio_set: [251, 30] } },
+  // SECURITY: in a folder of the host that is mounted writable, a setuid file would be a program that runs as its owner for every user there.
+  {
+    decide: setsId(1),
+    calls: { chmod: [90, -1], fchmod: [91, 52], creat: [85, -1], mkdir: [83, -1], mknod: [133, -1] },
+  },
+  {
+    decide: setsId(2),
+    calls: { fchmodat: [268, 53], fchmodat2: [452, 452], mkdirat: [258, 34], mknodat: [259, 33] },
+  },
+  { decide: createsWithId(1), calls: { open: [2, -1] } },
+  { decide: createsWithId(2), calls: { openat: [257, 56] } },
+  {
+    // Terminal injection: a sandbox has no terminal of ours, and keeps it so.
+    decide: [load(argument(1)), ifEqual(TIOCSTI, 'refuse'), ifEqual(TIOCLINUX, 'refuse', 'allow'), ...REFUSED],
+    calls: { ioctl: [16, 29] },
+  },
+  {
+    decide: [
+      load(argument(0)),
+      ifEqual(AF_UNIX, 'allow'),
+      ifEqual(AF_NETLINK, 'netlink'),
+      ifEqual(AF_INET, 'internet'),
+      ifEqual(AF_INET6, 'internet', 'family'),
+      // TCP and UDP: MPTCP, SCTP and the like are a large part of the kernel's surface, some of it loaded on first use.
+      label('internet'),
+      load(argument(1)),
+      mask(SOCK_TYPE_MASK),
+      ifEqual(SOCK_STREAM, 'protocol'),
+      ifEqual(SOCK_DGRAM, 'protocol', 'other'),
+      label('protocol'),
+      load(argument(2)),
+      ifEqual(0, 'allow'),
+      ifEqual(IPPROTO_TCP, 'allow'),
+      ifEqual(IPPROTO_UDP, 'allow', 'other'),
+      // Routes only, or getifaddrs breaks; the other netlink families are as large.
+      label('netlink'),
+      load(argument(2)),
+      ifEqual(0, 'allow', 'family'),
+      label('allow'),
+      ALLOW,
+      label('other'),
+      refuse(EPROTONOSUPPORT),
+      label('family'),
+      refuse(EAFNOSUPPORT),
+    ],
+    calls: { socket: [41, 198] },
+  },
+  {
+    decide: [load(argument(0)), ifEqual(AF_UNIX, undefined, 'family'), ALLOW, label('family'), refuse(EAFNOSUPPORT)],
+    calls: { socketpair: [53, 199] },
+  },
+];
+
+/** Calls of (which, who): refused for the supervisor, as a process or as a group, and for all processes of a user, among which it is. */
+function aimedAtSupervisor(user: number): readonly Line[] {
+  return [
+    ...[load(argument(0)), ifEqual(user, 'refuse')],
+    ...[load(argument(1)), ifEqual(SUPERVISOR_PID, 'refuse', 'allow')],
+    ...REFUSED,
+  ];
+}
+
+function setsId(mode: number): readonly Line[] {
+  return [load(argument(mode)), ifAnyBit(SET_ID_BITS, 'refuse', 'allow'), ...REFUSED];
+}
+
+/** `open` has a mode only where it makes a file. */
+function createsWithId(flags: number): readonly Line[] {
+  return [load(argument(flags)), ifAnyBit(O_CREAT_OR_TMPFILE, undefined, 'allow'), ...setsId(flags + 1)];
+}

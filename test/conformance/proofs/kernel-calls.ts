@@ -1,0 +1,165 @@
+import { expect } from 'vitest';
+import { type Context, type Requirement, stdoutOf } from '../context.ts';
+import { type Attack, proveAttack } from './isolation.ts';
+
+/** What the inner filter holds back beyond the classics, each as an attack; see `Attack` in isolation.ts. */
+const ATTACKS: readonly Attack[] = [
+  {
+    id: 'host:set-id-files',
+    title: 'no file can be made setuid or setgid, by any call, while ordinary modes work',
+    code: `import subprocess, tempfile
+folder = tempfile.mkdtemp()
+got = []
+def tried(name, act):
+    try: act()
+    except OSError: return
+    if any(os.lstat(os.path.join(folder, f)).st_mode & 0o6000 for f in os.listdir(folder)): got.append(name)
+    for f in os.listdir(folder): os.rmdir(os.path.join(folder, f)) if os.path.isdir(os.path.join(folder, f)) else os.unlink(os.path.join(folder, f))
+path = os.path.join(folder, "f")
+def with_file(act):
+    fd = os.open(path, os.O_CREAT | os.O_RDWR, 0o755)
+    try: act(fd)
+    finally: os.close(fd)
+for bits in (0o4755, 0o2755, 0o6755):
+    tried("chmod", lambda: with_file(lambda fd: os.chmod(path, bits)))
+    tried("fchmod", lambda: with_file(lambda fd: os.fchmod(fd, bits)))
+    tried("fchmodat", lambda: with_file(lambda fd: os.chmod("f", bits, dir_fd=os.open(folder, os.O_RDONLY))))
+    tried("fchmodat2", lambda: with_file(lambda fd: sys_call(452, -100, path.encode(), bits, 0)))
+    tried("open", lambda: os.close(os.open(path, os.O_CREAT | os.O_WRONLY, bits)))
+    tried("openat2", lambda: sys_call(437, -100, path.encode(), (ctypes.c_uint64 * 3)(0o101, bits, 0), 24))
+    tried("mknod", lambda: os.mknod(path, 0o100000 | bits))
+    if not ARM:
+        tried("creat", lambda: sys_call(85, path.encode(), bits))
+        tried("old open", lambda: sys_call(2, path.encode(), 0o101, bits))
+os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o640))
+os.utime(path, (1, 1))
+subprocess.run(f"cp -p f g && chmod 1755 g && tar cf t.tar f g && mkdir x && tar xpf t.tar -C x && test $(stat -c %a x/f) = 640 && rm -r x", shell=True, cwd=folder, check=True)
+verdict(bool(got))`,
+    bare: 'in',
+  },
+  {
+    id: 'host:aio',
+    title: 'asynchronous requests, which the kernel counts for the whole host, are refused',
+    code: `context = ctypes.c_ulong(0)
+number = 0 if ARM else 206
+verdict(sys_call(number, 8, ctypes.byref(context)) == 0)`,
+    bare: 'in',
+  },
+  {
+    id: 'host:new-calls',
+    title: 'calls that are newer than the usual lists are refused: trees of mounts, signals by pidfd, secret memory',
+    code: `got = []
+attributes, ids = (ctypes.c_uint64 * 4)(), (ctypes.c_uint64 * 4)(32, 0xffffffffffffffff, 0, 0)
+buffer = ctypes.create_string_buffer(4096)
+me = sys_call(434, os.getpid(), 0)
+got += ["pidfd_send_signal"] if me >= 0 and sys_call(424, me, 0, None, 0) == 0 else []
+got += ["open_tree"] if sys_call(428, -100, b"/", 0) >= 0 else []
+got += ["open_tree_attr"] if sys_call(467, -100, b"/", 0, attributes, 32) >= 0 else []
+got += ["listmount"] if sys_call(458, ids, buffer, 16, 0) >= 0 else []
+got += ["memfd_secret"] if sys_call(447, 0) >= 0 else []
+got += ["openat2"] if sys_call(437, -100, b"/", (ctypes.c_uint64 * 3)(0, 0, 0), 24) >= 0 else []
+verdict(bool(got))`,
+    bare: 'in',
+  },
+  {
+    id: 'host:protocols',
+    title: 'of the protocols over IP only TCP and UDP can be used, and pairs of sockets are Unix ones',
+    code: `got = []
+for family, kind, protocol in ((2, 1, 262), (10, 1, 262), (2, 2, 136), (2, 1, 132), (2, 5, 0), (2, 6, 33)):
+    try: socket.socket(family, kind, protocol).close(); got.append(protocol)
+    except OSError: pass
+pair = (ctypes.c_int * 2)()
+for family in (30, 40, 17, 44):
+    if call("socketpair", family, 1, 0, pair) == 0 or TARGET != "gvisor" and ctypes.get_errno() != errno.EAFNOSUPPORT: got.append(f"pair {family}")
+verdict(bool(got))`,
+    bare: 'in',
+  },
+];
+
+const supervisorAttack = `import ctypes, os, resource
+libc = ctypes.CDLL(None, use_errno=True)
+ARM = os.uname().machine == "aarch64"
+got = []
+def tried(name, act):
+    try:
+        if act() not in (-1, False): got.append(name)
+    except OSError: pass
+zero = ctypes.c_int(0)
+nothing = (ctypes.c_uint64 * 2)(0, 0)
+for limit in (6, 7, 9): tried(f"prlimit {limit}", lambda: libc.syscall(261 if ARM else 302, 1, limit, nothing, None))
+tried("sched_setscheduler", lambda: libc.sched_setscheduler(1, 5, ctypes.byref(zero)))
+tried("sched_setparam", lambda: libc.sched_setparam(1, ctypes.byref(zero)))
+tried("sched_setattr", lambda: libc.syscall(274 if ARM else 314, 1, (ctypes.c_uint32 * 12)(48, 5), 0))
+tried("sched_setaffinity", lambda: libc.sched_setaffinity(1, 8, (ctypes.c_ulong * 1)(1)))
+tried("setpriority", lambda: libc.setpriority(0, 1, 19))
+tried("setpriority of the group", lambda: libc.setpriority(1, 1, 19))
+tried("setpriority of the user", lambda: libc.setpriority(2, 0, 19))
+tried("ioprio_set", lambda: libc.syscall(30 if ARM else 251, 1, 1, 3 << 13))
+tried("ioprio_set of the user", lambda: libc.syscall(30 if ARM else 251, 3, os.getuid(), 3 << 13))
+def by_folder():
+    fd = os.open("/proc/1", os.O_RDONLY | os.O_DIRECTORY)
+    return libc.syscall(424, fd, 19, None, 0)
+tried("pidfd_send_signal", by_folder)
+os.setpriority(os.PRIO_PROCESS, 0, 5)
+os.setpriority(os.PRIO_PGRP, 0, 6)
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+nice = open("/proc/1/stat").read().rpartition(")")[2].split()[16]
+print(got, nice)`;
+
+export const kernelCallRequirements: readonly Requirement[] = [
+  ...ATTACKS.map((attack) => ({
+    id: attack.id,
+    title: attack.title,
+    prove: (context: Context) => proveAttack(attack, context),
+  })),
+  {
+    id: 'host:supervisor',
+    title: 'limits, priority and scheduling of the supervisor cannot be changed, those of one’s own process can',
+    exempt: { bare: 'process 1 is the host’s own' },
+    prove: async ({ fresh }) => {
+      const session = await fresh();
+      expect(await stdoutOf(session, supervisorAttack)).toBe('[] 0');
+      await session.reset();
+      expect(await stdoutOf(session, 'print(1)')).toBe('1');
+    },
+  },
+  {
+    id: 'limit:processors-kept',
+    title: 'where a session is kept to its processors by affinity alone, no program of it takes others',
+    prove: async ({ fresh }) => {
+      const session = await fresh({ limits: { cpus: 1 } });
+      const take = `import os
+before = os.sched_getaffinity(0)
+try: os.sched_setaffinity(0, range(os.cpu_count()))
+except PermissionError: pass
+print(os.sched_getaffinity(0) == before)`;
+      const isOnlyAffinity = session.isolation.limits.cpu.by === 'processor affinity';
+      const shell = await session.run(`python3 -c '${take}'`, { language: 'bash' });
+      for (const kept of [await stdoutOf(session, take), shell.stdout.trim()]) {
+        expect(kept).toMatch(isOnlyAffinity ? 'True' : /True|False/);
+      }
+    },
+  },
+  {
+    id: 'host:pseudo-terminals',
+    title: 'a session gets pseudo-terminals, but not those of the whole host',
+    exempt: {
+      docker: 'the engine mounts them without a limit; docs/threat-model.md says so',
+      'process, single': 'bubblewrap mounts them without a limit; docs/threat-model.md says so',
+      gvisor: 'they are those of its own kernel',
+    },
+    prove: async ({ fresh, target }) => {
+      const open = `import os
+kept = []
+try:
+    while len(kept) < 100: kept.append(os.openpty())
+except OSError: pass
+print(len(kept))
+for primary, secondary in kept: os.close(primary); os.close(secondary)`;
+      const got = Number(await stdoutOf(await fresh(), open));
+      if (target.bare === true) expect(got).toBe(100);
+      else expect(got).toBeGreaterThanOrEqual(60);
+      if (target.bare !== true) expect(got).toBeLessThanOrEqual(64);
+    },
+  },
+];
