@@ -1,6 +1,7 @@
 import { HotcellError } from '../errors/hotcell-error.ts';
 import type { GuestConnection } from '../guest/connection.ts';
 import { commandsReply } from '../guest/messages.ts';
+import { rethrowAsOurs } from '../guest/refusals.ts';
 import { hintFor, type Languages } from '../languages/table.ts';
 
 /** One language, as it stands in one sandbox. */
@@ -18,7 +19,7 @@ export interface LanguageStatus {
 /** Asks the guest which of the commands that languages need are there. Looked up when asked, never at the start of a sandbox. */
 export async function languageStatuses(connection: GuestConnection, languages: Languages): Promise<LanguageStatus[]> {
   const names = [...new Set(languages.flatMap(({ needs }) => needs))];
-  const { result } = await connection.request({ type: 'commands', names });
+  const { result } = await connection.request({ type: 'commands', names }).catch(rethrowAsOurs);
   const parsed = commandsReply.safeParse(result);
   if (!parsed.success) throw new HotcellError('guest_misbehaved', 'the guest did not say which commands are there');
   const missing = new Set(parsed.data.missing);

@@ -1,10 +1,10 @@
 import type { z } from 'zod';
-import type { ErrorCode } from '../errors/codes.ts';
 import { HotcellError } from '../errors/hotcell-error.ts';
 import type { Head } from '../lib/frames.ts';
 import type { GuestConnection } from './connection.ts';
 import { describeViolation } from './describe-violation.ts';
 import { GuestRefusal, type Reply } from './pending-requests.ts';
+import { refusalError } from './refusals.ts';
 
 /** What an idle kernel is asked (docs/guest-protocol.md, section 9). Whoever asks holds the session's turn. */
 export interface Question<Answer> {
@@ -62,7 +62,7 @@ export async function answered<Answer>(
   try {
     ({ body } = await reply);
   } catch (error) {
-    if (error instanceof GuestRefusal) throw refusalOf(error);
+    if (error instanceof GuestRefusal) throw refusalError(error);
     if (signal?.aborted === true && !(error instanceof HotcellError)) throw withdrawn(kind);
     throw error;
   }
@@ -88,25 +88,4 @@ function silentGuest(): HotcellError {
 
 function withdrawn(kind: string): HotcellError {
   return new HotcellError('cancelled', `${kind}: withdrawn`);
-}
-
-// SECURITY: a Map, because the key is a stranger's: `__proto__` and `constructor` are names like any other.
-const CODES: ReadonlyMap<string, ErrorCode> = new Map<string, ErrorCode>(
-  Object.entries({
-    busy: 'session_busy',
-    cancelled: 'cancelled',
-    raised: 'evaluation_failed',
-    'bad-request': 'invalid_argument',
-    'kernel-lost': 'kernel_lost',
-    'no-kernel': 'kernel_unavailable',
-    'no-package': 'package_missing',
-    'no-space': 'disk_full',
-    'no-variable': 'variable_not_found',
-    'not-offered': 'not_offered',
-    'too-long': 'answer_timeout',
-  }),
-);
-
-function refusalOf(refusal: GuestRefusal): HotcellError {
-  return new HotcellError(CODES.get(refusal.code) ?? 'internal', refusal.message);
 }

@@ -1,0 +1,21 @@
+import { expect, it } from 'vitest';
+import { HotcellError } from '../errors/hotcell-error.ts';
+import { GuestRefusal } from './pending-requests.ts';
+import { rethrowAsOurs } from './refusals.ts';
+
+it('gives a refusal of the guest a code of ours', () => {
+  expect(() => rethrowAsOurs(new GuestRefusal('no-kernel', 'no process left'))).toThrow(
+    expect.objectContaining({ name: 'HotcellError', code: 'kernel_unavailable', message: 'no process left' }),
+  );
+});
+
+it('takes no name that every object has for a code', () => {
+  for (const code of ['constructor', '__proto__', 'toString', 'unheard-of']) {
+    expect(() => rethrowAsOurs(new GuestRefusal(code, 'x'))).toThrow(expect.objectContaining({ code: 'internal' }));
+  }
+});
+
+it('passes on what is ours already', () => {
+  const lost = new HotcellError('sandbox_lost', 'gone');
+  expect(() => rethrowAsOurs(lost)).toThrow(lost);
+});

@@ -1,0 +1,29 @@
+import type { ErrorCode } from '../errors/codes.ts';
+import { HotcellError } from '../errors/hotcell-error.ts';
+import { GuestRefusal } from './pending-requests.ts';
+
+/** For `catch`: a refusal in the guest's own words never leaves `src/guest` and `src/execution`; callers know the codes of ours alone. */
+export function rethrowAsOurs(error: unknown): never {
+  throw error instanceof GuestRefusal ? refusalError(error) : error;
+}
+
+export function refusalError(refusal: GuestRefusal): HotcellError {
+  return new HotcellError(CODES.get(refusal.code) ?? 'internal', refusal.message);
+}
+
+// SECURITY: a Map, because the key is a stranger's: `__proto__` and `constructor` are names like any other.
+const CODES: ReadonlyMap<string, ErrorCode> = new Map<string, ErrorCode>(
+  Object.entries({
+    busy: 'session_busy',
+    cancelled: 'cancelled',
+    raised: 'evaluation_failed',
+    'bad-request': 'invalid_argument',
+    'kernel-lost': 'kernel_lost',
+    'no-kernel': 'kernel_unavailable',
+    'no-package': 'package_missing',
+    'no-space': 'disk_full',
+    'no-variable': 'variable_not_found',
+    'not-offered': 'not_offered',
+    'too-long': 'answer_timeout',
+  }),
+);
