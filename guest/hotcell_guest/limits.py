@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import resource
 from dataclasses import dataclass
 from typing import Any, Optional
 
-from . import processes
+from . import linux, processes
 
 # V8 from Node 24 on maps half a gibibyte for code that it may make, writable, for each thread that runs JavaScript.
 _RESERVED_BYTES = 4 * 1024**3
@@ -25,6 +26,7 @@ class Limits:
     file_bytes: int
     cpus: float
     pin_cpus: bool = False
+    pinned_seccomp: Optional[str] = None
     processes: Optional[int] = None
     memory_watchdog_bytes: Optional[int] = None
 
@@ -36,6 +38,7 @@ class Limits:
             file_bytes=int(raw["fileBytes"]),
             cpus=float(raw["cpus"]),
             pin_cpus=bool(raw.get("pinCpus")),
+            pinned_seccomp=raw.get("pinnedSeccomp"),
             processes=_optional_int(raw.get("processes")),
             memory_watchdog_bytes=_optional_int(raw.get("memoryWatchdogBytes")),
         )
@@ -73,13 +76,16 @@ def _most_open_files() -> int:
     return 1_048_576 if own == resource.RLIM_INFINITY else own // 2
 
 
-def limit_cpus(cpus: float) -> None:
+def limit_cpus(limits: Limits) -> None:
     """Pins this process to as many processors as its limit needs: a whole number, rounded up."""
     available = sorted(os.sched_getaffinity(0))
-    wanted = max(1, -(-int(cpus * 1000) // 1000))
+    wanted = max(1, -(-int(limits.cpus * 1000) // 1000))
     if wanted < len(available):
         start = os.urandom(1)[0] % len(available)  # not by pid: kernels of sessions all have the same
         os.sched_setaffinity(0, {available[(start + index) % len(available)] for index in range(wanted)})
+    if limits.pinned_seccomp is not None:
+        # SECURITY: or one call takes all processors back.
+        linux.install_seccomp(base64.b64decode(limits.pinned_seccomp))
 
 
 def sandbox_memory_bytes(limit: int) -> int:

@@ -27,6 +27,8 @@ export interface GuestLimits {
   readonly cpus: number;
   /** Where no quota holds: keep each kernel to as many processors as it may use. */
   readonly pinCpus?: boolean;
+  /** A second filter for a kernel that was pinned, base64: it refuses to change that. */
+  readonly pinnedSeccomp?: string;
   /** Absent where something harder counts processes, or where the uid is shared with other sandboxes. */
   readonly processes?: number;
   /** Present where no cgroup kills at the limit, or where it would kill the whole sandbox. */

@@ -4,7 +4,7 @@ import { findProgram } from '../../lib/find-program.ts';
 import { expectedMounts } from '../../sandbox/expected-mounts.ts';
 import { type GuestConfig, standardEnvironment } from '../../sandbox/guest-config.ts';
 import type { Host } from '../../sandbox/host.ts';
-import { type Architecture, seccompFilter } from '../../sandbox/seccomp.ts';
+import { type Architecture, affinityFilter, seccompFilter } from '../../sandbox/seccomp.ts';
 import type { SandboxSpec } from '../../sandbox/spec.ts';
 import type { JailLayout } from './bwrap-arguments.ts';
 import { prepareJailLayout, pythonFolders } from './jail-layout.ts';
@@ -43,6 +43,7 @@ export function createJailGround(host: Host, cgroups: ServerCgroups, nodeProgram
     sandbox: seccompFilter(architecture),
   };
   const seccomp = filters.sandbox.toString('base64');
+  const pinnedSeccomp = affinityFilter(architecture).toString('base64');
   const uids = createUidBlocks();
   let programs: Promise<string[]> | undefined;
   let finding: Promise<PythonEnvironment> | undefined;
@@ -89,7 +90,7 @@ export function createJailGround(host: Host, cgroups: ServerCgroups, nodeProgram
       return {
         limits: {
           ...{ memoryBytes, openFiles, fileBytes, cpus },
-          ...(soft ? { pinCpus: true, processes, memoryWatchdogBytes: memoryBytes } : {}),
+          ...(soft ? { pinCpus: true, pinnedSeccomp, processes, memoryWatchdogBytes: memoryBytes } : {}),
         },
         environment: await environment(spec.environment),
         // What is forked off a zygote has its preloads from there, and takes its filter itself; bubblewrap gives it to the others.
