@@ -74,7 +74,8 @@ export function singleJailArguments(
 function common(layout: JailLayout): string[] {
   return [
     ...['--unshare-all', '--die-with-parent', '--new-session', '--as-pid-1', '--clearenv'],
-    ...['--setenv', MARKER, layout.marker],
+    // Set and unset again: it is for the arguments of bubblewrap itself, and names this server to nobody inside.
+    ...['--setenv', MARKER, layout.marker, '--unsetenv', MARKER],
     ...['--uid', '1000', '--gid', '1000', '--hostname', 'sandbox'],
     ...['--ro-bind', '/usr', '/usr'],
     ...Object.entries(layout.usrMerged).flatMap(([name, merged]) =>
