@@ -15,6 +15,7 @@ import { javascriptProgramRequirements } from './proofs/javascript-programs.ts';
 import { javascriptQuestionRequirements } from './proofs/javascript-questions.ts';
 import { journeyRequirements } from './proofs/journey.ts';
 import { kernelCallRequirements } from './proofs/kernel-calls.ts';
+import { kernelCounterRequirements } from './proofs/kernel-counters.ts';
 import { languageRequirements } from './proofs/languages.ts';
 import { lifecycleRequirements } from './proofs/lifecycle.ts';
 import { limitRequirements } from './proofs/limits.ts';
@@ -47,6 +48,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
   ...javascriptProgramRequirements,
   ...isolationRequirements,
   ...kernelCallRequirements,
+  ...kernelCounterRequirements,
   ...lifecycleRequirements,
   ...mountRequirements,
 ];

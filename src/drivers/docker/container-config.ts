@@ -9,6 +9,7 @@ import {
   tmpBytesOf,
   WORKSPACE,
 } from '../../sandbox/spec.ts';
+import { COMMON_USER, type ContainerUser } from './container-user.ts';
 import { LISTEN_ARGUMENTS } from './relay.ts';
 
 /** What differs between the runtimes that containers are given. */
@@ -35,6 +36,8 @@ export interface ContainerContext {
   readonly devices?: readonly string[];
   /** Where the image declares volumes. */
   readonly imageVolumes?: readonly string[];
+  /** The common one where absent. */
+  readonly user?: ContainerUser;
 }
 
 export const LABELS = {
@@ -47,7 +50,6 @@ export const LABELS = {
 
 /** Known to the engine since version 1.41, not yet to the types. */
 const PRIVATE_CGROUPS = { CgroupnsMode: 'private' };
-const SANDBOX_USER = '1000:1000';
 
 export function containerName(sandboxId: string): string {
   return `hotcell-${sandboxId}`;
@@ -56,7 +58,7 @@ export function containerName(sandboxId: string): string {
 /** A container of the shape *sealed*. Everything an image could decide for itself is decided here. */
 export function containerConfig(spec: SandboxSpec, context: ContainerContext): ContainerCreateOptions {
   const { limits } = spec;
-  const { runtime } = context;
+  const { runtime, user = COMMON_USER } = context;
   return {
     Image: context.image,
     Entrypoint: [],
@@ -65,7 +67,7 @@ export function containerConfig(spec: SandboxSpec, context: ContainerContext): C
       ...(spec.workspace === undefined ? [] : ['--workspace', spec.workspace]),
       ...(spec.persistent === undefined ? [] : LISTEN_ARGUMENTS),
     ],
-    User: SANDBOX_USER,
+    User: `${user.uid}:${user.gid}`,
     WorkingDir: '/',
     Hostname: 'sandbox',
     Env: ['HOME=/tmp', 'LANG=C.UTF-8'],
@@ -99,7 +101,7 @@ export function containerConfig(spec: SandboxSpec, context: ContainerContext): C
       RestartPolicy: { Name: 'no' },
       // SECURITY: or everything on the channel, code and data of users, is written to the engine's log on disk.
       LogConfig: { Type: 'none', Config: {} },
-      Tmpfs: fileSystems(spec, context.imageVolumes ?? []),
+      Tmpfs: fileSystems(spec, user, context.imageVolumes ?? []),
       ShmSize: scratchBytesOf(limits),
       Mounts: spec.mounts.map((mount, index) =>
         runtime.ownKernel === undefined ? bind(mount) : bindByDescriptor(mount, context.devices?.[index]),
@@ -116,7 +118,7 @@ export function containerConfig(spec: SandboxSpec, context: ContainerContext): C
 }
 
 /** Files live in memory: a hard limit at their size, and nothing left on the host. They count towards the memory limit. */
-function fileSystems(spec: SandboxSpec, imageVolumes: readonly string[]): Record<string, string> {
+function fileSystems(spec: SandboxSpec, user: ContainerUser, imageVolumes: readonly string[]): Record<string, string> {
   const { limits, mounts } = spec;
   const inodes = inodesOf(limits);
   const tmpfs = (sizeBytes: number, more: string) =>
@@ -126,7 +128,7 @@ function fileSystems(spec: SandboxSpec, imageVolumes: readonly string[]): Record
   for (const path of imageVolumes) places[path] = tmpfs(scratchBytesOf(limits), 'mode=1777');
   places['/tmp'] = tmpfs(tmpBytesOf(spec), 'mode=1777');
   places['/var/tmp'] = tmpfs(tmpBytesOf(spec), 'mode=1777');
-  places[spec.workspace ?? WORKSPACE] = tmpfs(limits.diskBytes, 'mode=0755,uid=1000,gid=1000');
+  places[spec.workspace ?? WORKSPACE] = tmpfs(limits.diskBytes, `mode=0755,uid=${user.uid},gid=${user.gid}`);
   for (const { target } of mounts) delete places[target];
   return places;
 }
@@ -172,7 +174,7 @@ function ulimits(limits: Limits, runtime: ContainerRuntime) {
     // No `nofile`: the guest has what the engine gives, which is much, and gives kernels their limit itself (guest: limits.py).
     both('fsize', limits.fileBytes),
     both('core', 0),
-    // Where containers share the host's kernel they share this uid too, and a limit on its processes would be one for all of them.
+    // Where containers share the host's kernel they may share a uid too, and a limit on its processes would be one for all of them.
     ...(runtime.ownKernel === undefined ? [] : [both('nproc', limits.processes)]),
   ];
 }

@@ -9,6 +9,7 @@ import type { SandboxSpec } from '../../sandbox/spec.ts';
 import { type ContainerRuntime, containerConfig, containerName, LABELS } from './container-config.ts';
 import { containerGuestConfig } from './container-guest-config.ts';
 import { type ContainerSandboxParts, containerSandbox } from './container-sandbox.ts';
+import { COMMON_USER, type ContainerUser, createContainerUsers, hasOwnUser } from './container-user.ts';
 import { containerEnforcement } from './enforcement.ts';
 import { createEngineConnector, type EngineConnector } from './engine.ts';
 import { engineError, statusOf } from './engine-errors.ts';
@@ -39,6 +40,7 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
   const engine = options.engine ?? createEngineConnector(name);
   const standardImage = () => options.standardImage ?? standardImageTag();
   const removal = createRemoval(engine);
+  const users = createContainerUsers(host.serverId);
   const sandboxes = new Set<Sandbox>();
   const cleaning = new Set<Promise<void>>();
   let probed: Promise<Probe> | undefined;
@@ -48,28 +50,40 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
     const image = checkedImage(spec.image ?? standardImage());
     const { kernel } = await engine.connect({ signal: combined });
     const container = containerName(spec.id);
-    const starting = begin(spec, image, combined);
+    const user = userOf(spec, image);
+    const starting = begin(spec, { image, user }, combined);
     try {
       const started = await Promise.race([starting, aborted(combined)]);
       requireOwnKernel(started.ready, kernel);
       void inBackground(removal.retry());
-      return tracked(spec, started, containerGuestConfig(spec, runtime, started.ready));
+      return tracked(spec, user.uid, started, containerGuestConfig(spec, runtime, started.ready));
     } catch (error) {
-      await inBackground(cleanUp(container, starting));
+      await inBackground(cleanUp(container, starting).finally(() => users.release(user.uid)));
       throw engineError(name, engine.address.shown, 'start a container', error);
     }
   }
 
-  async function begin(spec: SandboxSpec, image: string, signal: AbortSignal): Promise<StartedContainer> {
+  function userOf(spec: SandboxSpec, image: string): ContainerUser {
+    const knowsAllUsers = options.standardImage === undefined && image === standardImage();
+    return hasOwnUser(spec, runtime, knowsAllUsers) ? users.take() : COMMON_USER;
+  }
+
+  async function begin(
+    spec: SandboxSpec,
+    inside: { image: string; user: ContainerUser },
+    signal: AbortSignal,
+  ): Promise<StartedContainer> {
     // SECURITY: inside a kernel of its own no folder of the host can be told from another, so what is bound must be right from the beginning.
-    const descriptors = await openMountDescriptors(runtime.ownKernel === undefined ? [] : spec.mounts, host.runDir);
-    return beginWith(spec, image, descriptors.devices, signal).finally(descriptors.close);
+    const { devices, close } = await openMountDescriptors(
+      runtime.ownKernel === undefined ? [] : spec.mounts,
+      host.runDir,
+    );
+    return beginWith(spec, { ...inside, devices }, signal).finally(close);
   }
 
   async function beginWith(
     spec: SandboxSpec,
-    image: string,
-    devices: readonly string[],
+    { image, user, devices }: { image: string; user: ContainerUser; devices: readonly string[] },
     signal: AbortSignal,
   ): Promise<StartedContainer> {
     const bundle = guestBundle();
@@ -78,6 +92,7 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
       image,
       command: bundle.command,
       runtime,
+      user,
       installationId: host.installationId,
       serverId: host.serverId,
       devices,
@@ -128,17 +143,21 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
   async function adopt(spec: SandboxSpec, { signal = AbortSignal.timeout(START_MS) } = {}): Promise<Sandbox> {
     return engine.ask('take over a container', async ({ docker }) => {
       const container = docker.getContainer(containerName(spec.id));
-      await requireOurs(container, signal);
+      const uid = await requireOurs(container, signal);
       const started = await joinContainer(engine, name, container, signal).catch(async (error: unknown) => {
         if (error instanceof HotcellError && error.code === 'sandbox_lost') await removal.remove(container.id);
         throw error;
       });
-      return tracked(spec, started);
+      users.hold(uid);
+      return tracked(spec, uid, started);
     });
   }
 
-  /** SECURITY: a record may be older than the engine it speaks of; whatever answers by that name now must be what was made then. */
-  async function requireOurs(container: Container, signal: AbortSignal): Promise<void> {
+  /**
+   * SECURITY: a record may be older than the engine it speaks of; whatever answers by that name now must be what was made then. Answers with the uid
+   * that it runs as.
+   */
+  async function requireOurs(container: Container, signal: AbortSignal): Promise<number> {
     const found = await container.inspect({ abortSignal: signal } as object).catch((error: unknown) => {
       if (statusOf(error) === 404) return undefined;
       throw error;
@@ -148,7 +167,7 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
       labels[LABELS.installation] === host.installationId &&
       labels[LABELS.persistent] !== undefined &&
       (runtime.name === undefined || found?.HostConfig.Runtime === runtime.name);
-    if (isOurs && found?.State.Running === true) return;
+    if (isOurs && found?.State.Running === true) return Number.parseInt(found.Config.User, 10);
     if (isOurs) await removal.remove(container.id);
     throw new HotcellError('sandbox_lost', `${name}: the container no longer runs`, {
       remedy: 'Open a new session; variables and files of this one are gone.',
@@ -157,6 +176,7 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
 
   function tracked(
     spec: SandboxSpec,
+    uid: number,
     started: ContainerSandboxParts['started'],
     guestConfig?: ContainerSandboxParts['guestConfig'],
   ): Sandbox {
@@ -171,7 +191,9 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
       started,
       guestConfig,
       remove: () => removal.remove(containerName(spec.id)),
-      onReleased: (released) => sandboxes.delete(released),
+      onReleased: (released) => {
+        if (sandboxes.delete(released)) users.release(uid);
+      },
     });
     sandboxes.add(sandbox);
     return sandbox;
