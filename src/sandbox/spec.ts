@@ -66,6 +66,11 @@ export function scratchBytesOf({ memoryBytes }: Limits): number {
   return Math.max(MiB, Math.floor(memoryBytes / 4));
 }
 
+/** What sockets may hold that is sent and not read yet, where that is not counted as memory of the sandbox (cgroup v1). */
+export function socketBytesOf({ memoryBytes }: Pick<Limits, 'memoryBytes'>): number {
+  return Math.max(8 * MiB, Math.floor(memoryBytes / 8));
+}
+
 /** How many files a file system of the sandbox may hold: each costs memory that its size does not count. */
 export function inodesOf({ diskBytes }: Limits): number {
   return Math.max(LEAST_INODES, Math.floor(diskBytes / MiB) * INODES_PER_MIB);

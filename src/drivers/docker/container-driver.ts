@@ -5,7 +5,7 @@ import { aborted } from '../../lib/abort.ts';
 import type { CreateOptions, Driver, Probe, Sandbox, Survivor } from '../../sandbox/driver.ts';
 import type { Host } from '../../sandbox/host.ts';
 import { type DriverName, ISOLATION_LEVELS } from '../../sandbox/isolation.ts';
-import type { SandboxSpec } from '../../sandbox/spec.ts';
+import { type SandboxSpec, socketBytesOf } from '../../sandbox/spec.ts';
 import { type ContainerRuntime, containerConfig, containerName, LABELS } from './container-config.ts';
 import { containerGuestConfig } from './container-guest-config.ts';
 import { type ContainerSandboxParts, containerSandbox } from './container-sandbox.ts';
@@ -20,6 +20,7 @@ import { openMountDescriptors } from './mount-descriptors.ts';
 import { probeContainers } from './probe.ts';
 import type { ReadyLine } from './ready-line.ts';
 import { createRemoval } from './removal.ts';
+import { limitSocketMemory } from './socket-memory.ts';
 import { joinContainer, type StartedContainer, startContainer } from './started-container.ts';
 
 export interface ContainerDriverOptions {
@@ -109,6 +110,10 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
       isStandardImage,
       isPersistent: spec.persistent !== undefined,
       signal,
+      // A runtime with a kernel of its own keeps them in that kernel's memory.
+      ...(runtime.ownKernel === undefined
+        ? { onStarted: (id: string) => limitSocketMemory(id, socketBytesOf(spec.limits)) }
+        : {}),
     });
   }
 

@@ -33,6 +33,8 @@ export interface StartOptions {
   /** It is to outlive this server. */
   readonly isPersistent: boolean;
   readonly signal: AbortSignal;
+  /** Before anything of the user's can run in it. */
+  readonly onStarted?: (containerId: string) => void;
 }
 
 const ENGINE_MS = 30_000;
@@ -60,6 +62,7 @@ export async function startContainer(connector: EngineConnector, options: StartO
         ready.catch(() => {});
         attached.channel.write(bundle.bytes);
         await start(container, options);
+        options.onStarted?.(container.id);
         const line = await Promise.race([ready, aborted(signal)]);
         if (options.isPersistent) {
           attached.channel.destroy();

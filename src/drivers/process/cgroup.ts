@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Limits } from '../../sandbox/spec.ts';
+import { type Limits, socketBytesOf } from '../../sandbox/spec.ts';
 import { CGROUP_ROOT, type CgroupPlace, CONTROLLERS, enableControllers, openPlace } from './cgroup-place.ts';
 import { removeGroups, removeTree } from './cgroup-removal.ts';
 
@@ -72,6 +72,8 @@ export function v1Tree(name: string): CgroupTree {
         limit: (limits) => {
           writeFileSync(join(memory, 'memory.limit_in_bytes'), String(limits.memoryBytes));
           writeIfThere(join(memory, 'memory.memsw.limit_in_bytes'), String(limits.memoryBytes));
+          // SECURITY: or a sandbox holds gigabytes of the host's memory in its own loopback. Named after TCP, it counts UDP as well; v2 counts them by itself.
+          writeIfThere(join(memory, 'memory.kmem.tcp.limit_in_bytes'), String(socketBytesOf(limits)));
           writeFileSync(join(pids, 'pids.max'), String(limits.processes));
           writeFileSync(join(cpu, 'cpu.cfs_period_us'), String(CPU_PERIOD_US));
           writeFileSync(join(cpu, 'cpu.cfs_quota_us'), String(Math.round(limits.cpus * CPU_PERIOD_US)));

@@ -141,6 +141,50 @@ print(os.sched_getaffinity(0) == before)`;
     },
   },
   {
+    id: 'limit:socket-memory',
+    title: 'what is sent over the loopback and not read cannot hold more memory than the limit',
+    exempt: {
+      'process, without cgroups': 'there nothing counts what sockets hold; docs/threat-model.md says so',
+      gvisor: 'its own kernel holds them, in the room that its container has above the limit, and ends with that',
+    },
+    prove: async ({ fresh, target }) => {
+      const limitBytes = 256 * 1_048_576;
+      const session = await fresh({ limits: { memoryBytes: limitBytes } });
+      const send = `import socket
+listener, held, queued = socket.create_server(("127.0.0.1", 0)), [], 0
+for _ in range(100):
+    near = socket.create_connection(listener.getsockname(), timeout=5)
+    far = listener.accept()[0]
+    near.setblocking(False)
+    try:
+        while queued < ${limitBytes}: queued += near.send(bytes(65536))
+    except BlockingIOError: pass
+    held += [near, far]
+for _ in range(100):
+    far, near = socket.socket(type=socket.SOCK_DGRAM), socket.socket(type=socket.SOCK_DGRAM)
+    far.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 30)
+    far.bind(("127.0.0.1", 0))
+    try:
+        for _ in range(20): near.sendto(bytes(60000), far.getsockname())
+    except OSError: pass
+    far.setblocking(False)
+    held += [far]
+    near.close()
+for one in held[200:]:
+    try:
+        while True: queued += len(one.recv(65536))
+    except BlockingIOError: pass
+print(queued)`;
+      const { outcome, stdout } = await session.run(send, { timeoutMs: 30_000 });
+      if (target.bare === true) expect(Number(stdout)).toBeGreaterThan(limitBytes);
+      // Where sockets count as memory, the kernel of the session dies of it.
+      else if (outcome.kind !== 'out-of-memory') {
+        expect(outcome).toEqual({ kind: 'ok' });
+        expect(Number(stdout)).toBeLessThan(limitBytes / 2);
+      }
+    },
+  },
+  {
     id: 'host:pseudo-terminals',
     title: 'a session gets pseudo-terminals, but not those of the whole host',
     exempt: {
