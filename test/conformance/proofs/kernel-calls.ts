@@ -74,6 +74,14 @@ for family in (30, 40, 17, 44):
 verdict(bool(got))`,
     bare: 'in',
   },
+  {
+    id: 'host:names',
+    title: 'neither the environment nor the sockets inside tell of the server, its folders or its jails',
+    code: `environment = open("/proc/self/environ").read()
+sockets = [line.split()[-1] for line in open("/proc/net/unix").read().splitlines()[1:] if len(line.split()) > 7]
+verdict("HOTCELL_JAIL" in environment or any("hotcell" in name or "jail" in name for name in sockets if name.startswith("/")))`,
+    bare: { notTried: 'there the sockets are those of the host' },
+  },
 ];
 
 const supervisorAttack = `import ctypes, os, resource
