@@ -4,6 +4,7 @@ import type { Driver, Probe } from '../../sandbox/driver.ts';
 import type { DriverName } from '../../sandbox/isolation.ts';
 import { DEFAULT_LIMITS } from '../../sandbox/spec.ts';
 import type { ContainerRuntime } from './container-config.ts';
+import { containerNotes } from './container-notes.ts';
 import type { EngineConnector } from './engine.ts';
 import { inspectImage } from './engine-image.ts';
 
@@ -25,13 +26,20 @@ export async function probeContainers(subject: ProbeSubject, options: { signal?:
       options,
     );
     await sandbox.dispose();
-    return { driver: name, available: true, isolation: sandbox.isolation, notes: [] };
+    const notes = containerNotes(subject.runtime, await countsSockets(subject));
+    return { driver: name, available: true, isolation: sandbox.isolation, notes };
   } catch (thrown) {
     const error = toHotcellError(thrown);
     // The caller puts the driver's name in front of the reason itself.
     const reason = error.message.replace(new RegExp(`^${name}: `), '');
     return { driver: name, available: false, reason, remedy: error.remedy ?? `Run \`hotcell setup ${name}\`.` };
   }
+}
+
+/** Whether what sockets hold has a limit: by cgroup v2, or by us as root on the engine's host. An engine that does not say has a new version. */
+async function countsSockets({ engine }: ProbeSubject): Promise<boolean> {
+  const info = (await engine.ask('describe itself', ({ docker }) => docker.info())) as { CgroupVersion?: string };
+  return info.CgroupVersion !== '1' || (process.getuid?.() === 0 && engine.address.socketPath !== undefined);
 }
 
 async function requireRuntime({ name, runtime, engine }: ProbeSubject): Promise<void> {

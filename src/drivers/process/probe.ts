@@ -4,6 +4,7 @@ import { newId } from '../../lib/ids.ts';
 import type { Driver, Probe } from '../../sandbox/driver.ts';
 import { DEFAULT_LIMITS } from '../../sandbox/spec.ts';
 import type { CgroupFinding } from './find-cgroup-tree.ts';
+import { processNotes } from './process-notes.ts';
 
 /**
  * Builds a real sandbox and takes it down again: `bwrap` being installed proves nothing, because stock Ubuntu and default
@@ -39,7 +40,11 @@ export async function probeProcess(
     );
     await sandbox.dispose();
     const finding = cgroups();
-    const notes = 'tree' in finding ? [] : [`Limits are softer: ${finding.reason}. ${finding.remedy}`];
+    const shape = sandbox.isolation.shape === 'single' ? 'single' : 'shared';
+    const notes = [
+      ...('tree' in finding ? [] : [`Limits are softer: ${finding.reason}. ${finding.remedy}`]),
+      ...processNotes({ shape, isRoot: process.getuid?.() === 0 }),
+    ];
     return { driver: 'process', available: true, isolation: sandbox.isolation, notes };
   } catch (thrown) {
     const error = toHotcellError(thrown);
