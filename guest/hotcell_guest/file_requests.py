@@ -79,7 +79,7 @@ class FileRequests:
             nonlocal position
             try:
                 while position < end:
-                    room = self._channel.credit(stream)
+                    room = self._channel.lossless_credit(stream)
                     if room <= 0:
                         return
                     data = os.pread(fd, min(_PIECE_BYTES, room, end - position), position)
