@@ -30,6 +30,7 @@ class Link:
         self._main = threading.get_ident()
         self._main_writes = False
         self._interrupted = False
+        self._postponed: deque[bytes] = deque()
         self._turn = 0
         self.execution = ""
 
@@ -38,7 +39,9 @@ class Link:
 
     def send(self, head: Head, body: bytes = b"") -> None:
         data = encode(Frame({**head, "execution": self.execution}, body))
-        if threading.get_ident() == self._main:
+        if self._is_nested():
+            self._postponed.append(data)
+        elif threading.get_ident() == self._main:
             self._send_whole(data)
         else:
             with self._writing:
@@ -64,8 +67,9 @@ class Link:
             return frame, fds
 
     def drain(self) -> None:
-        """Comes back when the supervisor has taken all that was written; at once where another thread reads or the kernel is idle."""
-        if not self._reading.acquire(blocking=False):
+        """Comes back when the supervisor has taken all that was written; at once where another thread reads, the kernel is idle, or a
+        signal handler interrupted a write."""
+        if self._is_nested() or not self._reading.acquire(blocking=False):
             return
         try:
             self._turn += 1
@@ -84,11 +88,17 @@ class Link:
         try:
             with self._writing:
                 self._sock.sendall(data)
+                while self._postponed:
+                    self._sock.sendall(self._postponed.popleft())
         finally:
             self._main_writes = False
         if self._interrupted:
             self._interrupted = False
             raise KeyboardInterrupt
+
+    def _is_nested(self) -> bool:
+        """A signal handler of the user's, in the middle of a write: to wait for the lock would be to wait for ever."""
+        return self._main_writes and threading.get_ident() == self._main
 
     def _next(self) -> Frame:
         while not self._decoded:

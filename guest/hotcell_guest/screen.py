@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
+from collections import deque
 from typing import Callable, Optional, Protocol
 
 from .frames import Head
@@ -32,10 +34,14 @@ class Screen:
         self._shown = 0
         self._value: Optional[tuple[Head, bytes]] = None
         self._pid = os.getpid()
+        self._lock = threading.RLock()
+        self._is_sending = False
+        self._unsent: deque[tuple[Head, Parts]] = deque()
 
     def begin(self) -> None:
         """An execution begins."""
         self._shown = 0
+        self._unsent.clear()
         self._value = None
 
     def show(self, parts: Parts, display_id: Optional[str] = None, update: bool = False) -> None:
@@ -56,7 +62,7 @@ class Screen:
             self._link.drain()
 
     def value(self, text: str, truncated: bool, parts: Parts) -> None:
-        if parts:
+        if parts and os.getpid() == self._pid:
             self._send({"value": True}, parts)
         self._value = ({"truncated": truncated}, text.encode("utf-8", "replace"))
 
@@ -71,7 +77,24 @@ class Screen:
         self._link.drain()
 
     def _send(self, head: Head, parts: Parts) -> None:
+        """Sends the parts of one display together, whichever threads display at the same time.
+
+        Only the signal handlers of a program can run under the lock, in the thread that holds it. A display made by one of them is sent
+        after the display that it interrupts.
+        """
         self._settle()
+        with self._lock:
+            self._unsent.append((head, parts))
+            if self._is_sending:
+                return
+            self._is_sending = True
+            try:
+                while self._unsent:
+                    self._send_parts(*self._unsent.popleft())
+            finally:
+                self._is_sending = False
+
+    def _send_parts(self, head: Head, parts: Parts) -> None:
         head = {"type": "display", "index": self._shown, **head}
         self._shown += 1
         last = len(parts) - 1
