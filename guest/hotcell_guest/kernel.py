@@ -129,7 +129,7 @@ class Kernel:
         if os.getpid() != self._pid:
             # A child that the code forked and did not end: as at the end of a script, and not a second kernel on the same socket, which
             # would answer for this one and take its next execution.
-            os._exit(0 if outcome["kind"] == "ok" else 1)
+            os._exit(_exit_code(outcome))
         finished = {
             "type": "finished",
             "outcome": outcome,
@@ -181,6 +181,11 @@ class _Outputs:
         except OSError:
             mend_descriptors()
             return False
+
+
+def _exit_code(outcome: dict[str, Any]) -> int:
+    """How a script ends that ends so."""
+    return int(outcome["exitCode"]) if outcome["kind"] == "exited" else 0 if outcome["kind"] == "ok" else 1
 
 
 def _reset_peak_memory() -> None:

@@ -14,9 +14,9 @@ import re
 import sys
 from collections import deque
 from types import CodeType, ModuleType
-from typing import TYPE_CHECKING, Any, Optional
+from typing import TYPE_CHECKING, Any, Optional, Union
 
-from . import charts, display_names, figures, spawning
+from . import charts, display_names, figures, get_ipython, pasted_code, spawning, standard_input
 from .bindings import Bindings
 from .import_hooks import AfterImport
 from .outcomes import Outcome, outcome_of
@@ -25,9 +25,8 @@ from .static_lookup import defines_any
 from .warnings_once import WarningsOnce
 
 if TYPE_CHECKING:
-    import asyncio
-
     from .display import Displays
+    from .event_loop import SessionLoop
 
 MAX_VALUE_BYTES = 65_536
 _MAX_REMEMBERED_SOURCE = 1_048_576
@@ -48,7 +47,7 @@ class Shell:
         self._screen = screen
         self._displays: Optional[Displays] = None
         self._ipython: Any = None
-        self._loop: Optional[asyncio.AbstractEventLoop] = None
+        self._loop: Optional[SessionLoop] = None
         self._sources: deque[str] = deque()
         self._source_bytes = 0
         self._warnings = WarningsOnce()
@@ -64,14 +63,16 @@ class Shell:
         hooks.add("hotcell_guest.matplotlib_backend", self._connect_backend)
         charts.install(hooks)
         hooks.add("multiprocessing.spawn", spawning.provide_main(lambda: list(self._sources)))
-        names: Any = builtins
-        names.input = _no_input
-        names.get_ipython = self._get_ipython
+        hooks.add("asyncio", self._connect_asyncio)
+        standard_input.install()
+        get_ipython.install(hooks, self.main, lambda: self._ipython, self.ipython)
         display_names.install(hooks, self.displays)
 
     def run(self, source: str, filename: str, with_names: bool = False) -> Outcome:
         """Runs `source` and says how it ended. Raises nothing, whatever the code does."""
         self._warnings.begin()
+        if self._loop is not None:
+            self._loop.begin()
         try:
             tree = self._parse(source, filename)
             self._execute(tree, source, filename)
@@ -79,6 +80,8 @@ class Shell:
         except BaseException as error:  # noqa: BLE001 - SystemExit and KeyboardInterrupt are outcomes too
             outcome = outcome_of(error, with_names)
         try:
+            if self._loop is not None:
+                self._loop.run_ready()
             figures.capture_open_figures(self._screen)
         except BaseException as error:  # noqa: BLE001 - an interrupt may land here
             if outcome["kind"] == "ok":
@@ -86,30 +89,30 @@ class Shell:
         return outcome
 
     def _parse(self, source: str, filename: str) -> ast.Module:
-        try:
-            tree = ast.parse(source, filename)
-        except (SyntaxError, ValueError) as error:
-            failure, transformed = error.with_traceback(None), self._as_ipython(source, error)
-        else:
-            _remember_lines(filename, source)
-            self._remember_source(source)
-            return tree
-        # Outside the handler: the second error, if there is one, has nothing to do with the first.
-        _remember_lines(filename, transformed or source)
-        if transformed is None or transformed == source:
-            raise failure
-        tree = ast.parse(transformed, filename)
-        self._remember_source(transformed)
-        return tree
+        text = pasted_code.plain_code(source) if pasted_code.has_ipython_prompt(source) else source
+        parsed = _parsed(text, filename)
+        for translate in (pasted_code.plain_code, self._as_ipython):
+            if isinstance(parsed, ast.Module):
+                break
+            translated = translate(text)
+            if translated != text:
+                text, parsed = translated, _parsed(translated, filename)
+        _remember_lines(filename, text)
+        if not isinstance(parsed, ast.Module):
+            raise parsed if self._ipython is not None else _with_advice(parsed, text)
+        self._remember_source(text)
+        return parsed
 
     def _execute(self, tree: ast.Module, source: str, filename: str) -> None:
         last = tree.body[-1] if tree.body else None
         if not isinstance(last, ast.Expr):
-            self._await_or_not(_compile(tree, filename, "exec"))
+            self._run_codes(_compile(tree, filename, "exec"))
             return
+        shown = _compile(ast.Expression(last.value), filename, "eval")
         if len(tree.body) > 1:
-            self._await_or_not(_compile(ast.Module(tree.body[:-1], tree.type_ignores), filename, "exec"))
-        value = self._await_or_not(_compile(ast.Expression(last.value), filename, "eval"))
+            value = self._run_codes(_compile(ast.Module(tree.body[:-1], tree.type_ignores), filename, "exec"), shown)
+        else:
+            value = self._run_codes(shown)
         if value is None or source.rstrip().endswith(";"):
             return
         builtins._ = value  # type: ignore[attr-defined]
@@ -134,45 +137,49 @@ class Shell:
 
     def evaluate(self, source: str) -> Any:
         """The value of one expression, for a question. Raises what it raises."""
-        return self._await_or_not(_compile(ast.parse(source, "<expression>", "eval"), "<expression>", "eval"))
+        return self._run_codes(_compile(ast.parse(source, "<expression>", "eval"), "<expression>", "eval"))
 
     def names_of_ipython(self) -> dict[str, Any]:
         """What IPython has put into the namespace for itself."""
         names = getattr(self._ipython, "user_ns_hidden", None)
         return names if type(names) is dict else {}
 
-    def _await_or_not(self, code: CodeType) -> Any:
-        self.bindings.will_run(code)
-        result = eval(code, self.main.__dict__)
-        if not code.co_flags & inspect.CO_COROUTINE:
-            return result
-        import asyncio  # only who awaits pays for it
+    def _run_codes(self, *codes: CodeType) -> Any:
+        """Runs the parts of one cell and returns the value of the last. If one of them awaits, all run in the event loop."""
+        for code in codes:
+            if code.co_flags & inspect.CO_COROUTINE:
+                return self._event_loop().run(self._awaited(codes))
+        value = None
+        for code in codes:
+            self.bindings.will_run(code)
+            value = eval(code, self.main.__dict__)
+        return value
 
-        loop = self._event_loop()
-        task = loop.create_task(result)
-        try:
-            return loop.run_until_complete(task)
-        except KeyboardInterrupt:
-            task.cancel()
-            loop.run_until_complete(asyncio.gather(task, return_exceptions=True))
-            raise
+    async def _awaited(self, codes: tuple[CodeType, ...]) -> Any:
+        value = None
+        for code in codes:
+            self.bindings.will_run(code)
+            value = eval(code, self.main.__dict__)
+            if code.co_flags & inspect.CO_COROUTINE:
+                value = await value
+        return value
 
-    def _event_loop(self) -> asyncio.AbstractEventLoop:
-        import asyncio
+    def _event_loop(self) -> SessionLoop:
+        import asyncio  # noqa: F401 - only cells that await pay for it; once this shell is installed, this connects the loop
 
-        if self._loop is None or self._loop.is_closed():
-            self._loop = asyncio.new_event_loop()
-        asyncio.set_event_loop(self._loop)
+        from .event_loop import SessionLoop
+
+        if self._loop is None:
+            self._loop = SessionLoop()
         return self._loop
 
-    def _as_ipython(self, source: str, error: Exception) -> Optional[str]:
-        """The same code in Python, if it is IPython's. None where it is not, or where there is no IPython; the error then says so."""
-        if not _LIKE_IPYTHON.search(source):
-            return None
-        if self.ipython() is None:
-            if isinstance(error, SyntaxError):
-                error.msg += " (magics and ! commands need IPython, which is not installed in this sandbox)"
-            return None
+    def _connect_asyncio(self, _asyncio: ModuleType) -> None:
+        self._event_loop().install()
+
+    def _as_ipython(self, source: str) -> str:
+        """The same code in Python, if it is IPython's and there is IPython."""
+        if not _LIKE_IPYTHON.search(source) or self.ipython() is None:
+            return source
         text: str = self._ipython.transform_cell(source)
         return text
 
@@ -185,10 +192,6 @@ class Shell:
                 return None
             self._ipython = ipython.attach(self.main, self.displays())
         return self._ipython
-
-    def _get_ipython(self) -> Any:
-        """The user's code gets a shell for the asking; a library that looks whether there is one (pandas does) must not make one."""
-        return self.ipython() if sys._getframe(1).f_globals is self.main.__dict__ else self._ipython
 
     def displays(self) -> Displays:
         """display() and its like, made when first asked for."""
@@ -230,6 +233,19 @@ def _fresh_main() -> ModuleType:
     return main
 
 
+def _parsed(source: str, filename: str) -> Union[ast.Module, Exception]:
+    try:
+        return ast.parse(source, filename)
+    except (SyntaxError, ValueError) as error:
+        return error.with_traceback(None)
+
+
+def _with_advice(error: Exception, source: str) -> Exception:
+    if isinstance(error, SyntaxError) and _LIKE_IPYTHON.search(source):
+        error.msg += " (magics and ! commands need IPython, which is not installed in this sandbox)"
+    return error
+
+
 def _compile(tree: Any, filename: str, mode: str) -> CodeType:
     code: CodeType = compile(tree, filename, mode, ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
     return code
@@ -237,7 +253,3 @@ def _compile(tree: Any, filename: str, mode: str) -> CodeType:
 
 def _remember_lines(filename: str, source: str) -> None:
     linecache.cache[filename] = (len(source), None, [f"{line}\n" for line in source.splitlines()], filename)
-
-
-def _no_input(prompt: object = "") -> str:
-    raise EOFError("input() has nobody to ask in a sandbox. Put the value into the code, a variable or a file of the workspace.")

@@ -1,0 +1,119 @@
+"""The asyncio event loop of a session, as notebooks have it: tasks outlive the cell that made them. Imported when asyncio is.
+
+Cells without `await` run outside the loop, so that `asyncio.run()` and libraries that refuse to block a running loop work there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import os
+import threading
+import warnings
+from asyncio import events, runners, tasks
+from typing import Any, Callable, Coroutine, Optional
+
+
+class SessionLoop:
+    """One loop for the life of a kernel, made when it is first needed: it costs three descriptors.
+
+    The loop runs while a cell awaits. Between cells it stands still, and so do background tasks.
+    """
+
+    def __init__(self) -> None:
+        self._loop: Optional[asyncio.AbstractEventLoop] = None
+        self._set_by_user: Optional[asyncio.AbstractEventLoop] = None
+        self._main = threading.main_thread().ident
+        self._pid = os.getpid()
+
+    def install(self) -> None:
+        """From now on `create_task`, `ensure_future`, `gather` and `get_event_loop` find this loop where none is running."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # policies are deprecated from 3.14 on, and still asked
+            policy: Any = asyncio.get_event_loop_policy()
+        policy.get_event_loop = self._current_or(policy.get_event_loop)
+        policy.set_event_loop = self._noting(policy.set_event_loop)
+        _replace("create_task", tasks, self._create_task_or)
+        _replace("run", runners, self._run_beside)
+
+    def begin(self) -> None:
+        """A cell begins: a loop that an earlier one set as current is no longer."""
+        self._set_by_user = None
+
+    def run(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
+        """Runs a cell that awaits. An interrupt cancels the cell alone: background tasks go on with the next one."""
+        loop = self._get()
+        asyncio.set_event_loop(loop)
+        task = loop.create_task(coroutine)
+        try:
+            return loop.run_until_complete(task)
+        except KeyboardInterrupt:
+            task.cancel()
+            loop.run_until_complete(asyncio.gather(task, return_exceptions=True))
+            raise
+
+    def run_ready(self) -> None:
+        """At the end of a cell: whatever can run at once does, up to its next `await`. A new task begins in the cell that made it."""
+        loop = self._loop
+        if loop is None or loop.is_closed() or not self._is_kernel():
+            return
+        loop.call_soon(loop.stop)
+        loop.run_forever()
+
+    def _get(self) -> asyncio.AbstractEventLoop:
+        # A child that the code forked shares the old loop's epoll with the kernel: it gets a loop of its own.
+        if self._loop is None or self._loop.is_closed() or os.getpid() != self._pid:
+            self._loop, self._pid = asyncio.new_event_loop(), os.getpid()
+        return self._loop
+
+    def _is_kernel(self) -> bool:
+        return os.getpid() == self._pid and threading.get_ident() == self._main
+
+    def _current(self) -> asyncio.AbstractEventLoop:
+        chosen = self._set_by_user
+        return self._get() if chosen is None or chosen.is_closed() else chosen
+
+    def _current_or(self, original: Callable[[], Any]) -> Callable[[], Any]:
+        return lambda: self._current() if self._is_kernel() else original()
+
+    def _noting(self, original: Callable[[Any], None]) -> Callable[[Any], None]:
+        def set_event_loop(loop: Any) -> None:
+            original(loop)
+            if self._is_kernel():
+                self._set_by_user = loop
+
+        return set_event_loop
+
+    def _create_task_or(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(original)
+        def create_task(coro: Any, **options: Any) -> Any:
+            if events._get_running_loop() is None and self._is_kernel():
+                return self._current().create_task(coro, **options)
+            return original(coro, **options)
+
+        return create_task
+
+    def _run_beside(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """`asyncio.run()` brings a loop of its own, so it works in a cell that awaits too: the session's loop waits meanwhile."""
+
+        @functools.wraps(original)
+        def run(main: Any, **options: Any) -> Any:
+            running: Any = events._get_running_loop()
+            if running is None or running is not self._loop or not self._is_kernel():
+                return original(main, **options)
+            swap: Callable[[Any, Any], Any] = getattr(tasks, "_swap_current_task", lambda _loop, task: task)  # from 3.12 on
+            current = swap(running, None)
+            events._set_running_loop(None)
+            try:
+                return original(main, **options)
+            finally:
+                events._set_running_loop(running)
+                swap(running, current)
+
+        return run
+
+
+def _replace(name: str, module: Any, wrapped: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+    replacement = wrapped(getattr(module, name))
+    setattr(module, name, replacement)
+    setattr(asyncio, name, replacement)
