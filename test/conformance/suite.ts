@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, test } from 'vitest';
 import type { Hotcell, Session } from '../../src/index.ts';
 import { openTarget, reasonToSkip, type Target } from '../support/targets.ts';
 import type { Context, Requirement } from './context.ts';
+import { asyncioRequirements } from './proofs/asyncio.ts';
 import { bashRequirements } from './proofs/bash.ts';
 import { displayRequirements } from './proofs/displays.ts';
 import { executionRequirements } from './proofs/execution.ts';
@@ -21,6 +22,7 @@ import { lifecycleRequirements } from './proofs/lifecycle.ts';
 import { limitRequirements } from './proofs/limits.ts';
 import { mountRequirements } from './proofs/mounts.ts';
 import { notebookRequirements } from './proofs/notebooks.ts';
+import { programRequirements } from './proofs/programs.ts';
 import { questionRequirements } from './proofs/questions.ts';
 import { recipeRequirements } from './proofs/recipes.ts';
 import { tracebackRequirements } from './proofs/tracebacks.ts';
@@ -29,6 +31,8 @@ import { variableRequirements } from './proofs/variables.ts';
 /** Every requirement there is. A driver conforms when each holds for it. */
 export const REQUIREMENTS: readonly Requirement[] = [
   ...executionRequirements,
+  ...asyncioRequirements,
+  ...programRequirements,
   ...displayRequirements,
   ...tracebackRequirements,
   ...journeyRequirements,

@@ -111,11 +111,15 @@ test('a channel that is lost again before the gap was heard leads to the same ga
 
 test('a file that is being read waits for the channel and arrives whole', async () => {
   const { connection, socket } = await connected();
-  const content = Buffer.alloc(8 * MiB, 'abcdefgh');
+  const content = Buffer.alloc(64 * MiB, 'abcdefgh');
   await writeFile(join(guest.workspace, 'large.bin'), content);
   const reading = readWhole(connection, 'large.bin', 64 * MiB);
   await once(socket, 'data');
+  const before = await guest.peakMemoryBytes();
   socket.destroy();
+  // The first answer shows that the guest has seen the loss, the second that it has done what follows from it.
+  for (let turn = 0; turn < 2; turn += 1) await refused();
+  expect((await guest.peakMemoryBytes()) - before).toBeLessThan(8 * MiB);
   await connection.reconnect(await guest.connect());
   expect((await reading).equals(content)).toBe(true);
 });
@@ -242,6 +246,14 @@ function run(
     counting,
   );
   return { end, collector, received: () => bytes };
+}
+
+/** Resolves when the guest has turned a connection away. */
+async function refused(): Promise<void> {
+  const late = await guest.connect();
+  late.write(encodeFrame({ head: { type: 'hello', protocols: [1], epoch: 0 } }));
+  expect((await firstFrame(late)).head).toMatchObject({ type: 'refused' });
+  late.destroy();
 }
 
 function firstFrame(socket: Socket): Promise<Frame> {

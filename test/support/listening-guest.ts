@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, watch } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,6 +17,8 @@ export interface ListeningGuest extends AsyncDisposable {
   connect(): Promise<Socket>;
   /** Files are how a program says how far it is while there is no channel. */
   fileAppears(name: string): Promise<void>;
+  /** The most memory that the supervisor has had in use so far. */
+  peakMemoryBytes(): Promise<number>;
   /** Resolves with its exit code. */
   readonly exited: Promise<number | null>;
 }
@@ -52,6 +54,10 @@ export async function startListeningGuest(): Promise<ListeningGuest> {
     },
     fileAppears: async (name) => {
       await until(() => existsSync(join(folder, name)), `there is ${name}`);
+    },
+    peakMemoryBytes: async () => {
+      const status = await readFile(`/proc/${child.pid}/status`, 'utf8');
+      return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024;
     },
     [Symbol.asyncDispose]: async () => {
       child.kill('SIGTERM');

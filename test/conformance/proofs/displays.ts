@@ -33,6 +33,76 @@ for turn in range(20):
     },
   },
   {
+    id: 'display:threads',
+    title: 'displays of several threads at the same time come whole, and none is lost',
+    prove: async ({ session }) => {
+      const { displays } = await ok(
+        session.run(`
+import threading
+class Shown:
+    def __init__(self, name): self.name = name
+    def __repr__(self): return self.name
+    def _repr_html_(self): return f"<b>{self.name}</b>"
+    def _repr_png_(self): return self.name.encode() * 50_000
+begin = threading.Barrier(6)
+def work(thread):
+    begin.wait()
+    for turn in range(8): display(Shown(f"{thread}.{turn}"))
+threads = [threading.Thread(target=work, args=(thread,)) for thread in range(6)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()`),
+      );
+      const names = displays.map((shown) => textOf(shown, 'text/plain'));
+      expect(names.sort()).toEqual(Array.from({ length: 48 }, (_, at) => `${Math.floor(at / 8)}.${at % 8}`));
+      for (const shown of displays) {
+        expect(typesOf(shown)).toEqual(['text/plain', 'image/png', 'text/html']);
+        const name = textOf(shown, 'text/plain');
+        expect(textOf(shown, 'text/html')).toBe(`<b>${name}</b>`);
+        expect(textOf(shown, 'image/png')).toBe(name.repeat(50_000));
+      }
+    },
+  },
+  {
+    id: 'display:signal-handler',
+    title: 'display() in a signal handler or a forked child never hangs the kernel',
+    prove: async ({ session }) => {
+      const { displays, stdout } = await ok(
+        session.run(
+          `
+import os, signal, threading
+class Large:
+    def __repr__(self): return "large"
+    def _repr_png_(self): return bytes(2_000_000)
+handled = 0
+def on_alarm(number, frame):
+    global handled
+    handled += 1
+    display("from the handler")
+signal.signal(signal.SIGALRM, on_alarm)
+signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
+while handled < 20: display(Large())
+signal.setitimer(signal.ITIMER_REAL, 0)
+stop = threading.Event()
+def work():
+    while not stop.is_set(): display(Large())
+thread = threading.Thread(target=work)
+thread.start()
+for turn in range(10):
+    if (child := os.fork()) == 0:
+        display("from a child")
+        raise SystemExit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+stop.set()
+thread.join()`,
+          { timeoutMs: 50_000 },
+        ),
+      );
+      const shown = displays.map((display) => textOf(display, 'text/plain'));
+      expect(shown.filter((text) => text.includes('handler')).length).toBeGreaterThan(0);
+      expect(stdout.split("'from a child'\n").length - 1).toBe(10);
+    },
+  },
+  {
     id: 'display:value',
     title: 'the last expression keeps its text and gains what the object shows',
     prove: async ({ session }) => {
