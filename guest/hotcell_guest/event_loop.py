@@ -53,9 +53,10 @@ class SessionLoop:
             raise
 
     def run_ready(self) -> None:
-        """At the end of a cell: whatever can run at once does, up to its next `await`. A new task begins in the cell that made it."""
+        """At the end of a cell: tasks that are ready run up to their next `await`. A new task so begins in the cell that made it."""
         loop = self._loop
-        if loop is None or loop.is_closed() or not self._is_kernel():
+        # Not every loop tells what is ready: uvloop's is always run.
+        if loop is None or not getattr(loop, "_ready", True) or loop.is_closed() or not self._is_kernel():
             return
         loop.call_soon(loop.stop)
         loop.run_forever()

@@ -91,17 +91,28 @@ class Shell:
     def _parse(self, source: str, filename: str) -> ast.Module:
         text = pasted_code.plain_code(source) if pasted_code.has_ipython_prompt(source) else source
         parsed = _parsed(text, filename)
-        for translate in (pasted_code.plain_code, self._as_ipython):
-            if isinstance(parsed, ast.Module):
-                break
-            translated = translate(text)
-            if translated != text:
-                text, parsed = translated, _parsed(translated, filename)
+        if not isinstance(parsed, ast.Module):
+            text, parsed = self._translated(text, filename, parsed)
         _remember_lines(filename, text)
         if not isinstance(parsed, ast.Module):
-            raise parsed if self._ipython is not None else _with_advice(parsed, text)
+            raise parsed
         self._remember_source(text)
         return parsed
+
+    def _translated(self, text: str, filename: str, failure: Exception) -> tuple[str, Union[ast.Module, Exception]]:
+        """Code that is not Python as it stands, and what parsing says of the code that it is turned into."""
+        parsed: Union[ast.Module, Exception] = failure
+        plain = pasted_code.plain_code(text)
+        if plain != text:
+            text, parsed = plain, _parsed(plain, filename)
+        if isinstance(parsed, ast.Module) or not _LIKE_IPYTHON.search(text):
+            return text, parsed
+        if self.ipython() is None:
+            if isinstance(parsed, SyntaxError):
+                parsed.msg += " (magics and ! commands need IPython, which is not installed in this sandbox)"
+            return text, parsed
+        transformed: str = self._ipython.transform_cell(text)
+        return (text, parsed) if transformed == text else (transformed, _parsed(transformed, filename))
 
     def _execute(self, tree: ast.Module, source: str, filename: str) -> None:
         last = tree.body[-1] if tree.body else None
@@ -176,13 +187,6 @@ class Shell:
     def _connect_asyncio(self, _asyncio: ModuleType) -> None:
         self._event_loop().install()
 
-    def _as_ipython(self, source: str) -> str:
-        """The same code in Python, if it is IPython's and there is IPython."""
-        if not _LIKE_IPYTHON.search(source) or self.ipython() is None:
-            return source
-        text: str = self._ipython.transform_cell(source)
-        return text
-
     def ipython(self) -> Any:
         """IPython's shell over this namespace, made when first asked for; None where it is not installed."""
         if self._ipython is None:
@@ -238,12 +242,6 @@ def _parsed(source: str, filename: str) -> Union[ast.Module, Exception]:
         return ast.parse(source, filename)
     except (SyntaxError, ValueError) as error:
         return error.with_traceback(None)
-
-
-def _with_advice(error: Exception, source: str) -> Exception:
-    if isinstance(error, SyntaxError) and _LIKE_IPYTHON.search(source):
-        error.msg += " (magics and ! commands need IPython, which is not installed in this sandbox)"
-    return error
 
 
 def _compile(tree: Any, filename: str, mode: str) -> CodeType:
