@@ -25,6 +25,7 @@ class SessionLoop:
         self._set_by_user: Optional[asyncio.AbstractEventLoop] = None
         self._main = threading.main_thread().ident
         self._pid = os.getpid()
+        self._inherited: list[object] = []
 
     def install(self) -> None:
         """From now on `create_task`, `ensure_future`, `gather` and `get_event_loop` find this loop where none is running."""
@@ -42,8 +43,8 @@ class SessionLoop:
 
     def run(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
         """Runs a cell that awaits. An interrupt cancels the cell alone: background tasks go on with the next one."""
-        loop = self._get()
-        asyncio.set_event_loop(loop)
+        self._set_by_user = None
+        loop = self._current()
         task = loop.create_task(coroutine)
         try:
             return loop.run_until_complete(task)
@@ -56,31 +57,38 @@ class SessionLoop:
         """At the end of a cell: tasks that are ready run up to their next `await`. A new task so begins in the cell that made it."""
         loop = self._loop
         # Not every loop tells what is ready: uvloop's is always run.
-        if loop is None or not getattr(loop, "_ready", True) or loop.is_closed() or not self._is_kernel():
+        if loop is None or not getattr(loop, "_ready", True) or loop.is_closed() or os.getpid() != self._pid:
             return
         loop.call_soon(loop.stop)
         loop.run_forever()
 
-    def _get(self) -> asyncio.AbstractEventLoop:
-        # A child that the code forked shares the old loop's epoll with the kernel: it gets a loop of its own.
-        if self._loop is None or self._loop.is_closed() or os.getpid() != self._pid:
-            self._loop, self._pid = asyncio.new_event_loop(), os.getpid()
+    def _current(self) -> asyncio.AbstractEventLoop:
+        self._notice_fork()
+        if self._set_by_user is not None and not self._set_by_user.is_closed():
+            return self._set_by_user
+        if self._loop is None or self._loop.is_closed():
+            self._loop = asyncio.new_event_loop()
         return self._loop
 
-    def _is_kernel(self) -> bool:
-        return os.getpid() == self._pid and threading.get_ident() == self._main
+    def _notice_fork(self) -> None:
+        """A child that the code forked gets a loop of its own. It shares the epoll of the kernel's loops: they are neither used nor
+        collected there, because closing one would take the kernel's sockets out of that epoll."""
+        if os.getpid() != self._pid:
+            self._inherited += [self._loop, self._set_by_user]
+            self._loop = self._set_by_user = None
+            self._pid = os.getpid()
 
-    def _current(self) -> asyncio.AbstractEventLoop:
-        chosen = self._set_by_user
-        return self._get() if chosen is None or chosen.is_closed() else chosen
+    def _is_main_thread(self) -> bool:
+        return threading.get_ident() == self._main
 
     def _current_or(self, original: Callable[[], Any]) -> Callable[[], Any]:
-        return lambda: self._current() if self._is_kernel() else original()
+        return lambda: self._current() if self._is_main_thread() else original()
 
     def _noting(self, original: Callable[[Any], None]) -> Callable[[Any], None]:
         def set_event_loop(loop: Any) -> None:
             original(loop)
-            if self._is_kernel():
+            if self._is_main_thread():
+                self._notice_fork()
                 self._set_by_user = loop
 
         return set_event_loop
@@ -88,7 +96,7 @@ class SessionLoop:
     def _create_task_or(self, original: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(original)
         def create_task(coro: Any, **options: Any) -> Any:
-            if events._get_running_loop() is None and self._is_kernel():
+            if events._get_running_loop() is None and self._is_main_thread():
                 return self._current().create_task(coro, **options)
             return original(coro, **options)
 
@@ -100,7 +108,7 @@ class SessionLoop:
         @functools.wraps(original)
         def run(main: Any, **options: Any) -> Any:
             running: Any = events._get_running_loop()
-            if running is None or running is not self._loop or not self._is_kernel():
+            if running is None or running is not self._loop or not self._is_main_thread():
                 return original(main, **options)
             swap: Callable[[Any, Any], Any] = getattr(tasks, "_swap_current_task", lambda _loop, task: task)  # from 3.12 on
             current = swap(running, None)

@@ -119,6 +119,14 @@ class CellsWithAsyncioTest(unittest.TestCase):
         self._expect((f"{_F}\nsaid = []\n{work}\n{start}", "['no running event loop']"))
 
     def test_a_forked_child_has_a_loop_of_its_own(self) -> None:
-        child = "if (pid := os.fork()) == 0:\n    os._exit(10 + (asyncio.get_event_loop() is here))"
+        work = "import gc\n    ran = asyncio.get_event_loop().run_until_complete(f(2)) + asyncio.run(f(3)); gc.collect()"
+        child = f"if (pid := os.fork()) == 0:\n    {work}\n    os._exit(10 * ran + (asyncio.get_event_loop() is here))"
         wait = "os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])"
-        self._expect((f"import asyncio, os\nhere = asyncio.get_event_loop()\n{child}\n{wait}", "10"))
+        self._expect(
+            (f"{_F}\nimport os\nawait f()\nhere = asyncio.get_event_loop()", "ok"),
+            (f"{child}\n{wait}", "50"),
+            ("here = None", "ok"),
+            (f"{child}\n{wait}", "50"),
+            # The thread's answer wakes the loop by a socket, which the child must have left in the epoll that both have.
+            ("import time\ncall = asyncio.get_event_loop().run_in_executor(None, time.sleep, 0.1)\nawait asyncio.wait_for(call, 10)", "ok"),
+        )
