@@ -53,7 +53,12 @@ describe('a uid of its own', () => {
   });
 
   it.each([
-    ['a mount', { mounts: [{ source: '/a', target: '/data', readOnly: true }] }, {}, true],
+    [
+      'a mount',
+      { mounts: [{ source: '/a', target: '/data', readOnly: true, identity: { device: '1', inode: '2' } }] },
+      {},
+      true,
+    ],
     ['a profile’s own workspace', { mounts: [], workspace: '/mnt/data' }, {}, true],
     ['another image', plain, {}, false],
     ['a kernel of its own', plain, gvisorRuntime, true],
