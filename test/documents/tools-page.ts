@@ -11,7 +11,7 @@ export function toolsPage(): string {
 <!-- Made from src/mcp/tools: change those, then run \`npx vitest run test/documents.test.ts -u\`. -->
 
 What a model sees of Hotcell over MCP. Every tool answers with text to read and with data to a schema; a failure of
-Hotcell's own is a result with \`isError\` and \`error: {code, message, remedy, retry}\` ([errors](errors.md)). How your code ended
+Hotcell's own is a result with \`isError\`: its text says code, message and remedy, and \`_meta["dev.hotcell/error"]\` is \`{code, message, remedy, retry}\` ([errors](errors.md)). How your code ended
 is never an error: \`outcome\` tells.
 
 ${TOOLS.map(({ name, title }) => `- [\`${name}\`](#${name}): ${title}`).join('\n')}

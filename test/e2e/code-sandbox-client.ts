@@ -42,7 +42,7 @@ export async function connectSandbox(
     async fail(tool, args) {
       const result = await mcp.call(`sandbox_${tool}`, args);
       expect(result.isError, result.text.slice(0, 2000)).toBe(true);
-      const failure = sameInText(result);
+      const failure = sameInText({ ...result, data: result.data.error });
       expect(Object.keys(failure)).toEqual(['error', 'message', 'size_bytes', 'download_url']);
       return failure;
     },

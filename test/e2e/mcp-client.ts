@@ -1,6 +1,7 @@
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/server';
+import { ERROR_META } from '../../src/mcp/present/error-result.ts';
 import { type BuiltHotcell, root } from './built-hotcell.ts';
 import { startServer } from './http-server.ts';
 
@@ -102,7 +103,7 @@ export function connectionOf(client: Client): Pick<McpConnection, 'client' | 'ca
         isError: result.isError === true,
         text: texts.join('\n'),
         content: result.content,
-        data: result.structuredContent,
+        data: result.isError === true ? { error: result._meta?.[ERROR_META] } : result.structuredContent,
       };
     },
     [Symbol.asyncDispose]: () => client.close(),

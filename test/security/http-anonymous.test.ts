@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ERROR_META } from '../../src/mcp/present/error-result.ts';
 import { type ServedHotcell, serveForTest, toolCall } from '../support/served-hotcell.ts';
 import { reasonToSkip, TARGETS } from '../support/targets.ts';
 
@@ -90,7 +91,7 @@ describe.skipIf(skipped !== undefined)('callers of a server without tokens', () 
   it('leave no session behind that nobody was told of', async () => {
     const before = openSessions();
     const failed = await call('read_file', { path: 'not-there.txt' });
-    expect(failed.structuredContent.error.code).toBe('file_not_found');
+    expect(failed._meta[ERROR_META].code).toBe('file_not_found');
     expect(openSessions()).toBe(before);
     const gone = new AbortController();
     const answer = fetch(`${hotcell.url}/mcp`, {
@@ -105,7 +106,7 @@ describe.skipIf(skipped !== undefined)('callers of a server without tokens', () 
 
   it('have one quota together', async () => {
     const replies = await Promise.all(Array.from({ length: 3 }, () => call('run_code', { code: '1' })));
-    expect((await call('run_code', { code: '1' })).structuredContent.error.code).toBe('too_many_sessions');
+    expect((await call('run_code', { code: '1' }))._meta[ERROR_META].code).toBe('too_many_sessions');
     await close(...replies.map(({ structuredContent }) => structuredContent.session_id));
   });
 });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ERROR_META } from '../../src/mcp/present/error-result.ts';
 import { TOOLS } from '../../src/mcp/tools/index.ts';
 import type { ManagedSession } from '../../src/sessions/directory.ts';
 import { type ServedHotcell, serveForTest, toolCall } from '../support/served-hotcell.ts';
@@ -56,7 +57,7 @@ describe.skipIf(skipped !== undefined)('two owners of one server', () => {
         const never = await call('theirs', name, { ...given, session_id: 'never-was' });
         const result = await call('theirs', name, given);
         expect(result.isError).toBe(true);
-        expect(['session_not_found', 'execution_not_found']).toContain(result.structuredContent.error.code);
+        expect(['session_not_found', 'execution_not_found']).toContain(result._meta[ERROR_META].code);
         expect(JSON.stringify(result).replaceAll(session_id, '')).toBe(
           JSON.stringify(never).replaceAll('never-was', ''),
         );

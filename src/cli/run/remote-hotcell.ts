@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { filePath } from '../../artifacts/file-path.ts';
 import { ERROR_CODES, type ErrorCode } from '../../errors/codes.ts';
 import { HotcellError } from '../../errors/hotcell-error.ts';
+import { ERROR_META } from '../../mcp/present/error-result.ts';
 import { executionOutput } from '../../mcp/present/execution-output.ts';
 import { type StreamedRun, streamedRun } from './streamed-run.ts';
 
@@ -52,7 +53,7 @@ export async function connectRemote(
         .catch((error: unknown) => {
           throw error instanceof ProtocolError ? notOffered(base, error) : error;
         });
-      if (result.isError === true) throw remoteError(result.structuredContent);
+      if (result.isError === true) throw remoteError({ error: result._meta?.[ERROR_META] });
       const pictures = result.content.flatMap((block) =>
         block.type === 'image' ? [{ mediaType: block.mimeType, data: Buffer.from(block.data, 'base64') }] : [],
       );

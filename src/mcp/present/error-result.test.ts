@@ -1,17 +1,16 @@
 import { expect, test } from 'vitest';
 import { ERROR_CODES, type ErrorCode } from '../../errors/codes.ts';
 import { HotcellError } from '../../errors/hotcell-error.ts';
-import { errorResult } from './error-result.ts';
+import { ERROR_META, errorResult } from './error-result.ts';
 
 test('an error is a result with its code, what happened and what to do', () => {
-  const { isError, content, structuredContent } = errorResult(
+  const { isError, content, structuredContent, _meta } = errorResult(
     new HotcellError('file_exists', 'a.txt: File exists', { remedy: 'Use another name.' }),
   );
   expect(isError).toBe(true);
   expect(content).toEqual([{ type: 'text', text: 'Error file_exists: a.txt: File exists\n→ Use another name.' }]);
-  expect(structuredContent).toMatchObject({
-    error: { code: 'file_exists', retry: 'never', remedy: 'Use another name.' },
-  });
+  expect(_meta?.[ERROR_META]).toMatchObject({ code: 'file_exists', retry: 'never', remedy: 'Use another name.' });
+  expect(structuredContent).toBeUndefined();
 });
 
 test('one that may pass says so', () => {
@@ -20,7 +19,7 @@ test('one that may pass says so', () => {
 });
 
 test.each(Object.keys(ERROR_CODES) as ErrorCode[])('%s says what to do, and sends nobody to a document', (code) => {
-  const { error } = errorResult(new HotcellError(code, 'x')).structuredContent as { error: { remedy: string } };
+  const error = errorResult(new HotcellError(code, 'x'))._meta?.[ERROR_META] as { remedy: string };
   expect(error.remedy.length).toBeGreaterThan(10);
   expect(error.remedy).not.toContain('docs/');
 });

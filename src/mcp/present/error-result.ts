@@ -14,7 +14,18 @@ export function errorResult(thrown: unknown): CallToolResult {
   const shown = { ...presentError(error), message: messageOf(error), remedy: remedyOf(error) };
   const again = shown.retry === 'later' ? ['→ The same call may work later.'] : [];
   const text = [`Error ${shown.code}: ${shown.message}`, `→ ${shown.remedy}`, ...again].join('\n');
-  return { isError: true, content: [{ type: 'text', text }], structuredContent: { error: shown } };
+  return failedResult(text, { ...shown });
+}
+
+/** Where a program finds the error of a failed call as data. */
+export const ERROR_META = 'dev.hotcell/error';
+
+/**
+ * A failed call: text for a model, and the error as data in `_meta`. Never `structuredContent`: it has to match the tool's output schema, also in a failed call, and clients
+ * on the TypeScript SDK v1 check that. They would show the mismatch in place of the error.
+ */
+export function failedResult(text: string, error: Readonly<Record<string, unknown>>): CallToolResult {
+  return { isError: true, content: [{ type: 'text', text }], _meta: { [ERROR_META]: error } };
 }
 
 /** The library begins some with the name of its own call, which is no tool. */

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { HotcellError } from '../../../errors/hotcell-error.ts';
+import { ERROR_META } from '../../present/error-result.ts';
 import { failureResult } from './failures.ts';
 
 const LIBRARY = 'Name it by its path in the workspace, such as data/sales.csv.';
@@ -36,5 +37,8 @@ test.each<[string, HotcellError, Record<string, string>, string]>([
     'the guest broke the protocol',
   ],
 ])('%s is told in the words of its callers', (_what, error, args, message) => {
-  expect(failureResult(error, args).structuredContent).toMatchObject({ message });
+  const { _meta, content, structuredContent } = failureResult(error, args);
+  expect(_meta?.[ERROR_META]).toMatchObject({ message });
+  expect(content).toEqual([{ type: 'text', text: JSON.stringify(_meta?.[ERROR_META]) }]);
+  expect(structuredContent).toBeUndefined();
 });

@@ -1,6 +1,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { ErrorCode } from '../../../errors/codes.ts';
 import { HotcellError, toHotcellError } from '../../../errors/hotcell-error.ts';
+import { failedResult } from '../../present/error-result.ts';
 import { DATA_FOLDER } from './artifacts.ts';
 
 /** Every error code that its callers know. */
@@ -33,11 +34,7 @@ export function failureResult(thrown: unknown, args: unknown): CallToolResult {
     size_bytes: about.sizeBytes ?? null,
     download_url: about.downloadUrl ?? null,
   };
-  return {
-    isError: true,
-    content: [{ type: 'text', text: JSON.stringify(structured) }],
-    structuredContent: structured,
-  };
+  return failedResult(JSON.stringify(structured), structured);
 }
 
 /** A session that ends under a run has not vanished: the run has failed. */
