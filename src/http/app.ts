@@ -10,6 +10,7 @@ import type { Exposure } from './exposure.ts';
 import { guard, quietHeaders } from './guards.ts';
 import type { McpEndpoint } from './mcp/endpoint.ts';
 import { requestLog } from './request-log.ts';
+import { routeOf } from './route-of.ts';
 import { addFilesRoutes } from './routes/files.ts';
 import { addMcpRoute } from './routes/mcp.ts';
 import { addRunRoute } from './routes/run.ts';
@@ -85,7 +86,7 @@ export function createApp(options: AppOptions): HttpApp {
       telemetry.audit.record({
         event: 'refused',
         owner: 'unknown',
-        via: `${req.method} ${req.path.split('/')[1]}`,
+        via: routeOf(req.path),
         refusal: error.code,
       });
     }

@@ -66,10 +66,22 @@ describe('the audit log', () => {
     log.record(refused('mallory', 'again'));
     await log.close();
     expect(linesOf()).toMatchObject([
-      { owner: 'mallory', session: 'guess-9999', times: 10_000 },
+      { owner: 'mallory', session: 'guess-0' },
       { owner: 'ada', session: 'typo' },
+      { owner: 'mallory', session: 'guess-9999', times: 9_999 },
       { owner: 'mallory', session: 'again' },
     ]);
+  });
+
+  test('writes what has gathered by itself, and a kind that was forgotten at once again', async () => {
+    const log = opened({ refusalsEveryMs: 200 });
+    const refused: AuditEntry = { event: 'refused', owner: 'unknown', via: '/mcp', refusal: 'unauthorized' };
+    for (let n = 0; n < 4; n += 1) log.record(refused);
+    await expect.poll(() => linesOf().map(({ times }) => times)).toEqual([undefined, 3]);
+    for (let n = 0; n < 2; n += 1) log.record(refused);
+    await expect.poll(() => linesOf().length).toBeGreaterThan(2);
+    await log.close();
+    expect(linesOf().reduce((sum, { times }) => sum + Number(times ?? 1), 0)).toBe(6);
   });
 
   test('begins a new file when one is full, and keeps so many', async () => {

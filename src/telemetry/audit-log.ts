@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { makeOwnFolder } from '../lib/own-folder.ts';
 import type { AuditEntry, AuditSink } from './audit.ts';
+import { createRefusalTally } from './refusal-tally.ts';
 import { rotate } from './rotate.ts';
 
 /** The audit log on disk: one JSON object a line, `audit.jsonl` and its predecessors `audit.1.jsonl` and on. Servers of one data folder share it. */
@@ -16,22 +17,26 @@ export interface AuditLogOptions {
   readonly fileBytes: number;
   readonly files: number;
   readonly now?: () => Date;
+  /** Refusals of one kind are one entry in this period. */
+  readonly refusalsEveryMs?: number;
   /** Told once when it cannot be written, and again after it could. */
   readonly onFailure?: (error: unknown) => void;
 }
 
 /** Many small writes cost more than one; this much of the end is lost if the server is killed. */
 const GATHER_MS = 50;
+const REFUSALS_EVERY_MS = 60_000;
 const RETRY_MS = 1_000;
 const CLOSE_MS = 2_000;
 const MOST_PENDING_BYTES = 4 * 1_048_576;
 const LONGEST_TEXT = 300;
 
 export function createAuditLog(folder: string, options: AuditLogOptions): AuditLog {
-  const { now = () => new Date(), onFailure = () => {} } = options;
+  const { now = () => new Date(), refusalsEveryMs = REFUSALS_EVERY_MS, onFailure = () => {} } = options;
   let pending: Line[] = [];
   let pendingBytes = 0;
-  const refusals = new Map<string, { readonly line: Line; count: number }>();
+  const refusals = createRefusalTally();
+  let refusalTimer: NodeJS.Timeout | undefined;
   let dropped = 0;
   let failing = false;
   let timer: NodeJS.Timeout | undefined;
@@ -40,36 +45,35 @@ export function createAuditLog(folder: string, options: AuditLogOptions): AuditL
 
   function record(entry: AuditEntry): void {
     if (closed) return;
-    if (entry.event === 'refused') recordRefusal(entry);
-    else add(lineOf({ time: now().toISOString(), ...entry }));
-    if (writing === undefined) timer ??= later(failing ? RETRY_MS : GATHER_MS);
+    const shown = entry.event === 'refused' ? refusals.note(entry) : entry;
+    if (entry.event === 'refused') refusalTimer ??= setInterval(writeGathered, refusalsEveryMs).unref();
+    if (shown === undefined) return;
+    add(lineOf({ time: now().toISOString(), ...shown }));
+    writeSoon();
   }
 
-  /**
-   * SECURITY: what is refused over and over, within one write, is one line with a number. Otherwise a client could wash away what the log holds of
-   * it, by refusals that cost it nothing.
-   */
-  function recordRefusal(entry: AuditEntry): void {
-    const key = JSON.stringify([entry.owner, entry.refusal, entry.via]);
-    const known = refusals.get(key);
-    if (known === undefined) {
-      const line = lineOf({ time: now().toISOString(), ...entry });
-      if (add(line)) refusals.set(key, { line, count: 1 });
-      return;
-    }
-    known.count += 1;
-    known.line.bytes = lineOf({ time: now().toISOString(), ...entry, times: known.count }).bytes;
+  function writeGathered(): void {
+    gather();
+    writeSoon();
+    if (refusals.isEmpty()) refusalTimer = stopped(refusalTimer);
+  }
+
+  function gather(): void {
+    for (const entry of refusals.drain()) add(lineOf({ time: now().toISOString(), ...entry }));
+  }
+
+  function writeSoon(): void {
+    if (writing === undefined && pending.length > 0) timer ??= later(failing ? RETRY_MS : GATHER_MS);
   }
 
   /** A disk that is full must not fill the memory. */
-  function add(line: Line): boolean {
+  function add(line: Line): void {
     if (pendingBytes + line.bytes.length > MOST_PENDING_BYTES) {
       dropped += 1;
-      return false;
+      return;
     }
     pending.push(line);
     pendingBytes += line.bytes.length;
-    return true;
   }
 
   function later(ms: number): NodeJS.Timeout {
@@ -82,7 +86,7 @@ export function createAuditLog(folder: string, options: AuditLogOptions): AuditL
   function flush(): Promise<void> {
     writing ??= write().finally(() => {
       writing = undefined;
-      if (pending.length > 0 && !closed) timer ??= later(failing ? RETRY_MS : GATHER_MS);
+      if (!closed) writeSoon();
     });
     return writing;
   }
@@ -96,7 +100,6 @@ export function createAuditLog(folder: string, options: AuditLogOptions): AuditL
     if (lines.length === 0) return;
     pending = [];
     pendingBytes = 0;
-    refusals.clear();
     const left = await append(lines).catch((error: unknown) => {
       if (!failing) onFailure(error);
       failing = true;
@@ -131,14 +134,16 @@ export function createAuditLog(folder: string, options: AuditLogOptions): AuditL
   return {
     record,
     flush: async () => {
-      clearTimeout(timer);
-      timer = undefined;
+      timer = stopped(timer);
+      gather();
       await writing;
       await flush();
     },
     close: async () => {
       closed = true;
-      clearTimeout(timer);
+      timer = stopped(timer);
+      refusalTimer = stopped(refusalTimer);
+      gather();
       const last = (async () => {
         await writing;
         await flush();
@@ -146,6 +151,10 @@ export function createAuditLog(folder: string, options: AuditLogOptions): AuditL
       await Promise.race([last, sleep(CLOSE_MS, undefined, { ref: false })]);
     },
   };
+}
+
+function stopped(timer: NodeJS.Timeout | undefined): undefined {
+  clearTimeout(timer);
 }
 
 async function writeAll(file: FileHandle, bytes: Buffer): Promise<{ written: number; error?: unknown }> {
@@ -171,7 +180,7 @@ function unwritten(lines: readonly Line[], written: number): Line[] {
 }
 
 interface Line {
-  bytes: Buffer;
+  readonly bytes: Buffer;
 }
 
 function lineOf(entry: object): Line {
