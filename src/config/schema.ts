@@ -106,7 +106,9 @@ export const configSchema = z.object({
   maxOpenFiles: wholeNumber(LEAST_LIMITS.openFiles, MOST_OPEN_FILES).default(65_536).describe('The most open files'),
   maxOpenings: wholeNumber(1, 1000)
     .default(8)
-    .describe('Sandboxes that a server starts at once; more wait, owner by owner'),
+    .describe(
+      'Sandboxes that a server starts at once; more wait, owner by owner. One token gets half of the places at most, so at least 2 where there are several',
+    ),
   sessionIdleMs: wholeNumber(100, 30 * DAY_MS)
     .default(1_800_000)
     .describe('A session that nobody has used for so long is closed'),
@@ -115,7 +117,9 @@ export const configSchema = z.object({
     .describe('A session is closed at this age, busy or not; nobody can ask for more'),
   maxExecutions: wholeNumber(1, 10_000)
     .default(100)
-    .describe('Executions that a server runs at once; more wait, owner by owner'),
+    .describe(
+      'Executions that a server runs at once; more wait, owner by owner. One token gets half of the places at most, so at least 2 where there are several',
+    ),
   maxPendingExecutions: wholeNumber(1, 100_000)
     .default(100)
     .describe('Executions of one owner that may run or wait at once'),

@@ -19,8 +19,40 @@ function crowd(places: number, keys: readonly string[]) {
 
 test('gives places at once while there are any', () => {
   const queue = createFairQueue(2);
-  expect([queue.tryTake('a'), queue.tryTake('a')].every(Boolean)).toBe(true);
-  expect(queue.tryTake('b')).toBeUndefined();
+  expect([queue.tryTake('a'), queue.tryTake('b')].every(Boolean)).toBe(true);
+  expect(queue.tryTake('c')).toBeUndefined();
+});
+
+/** How many places each key gets, one key after the other, when each takes as many as it can. */
+function greedy(places: number, keys: string, options?: Parameters<typeof createFairQueue>[1]): number[] {
+  const queue = createFairQueue(places, options);
+  return [...keys].map((key) => {
+    let count = 0;
+    while (queue.tryTake(key) !== undefined) count += 1;
+    return count;
+  });
+}
+
+test('a key that takes all it can leaves half to the others, and so does the next', () => {
+  expect(greedy(8, 'abcd')).toEqual([4, 2, 1, 1]);
+  expect(greedy(100, 'ab')).toEqual([50, 25]);
+  expect(greedy(2, 'ab')).toEqual([1, 1]);
+  expect(greedy(1, 'ab')).toEqual([1, 0]);
+});
+
+test('a key that shares with no other takes all', () => {
+  expect(greedy(8, 'ab', { alone: 'a' })).toEqual([8, 0]);
+  expect(greedy(8, 'ab', { alone: 'c' })).toEqual([4, 2]);
+});
+
+test('who waits for a share of its own keeps nobody else waiting', async () => {
+  const { queue, served, releases, settle } = crowd(4, ['a', 'a', 'a', 'a']);
+  await settle();
+  expect(served).toEqual(['a0', 'a1']);
+  expect(queue.tryTake('b')).toBeDefined();
+  releases[0]!();
+  await settle();
+  expect(served).toEqual(['a0', 'a1', 'a2']);
 });
 
 test('a place that is given back twice is given back once', async () => {

@@ -1,6 +1,6 @@
 import { HotcellError } from '../errors/hotcell-error.ts';
 import { createFairQueue } from '../lib/fair-queue.ts';
-import type { Owner } from './owner.ts';
+import { LOCAL_OWNER, type Owner } from './owner.ts';
 import type { Slots } from './session.ts';
 
 /** What runs in all sessions of a server: so much at once, owner by owner; and how much of one owner's may wait. */
@@ -12,7 +12,7 @@ export interface ExecutionQuota {
 }
 
 export function createExecutionQuota(places: number): ExecutionQuota {
-  const queue = createFairQueue(places);
+  const queue = createFairQueue(places, { alone: LOCAL_OWNER });
   const pending = new Map<string, number>();
 
   return {

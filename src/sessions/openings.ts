@@ -5,7 +5,7 @@ import { createFairQueue } from '../lib/fair-queue.ts';
 import { newId } from '../lib/ids.ts';
 import type { OpenedSession, OwnedSession } from './managed-session.ts';
 import { type CheckedRequest, checkRequest, type OpenRequest } from './open-request.ts';
-import type { Owner } from './owner.ts';
+import { LOCAL_OWNER, type Owner } from './owner.ts';
 import type { PersistentRecord } from './persistent-records.ts';
 import { admit, displaced, type Holding } from './quota.ts';
 import type { Roster } from './roster.ts';
@@ -66,7 +66,7 @@ export interface Openings {
 
 export function createOpenings(options: OpeningsOptions): Openings {
   const { config, clock, roster, openSession, onOpened, onFailed } = options;
-  const queue = createFairQueue(config.maxOpenings);
+  const queue = createFairQueue(config.maxOpenings, { alone: LOCAL_OWNER });
 
   function begin(owner: Owner, request: OpenRequest, { signal, via }: OpeningOptions): Entry {
     const checked = checkRequest(request, config);

@@ -11,6 +11,9 @@ export interface Owner {
   readonly isAnonymous?: boolean;
 }
 
+/** The id of whoever started the process. No other owner is there with it. */
+export const LOCAL_OWNER = 'local';
+
 export interface OwnerQuotas {
   /** Open at once, those being opened and closed included. */
   readonly sessions: number;
@@ -32,7 +35,7 @@ export function tokenOwner(id: string, config: QuotaOptions, quotas: Partial<Own
 
 /** Whoever started the server: the machine is theirs, so only the limits of the whole server hold. */
 export function localOwner(config: QuotaOptions): Owner {
-  return { id: 'local', quotas: quotasOf(config, config.maxSessions) };
+  return { id: LOCAL_OWNER, quotas: quotasOf(config, config.maxSessions) };
 }
 
 /** Whoever reaches a server on loopback that asks for no token. */

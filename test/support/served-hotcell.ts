@@ -3,10 +3,11 @@ import { type IncomingMessage, type RequestOptions, request as sendRequest } fro
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { mcpServerFor } from '../../src/cli/serve/mcp-server-for.ts';
-import { resolveDataDir } from '../../src/config/load.ts';
+import { loadCodeSandbox, resolveDataDir } from '../../src/config/load.ts';
 import { serveHttp } from '../../src/http/serve.ts';
 import { openTokenStore, type TokenStore } from '../../src/http/tokens/store.ts';
 import { type HotcellOptions, type HotcellServer, openServer } from '../../src/main.ts';
+import { offerOf } from '../../src/mcp/profiles/index.ts';
 import { longTools } from '../../src/mcp/server.ts';
 import type { Owner } from '../../src/sessions/directory.ts';
 import { anonymousOwner, tokenOwner } from '../../src/sessions/owner.ts';
@@ -57,8 +58,12 @@ export async function serveForTest(
     metrics: true,
     ...options,
   });
+  const offer = offerOf(server.config.profile, { codeSandbox: loadCodeSandbox });
   const serving = await serveHttp(server, {
-    ...{ serverFor: mcpServerFor(server), longTools: longTools() },
+    serverFor: mcpServerFor(server, undefined, offer),
+    longTools: longTools(offer.tools),
+    signedFilesOnly: offer.signedFilesOnly === true,
+    largestMessageBytes: offer.largestMessageBytes,
     ...(stallMs === undefined ? {} : { stallMs }),
   }).catch(async (error) => {
     await server.close();
