@@ -1,5 +1,6 @@
 import { loadConfig, resolveDataDir, resolveRunDir } from './config/load.ts';
 import type { Config } from './config/schema.ts';
+import { standardImageTag } from './drivers/docker/image.ts';
 import { type DriverFactories, loadDrivers } from './drivers/loaded-drivers.ts';
 import { HotcellError } from './errors/hotcell-error.ts';
 import type { ExecutionPolicy } from './execution/execute.ts';
@@ -83,6 +84,7 @@ export async function openServer(serverOptions: ServerOptions = {}): Promise<Hot
     },
     host: server.host,
     records: server.records,
+    standardImage: standardImageTag,
     config,
     clock,
     audit: telemetry.audit,

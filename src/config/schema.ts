@@ -63,6 +63,19 @@ export const configSchema = z.object({
     .regex(/^[A-Za-z0-9][A-Za-z0-9._/:@-]*$/, { error: 'not the name of an image' })
     .optional()
     .describe('Container image of new sessions; the standard image by default'),
+  allowedImages: z
+    .array(
+      z
+        .string()
+        .max(255)
+        .regex(/^[A-Za-z0-9*][A-Za-z0-9._/:@*-]*$/, { error: 'not the name of an image, nor a pattern' }),
+    )
+    .max(1000)
+    .default([])
+    .describe(
+      'Container images that callers over HTTP may name besides `image` and the standard one, such as `python:3.12` or `myorg/*`: `*` is any characters but `/`, and alone any image. Over stdio any image may be named',
+    )
+    .meta({ allowed: 'a list of names and patterns of images' }),
   preloads: z
     .array(z.string().regex(/^[A-Za-z_][\w.]*$/, { error: 'not the name of a module' }))
     .default(['IPython.core.interactiveshell', 'numpy', 'pandas', 'matplotlib.pyplot'])
@@ -101,6 +114,12 @@ export const configSchema = z.object({
   maxMemoryBytes: wholeNumber(LEAST_LIMITS.memoryBytes, Number.MAX_SAFE_INTEGER)
     .default(8192 * MiB)
     .describe('The most memory that a client of a server may ask for, for one session'),
+  maxMemoryBytesPerOwner: wholeNumber(LEAST_LIMITS.memoryBytes, Number.MAX_SAFE_INTEGER)
+    .optional()
+    .describe(
+      "The most memory that the limits of one token's open sessions may add up to; by default half of the host's memory, or 8 GiB where that is more and the host has it",
+    )
+    .meta({ allowed: `${LEAST_LIMITS.memoryBytes} or more` }),
   maxCpus: z.coerce.number().min(LEAST_LIMITS.cpus).max(MOST_CPUS).default(8).describe('The most processors'),
   maxProcesses: wholeNumber(LEAST_LIMITS.processes, MOST_PROCESSES).default(4096).describe('The most processes'),
   maxOpenFiles: wholeNumber(LEAST_LIMITS.openFiles, MOST_OPEN_FILES).default(65_536).describe('The most open files'),
@@ -189,9 +208,11 @@ export const configSchema = z.object({
       'Who needs a token: `auto`, everybody where others than this machine can reach the server; `always`, everybody',
     ),
   metricsAccess: z
-    .enum(['owner', 'anyone', 'nobody'])
-    .default('owner')
-    .describe('Who may read `/metrics`: `owner`, whoever may call `/mcp`'),
+    .enum(['auto', 'owner', 'anyone', 'nobody'])
+    .default('auto')
+    .describe(
+      'Who may read `/metrics`, which counts what all callers do: `owner`, whoever may call `/mcp`; `auto`, the same, but nobody where tokens are needed',
+    ),
   publicUrl: z
     .url({ protocol: /^https?$/, error: 'not an http or https address' })
     .optional()

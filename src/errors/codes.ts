@@ -46,6 +46,12 @@ export const ERROR_CODES = {
     means: 'a file of the host may not be copied into a sandbox',
   },
   mount_denied: { httpStatus: 403, exitCode: 77, retry: 'never', means: 'a host folder may not be mounted' },
+  image_denied: {
+    httpStatus: 403,
+    exitCode: 77,
+    retry: 'never',
+    means: 'you may not open a session with that container image',
+  },
   session_not_found: {
     httpStatus: 404,
     exitCode: 66,
@@ -132,6 +138,12 @@ export const ERROR_CODES = {
   start_failed: { httpStatus: 502, exitCode: 69, retry: 'later', means: 'a sandbox could not be started' },
   start_timeout: { httpStatus: 504, exitCode: 69, retry: 'later', means: 'a sandbox was not ready in time' },
   too_many_sessions: { httpStatus: 429, exitCode: 75, retry: 'later', means: 'the limit of sessions is reached' },
+  too_much_memory: {
+    httpStatus: 429,
+    exitCode: 75,
+    retry: 'later',
+    means: 'the memory limits of your open sessions add up to all that you may have',
+  },
   too_many_executions: {
     httpStatus: 429,
     exitCode: 75,

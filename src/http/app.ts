@@ -48,11 +48,12 @@ export function createApp(options: AppOptions): HttpApp {
     options.seen?.(owner.id);
     return owner;
   };
+  const metricsAccess = metricsAccessOf(config, exposure);
   const app: HttpApp = new Hono<HttpEnvironment>();
   app.use(requestLog(telemetry.logger, now));
   app.use(quietHeaders);
   app.use(guard(exposure));
-  for (const path of ['/mcp', '/run/*', ...(config.metricsAccess === 'owner' ? ['/metrics'] : [])]) {
+  for (const path of ['/mcp', '/run/*', ...(metricsAccess === 'owner' ? ['/metrics'] : [])]) {
     app.use(path, async (context, next) => {
       context.set('owner', await authorize(context.req.header('authorization')));
       await next();
@@ -72,7 +73,7 @@ export function createApp(options: AppOptions): HttpApp {
   addStatusRoutes(app, {
     notReady: () => options.notReady?.(),
     exposition: () => telemetry.exposition(),
-    metrics: config.metricsAccess !== 'nobody' && mcp !== undefined,
+    metrics: metricsAccess !== 'nobody' && mcp !== undefined,
   });
   app.notFound(() => {
     const remedy = 'MCP is at /mcp, files at /files/{session}/{path}, code at /run/{session}; see docs/guides/http.md.';
@@ -93,4 +94,9 @@ export function createApp(options: AppOptions): HttpApp {
     return errorResponse(error);
   });
   return app;
+}
+
+/** SECURITY: metrics count what all tenants do, which is no business of every token's. */
+function metricsAccessOf({ metricsAccess }: Config, { tokensRequired }: Exposure): 'owner' | 'anyone' | 'nobody' {
+  return metricsAccess !== 'auto' ? metricsAccess : tokensRequired ? 'nobody' : 'owner';
 }

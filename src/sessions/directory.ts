@@ -79,6 +79,7 @@ export interface DirectoryOptions {
   readonly openSession: OpenSession;
   readonly host: Pick<Host, 'serverId' | 'isServerAlive'>;
   readonly records: PersistentRecords;
+  readonly standardImage: () => string;
   readonly config: Config;
   readonly clock: Clock;
   readonly audit: AuditSink;
@@ -90,7 +91,7 @@ export interface DirectoryOptions {
 const DEFAULT_SESSION = 'default';
 
 export function createDirectory(options: DirectoryOptions): SessionDirectory {
-  const { openSession, host, records, config, clock, audit, metrics, logger } = options;
+  const { openSession, host, records, standardImage, config, clock, audit, metrics, logger } = options;
   const roster = createRoster<Entry>();
   const executions = createExecutionQuota(config.maxExecutions);
   const keptTotal = createKeptTotal({ bytes: config.keptTotalBytes, logBytes: config.keptTotalLogBytes });
@@ -100,6 +101,7 @@ export function createDirectory(options: DirectoryOptions): SessionDirectory {
   const openings: Openings = createOpenings({
     config,
     roster,
+    standardImage,
     openSession: (entry, request, record) =>
       openSession(
         {

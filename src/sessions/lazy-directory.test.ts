@@ -4,7 +4,7 @@ import { createLazyDirectory } from './lazy-directory.ts';
 
 const lazily = (open: () => Promise<SessionDirectory>, mayRecall = false) =>
   createLazyDirectory(open, async () => mayRecall);
-const owner = { id: 'local', quotas: { sessions: 1, executions: 1, uploadBytes: 1 } };
+const owner = { id: 'local', quotas: { sessions: 1, memoryBytes: 1e9, executions: 1, uploadBytes: 1 } };
 
 function fake() {
   const calls: string[] = [];

@@ -25,6 +25,8 @@ export interface OpenRequest {
   /** Where the workspace is inside, and the size of /tmp: what systems promised that profiles stand in for. No client chooses them. */
   readonly workspace?: string;
   readonly tmpBytes?: number;
+  /** The image is a setting of the server's. A client's own choice is checked. */
+  readonly isOwnImage?: true;
 }
 
 /** One that was checked, with its times filled in. */

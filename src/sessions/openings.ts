@@ -3,11 +3,13 @@ import { HotcellError, toHotcellError } from '../errors/hotcell-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createFairQueue } from '../lib/fair-queue.ts';
 import { newId } from '../lib/ids.ts';
+import { DEFAULT_LIMITS } from '../sandbox/spec.ts';
+import { allowedImage } from './allowed-image.ts';
 import type { OpenedSession, OwnedSession } from './managed-session.ts';
 import { type CheckedRequest, checkRequest, type OpenRequest } from './open-request.ts';
 import { LOCAL_OWNER, type Owner } from './owner.ts';
 import type { PersistentRecord } from './persistent-records.ts';
-import { admit, displaced, type Holding } from './quota.ts';
+import { admit, displaced, type Holding, requireMemory } from './quota.ts';
 import type { Roster } from './roster.ts';
 
 /** A place in the directory: a session, or one that is being opened. */
@@ -22,6 +24,8 @@ export interface Entry {
   /** The tool or route that asked for it. */
   readonly via: string | undefined;
   readonly askedAt: number;
+  /** Its limit, which counts for its owner's quota. */
+  readonly memoryBytes: number;
   /** Outlives the server. */
   readonly isPersistent: boolean;
   /** Was opened by another server. */
@@ -44,6 +48,8 @@ export interface OpeningsOptions {
   readonly config: Config;
   readonly clock: Clock;
   readonly roster: Roster<Entry>;
+  /** The name of the image that is used where none is named. */
+  readonly standardImage: () => string;
   /** Asks the library for it. */
   readonly openSession: (entry: Entry, request: CheckedRequest, record?: PersistentRecord) => Promise<OpenedSession>;
   /** It is open: makes it known. */
@@ -65,14 +71,16 @@ export interface Openings {
 }
 
 export function createOpenings(options: OpeningsOptions): Openings {
-  const { config, clock, roster, openSession, onOpened, onFailed } = options;
+  const { config, clock, roster, standardImage, openSession, onOpened, onFailed } = options;
   const queue = createFairQueue(config.maxOpenings, { alone: LOCAL_OWNER });
 
   function begin(owner: Owner, request: OpenRequest, { signal, via }: OpeningOptions): Entry {
-    const checked = checkRequest(request, config);
+    const image = allowedImage(owner.id, request, { config, standardImage });
+    const checked = checkRequest({ ...request, ...(image === undefined ? {} : { image }) }, config);
     const uniqueId = newId('s');
     const entry = newEntry(owner, checked, { id: checked.id ?? uniqueId, uniqueId, via, isTakenOver: false });
     roster.requireFree(entry);
+    requireMemory(owner.quotas.memoryBytes, roster.of(owner.id), entry);
     makeRoom(owner);
     return add(entry, start(entry, checked, { signal }));
   }
@@ -84,6 +92,7 @@ export function createOpenings(options: OpeningsOptions): Openings {
       persistent: true,
       idleMs,
       maxAgeMs,
+      limits: record.spec.limits,
       ...(name === undefined ? {} : { name }),
     };
     const entry = newEntry(owner, request, { id, uniqueId: session, via: 'recall', isTakenOver: true });
@@ -102,6 +111,7 @@ export function createOpenings(options: OpeningsOptions): Openings {
       owner,
       isolation: request.isolation ?? config.isolation,
       askedAt: clock.now(),
+      memoryBytes: request.limits?.memoryBytes ?? DEFAULT_LIMITS.memoryBytes,
       isPersistent: request.persistent === true,
       stop: new AbortController(),
       isWaiting: true,

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { admit, type Holding } from './quota.ts';
+import { shareOfMemory } from './owner.ts';
+import { admit, type Holding, requireMemory } from './quota.ts';
 
 const holdings = (all: Record<string, [sessions: number, waiting: number]>) =>
   new Map<string, Holding>(Object.entries(all).map(([owner, [sessions, waiting]]) => [owner, { sessions, waiting }]));
@@ -52,4 +53,27 @@ test('in a crowd of openings, nobody is refused who has at least two fewer than 
       },
     ),
   );
+});
+
+const GiB = 1024 ** 3;
+const sized = (...gib: number[]) => gib.map((each) => ({ memoryBytes: each * GiB }));
+
+test('sessions whose memory limits fit into the quota are admitted, and one more is refused with what is left', () => {
+  expect(() => requireMemory(8 * GiB, sized(2, 4), sized(2)[0]!)).not.toThrow();
+  expect(() => requireMemory(8 * GiB, sized(2, 4), sized(3)[0]!)).toThrow(
+    expect.objectContaining({
+      code: 'too_much_memory',
+      message: '3072 MiB of memory are more than the 2048 of 8192 MiB you have left',
+    }),
+  );
+});
+
+test.each([
+  [1, 2],
+  [4, 4],
+  [8, 8],
+  [12, 8],
+  [64, 32],
+])("of a host with %i GiB an owner's share is %i", (host, share) => {
+  expect(shareOfMemory(host * GiB)).toBe(share * GiB);
 });

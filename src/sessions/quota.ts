@@ -37,6 +37,29 @@ export function admit(
   );
 }
 
+/** Refuses a session whose memory limit is more than what its owner has left. What is only limited is not used, but it may be. */
+export function requireMemory(
+  quotaBytes: number,
+  theirs: readonly { readonly memoryBytes: number }[],
+  asked: { readonly memoryBytes: number },
+): void {
+  const held = theirs.reduce((sum, { memoryBytes }) => sum + memoryBytes, 0);
+  if (held + asked.memoryBytes <= quotaBytes) return;
+  const [left, wanted, all] = [Math.max(0, quotaBytes - held), asked.memoryBytes, quotaBytes].map(inMiB);
+  throw new HotcellError(
+    'too_much_memory',
+    `${wanted} MiB of memory are more than the ${left} of ${all} MiB you have left`,
+    {
+      remedy:
+        'Close a session, or ask for less memory. Whoever runs the server can allow more with HOTCELL_MAX_MEMORY_BYTES_PER_OWNER.',
+    },
+  );
+}
+
+function inMiB(bytes: number): number {
+  return Math.floor(bytes / 1_048_576);
+}
+
 export function displaced(): HotcellError {
   return new HotcellError('too_many_sessions', 'the server is full, and others have fewer sessions than you', {
     remedy: 'Use a session that is open, or try again in a while.',

@@ -15,7 +15,11 @@ const { home, remove } = makeHome();
 afterAll(remove);
 
 const serve = (options: ServerOptions = {}): Promise<HotcellServer> =>
-  openServer({ isolation: 'process', poolSize: 0, preloads: [], dataDir: home, logLevel: 'silent', ...options });
+  openServer({
+    ...{ isolation: 'process', poolSize: 0, preloads: [], dataDir: home, logLevel: 'silent' },
+    maxMemoryBytesPerOwner: 1024 ** 4, // whatever this machine has
+    ...options,
+  });
 
 const ownerOf = (server: HotcellServer, id: string, quotas: Partial<OwnerQuotas> = {}): Owner =>
   tokenOwner(id, server.config, quotas);

@@ -107,28 +107,32 @@ describe.skipIf(skipped !== undefined)('a server that others can reach', () => {
     await using hotcell = await serveForTest({ host: '0.0.0.0' }, async (tokens) => {
       token = (await tokens.create('laptop')).text;
     });
-    for (const path of ['/mcp', '/run/s', '/metrics', '/files/s/x']) {
+    for (const path of ['/mcp', '/run/s', '/files/s/x']) {
       const none = await hotcell.send('GET', path);
       expect([none.status, none.headers['www-authenticate']]).toEqual([401, 'Bearer realm="hotcell"']);
       expect((await hotcell.send('GET', path, { token: `${token.slice(0, -1)}!` })).status).toBe(401);
       expect((await hotcell.send('GET', path, { headers: { authorization: `Basic ${token}` } })).status).toBe(401);
     }
-    expect((await hotcell.send('GET', `/metrics?token=${token}`)).status).toBe(401);
-    expect((await hotcell.send('GET', '/metrics', { token })).status).toBe(200);
+    expect((await hotcell.send('GET', `/run/s?token=${token}`)).status).toBe(401);
+    expect((await hotcell.send('GET', '/metrics', { token })).status).toBe(404);
     expect((await hotcell.send('GET', '/healthz')).status).toBe(200);
     const answer = await hotcell.send('POST', '/mcp', { ...toolCall('list_sessions'), token });
     expect([answer.status, answer.body.toString()]).toEqual([200, expect.stringContaining('"sessions":[]')]);
   });
 
   it.each([
-    ['anyone', 200],
-    ['nobody', 404],
-    ['owner', 401],
-  ] as const)('shows its metrics to %s', async (metricsAccess, status) => {
+    ['anyone', 200, 200],
+    ['nobody', 404, 404],
+    ['owner', 401, 200],
+    ['auto', 404, 404],
+  ] as const)('shows its metrics to %s', async (metricsAccess, status, withToken) => {
+    let token = '';
     await using hotcell = await serveForTest({ tokens: 'always', metricsAccess }, async (tokens) => {
-      await tokens.create('laptop');
+      token = (await tokens.create('laptop')).text;
     });
     expect((await hotcell.send('GET', '/metrics')).status).toBe(status);
+    expect((await hotcell.send('GET', `/metrics?token=${token}`)).status).toBe(status);
+    expect((await hotcell.send('GET', '/metrics', { token })).status).toBe(withToken);
   });
 
   it('refuses a wrong token even where none is needed', async () => {

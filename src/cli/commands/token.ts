@@ -11,6 +11,7 @@ export function tokenCommand(): Command {
     .description('Make a token and show it, this once.')
     .argument('<name>', 'whom or what it is for')
     .option('--max-sessions <number>', 'open sessions at once')
+    .option('--max-memory <size>', 'what the memory limits of its sessions may add up to: 4g')
     .option('--max-executions <number>', 'executions that run or wait at once')
     .option('--max-upload <size>', 'the largest file that may be written: 100m, 2g')
     .option('--json', 'print it as one JSON document')

@@ -10,6 +10,7 @@ import { closeAllOf } from '../sessions/index.ts';
 /** The flags as they were typed. */
 export interface CreateFlags {
   readonly maxSessions?: string;
+  readonly maxMemory?: string;
   readonly maxExecutions?: string;
   readonly maxUpload?: string;
   readonly json?: boolean;
@@ -55,6 +56,7 @@ function store() {
 function quotasOf(flags: CreateFlags): TokenQuotas {
   return {
     ...(flags.maxSessions === undefined ? {} : { sessions: wholeNumber('--max-sessions', flags.maxSessions, 10_000) }),
+    ...(flags.maxMemory === undefined ? {} : { memoryBytes: sizeBytes('--max-memory', flags.maxMemory) }),
     ...(flags.maxExecutions === undefined
       ? {}
       : { executions: wholeNumber('--max-executions', flags.maxExecutions, 100_000) }),
@@ -73,6 +75,7 @@ function wholeNumber(flag: string, text: string, most: number): number {
 function lineOf({ id, name, createdAt, lastUsedAt, quotas }: TokenRecord): string {
   const limits = [
     ...(quotas.sessions === undefined ? [] : [`${quotas.sessions} sessions`]),
+    ...(quotas.memoryBytes === undefined ? [] : [`${sizeText(quotas.memoryBytes)} of memory`]),
     ...(quotas.executions === undefined ? [] : [`${quotas.executions} executions`]),
     ...(quotas.uploadBytes === undefined ? [] : [`uploads to ${sizeText(quotas.uploadBytes)}`]),
   ];

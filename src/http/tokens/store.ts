@@ -9,6 +9,7 @@ import { claimedId, hashOf, isTokenId, matches, newToken } from './token.ts';
 /** What a token's holder may have at once; what is not said is as the configuration says. */
 const tokenQuotas = z.object({
   sessions: z.number().int().min(1).max(10_000).optional(),
+  memoryBytes: z.number().int().min(1).optional(),
   executions: z.number().int().min(1).max(100_000).optional(),
   uploadBytes: z.number().int().min(1).optional(),
 });

@@ -60,6 +60,7 @@ const CODES: Partial<Record<ErrorCode, FailureCode>> = {
   session_busy: 'session_busy',
   too_many_executions: 'session_busy',
   too_many_sessions: 'max_sessions',
+  too_much_memory: 'max_sessions',
   driver_unavailable: 'docker_unavailable',
   isolation_too_weak: 'docker_unavailable',
   image_missing: 'docker_error',

@@ -82,6 +82,6 @@ function requestOf(id: string, settings: CodeSandboxSettings, asked: OpenRequest
     idleMs: settings.sessionTtlM * 60_000,
     workspace: DATA_FOLDER,
     tmpBytes: TMP_BYTES,
-    ...(settings.image === undefined || isolation === 'process' ? {} : { image: settings.image }),
+    ...(settings.image === undefined || isolation === 'process' ? {} : { image: settings.image, isOwnImage: true }),
   };
 }

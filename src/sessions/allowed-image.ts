@@ -1,0 +1,36 @@
+import type { Config } from '../config/schema.ts';
+import { HotcellError } from '../errors/hotcell-error.ts';
+import { fullImageName, matchesImagePattern } from '../sandbox/image-reference.ts';
+import type { OpenRequest } from './open-request.ts';
+import { LOCAL_OWNER } from './owner.ts';
+
+export interface ImageRules {
+  readonly config: Pick<Config, 'image' | 'allowedImages'>;
+  readonly standardImage: () => string;
+}
+
+/**
+ * The image to open for an owner. Throws `image_denied` where the owner may not have it. The local owner's images are all of the engine's.
+ *
+ * SECURITY: an engine holds private images, with code and credentials in them, and a caller can read every file of a session. The answer comes before the engine is
+ * asked, so that it does not tell which images exist; and the engine is asked by the full name that was checked, because it resolves a short one in several ways.
+ */
+export function allowedImage(
+  owner: string,
+  { image, isOwnImage }: Pick<OpenRequest, 'image' | 'isOwnImage'>,
+  { config, standardImage }: ImageRules,
+): string | undefined {
+  if (image === undefined || isOwnImage === true || owner === LOCAL_OWNER || config.allowedImages.includes('*')) {
+    return image;
+  }
+  const allowed = [standardImage(), ...(config.image === undefined ? [] : [config.image]), ...config.allowedImages];
+  const full = fullImageName(image);
+  // An id is allowed where it is listed as it is: it does not say which name it stands for.
+  if (full === undefined ? allowed.includes(image) : allowed.some((pattern) => matchesImagePattern(full, pattern))) {
+    return full ?? image;
+  }
+  throw new HotcellError('image_denied', `image: ${image} is not among the images that may be opened here`, {
+    remedy:
+      'Leave image out, and the image of the server is used. Whoever runs the server can allow others with HOTCELL_ALLOWED_IMAGES.',
+  });
+}
