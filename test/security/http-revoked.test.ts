@@ -1,4 +1,6 @@
 import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ServedHotcell, serveForTest, toolCall } from '../support/served-hotcell.ts';
 import { reasonToSkip, TARGETS } from '../support/targets.ts';
@@ -38,6 +40,17 @@ describe.skipIf(skipped !== undefined)('whoever has lost their token', () => {
     await expect.poll(() => answer, { timeout: 20_000 }).toContain('session_closed');
     await expect.poll(() => hotcell.server.sessions.census(), { timeout: 20_000 }).toEqual([]);
     late.destroy();
+  });
+
+  it('has no stream left that listens for news', async () => {
+    const { text: token } = await hotcell.tokens.create('listener');
+    const requestInit = { headers: { authorization: `Bearer ${token}` } };
+    const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: { pin: '2026-07-28' } } });
+    await client.connect(new StreamableHTTPClientTransport(new URL(`${hotcell.url}/mcp`), { requestInit }));
+    const { closed } = await client.listen({ toolsListChanged: true });
+    await hotcell.tokens.revoke('listener');
+    expect(await Promise.race([closed, sleep(20_000, 'still open', { ref: false })])).not.toBe('still open');
+    await client.close();
   });
 });
 

@@ -10,6 +10,7 @@ import {
 } from '@modelcontextprotocol/server';
 import type { Owner } from '../../sessions/directory.ts';
 import { createLegacyConnections } from './legacy-connections.ts';
+import { createListeningStreams } from './listening-streams.ts';
 
 /** MCP over HTTP in both eras of the protocol. Guards, tokens and limits stand before it. */
 export interface McpEndpoint {
@@ -30,11 +31,15 @@ export interface McpEndpointOptions {
 }
 
 const LEGACY = { perOwner: 500, total: 4000, idleMs: 1_800_000 };
+const LISTENING = { perOwner: 500, total: 4000 };
 
 export function createMcpEndpoint({ serverFor, longTools, now = Date.now }: McpEndpointOptions): McpEndpoint {
   const factory = (context: McpRequestContext) => serverFor(ownerIn(context.authInfo));
-  const whole = createMcpHandler(factory, { legacy: 'reject' });
-  const streamed = createMcpHandler(factory, { legacy: 'reject', responseMode: 'sse', bus: whole.bus });
+  // The limit of the library is one for all owners: ours comes first.
+  const modern = { legacy: 'reject', maxSubscriptions: 2 * LISTENING.total } as const;
+  const whole = createMcpHandler(factory, modern);
+  const streamed = createMcpHandler(factory, { ...modern, responseMode: 'sse', bus: whole.bus });
+  const listening = createListeningStreams(LISTENING);
   // One request and no connection: what `curl` sends, and programs that only call a tool.
   const single = legacyStatelessFallback(factory);
   const legacy = createLegacyConnections({ serverFor, now, ...LEGACY });
@@ -45,14 +50,18 @@ export function createMcpEndpoint({ serverFor, longTools, now = Date.now }: McpE
       const given = { authInfo: infoOf(owner), ...(body === undefined ? {} : { parsedBody: body }) };
       if (isModernCall(body) || !(await isLegacyRequest(request, body))) {
         const isLong = longTools.has(request.headers.get('mcp-name') ?? '');
-        return (isLong ? streamed : whole).fetch(request, given);
+        const response = await (isLong ? streamed : whole).fetch(request, given);
+        return isListening(body) ? listening.hold(owner.id, response) : response;
       }
       const id = request.headers.get('mcp-session-id');
       if (id !== null) return legacy.serve(id, request, body, owner);
       return isInitialize(body) ? legacy.open(request, body, owner) : single(request, given);
     },
     connections: legacy.count,
-    closeOf: legacy.closeOf,
+    closeOf: async (ownerId) => {
+      listening.closeOf(ownerId);
+      await legacy.closeOf(ownerId);
+    },
     close: async () => {
       await Promise.all([whole.close(), streamed.close(), legacy.close()]);
     },
@@ -75,6 +84,10 @@ function isModernCall(body: unknown): boolean {
   const { method, params } = (body ?? {}) as { method?: unknown; params?: { _meta?: unknown } | null };
   const meta = params?._meta;
   return method === 'tools/call' && typeof meta === 'object' && meta !== null && PROTOCOL_VERSION_META_KEY in meta;
+}
+
+function isListening(body: unknown): boolean {
+  return (body as { method?: unknown } | null | undefined)?.method === 'subscriptions/listen';
 }
 
 function isInitialize(body: unknown): boolean {
