@@ -150,6 +150,12 @@ export const ERROR_CODES = {
     retry: 'later',
     means: 'too many of your executions run or wait already',
   },
+  too_many_connections: {
+    httpStatus: 429,
+    exitCode: 75,
+    retry: 'later',
+    means: 'too many of your connections are at work already',
+  },
   unauthorized: { httpStatus: 401, exitCode: 77, retry: 'never', means: 'a token is needed, or is not valid' },
   forbidden: {
     httpStatus: 403,

@@ -1,10 +1,11 @@
+import type { Socket } from 'node:net';
 import { Hono } from 'hono';
 import type { Config } from '../config/schema.ts';
 import { HotcellError, toHotcellError } from '../errors/hotcell-error.ts';
-import type { SessionDirectory } from '../sessions/directory.ts';
+import type { Owner, SessionDirectory } from '../sessions/directory.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { createAuthorizer, ownerOfLink } from './authorize.ts';
-import type { HttpApp, HttpEnvironment } from './environment.ts';
+import type { HttpApp, HttpContext, HttpEnvironment } from './environment.ts';
 import { errorResponse } from './error-response.ts';
 import type { Exposure } from './exposure.ts';
 import { guard, quietHeaders } from './guards.ts';
@@ -31,8 +32,8 @@ export interface AppOptions {
   /** The largest message of a client. */
   readonly largestMessageBytes?: number | undefined;
   notReady?(): string | undefined;
-  /** Told of everybody who came with a token. */
-  seen?(ownerId: string): void;
+  /** Told of everybody who may come, with the connection. Throws where that is one too many. */
+  seen?(owner: Owner, socket: Socket): void;
   readonly now?: () => number;
   readonly stallMs?: number;
 }
@@ -43,9 +44,10 @@ const STALL_MS = 60_000;
 export function createApp(options: AppOptions): HttpApp {
   const { config, sessions, telemetry, tokens, exposure, mcp, now = Date.now, stallMs = STALL_MS } = options;
   const verify = createAuthorizer(config, exposure, tokens);
-  const authorize = async (authorization: string | undefined) => {
-    const owner = await verify(authorization);
-    options.seen?.(owner.id);
+  const authorize = async (context: HttpContext) => {
+    const owner = await verify(context.req.header('authorization'));
+    options.seen?.(owner, context.env.incoming.socket);
+    context.set('owner', owner);
     return owner;
   };
   const metricsAccess = metricsAccessOf(config, exposure);
@@ -55,7 +57,7 @@ export function createApp(options: AppOptions): HttpApp {
   app.use(guard(exposure));
   for (const path of ['/mcp', '/run/*', ...(metricsAccess === 'owner' ? ['/metrics'] : [])]) {
     app.use(path, async (context, next) => {
-      context.set('owner', await authorize(context.req.header('authorization')));
+      await authorize(context);
       await next();
     });
   }

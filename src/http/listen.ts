@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import { HotcellError } from '../errors/hotcell-error.ts';
+import { type Connections, createConnections } from './connections.ts';
 import type { HttpApp } from './environment.ts';
 import { isLoopback } from './exposure.ts';
 
@@ -19,14 +20,17 @@ export interface ListenOptions {
   readonly port: number;
   /** Whether it keeps the process alive. */
   readonly ref?: boolean;
+  readonly connections?: Connections;
 }
 
 const HEADERS_MS = 10_000;
 const KEEP_ALIVE_MS = 65_000;
-const MAX_CONNECTIONS = 4096;
 const LAST_ANSWERS_MS = 1_000;
 
-export async function listen(app: HttpApp, { host, port, ref = true }: ListenOptions): Promise<Listening> {
+export async function listen(
+  app: HttpApp,
+  { host, port, ref = true, connections = createConnections() }: ListenOptions,
+): Promise<Listening> {
   const listener = getRequestListener(app.fetch, { overrideGlobalObjects: false });
   const server = createServer(
     {
@@ -43,10 +47,11 @@ export async function listen(app: HttpApp, { host, port, ref = true }: ListenOpt
       // A connection that breaks is told to whoever reads from it or writes to it; nobody else needs to know.
       incoming.on('error', () => {});
       outgoing.on('error', () => {});
+      outgoing.once('close', connections.began(incoming.socket));
       listener(incoming, outgoing).catch(() => outgoing.destroy());
     },
   );
-  server.maxConnections = MAX_CONNECTIONS;
+  server.on('connection', connections.opened);
   await begin(server, host, port);
   if (!ref) server.unref();
   const { port: taken } = server.address() as AddressInfo;

@@ -4,6 +4,7 @@ import type { Owner, SessionDirectory } from '../sessions/directory.ts';
 import { tokenOwner } from '../sessions/owner.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { createApp } from './app.ts';
+import { type ConnectionLimits, createConnections } from './connections.ts';
 import { decideExposure } from './exposure.ts';
 import { createLinkMaker, type LinkMaker } from './file-links.ts';
 import { linkKey } from './link-key.ts';
@@ -34,6 +35,8 @@ export interface ServeOptions {
   notReady?(): string | undefined;
   /** How long a transfer may stand still: for tests. */
   readonly stallMs?: number;
+  /** For tests. */
+  readonly connectionLimits?: ConnectionLimits;
 }
 
 /** `/mcp`, files, metrics and health, until it is closed. Rejects before anything listens where it would be open to strangers. */
@@ -54,6 +57,7 @@ export async function serveHttp(hotcell: ServedHotcell, options: ServeOptions): 
     await sessions.recall(owner);
     await sessions.closeAll(owner);
   });
+  const connections = createConnections(options.connectionLimits);
   const app = createApp({
     config,
     sessions,
@@ -66,9 +70,12 @@ export async function serveHttp(hotcell: ServedHotcell, options: ServeOptions): 
     largestMessageBytes: options.largestMessageBytes,
     notReady: () => options.notReady?.(),
     ...(options.stallMs === undefined ? {} : { stallMs: options.stallMs }),
-    seen: (id) => isTokenId(id) && watch.seen(id),
+    seen: (owner, socket) => {
+      if (isTokenId(owner.id)) watch.seen(owner.id);
+      connections.proved(socket, owner);
+    },
   });
-  const listening = await listen(app, config).catch((error: unknown) => {
+  const listening = await listen(app, { ...config, connections }).catch((error: unknown) => {
     watch.stop();
     throw error;
   });

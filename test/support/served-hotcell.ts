@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { mcpServerFor } from '../../src/cli/serve/mcp-server-for.ts';
 import { loadCodeSandbox, resolveDataDir } from '../../src/config/load.ts';
-import { serveHttp } from '../../src/http/serve.ts';
+import { type ServeOptions, serveHttp } from '../../src/http/serve.ts';
 import { openTokenStore, type TokenStore } from '../../src/http/tokens/store.ts';
 import { type HotcellOptions, type HotcellServer, openServer } from '../../src/main.ts';
 import { offerOf } from '../../src/mcp/profiles/index.ts';
@@ -39,8 +39,10 @@ export interface Answer {
   json(): unknown;
 }
 
+export type TestOptions = HotcellOptions & Pick<ServeOptions, 'stallMs' | 'connectionLimits'>;
+
 export async function serveForTest(
-  { stallMs, ...options }: HotcellOptions & { stallMs?: number } = {},
+  { stallMs, connectionLimits, ...options }: TestOptions = {},
   before: (tokens: TokenStore) => Promise<void> = async () => {},
 ): Promise<ServedHotcell> {
   const home = mkdtempSync(join(tmpdir(), 'hc-'));
@@ -65,6 +67,7 @@ export async function serveForTest(
     signedFilesOnly: offer.signedFilesOnly === true,
     largestMessageBytes: offer.largestMessageBytes,
     ...(stallMs === undefined ? {} : { stallMs }),
+    ...(connectionLimits === undefined ? {} : { connectionLimits }),
   }).catch(async (error) => {
     await server.close();
     rmSync(home, { recursive: true, force: true });

@@ -1,7 +1,6 @@
 import { connect, type Socket } from 'node:net';
-import type { HotcellOptions } from '../../src/main.ts';
 import type { ManagedSession } from '../../src/sessions/directory.ts';
-import { type Answer, type ServedHotcell, serveForTest, toolCall } from './served-hotcell.ts';
+import { type Answer, type ServedHotcell, serveForTest, type TestOptions, toolCall } from './served-hotcell.ts';
 
 /** A server with two tokens: `mallory` misbehaves, and what `ada` does is measured. */
 export interface TwoTenants extends AsyncDisposable {
@@ -17,7 +16,7 @@ export interface TwoTenants extends AsyncDisposable {
 
 export type Tenant = 'mallory' | 'ada';
 
-export async function serveTwoTenants(options: HotcellOptions = {}): Promise<TwoTenants> {
+export async function serveTwoTenants(options: TestOptions = {}): Promise<TwoTenants> {
   const tokens = { mallory: '', ada: '' };
   const ids = { mallory: '', ada: '' };
   const hotcell = await serveForTest({ tokens: 'always', ...options }, async (store) => {

@@ -12,7 +12,7 @@ export interface FilesOptions {
   readonly sessions: SessionDirectory;
   readonly linkKey: Buffer;
   /** Who asks, by the header `Authorization`. Rejects where nobody may. */
-  authorize(authorization: string | undefined): Promise<Owner>;
+  authorize(context: HttpContext): Promise<Owner>;
   /** Whose link it is, if they may still come. */
   ownerOfLink(id: string): Promise<Owner | undefined>;
   /** Nobody gets a file without a signature or a token, not even from this machine. */
@@ -31,7 +31,7 @@ export function addFilesRoutes(app: HttpApp, options: FilesOptions): void {
 
   app.put('/files/*', async (context) => {
     const { session: id, path } = named(context);
-    const owner = await options.authorize(context.req.header('authorization'));
+    const owner = await options.authorize(context);
     requireSameSite(context);
     const declared = Number(context.req.header('content-length') ?? 0);
     if (declared > owner.quotas.uploadBytes) throw tooLarge(path, owner.quotas.uploadBytes);
@@ -60,7 +60,7 @@ async function readable(
   if (options.signedOnly && authorization === undefined) {
     throw new HotcellError('unauthorized', 'a signed link is needed', { remedy: ASK_AGAIN });
   }
-  const owner = await options.authorize(authorization);
+  const owner = await options.authorize(context);
   requireSameSite(context);
   return { session: await options.sessions.use(owner, id, { via: 'GET /files' }), path };
 }

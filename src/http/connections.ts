@@ -1,0 +1,122 @@
+import { isIPv6, type Socket } from 'node:net';
+import { HotcellError } from '../errors/hotcell-error.ts';
+
+/** The connections of a server: how many there may be, and which gives way when one more comes. */
+export interface Connections {
+  /** A new connection. It is destroyed where there is no place for it. */
+  opened(socket: Socket): void;
+  /** A request has come over it. What it gives back says that the answer is out. */
+  began(socket: Socket): () => void;
+  /** The caller proved who it is. Throws where that owner has too many connections. */
+  proved(socket: Socket, owner: { readonly id: string; readonly isAnonymous?: boolean }): void;
+  count(): number;
+}
+
+export interface ConnectionLimits {
+  readonly total: number;
+  /** Connections from one address whose callers have not proved who they are. */
+  readonly strangersPerAddress: number;
+  readonly perOwner: number;
+}
+
+export const CONNECTION_LIMITS: ConnectionLimits = { total: 4096, strangersPerAddress: 512, perOwner: 1024 };
+
+interface Connection {
+  readonly socket: Socket;
+  readonly address: string;
+  owner?: string;
+  /** Requests that are being answered. One whose headers are still coming is none. */
+  active: number;
+}
+
+/**
+ * SECURITY: a connection that is kept alive costs its holder nothing, and a server that only counts them is shut by whoever opens them all. So one that is idle gives way: that of a
+ * stranger before that of an owner, the one that is idle for longest first. Strangers of one address displace each other, and an owner can have a share.
+ */
+export function createConnections(limits: ConnectionLimits = CONNECTION_LIMITS): Connections {
+  /** Those that were used longest ago first. */
+  const all = new Map<Socket, Connection>();
+
+  function close({ socket }: Connection): void {
+    all.delete(socket);
+    socket.destroy();
+  }
+
+  function oldestIdle(isMeant: (connection: Connection) => boolean): Connection | undefined {
+    for (const connection of all.values()) if (connection.active === 0 && isMeant(connection)) return connection;
+    return undefined;
+  }
+
+  function count(isMeant: (connection: Connection) => boolean): number {
+    let found = 0;
+    for (const connection of all.values()) if (isMeant(connection)) found += 1;
+    return found;
+  }
+
+  /** Closes one that may give way where there are too many. False: none may. */
+  function makeRoom(address: string): boolean {
+    const isNeighbour = (connection: Connection) => isStranger(connection) && connection.address === address;
+    if (count(isNeighbour) >= limits.strangersPerAddress) return closed(oldestIdle(isNeighbour));
+    if (all.size < limits.total) return true;
+    return closed(oldestIdle(isStranger) ?? oldestIdle(() => true));
+  }
+
+  function closed(connection: Connection | undefined): boolean {
+    if (connection !== undefined) close(connection);
+    return connection !== undefined;
+  }
+
+  function used(connection: Connection): void {
+    if (!all.delete(connection.socket)) return;
+    all.set(connection.socket, connection);
+  }
+
+  return {
+    opened: (socket) => {
+      const address = addressKey(socket.remoteAddress ?? '');
+      if (!makeRoom(address)) return void socket.destroy();
+      all.set(socket, { socket, address, active: 0 });
+      socket.once('close', () => all.delete(socket));
+    },
+    began: (socket) => {
+      const connection = all.get(socket);
+      if (connection === undefined) return () => {};
+      connection.active += 1;
+      used(connection);
+      return () => {
+        connection.active -= 1;
+        used(connection);
+      };
+    },
+    proved: (socket, { id, isAnonymous = false }) => {
+      const connection = all.get(socket);
+      if (connection === undefined || connection.owner === id) return;
+      // All callers of a server without tokens are one owner: a share of it would be a share of all.
+      const isTheirs = ({ owner }: Connection) => owner === id;
+      if (!isAnonymous && count(isTheirs) >= limits.perOwner && !closed(oldestIdle(isTheirs))) throw tooMany(limits);
+      connection.owner = id;
+    },
+    count: () => all.size,
+  };
+}
+
+function isStranger({ owner }: Connection): boolean {
+  return owner === undefined;
+}
+
+/** Whose address it is. An IPv6 address is counted as its /64, because that is what one host is given. */
+export function addressKey(address: string): string {
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
+  if (mapped !== undefined || !isIPv6(address)) return mapped ?? address;
+  const [head = '', tail] = address.split('%')[0]!.split('::');
+  const groups = head === '' ? [] : head.split(':');
+  const missing = tail === undefined ? 0 : 8 - groups.length - (tail === '' ? 0 : tail.split(':').length);
+  const whole = [...groups, ...Array<string>(missing).fill('0'), ...(tail ? tail.split(':') : [])];
+  return `${whole.slice(0, 4).join(':').toLowerCase()}::/64`;
+}
+
+function tooMany({ perOwner }: ConnectionLimits): HotcellError {
+  return new HotcellError('too_many_connections', `you have ${perOwner} connections at work, which is the limit`, {
+    remedy: 'Wait for one of them, or close it.',
+  });
+}
