@@ -126,7 +126,7 @@ export const configSchema = z.object({
   maxOpenings: wholeNumber(1, 1000)
     .default(8)
     .describe(
-      'Sandboxes that a server starts at once; more wait, owner by owner. One token gets half of the places at most, so at least 2 where there are several',
+      'Sandboxes that a server starts at once; more wait, owner by owner. One owner over HTTP gets half of the places at most, so give at least 2 where there are several',
     ),
   sessionIdleMs: wholeNumber(100, 30 * DAY_MS)
     .default(1_800_000)
@@ -137,7 +137,7 @@ export const configSchema = z.object({
   maxExecutions: wholeNumber(1, 10_000)
     .default(100)
     .describe(
-      'Executions that a server runs at once; more wait, owner by owner. One token gets half of the places at most, so at least 2 where there are several',
+      'Executions that a server runs at once; more wait, owner by owner. One owner over HTTP gets half of the places at most, so give at least 2 where there are several',
     ),
   maxPendingExecutions: wholeNumber(1, 100_000)
     .default(100)

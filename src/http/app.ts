@@ -68,7 +68,12 @@ export function createApp(options: AppOptions): HttpApp {
     linkKey: options.linkKey,
     authorize,
     signedOnly: options.signedFilesOnly === true,
-    ownerOfLink: (id) => ownerOfLink(id, config, tokens),
+    ownerOfLink: async (id, context) => {
+      const owner = await ownerOfLink(id, config, tokens);
+      // SECURITY: whoever was given a link reads on behalf of its owner, and counts among the owner's connections.
+      if (owner !== undefined) options.seen?.(owner, context.env.incoming.socket);
+      return owner;
+    },
     now,
     stallMs,
   });

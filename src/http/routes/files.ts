@@ -14,7 +14,7 @@ export interface FilesOptions {
   /** Who asks, by the header `Authorization`. Rejects where nobody may. */
   authorize(context: HttpContext): Promise<Owner>;
   /** Whose link it is, if they may still come. */
-  ownerOfLink(id: string): Promise<Owner | undefined>;
+  ownerOfLink(id: string, context: HttpContext): Promise<Owner | undefined>;
   /** Nobody gets a file without a signature or a token, not even from this machine. */
   readonly signedOnly: boolean;
   now(): number;
@@ -69,7 +69,7 @@ async function linked(context: HttpContext, options: FilesOptions): Promise<Mana
   const link = verifySignedPath(options.linkKey, pathAndQuery(context), options.now());
   if (link === 'tampered') throw new HotcellError('link_invalid', 'this link is not valid', { remedy: ASK_AGAIN });
   if (link === 'expired') throw new HotcellError('link_expired', 'this link is over', { remedy: ASK_AGAIN });
-  const owner = await options.ownerOfLink(link.owner);
+  const owner = await options.ownerOfLink(link.owner, context);
   const session = options.sessions.find(link.opening);
   if (owner === undefined || session?.owner !== link.owner) {
     throw new HotcellError('session_not_found', 'the session of this link is no more', { remedy: ASK_AGAIN });
