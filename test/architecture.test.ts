@@ -48,6 +48,19 @@ const MAKERS_OF_FOLDERS: Readonly<Record<string, string>> = {
 /** Packages that are loaded only when they are used: they cost every start that does without them. */
 const LOADED_LATE = ['dockerode', 'pino', 'prom-client'];
 
+/** SECURITY: what the CLI shows comes from programs, servers and projects, and a terminal obeys what it is shown. One module filters it. */
+const WRITER_OF_CLI = 'cli/output.ts';
+const WRITES_TO_TERMINAL = [
+  /\bprocess\s*\.\s*(stdout|stderr|_rawDebug|emitWarning)\b/,
+  /\bprocess\s*\[/,
+  /\bprocess\b(?!\s*[.:\w'/-])/, // handed on whole, or taken apart
+  /\bconsole\s*\./,
+  /\b(stdout|stderr)\b[^\n]*from '(node:)?process'/,
+  /from '(node:)?(console|tty)'(?<!import type [^\n]*)/,
+  /\bwriteSync\s*\(|\b(writeFileSync|writeFile|appendFileSync|createWriteStream)\s*\(\s*[12]\b|\/dev\/(tty|stdout|stderr|fd\/)/,
+  /\bstdio:\s*['[][^\n]*inherit/,
+];
+
 const NAMES_THAT_REFUSE_NOTHING = /(^|-)(utils?|helpers?|managers?|services?|base|common|misc)$/;
 
 const source = join(packageRoot(), 'src');
@@ -117,6 +130,31 @@ describe('the files of src', () => {
     expect(Object.keys(MAKERS_OF_FOLDERS).filter((path) => !makers.includes(path))).toEqual([]);
   });
 
+  test('of the CLI write to the standard streams in one module only', () => {
+    const wrong = modules
+      .filter(({ path }) => path.startsWith('cli/') && path !== WRITER_OF_CLI)
+      .filter(({ text }) => WRITES_TO_TERMINAL.some((pattern) => pattern.test(withoutStrings(text))))
+      .map(({ path }) => path);
+    expect(wrong).toEqual([]);
+  });
+
+  test.each([
+    'process.stdout.write(text)',
+    'process . stderr.write(text)',
+    "process['stdout'].write(text)",
+    'const { stdout } = process;',
+    'await showLive(execution, process);',
+    'output: Output = process,',
+    'console.log(text)',
+    "import { stdout } from 'node:process';",
+    "import { WriteStream } from 'node:tty';",
+    'writeSync(1, text)',
+    "createWriteStream('/dev/tty')",
+    "spawn('less', { stdio: 'inherit' })",
+  ])('and %s is seen to be such a write', (code) => {
+    expect(WRITES_TO_TERMINAL.some((pattern) => pattern.test(withoutStrings(code)))).toBe(true);
+  });
+
   test('have names that refuse something', () => {
     const parts = files.flatMap((path) => path.replace(/(\.test)?\.ts$/, '').split('/'));
     expect(parts.filter((part) => NAMES_THAT_REFUSE_NOTHING.test(part))).toEqual([]);
@@ -182,6 +220,13 @@ function cycleIn(graph: ReadonlyMap<string, readonly string[]>): string[] | unde
     if (cycle !== undefined) return cycle;
   }
   return undefined;
+}
+
+/** Without words in quotes, among which `process` is a driver; not without those that a pattern looks for. */
+function withoutStrings(text: string): string {
+  return text.replace(/"[^"\n]*"|'[^'\n]*'|`[^`$]*`/g, (found) =>
+    /^'(node:)?(process|tty|console)'$|\/dev\/|inherit/.test(found) && found !== "'process'" ? found : "''",
+  );
 }
 
 // By lines: a path with a star in a string looks like the beginning of a comment.

@@ -13,7 +13,7 @@ import { serveCommand } from './commands/serve.ts';
 import { sessionsCommand } from './commands/sessions.ts';
 import { setupCommand } from './commands/setup.ts';
 import { tokenCommand } from './commands/token.ts';
-import { printJson } from './print-json.ts';
+import { onBrokenStdout, standardOutputs } from './output.ts';
 
 /** As in sysexits.h: an error of input or output. */
 const EXIT_NOT_WRITTEN = 74;
@@ -34,13 +34,15 @@ export async function runCli(argv: readonly string[]): Promise<void> {
 
 /** The commands. Their files hold flags and help only: what does the work is imported when a command runs. */
 export function createProgram(): Command {
+  const { stdout, stderr } = standardOutputs();
   const program = new Command('hotcell')
+    .configureOutput({ writeOut: (text) => void stdout.write(text), writeErr: (text) => void stderr.write(text) })
     .description('Runs the code that AI agents write, in a sandbox on your own machine.')
     .helpCommand('help [command]', 'Show the help of a command')
     .helpOption('-h, --help', 'Show this help')
     .option('-V, --version', 'Print the version')
     .on('option:version', () => {
-      process.stdout.write(`${packageVersion()}\n`);
+      void standardOutputs().stdout.say(packageVersion());
       throw new CommanderError(0, 'commander.version', '');
     })
     .showHelpAfterError('Run with --help to see what there is.')
@@ -79,12 +81,11 @@ Examples:
 
 /** `hotcell … | head`: a reader that has had enough is no fault of ours; a full disk is to be told. `run` listens too, and ends the program. */
 function watchStandardStreams(): void {
-  process.stderr.on('error', () => {});
   let isTold = false;
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  onBrokenStdout((error) => {
     if (isTold || error.code === 'EPIPE') return;
     isTold = true;
-    process.stderr.write(`hotcell: standard output cannot be written: ${error.message}\n`);
+    void standardOutputs().stderr.say(`hotcell: standard output cannot be written: ${error.message}`);
     process.once('exit', () => {
       process.exitCode = EXIT_NOT_WRITTEN;
     });
@@ -94,8 +95,9 @@ function watchStandardStreams(): void {
 function fail(thrown: unknown, asJson: boolean): number {
   if (thrown instanceof CommanderError) return failUsage(thrown, asJson);
   const exitCode = exitCodeOf(thrown);
-  if (asJson) printJson({ error: presentError(thrown), exitCode });
-  else process.stderr.write(`${errorText(thrown)}\n`);
+  const { stdout, stderr } = standardOutputs();
+  if (asJson) void stdout.json({ error: presentError(thrown), exitCode });
+  else void stderr.say(errorText(thrown));
   return exitCode;
 }
 

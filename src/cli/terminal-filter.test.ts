@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createTerminalFilter, shownText } from './terminal-filter.ts';
+import { createTerminalFilter, drawnText, isPictureSequence, ownText, shownText } from './terminal-filter.ts';
 
 const shown = (text: string, colours = true) => {
   const filter = createTerminalFilter({ colours });
@@ -16,7 +16,9 @@ describe('text from a sandbox at a terminal', () => {
     ['questions that the terminal answers by typing', '\x1b[6n\x1b[c\x1b[>0q\x1bP$qm\x1b\\a', 'a'],
     ['moves, erasing, another screen', '\x1b[2J\x1b[H\x1b[3A\x1b[?1049ha\x1b[K', 'a'],
     ['keyboard modes hidden among colours', '\x1b[>4;2m\x1b[?4ma', 'a'],
-    ['text turned around', 'a\u202eb\u2066c', 'abc'],
+    ['text turned around', 'a\u202eb\u2066c\u200f\u061c', 'abc'],
+    ['characters that take no place', 'a\u200bb\ufeffc\u2060\u2028', 'abc'],
+    ['joiners, which make one character of several', '👩\u200d💻 می\u200cخواهم', '👩\u200d💻 می\u200cخواهم'],
     ['8-bit introducers', '\x9b2J\x9d0;t\x9ca', '2J0;ta'],
     ['a bell, shifts and a delete', 'a\x07\x0e\x0f\x7fb\x00', 'ab'],
     ['a reset', '\x1bca', 'a'],
@@ -47,5 +49,41 @@ describe('text from a sandbox at a terminal', () => {
       }),
       { numRuns: 1000 },
     );
+  });
+});
+
+describe('a line of our own at a terminal', () => {
+  it('has the colours that are ours, where they are wanted, and ends them', () => {
+    expect(ownText('\x1b[31mred\x1b[0m \x1b[1mbold', { colours: true })).toBe('\x1b[31mred\x1b[0m \x1b[1mbold\x1b[0m');
+    expect(ownText('\x1b[31mred\x1b[0m')).toBe('red');
+    expect(ownText('\x1b[8m\x1b[38;5;1m', { colours: true })).toBe('\\u001b[8m\\u001b[38;5;1m');
+  });
+
+  it('keeps line ends and tabs, and shows a return that would write over it', () => {
+    expect(ownText('a\tb\r\nc\n')).toBe('a\tb\r\nc\n');
+    expect(ownText('hotcell: saved\rforged')).toBe('hotcell: saved\\u000dforged');
+  });
+
+  it('lets nothing else through, whatever it is', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (text) => {
+        expect(ownText(text)).not.toMatch(/(?![\r\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
+        expect(drawnText(text).replace(/\x1b\[\d+[AC]|\r|\x1b\[(J|2K|2J\x1b\[H|\?2004[hl])/g, '')).not.toMatch(
+          /\x1b|\x9b/,
+        );
+      }),
+    );
+  });
+
+  it('is drawn with the moves of the editor, and with no others', () => {
+    const moves = '\x1b[2A\r\x1b[JIn: \x1b[3C\x1b[?2004h\x1b[2K\x1b[2J\x1b[H';
+    expect(drawnText(moves)).toBe(moves);
+    expect(drawnText('\x1b[6n\x1b[?1049h\x1b]0;t\x07')).toBe('\\u001b[6n\\u001b[?1049h\\u001b]0;t\\u0007');
+  });
+
+  it('is not taken for a picture', () => {
+    expect(isPictureSequence('\x1b]1337;File=inline=1;size=3:YWJj\x07\n')).toBe(true);
+    expect(isPictureSequence('\x1b_Ga=T,f=100,m=1;YWJj\x1b\\\x1b_Gm=0;YWJj\x1b\\\n')).toBe(true);
+    expect(isPictureSequence('\x1b]1337;File=inline=1;size=3:YW\x07\x1b]52;c;x\x07')).toBe(false);
   });
 });

@@ -1,4 +1,5 @@
 import { createTerminalScanner } from '../lib/terminal-scanner.ts';
+import { unicodeEscapes } from '../lib/visible-json.ts';
 
 /** Makes text from a sandbox safe to show at a terminal, piece by piece. */
 export interface TerminalFilter {
@@ -47,5 +48,44 @@ export function shownText(text: string, options = { colours: false }): string {
   return filter.push(text) + filter.end();
 }
 
-/** All control characters but the tab, those of 8 bits, and the marks that turn the direction of text, so that it reads as something else. */
-const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g;
+/**
+ * A line of Hotcell's own. It quotes strangers: names, messages of a server, lines of a project's files. SECURITY: the only sequences that go through are
+ * the colours of `print.ts`, and those only where colours are wanted; every other character that cannot be seen is shown as `\uXXXX`.
+ */
+export function ownText(text: string, options = { colours: false }): string {
+  let isColoured = false;
+  const shown = text.replace(OWN, (found, colour: string | undefined) => {
+    if (colour === undefined) return unicodeEscapes(found);
+    if (!options.colours) return '';
+    isColoured = colour !== '0';
+    return found;
+  });
+  return isColoured ? `${shown}\x1b[0m` : shown;
+}
+
+/** What the line editor and the spinner draw: the text of a line of ours, and the moves of the cursor that those two make. */
+export function drawnText(text: string, options = { colours: false }): string {
+  return text
+    .split(MOVES)
+    .map((part, index) => (index % 2 === 1 ? part : ownText(part, options)))
+    .join('');
+}
+
+/** Whether this is a picture for iTerm2 or kitty and nothing besides: its bytes are in base64, and no sequence is among them. */
+export function isPictureSequence(text: string): boolean {
+  return ITERM_PICTURE.test(text) || KITTY_PICTURE.test(text);
+}
+
+/**
+ * All control characters but the tab, those of 8 bits, the marks that turn the direction of text, so that it reads as something else, and characters
+ * that take no place and join nothing. (Joiners stay: without them emoji and Persian fall apart.)
+ */
+const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f-\x9f\p{Bidi_Control}\u200b\u2028\u2029\u2060-\u2064\ufeff]/gu;
+
+const OWN = /\x1b\[(0|1|2|31|32|33)m|(?!\r?\n)(?!\t)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+/** Up, right, back to the first column, erasing, an empty screen, and the marks around pasted text. */
+const MOVES = /(\x1b\[\d{1,5}[AC]|\r|\x1b\[(?:J|2K|2J\x1b\[H|\?2004[hl]))/;
+
+const ITERM_PICTURE = /^\x1b\]1337;File=inline=1;size=\d+:[A-Za-z0-9+/=]*\x07\n?$/;
+const KITTY_PICTURE = /^(?:\x1b_G(?:a=T,f=100,)?m=[01];[A-Za-z0-9+/=]*\x1b\\)*\n?$/;

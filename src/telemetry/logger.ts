@@ -5,6 +5,7 @@ import type { Config } from '../config/schema.ts';
 import { createBoundedWriter } from '../lib/bounded-writer.ts';
 import { makeFolder } from '../lib/make-folder.ts';
 import { requireTrusted } from '../lib/own-folder.ts';
+import { visibleJson } from '../lib/visible-json.ts';
 import { consoleLine } from './console-line.ts';
 
 /**
@@ -83,7 +84,8 @@ async function openSink({ logFile, logFormat }: LogOptions): Promise<Sink> {
       // SECURITY: should a caller hand over a request after all.
       redact: ['token', 'authorization', 'cookie', 'headers.authorization', 'headers.cookie'],
     },
-    logFormat === 'console' ? { write: (line: string) => writer.write(consoleLine(line)) } : writer,
+    // SECURITY: stderr may be a terminal, and names in fields are strangers' choice.
+    { write: (line: string) => writer.write(visibleJson(logFormat === 'console' ? consoleLine(line) : line)) },
   );
   return {
     write: (level, message, fields) => logger[level](fields, message),

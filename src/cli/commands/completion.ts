@@ -1,5 +1,6 @@
 import { Argument, Command } from 'commander';
 import type { Shell } from '../completion/index.ts';
+import { standardOutputs } from '../output.ts';
 
 /** `hotcell completion <shell>`: prints the script by which a shell completes our commands and flags. */
 export function completionCommand(): Command {
@@ -9,7 +10,7 @@ export function completionCommand(): Command {
     .addHelpText('after', HELP)
     .action(async (shell: Shell, _: unknown, command: Command) => {
       const { completionScript } = await import('../completion/index.ts');
-      process.stdout.write(completionScript(command.parent!, shell));
+      await standardOutputs().stdout.show(completionScript(command.parent!, shell));
     });
 }
 

@@ -27,6 +27,7 @@ What the program prints comes out as it is printed: its stdout on stdout, its st
 any script, the value of its last line is not shown; --json has it. The exit code is the program's own:
   0 it ended well   1 it raised   n sys.exit(n)   124 timed out   130 interrupted   137 out of memory
   127 its language is not in the sandbox          128+n killed by signal n      69 its sandbox was lost
+  73 it ended well, and a file of it could not be saved (--save-artifacts)
   64 and above: Hotcell could not run it (docs/errors.md)
 A notebook's cells run in order, and their values are shown. It stops at the first that fails, whose exit code it has;
 a cell tagged raises-exception may raise.

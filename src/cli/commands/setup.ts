@@ -1,7 +1,8 @@
 import { Argument, Command } from 'commander';
 import { type Report, StepError, type StepEvent, terminalReport } from '../../lib/steps.ts';
 import type { Confirm } from '../../lib/superuser.ts';
-import { printJson } from '../print-json.ts';
+import { promptStream, standardOutputs, standardScreen } from '../output.ts';
+import { ownText } from '../terminal-filter.ts';
 
 const drivers = ['process', 'docker', 'gvisor'] as const;
 type SetupDriver = (typeof drivers)[number];
@@ -37,20 +38,21 @@ Examples:
 
 async function setUp(driver: SetupDriver, options: SetupOptions): Promise<number> {
   const events: StepEvent[] = [];
-  const report: Report = options.json ? (event) => events.push(event) : terminalReport();
+  const report: Report = options.json ? (event) => events.push(event) : screenReport();
   const abort = new AbortController();
   const onInterrupt = () => abort.abort(new StepError('Interrupted. What was half made was removed.'));
   process.once('SIGINT', onInterrupt);
+  const { stdout } = standardOutputs();
   try {
     const result = await runSetup(driver, options, report, abort.signal);
-    if (options.json) printJson({ driver, ready: true, ...result, steps: steps(events) });
-    else process.stdout.write(`Ready. Try: echo 'print(6 * 7)' | hotcell run - --isolation ${driver}\n`);
+    if (options.json) await stdout.json({ driver, ready: true, ...result, steps: steps(events) });
+    else await stdout.say(`Ready. Try: echo 'print(6 * 7)' | hotcell run - --isolation ${driver}`);
     return 0;
   } catch (error) {
     const cause = abort.signal.aborted ? abort.signal.reason : error;
     if (!(cause instanceof StepError)) throw cause;
     const failure = { message: cause.message, ...(cause.command ? { command: cause.command } : {}) };
-    if (options.json) printJson({ driver, ready: false, error: failure, steps: steps(events) });
+    if (options.json) await stdout.json({ driver, ready: false, error: failure, steps: steps(events) });
     else if (abort.signal.aborted) report({ kind: 'note', text: cause.message });
     return abort.signal.aborted ? 130 : 1;
   } finally {
@@ -79,12 +81,30 @@ async function runSetup(driver: SetupDriver, options: SetupOptions, report: Repo
 /** Asks on a terminal, agrees with --yes, and refuses where there is nobody to ask. */
 function confirmWith(options: SetupOptions, report: Report): Confirm {
   return async (question) => {
-    if (!options.yes && (options.json || !process.stdin.isTTY || !process.stderr.isTTY)) return false;
+    if (!options.yes && (options.json || !process.stdin.isTTY || !standardOutputs().stderr.isTTY)) return false;
     // A line of its own: it ends the spinner, which would write over the question and over sudo's.
     report({ kind: 'note', text: question });
     if (options.yes) return true;
     const { confirm } = await import('@clack/prompts');
-    return (await confirm({ message: 'Go on?', output: process.stderr })) === true;
+    return (await confirm({ message: 'Go on?', output: promptStream() })) === true;
+  };
+}
+
+/** SECURITY: what pip, apt or an engine print while they work is shown in a line that is drawn over: no move of theirs may be in it. */
+function screenReport(): Report {
+  const screen = standardScreen('stderr');
+  const report = terminalReport({
+    isTTY: screen.isTTY,
+    columns: screen.columns(),
+    hasColors: () => screen.colours,
+    write: (text) => screen.draw(text),
+  });
+  return (event) => {
+    const shown = Object.entries(event).map(([name, value]) => [
+      name,
+      typeof value === 'string' ? ownText(value) : value,
+    ]);
+    report(Object.fromEntries(shown) as StepEvent);
   };
 }
 

@@ -4,9 +4,9 @@ import { packageRoot } from '../../lib/package-root.ts';
 import { openHotcell, type Session } from '../../main.ts';
 import { exitCodeOfOutcome } from '../../sandbox/exit-code.ts';
 import type { Isolation } from '../../sandbox/isolation.ts';
-import { durationText, type Paint, painterFor, sizeText } from '../print.ts';
-import { printJson } from '../print-json.ts';
-import { saveArtifacts } from '../run/artifacts.ts';
+import { type Outputs, standardOutputs } from '../output.ts';
+import { durationText, type Paint, sizeText } from '../print.ts';
+import { saveArtifacts, savedLines } from '../run/artifacts.ts';
 import { endingText } from '../run/ending.ts';
 import { showLive } from '../run/live-output.ts';
 import { isolationRequest } from '../run/options.ts';
@@ -22,7 +22,8 @@ export interface DemoOptions {
 
 /** The worked example: a CSV goes in, a summary and a chart come out. Answers with the exit code. */
 export async function demo(options: DemoOptions): Promise<number> {
-  const narrator = createNarrator(options.json === true);
+  const outputs = standardOutputs();
+  const narrator = createNarrator(options.json === true, outputs);
   const isolation = options.isolation === undefined ? {} : { isolation: isolationRequest(options.isolation) };
   await using hotcell = await openHotcell({ poolSize: 0, ...isolation });
 
@@ -34,10 +35,10 @@ export async function demo(options: DemoOptions): Promise<number> {
 
   const missing = await missingModules(session, ['pandas', 'matplotlib']);
   const program = missing.length === 0 ? 'summary.py' : 'summary_plain.py';
-  const { exitCode, ...summary } = await summarise(session, program, options, narrator);
+  const { exitCode, ...summary } = await summarise(session, program, options, narrator, outputs);
   if (options.json) {
     const findings = { exitCode, isolation: session.isolation, program, missing, ...summary };
-    printJson(findings);
+    await outputs.stdout.json(findings);
     return exitCode;
   }
   if (missing.length > 0) narrator.say(...missingLines(missing, session.isolation));
@@ -46,16 +47,25 @@ export async function demo(options: DemoOptions): Promise<number> {
   return exitCode;
 }
 
-async function summarise(session: Session, program: string, options: DemoOptions, narrator: Narrator) {
+async function summarise(
+  session: Session,
+  program: string,
+  options: DemoOptions,
+  narrator: Narrator,
+  outputs: Outputs,
+) {
   const code = (await exampleFile(program)).toString('utf8');
   narrator.say(narrator.paint('bold', `Run examples/sales/${program} in it:`));
   const execution = session.run(code, { filename: program });
-  if (!options.json) await showLive(execution, process);
+  if (!options.json) await showLive(execution, outputs);
   const result = await execution;
   const ending = endingText(result.outcome);
-  if (ending !== undefined && !options.json) process.stderr.write(`${ending}\n`);
+  if (ending !== undefined && !options.json) await outputs.stderr.say(ending);
   narrator.done(`Ran for ${durationText(result.durationMs)}, imports included`);
-  const saved = result.artifacts.length === 0 ? [] : await saveArtifacts(result, session.files, options.out);
+  const nothing = { saved: [], notSaved: [] };
+  const { saved, notSaved } =
+    result.artifacts.length === 0 ? nothing : await saveArtifacts(result, session.files, options.out);
+  for (const line of savedLines({ saved: [], notSaved })) narrator.say(line);
   if (saved.length > 0) {
     narrator.done(`The chart is on your machine: ${narrator.paint('bold', saved.join(', '))}`);
   }
@@ -99,10 +109,10 @@ interface Narrator {
   step<T>(name: string, work: () => Promise<T>): Promise<T>;
 }
 
-function createNarrator(silent: boolean): Narrator {
-  const paint = painterFor(process.stdout);
+function createNarrator(silent: boolean, { stdout }: Outputs): Narrator {
+  const { paint } = stdout;
   const say = (...lines: string[]) => {
-    if (!silent) process.stdout.write(`${lines.join('\n')}\n`);
+    if (!silent) void stdout.say(lines.join('\n'));
   };
   const done = (text: string) => say(`${paint('green', '✓')} ${text}`);
   return {

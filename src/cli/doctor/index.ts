@@ -1,5 +1,5 @@
 import { openHotcell } from '../../main.ts';
-import { painterFor } from '../print.ts';
+import { standardOutputs } from '../output.ts';
 import { examine } from './examine.ts';
 import { findingsText } from './findings-text.ts';
 
@@ -7,7 +7,7 @@ import { findingsText } from './findings-text.ts';
 export async function doctor(options: { json?: boolean }): Promise<number> {
   await using hotcell = await openHotcell({ poolSize: 0 });
   const findings = await examine(hotcell);
-  const text = options.json ? JSON.stringify(findings, null, 2) : findingsText(findings, painterFor(process.stdout));
-  process.stdout.write(`${text}\n`);
+  const { stdout } = standardOutputs();
+  await (options.json ? stdout.json(findings) : stdout.say(findingsText(findings, stdout.paint)));
   return findings.probes.some(({ available }) => available) ? 0 : 1;
 }

@@ -15,6 +15,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { loadCodeSandbox } from '../../config/load.ts';
 import type { ProfileName } from '../../config/schema.ts';
 import { offerOf } from '../../mcp/profiles/index.ts';
+import { createOutput } from '../output.ts';
 import { CLIENT_NAMES, CLIENTS, type ClientName } from './clients.ts';
 import { type InstallFlags, install } from './index.ts';
 import type { Machine } from './machine.ts';
@@ -30,8 +31,16 @@ afterEach(() => rmSync(home, { recursive: true, force: true }));
 
 async function run(name: string, flags: InstallFlags = {}, on = machine): Promise<{ stdout: string; stderr: string }> {
   const written = { stdout: '', stderr: '' };
-  const stream = (which: 'stdout' | 'stderr') => ({ write: (text: string) => (written[which] += text) });
-  expect(await install(name, flags, on, { stdout: stream('stdout'), stderr: stream('stderr') })).toBe(0);
+  const output = (which: 'stdout' | 'stderr') =>
+    createOutput({
+      write: (text) => {
+        written[which] += text;
+        return true;
+      },
+      once: () => {},
+      off: () => {},
+    });
+  expect(await install(name, flags, on, { stdout: output('stdout'), stderr: output('stderr') })).toBe(0);
   return written;
 }
 

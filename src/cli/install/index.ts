@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import { loadConfig } from '../../config/load.ts';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import { packageRoot } from '../../lib/package-root.ts';
-import { type Paint, painterFor } from '../print.ts';
-import { printJson } from '../print-json.ts';
+import { type Outputs, standardOutputs } from '../output.ts';
+import type { Paint } from '../print.ts';
 import { profileOption } from '../profile-flag.ts';
 import { isolationRequest } from '../run/options.ts';
 import { type Change, diffText, installChanges, pathOf, placeOf, undoChanges } from './changes.ts';
@@ -24,17 +24,12 @@ export interface InstallFlags {
   readonly json?: boolean;
 }
 
-interface Output {
-  readonly stdout: { write(text: string): unknown; isTTY?: boolean };
-  readonly stderr: { write(text: string): unknown };
-}
-
 /** Puts Hotcell into a client's configuration, or takes it out; shows what changed. Answers with the exit code. */
 export async function install(
   name: string,
   flags: InstallFlags,
   machine: Machine = thisMachine(),
-  output: Output = process,
+  output: Outputs = standardOutputs(),
 ): Promise<number> {
   const client = clientOf(name);
   const scope = scopeOf(client, flags.scope);
@@ -53,11 +48,12 @@ export async function install(
   const backups: (string | undefined)[] = [];
   for (const change of changes) backups.push(await writeChange(change, where));
   if (flags.json)
-    printJson(
-      { client: name, scope, changes: changes.map((change, at) => asJson(change, backups[at])) },
-      output.stdout,
-    );
-  else tell(client, changes, flags, output);
+    await output.stdout.json({
+      client: name,
+      scope,
+      changes: changes.map((change, at) => asJson(change, backups[at])),
+    });
+  else await tell(client, changes, flags, output);
   return 0;
 }
 
@@ -84,35 +80,40 @@ function wishesOf(flags: InstallFlags): { profile?: string; isolation?: string }
   };
 }
 
-function print(
+async function print(
   client: Client,
   scope: Scope,
   machine: Machine,
   entry: Record<string, unknown>,
   flags: InstallFlags,
-  output: Output,
-): number {
+  output: Outputs,
+): Promise<number> {
   const path = placeOf(client, scope, machine);
-  if (flags.json) printJson({ path, entry }, output.stdout);
-  else output.stdout.write(editorFor(client.format).fragment(pathOf(client), entry));
-  if (!flags.json) output.stderr.write(`hotcell: put this into ${path}\n`);
+  if (flags.json) await output.stdout.json({ path, entry });
+  else await output.stdout.show(editorFor(client.format).fragment(pathOf(client), entry));
+  if (!flags.json) await output.stderr.say(`hotcell: put this into ${path}`);
   return 0;
 }
 
-function tell(client: Client, changes: readonly Change[], flags: InstallFlags, output: Output): void {
-  const paint = painterFor(output.stdout);
-  const say = (text: string) => output.stdout.write(`${text}\n`);
+async function tell(
+  client: Client,
+  changes: readonly Change[],
+  flags: InstallFlags,
+  { stdout }: Outputs,
+): Promise<void> {
+  const { paint, say } = stdout;
   const changed = changes.filter(({ before, after }) => before !== after);
   for (const change of changed) {
-    for (const line of diffText(change).trimEnd().split('\n')) say(paintedLine(line, paint));
-    if (change.before !== undefined && change.after !== undefined) say(`The file as it was: ${backupOf(change.path)}`);
+    for (const line of diffText(change).trimEnd().split('\n')) await say(paintedLine(line, paint));
+    if (change.before !== undefined && change.after !== undefined)
+      await say(`The file as it was: ${backupOf(change.path)}`);
   }
   if (changed.length === 0)
-    say(flags.undo ? 'There is nothing of Hotcell to undo.' : 'Nothing to change: it is there.');
-  else if (flags.undo) say(`Hotcell is no longer in the configuration of ${client.title}.`);
-  else say(client.afterwards);
+    await say(flags.undo ? 'There is nothing of Hotcell to undo.' : 'Nothing to change: it is there.');
+  else if (flags.undo) await say(`Hotcell is no longer in the configuration of ${client.title}.`);
+  else await say(client.afterwards);
   if (!flags.undo && /[\\/]_npx[\\/]/.test(packageRoot())) {
-    say('This Hotcell lies in the cache of npx, which npm may clear: npm install -g hotcell, and install again.');
+    await say('This Hotcell lies in the cache of npx, which npm may clear: npm install -g hotcell, and install again.');
   }
 }
 

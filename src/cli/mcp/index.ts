@@ -14,6 +14,7 @@ import { deniedByDefault } from '../../sessions/mounts.ts';
 import { localOwner } from '../../sessions/owner.ts';
 import { hasRecords } from '../../sessions/records-folder.ts';
 import { createLogger } from '../../telemetry/logger.ts';
+import { protocolStreams } from '../output.ts';
 import { profileOption } from '../profile-flag.ts';
 import { isolationRequest, leastIsolationRequest } from '../run/options.ts';
 import { stopSignals } from './stop-signals.ts';
@@ -73,7 +74,7 @@ export async function mcp(flags: McpFlags): Promise<number> {
     },
     offer,
   );
-  const service = serveOnStdio(factory, process, log, offer);
+  const service = serveOnStdio(factory, protocolStreams(), log, offer);
   await Promise.race([service.closed, signals.stopped]);
   await service.close();
   await directory.shutdown();

@@ -4,10 +4,9 @@ import { errorText } from '../../errors/present.ts';
 import { allLanguages, languageNamed } from '../../languages/table.ts';
 import { packageVersion } from '../../lib/package-version.ts';
 import { openHotcell, type Session } from '../../main.ts';
-import { painterFor } from '../print.ts';
+import { type Screen, standardScreen } from '../output.ts';
 import { type RunFlags, runOptions } from '../run/options.ts';
-import { imageProtocol, isDumb, wantsColours } from '../terminal.ts';
-import { writeAll } from '../write-all.ts';
+import { imageProtocol, isDumb } from '../terminal.ts';
 import { commandIn, commandNames } from './commands.ts';
 import { completionsFor } from './completions.ts';
 import { continuationOf, submitted } from './continuation.ts';
@@ -15,7 +14,7 @@ import { createLineEditor } from './editor/line-editor.ts';
 import { openHistory } from './history.ts';
 import { createInterrupter } from './interrupter.ts';
 import { createPictures } from './pictures.ts';
-import { type Screen, showExecution } from './show.ts';
+import { showExecution } from './show.ts';
 import { closeOnSignals } from './signals.ts';
 
 export interface ReplFlags
@@ -28,8 +27,8 @@ export interface ReplFlags
 
 /** A session at a terminal: reads code, runs it, shows what comes of it, until Ctrl-D. Answers with the exit code. */
 export async function repl(flags: ReplFlags): Promise<number> {
-  const { stdin, stdout } = process;
-  requireTerminal();
+  const screen = standardScreen();
+  requireTerminal(screen);
   const options = runOptions(flags);
   const config = loadConfig(options.hotcell);
   const language = languageNamed(allLanguages(config.recipes), flags.language ?? 'python').name;
@@ -37,15 +36,8 @@ export async function repl(flags: ReplFlags): Promise<number> {
   const timeoutMs = options.timeoutMs ?? config.maxTimeoutMs;
   const history = await openHistory(resolveDataDir(), language);
   const pictures = createPictures(flags.figures);
-  const colours = wantsColours(stdout);
-  const screen: Screen = {
-    paint: painterFor(stdout),
-    colours,
-    images: imageProtocol(),
-    write: (text) => writeAll(stdout, text),
-  };
-  const say = (text: string) => screen.write(`${text}\n`);
-
+  const images = imageProtocol();
+  const { say } = screen;
   const interrupter = createInterrupter((text) => void say(screen.paint('yellow', text)));
   const opening = openHotcell(options.hotcell);
   // Before it is open: from its first moment on it has a place among the servers that would be left.
@@ -54,8 +46,8 @@ export async function repl(flags: ReplFlags): Promise<number> {
   let session = await hotcell.open(options.open);
   signals.onInterrupt = interrupter.interrupt;
   using editor = createLineEditor({
-    input: stdin,
-    output: stdout,
+    input: process.stdin,
+    screen,
     history: history.entries,
     continuationOf: (text) => (commandIn(text) === undefined ? continuationOf(text, language) : { kind: 'run' }),
     complete: (text, cursor) => completionsFor(session, text, cursor, { language, commands: commandNames() }),
@@ -74,7 +66,7 @@ export async function repl(flags: ReplFlags): Promise<number> {
     if (command?.name === 'exit') break;
     try {
       if (command !== undefined) {
-        await command.run({ session, language, say, paint: screen.paint, width: stdout.columns || 80 });
+        await command.run({ session, language, say, paint: screen.paint, width: screen.columns() });
       } else {
         const execution = session.run(code, {
           language,
@@ -83,7 +75,7 @@ export async function repl(flags: ReplFlags): Promise<number> {
           signal: interrupter.begin(),
         });
         number += 1;
-        await showExecution(execution, number - 1, screen, pictures);
+        await showExecution(execution, number - 1, { screen, images, pictures });
       }
     } catch (thrown) {
       await say(screen.paint('red', errorText(thrown)));
@@ -108,8 +100,8 @@ export async function repl(flags: ReplFlags): Promise<number> {
   }
 }
 
-function requireTerminal(): void {
-  if (process.stdin.isTTY && process.stdout.isTTY && !isDumb()) return;
+function requireTerminal({ isTTY }: Screen): void {
+  if (process.stdin.isTTY && isTTY && !isDumb()) return;
   const what = isDumb() ? 'a terminal that can move its cursor (TERM is dumb)' : 'a terminal';
   throw new HotcellError('invalid_argument', `repl: needs ${what}`, {
     remedy: "Run a program instead: echo 'print(6 * 7)' | hotcell run -",

@@ -1,17 +1,17 @@
 import type { Execution } from '../../execution/execute.ts';
 import type { Display, ExecutionResult } from '../../execution/result.ts';
-import { durationText, type Paint, sizeText } from '../print.ts';
+import type { Screen } from '../output.ts';
+import { durationText, sizeText } from '../print.ts';
 import { displayText } from '../run/displays.ts';
 import type { ImageProtocol } from '../terminal.ts';
-import { createTerminalFilter, shownText } from '../terminal-filter.ts';
+import { shownText } from '../terminal-filter.ts';
 import { inlineSequence, type Pictures } from './pictures.ts';
 
-export interface Screen {
-  readonly paint: Paint;
-  readonly colours: boolean;
+/** Where an execution is shown, and how pictures are. What is written resolves when the terminal has taken it: a flood is slowed down to what it can show. */
+export interface Place {
+  readonly screen: Screen;
   readonly images: ImageProtocol | undefined;
-  /** Resolves when the terminal has taken it: a flood is slowed down to what it can show. */
-  write(text: string): Promise<void>;
+  readonly pictures: Pictures;
 }
 
 /** No result holds more displays. */
@@ -21,8 +21,7 @@ const MOST_UPDATED = 1_000;
 export async function showExecution(
   execution: Execution,
   number: number,
-  screen: Screen,
-  pictures: Pictures,
+  { screen, images, pictures }: Place,
 ): Promise<ExecutionResult> {
   const printed = createPrinter(screen);
   const updated = new Set<string>();
@@ -38,9 +37,9 @@ export async function showExecution(
   for (const display of result.displays)
     if (display.id !== undefined && updated.has(display.id)) await showDisplay(display);
   if (result.value !== undefined) {
-    const text = shownText(result.value.text, screen);
-    const label = screen.paint('red', `Out[${number}]:`);
-    await printed.line(`${label}${text.includes('\n') ? '\n' : ' '}${text}${result.value.truncated ? ' …' : ''}`);
+    const { text, truncated } = result.value;
+    const label = `${screen.paint('red', `Out[${number}]:`)}${text.includes('\n') ? '\n' : ' '}`;
+    await printed.program(`${text}${truncated ? ' …' : ''}`, label);
     await showPicture(result.value);
   }
   await printed.end();
@@ -49,15 +48,18 @@ export async function showExecution(
 
   async function showDisplay(display: Display): Promise<void> {
     const text = displayText(display);
-    if (text !== '') await printed.line(shownText(text.replace(/\n$/, ''), screen));
+    if (text !== '') await printed.program(text.replace(/\n$/, ''));
     else await showPicture(display, true);
   }
 
   async function showPicture(display: Display, anyKind = false): Promise<void> {
     const isPicture = display.representations.some(({ mediaType }) => mediaType.startsWith('image/'));
     if (!isPicture && !anyKind) return;
-    const inline = inlineSequence(display, screen.images);
-    if (inline !== undefined) await printed.line(inline.replace(/\n$/, ''));
+    const inline = inlineSequence(display, images);
+    if (inline !== undefined) {
+      await printed.end();
+      await screen.picture(inline);
+    }
     try {
       const path = await pictures.save(display);
       if (path !== undefined) await printed.line(`${screen.paint('dim', 'written to')} ${path}`);
@@ -70,31 +72,33 @@ export async function showExecution(
 
 interface Printer {
   output(source: 'stdout' | 'stderr', text: string): Promise<void>;
-  /** A line of its own, also where the last one was not ended. */
+  /** A line of our own, also where the last one was not ended. */
   line(text: string): Promise<void>;
+  /** Text of the program's that is whole, as lines of its own behind a label of ours. */
+  program(text: string, label?: string): Promise<void>;
   end(): Promise<void>;
 }
 
 function createPrinter(screen: Screen): Printer {
-  const safe = { stdout: createTerminalFilter(screen), stderr: createTerminalFilter(screen) };
-  let isLineEnded = true;
-
-  async function write(text: string): Promise<void> {
-    if (text === '') return;
-    isLineEnded = text.replaceAll(/\x1b\[[\d;:]*m/g, '').endsWith('\n');
-    await screen.write(text);
-  }
+  const outputs = { stdout: screen.program(), stderr: screen.program() };
 
   async function end(): Promise<void> {
-    await screen.write(safe.stdout.end() + safe.stderr.end());
-    if (!isLineEnded) await write('\n');
+    await outputs.stdout.end();
+    await outputs.stderr.end();
+    if (!screen.isAtLineStart()) await screen.write('\n');
   }
 
   return {
-    output: (source, text) => write(safe[source].push(text)),
+    output: (source, text) => outputs[source].push(text),
     line: async (text) => {
       await end();
-      await write(`${text}\n`);
+      await screen.say(text);
+    },
+    program: async (text, label = '') => {
+      await end();
+      await screen.write(label);
+      await screen.show(text);
+      await screen.write('\n');
     },
     end,
   };

@@ -1,10 +1,12 @@
-import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { HotcellError } from '../../errors/hotcell-error.ts';
 import type { Artifact } from '../../execution/result.ts';
 import type { SessionFiles } from '../../main.ts';
-import { saveArtifacts, unsavedText, withoutMounted } from './artifacts.ts';
+import { EXIT_NOT_SAVED, exitCodeWith, saveArtifacts, savedLines, unsavedText, withoutMounted } from './artifacts.ts';
 
 let folder: string;
 beforeEach(async () => {
@@ -28,16 +30,28 @@ describe('saving what a program made', () => {
     const figure = { representations: [{ mediaType: 'image/png', data: Buffer.from('png') }] };
     const made = { artifacts: [artifact('a/b.txt'), artifact('figure-1.png')], displays: [figure, figure] };
     const saved = await saveArtifacts(made, files, out);
-    expect(saved).toEqual(['a/b.txt', 'figure-1.png', 'figure-1-shown.png', 'figure-2.png'].map((n) => join(out, n)));
+    expect(saved.notSaved).toEqual([]);
+    expect(saved.saved).toEqual(
+      ['a/b.txt', 'figure-1.png', 'figure-1-shown.png', 'figure-2.png'].map((n) => join(out, n)),
+    );
     expect(await readFile(join(out, 'a/b.txt'), 'utf8')).toBe('content of a/b.txt');
     expect(await readFile(join(out, 'figure-1-shown.png'), 'utf8')).toBe('png');
   });
 
-  it.each(['../escaped', '/../escaped', 'a/../../escaped', '.', ''])('refuses the path %j', async (path) => {
-    const saving = saveArtifacts({ artifacts: [artifact(path)], displays: [] }, files, join(folder, 'out'));
-    await expect(saving).rejects.toMatchObject({ code: 'bad_path' });
-    await expect(readFile(join(folder, 'escaped'))).rejects.toMatchObject({ code: 'ENOENT' });
-  });
+  it.each([...['../escaped', '/../escaped', 'a/../../escaped', '.', ''], ...['a/', '/abs', 'a\0b']])(
+    'refuses the path %j',
+    async (path) => {
+      const { saved, notSaved } = await saveArtifacts(
+        { artifacts: [artifact(path), artifact('b.txt')], displays: [] },
+        files,
+        join(folder, 'out'),
+      );
+      expect(notSaved).toEqual([{ path, reason: expect.stringContaining('leads out of its folder') }]);
+      expect(saved).toEqual([join(folder, 'out', 'b.txt')]);
+      expect(await readdir(join(folder, 'out'))).toEqual(['b.txt']);
+      await expect(readFile(join(folder, 'escaped'))).rejects.toMatchObject({ code: 'ENOENT' });
+    },
+  );
 
   it('does not write through a link that lies in the folder', async () => {
     const target = join(folder, 'precious');
@@ -45,12 +59,63 @@ describe('saving what a program made', () => {
     await saveArtifacts({ artifacts: [], displays: [] }, files, join(folder, 'out'));
     await symlink(target, join(folder, 'out', 'a.txt'));
     await symlink(folder, join(folder, 'out', 'up'));
-    for (const path of ['a.txt', 'up/precious']) {
-      await expect(
-        saveArtifacts({ artifacts: [artifact(path)], displays: [] }, files, join(folder, 'out')),
-      ).rejects.toThrow();
-    }
+    const paths = ['a.txt', 'up/precious', 'up/new/deep/file'];
+    const { saved, notSaved } = await saveArtifacts(
+      { artifacts: paths.map(artifact), displays: [] },
+      files,
+      join(folder, 'out'),
+    );
+    expect(saved).toEqual([]);
+    expect(notSaved.map(({ path }) => path)).toEqual(paths);
     expect(await readFile(target, 'utf8')).toBe('precious');
+    expect((await readdir(folder)).sort()).toEqual(['out', 'precious']); // no folder was made beyond the link either
+  });
+
+  it('goes on after a file that cannot be written, and says why of each', async () => {
+    const out = join(folder, 'out');
+    await mkdir(join(out, 'folder'), { recursive: true });
+    execFileSync('mkfifo', [join(out, 'pipe')]);
+    const long = 'n'.repeat(300);
+    const made = { artifacts: ['folder', 'pipe', long, 'hidden', 'gone', 'last.txt'].map(artifact), displays: [] };
+    const source = {
+      stream: async function* (path: string) {
+        if (path === 'hidden') throw new HotcellError('file_failed', 'hidden: Permission\ndenied\x1b]0;t\x07');
+        if (path === 'gone') throw new HotcellError('file_not_found', 'gone');
+        yield Buffer.from('content');
+      },
+    };
+    const result = await saveArtifacts(made, source, out);
+    expect(result.saved).toEqual([join(out, 'last.txt')]);
+    expect(result.notSaved).toEqual([
+      { path: 'folder', reason: 'a folder of that name is there' },
+      { path: 'pipe', reason: 'a pipe of that name is there' },
+      { path: long, reason: 'its name is too long for this disk' },
+      { path: 'hidden', reason: expect.stringMatching(/^hidden: Permission denied/) },
+    ]);
+    expect(exitCodeWith(0, result)).toBe(EXIT_NOT_SAVED);
+    expect(exitCodeWith(3, result)).toBe(3);
+    expect(savedLines(result)).toContain('hotcell: not saved, 4 of 5:');
+  });
+
+  it('ends a file that grows without end, and leaves nothing of it', async () => {
+    const piece = Buffer.alloc(1_048_576);
+    let sent = 0;
+    const source = {
+      stream: async function* () {
+        for (; sent < 200; sent += 1) yield piece;
+      },
+    };
+    const out = join(folder, 'out');
+    const { notSaved } = await saveArtifacts({ artifacts: [artifact('endless')], displays: [] }, source, out);
+    expect(notSaved).toEqual([{ path: 'endless', reason: expect.stringContaining('bytes that were allowed') }]);
+    expect(sent).toBeLessThan(80);
+    expect(await readdir(out)).toEqual([]);
+  });
+
+  it('refuses a folder that cannot be used, as a mistake in how it was called', async () => {
+    await writeFile(join(folder, 'file'), '');
+    const saving = saveArtifacts({ artifacts: [], displays: [] }, files, join(folder, 'file', 'out'));
+    await expect(saving).rejects.toMatchObject({ code: 'invalid_argument' });
   });
 });
 

@@ -1,12 +1,12 @@
-import { constants, open, realpath, rm } from 'node:fs/promises';
-import { basename, dirname, join, posix, sep } from 'node:path';
-import { pipeline } from 'node:stream/promises';
+import { realpath } from 'node:fs/promises';
+import { join, posix } from 'node:path';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import type { ExecutionResult } from '../../execution/result.ts';
 import { makeFolder } from '../../lib/make-folder.ts';
 import type { MountRequest } from '../../sessions/mounts.ts';
 import { shownName, sizeText } from '../print.ts';
 import { namedDisplays, picturesOf } from './displays.ts';
+import { type Content, saveFile } from './save-file.ts';
 
 export type Made = Pick<ExecutionResult, 'artifacts' | 'displays'>;
 
@@ -15,20 +15,62 @@ export interface FileSource {
   stream(path: string): AsyncIterable<Uint8Array>;
 }
 
-/** Copies what a program made to a folder of the host and answers with the paths. What it only showed becomes `figure-1.png`, `display-2.html` and so on. */
-export async function saveArtifacts(made: Made, files: FileSource, folder: string): Promise<string[]> {
-  makeFolder(folder);
-  const root = await realpath(folder);
+/** What became of the files: the paths of those that were copied, and of the others why not. */
+export interface Saved {
+  readonly saved: readonly string[];
+  readonly notSaved: readonly { readonly path: string; readonly reason: string }[];
+}
+
+/** The exit code of a program that ended well when a file of it could not be saved. As in sysexits.h: an output file cannot be made. */
+export const EXIT_NOT_SAVED = 73;
+
+/** A file may grow by so much after it was listed. SECURITY: the list and the files may be a hostile server's. */
+const MOST_GROWTH_BYTES = 64 * 1_048_576;
+const MOST_BYTES = 8 * 1024 ** 3;
+
+/**
+ * Copies what a program made to a folder of the host. What it only showed becomes `figure-1.png`, `display-2.html` and so on. One that cannot be copied does
+ * not keep the others from it. Rejects only where the folder itself cannot be used.
+ */
+export async function saveArtifacts(made: Made, files: FileSource, folder: string): Promise<Saved> {
+  const root = await usableFolder(folder);
   const saved: string[] = [];
-  for (const { path } of made.artifacts) {
-    if (await saveFile(await placeBelow(root, path), files.stream(path))) saved.push(join(folder, path));
+  const notSaved: { path: string; reason: string }[] = [];
+  let room = MOST_BYTES;
+
+  async function save(path: string, content: Content, listedBytes: number): Promise<void> {
+    try {
+      room -= await saveFile(root, path, content, Math.min(room, listedBytes + MOST_GROWTH_BYTES));
+      saved.push(join(folder, path));
+    } catch (error) {
+      // A later cell, or a process in the background, removed it again before it could be copied.
+      if (error instanceof HotcellError && error.code === 'file_not_found') return;
+      notSaved.push({ path, reason: reasonOf(error) });
+    }
   }
+
+  for (const { path, sizeBytes } of made.artifacts) await save(path, files.stream(path), sizeBytes);
   const taken = new Set(made.artifacts.map(({ path }) => path));
-  for (const { name, data } of namedDisplays(made.displays, taken)) {
-    await save(await placeBelow(root, name), [data]);
-    saved.push(join(folder, name));
-  }
-  return saved;
+  for (const { name, data } of namedDisplays(made.displays, taken)) await save(name, [data], data.length);
+  return { saved, notSaved };
+}
+
+/** What to say of it: which files there are now, and which are not and why. */
+export function savedLines({ saved, notSaved }: Saved): string[] {
+  const shown = notSaved.slice(0, MOST_TOLD).map(({ path, reason }) => `  ${shownName(path.slice(0, 300))}: ${reason}`);
+  return [
+    ...(saved.length === 0 ? [] : [`hotcell: saved ${saved.map(shownName).join(', ')}`]),
+    ...(notSaved.length === 0 ? [] : [`hotcell: not saved, ${notSaved.length} of ${saved.length + notSaved.length}:`]),
+    ...shown,
+    ...(notSaved.length > shown.length ? [`  and ${notSaved.length - shown.length} more`] : []),
+  ];
+}
+
+const MOST_TOLD = 20;
+
+/** The program's own exit code. Where it ended well and files are missing, that is told by another. */
+export function exitCodeWith(exitCode: number, saved: Saved | undefined): number {
+  return exitCode === 0 && saved !== undefined && saved.notSaved.length > 0 ? EXIT_NOT_SAVED : exitCode;
 }
 
 /** What lies in the sandbox alone: a file below a folder that was mounted is on the host already. */
@@ -50,44 +92,37 @@ export function unsavedText({ artifacts, displays }: Made): string | undefined {
   return `hotcell: made and not kept: ${parts.join(', ')}. Keep them with --save-artifacts <folder>.`;
 }
 
-/**
- * SECURITY: the names come from a sandbox. `../../.bashrc` must not leave the folder, and neither must a name below a link that lies in it.
- */
-async function placeBelow(root: string, path: string): Promise<string> {
-  const place = join(root, path);
-  const folder = dirname(place);
-  if (!isBelow(place, root)) throw outside(path);
-  makeFolder(folder);
-  const real = await realpath(folder);
-  if (real !== root && !isBelow(real, root)) throw outside(path);
-  return join(real, basename(place));
-}
-
-/** False where it went again before it could be copied: a later cell, or a process in the background, removed it. */
-async function saveFile(place: string, content: AsyncIterable<Uint8Array>): Promise<boolean> {
+async function usableFolder(folder: string): Promise<string> {
   try {
-    await save(place, content);
-    return true;
+    makeFolder(folder);
+    return await realpath(folder);
   } catch (error) {
-    if (!(error instanceof HotcellError) || error.code !== 'file_not_found') throw error;
-    await rm(place, { force: true });
-    return false;
+    throw new HotcellError('invalid_argument', `--save-artifacts: ${(error as Error).message}`, {
+      remedy: 'Name a folder that you may write to.',
+    });
   }
 }
 
-async function save(place: string, content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<void> {
-  const { O_CREAT, O_NOFOLLOW, O_TRUNC, O_WRONLY } = constants;
-  // Writing over a file of the same name is what running a program again asks for; writing through a link is not.
-  const handle = await open(place, O_CREAT | O_NOFOLLOW | O_TRUNC | O_WRONLY);
-  await pipeline(content, handle.createWriteStream());
+const REASONS: Readonly<Record<string, string>> = {
+  EISDIR: 'a folder of that name is there',
+  ELOOP: 'a link of that name is there',
+  EMLINK: 'a link of that name is there',
+  ENXIO: 'a pipe of that name is there',
+  ENAMETOOLONG: 'its name is too long for this disk',
+  EACCES: 'you may not write it',
+  EPERM: 'you may not write it',
+  EROFS: 'the disk is read-only',
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the disk is full',
+};
+
+/** In one line: the message may be a guest's or a server's. */
+function reasonOf(error: unknown): string {
+  const { code = '', message } = error as NodeJS.ErrnoException;
+  const said = error instanceof HotcellError ? message : (REASONS[code] ?? `cannot be written (${code || message})`);
+  return said.slice(0, 500).replaceAll(/\s+/g, ' ');
 }
 
 function isBelow(path: string, folder: string): boolean {
-  return path.startsWith(folder === sep ? sep : folder + sep);
-}
-
-function outside(path: string): HotcellError {
-  return new HotcellError('bad_path', `an artifact has the path ${shownName(path)}, which leads out of its folder`, {
-    remedy: 'It was not copied. Do not trust what this program makes.',
-  });
+  return path.startsWith(folder === '/' ? '/' : `${folder}/`);
 }

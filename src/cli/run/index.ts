@@ -1,14 +1,20 @@
 import { basename } from 'node:path';
 import { loadConfig } from '../../config/load.ts';
-import { HotcellError } from '../../errors/hotcell-error.ts';
 import type { ExecutionOptions } from '../../execution/execute.ts';
 import { allLanguages } from '../../languages/table.ts';
 import { type Hotcell, openHotcell, type Session } from '../../main.ts';
 import { exitCodeOfOutcome } from '../../sandbox/exit-code.ts';
 import type { KernelState } from '../../sandbox/outcome.ts';
-import { painterFor, shownName } from '../print.ts';
-import { printJson } from '../print-json.ts';
-import { type Made, saveArtifacts, unsavedText, withoutMounted } from './artifacts.ts';
+import { type Outputs, standardOutputs } from '../output.ts';
+import {
+  exitCodeWith,
+  type Made,
+  type Saved,
+  saveArtifacts,
+  savedLines,
+  unsavedText,
+  withoutMounted,
+} from './artifacts.ts';
 import { endingText, statusText } from './ending.ts';
 import { listenForInterrupts } from './interrupts.ts';
 import { jsonResult } from './json-result.ts';
@@ -32,6 +38,7 @@ export async function run(file: string, flags: RunFlags): Promise<number> {
     const { runOnServer } = await import('./on-server.ts');
     return runOnServer(file, flags.server, flags);
   }
+  const outputs = standardOutputs();
   const options = runOptions(flags);
   const notebook = isNotebook(file) ? await readNotebook(file, flags) : undefined;
   const source = notebook === undefined ? await readSource(file) : undefined;
@@ -53,15 +60,16 @@ export async function run(file: string, flags: RunFlags): Promise<number> {
     };
     const end =
       source === undefined
-        ? await runCells(session, notebook!, flags, { name: basename(file), ...limits })
-        : await runProgram(session, source, flags, { ...limits, language: language! });
+        ? await runCells(session, notebook!, flags, { name: basename(file), outputs, ...limits })
+        : await runProgram(session, source, flags.json ? undefined : outputs, { ...limits, language: language! });
     if (readerGone.aborted) return EXIT_NO_READER;
     const made = withoutMounted(end.made, options.open.mounts ?? []);
     const saved = await savedOf(made, end.files, session, flags);
     if (flags.output !== undefined) await writeNotebook(flags.output, end.executed ?? (await session.exportNotebook()));
-    if (flags.json) printJson({ ...end.json, ...(saved === undefined ? {} : { saved }) });
-    else tell(end, made, saved);
-    return end.exitCode;
+    const exitCode = exitCodeWith(end.exitCode, saved);
+    if (flags.json) await outputs.stdout.json({ ...end.json, ...saved, exitCode });
+    else await tell(end, made, saved, outputs);
+    return exitCode;
   } catch (error) {
     const exitCode = interrupts.exitCode();
     if (exitCode !== undefined) return exitCode;
@@ -71,9 +79,14 @@ export async function run(file: string, flags: RunFlags): Promise<number> {
   }
 }
 
-async function runProgram(session: Session, source: Source, flags: RunFlags, limits: ExecutionOptions): Promise<End> {
+async function runProgram(
+  session: Session,
+  source: Source,
+  outputs: Outputs | undefined,
+  limits: ExecutionOptions,
+): Promise<End> {
   const execution = session.run(source.code, { ...limits, filename: source.filename });
-  if (!flags.json) await showLive(execution, process);
+  if (outputs !== undefined) await showLive(execution, outputs);
   const result = await execution;
   const exitCode = exitCodeOfOutcome(result.outcome);
   return {
@@ -86,28 +99,17 @@ async function runProgram(session: Session, source: Source, flags: RunFlags, lim
   };
 }
 
-async function savedOf(
-  made: Made,
-  files: KernelState,
-  session: Session,
-  flags: RunFlags,
-): Promise<string[] | undefined> {
+async function savedOf(made: Made, files: KernelState, session: Session, flags: RunFlags): Promise<Saved | undefined> {
   if (flags.saveArtifacts === undefined) return undefined;
-  if (files === 'lost') return [];
-  return saveArtifacts(made, session.files, flags.saveArtifacts).catch((error: NodeJS.ErrnoException) => {
-    if (error instanceof HotcellError) throw error;
-    throw new HotcellError('invalid_argument', `--save-artifacts: ${error.message}`, {
-      remedy: 'Name a folder that you may write to.',
-    });
-  });
+  if (files === 'lost') return { saved: [], notSaved: [] };
+  return saveArtifacts(made, session.files, flags.saveArtifacts);
 }
 
 /** Everything that is ours to say goes to stderr: stdout is the program's. */
-function tell({ ending, status }: End, made: Made, saved: readonly string[] | undefined): void {
-  const paint = painterFor(process.stderr);
-  const say = (text: string | undefined) => text === undefined || process.stderr.write(`${text}\n`);
-  say(ending);
-  if (saved === undefined) say(unsavedText(made));
-  else if (saved.length > 0) say(`hotcell: saved ${saved.map(shownName).join(', ')}`);
-  if (process.stderr.isTTY && status !== undefined) say(paint('dim', status));
+async function tell({ ending, status }: End, made: Made, saved: Saved | undefined, { stderr }: Outputs): Promise<void> {
+  const unsaved = saved === undefined ? unsavedText(made) : undefined;
+  if (ending !== undefined) await stderr.say(ending);
+  if (unsaved !== undefined) await stderr.say(unsaved);
+  for (const line of saved === undefined ? [] : savedLines(saved)) await stderr.say(line);
+  if (stderr.isTTY && status !== undefined) await stderr.say(stderr.paint('dim', status));
 }

@@ -7,8 +7,7 @@ import { LARGEST_NOTEBOOK_BYTES, type Notebook, parseNotebook } from '../../note
 import { notebookText } from '../../notebooks/write.ts';
 import { exitCodeOfOutcome } from '../../sandbox/exit-code.ts';
 import type { KernelState, Outcome } from '../../sandbox/outcome.ts';
-import { wantsColours } from '../terminal.ts';
-import { shownText } from '../terminal-filter.ts';
+import type { Outputs } from '../output.ts';
 import type { Made } from './artifacts.ts';
 import { endingText } from './ending.ts';
 import { jsonResult } from './json-result.ts';
@@ -46,7 +45,7 @@ export async function runCells(
   session: Session,
   notebook: Notebook,
   flags: RunFlags,
-  options: { name: string; signal: AbortSignal; timeoutMs?: number },
+  { outputs, ...options }: { name: string; signal: AbortSignal; timeoutMs?: number; outputs: Outputs },
 ): Promise<NotebookEnd> {
   const made = createMade();
   const cells: unknown[] = [];
@@ -56,7 +55,7 @@ export async function runCells(
     ...options,
     keepGoing: flags.keepGoing === true,
     onCell: async (_, execution) => {
-      if (!flags.json) await showLive(execution, process);
+      if (!flags.json) await showLive(execution, outputs);
     },
   });
   for await (const { number, index, result, failed } of run) {
@@ -66,9 +65,9 @@ export async function runCells(
     made.add(result);
     if (flags.json) cells.push({ index, number, failed, ...jsonResult(result, exitCodeOfOutcome(outcome)) });
     else {
-      if (value !== undefined) process.stdout.write(`${shownValue(value.text)}\n`);
+      if (value !== undefined) await outputs.stdout.show(`${value.text}\n`);
       const text = endingText(outcome);
-      if (text !== undefined) process.stderr.write(`${text}\n`);
+      if (text !== undefined) await outputs.stderr.say(text);
     }
   }
   const { ok, cellsNotRun, notebook: executed } = await run;
@@ -90,11 +89,6 @@ export async function writeNotebook(file: string, notebook: Notebook): Promise<v
       remedy: 'Name a file in a folder that is there and that you may write to.',
     });
   });
-}
-
-/** A file or a pipe gets the value as it is; a terminal gets what cannot harm whoever looks at it. */
-function shownValue(text: string): string {
-  return process.stdout.isTTY ? shownText(text, { colours: wantsColours(process.stdout) }) : text;
 }
 
 function failureText(number: number, notRun: number): string {

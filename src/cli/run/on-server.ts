@@ -5,9 +5,9 @@ import { allLanguages } from '../../languages/table.ts';
 import { packageVersion } from '../../lib/package-version.ts';
 import { exitCodeOfOutcome } from '../../sandbox/exit-code.ts';
 import type { Outcome } from '../../sandbox/outcome.ts';
+import { type Outputs, standardOutputs } from '../output.ts';
 import { shownName } from '../print.ts';
-import { printJson } from '../print-json.ts';
-import { type Made, saveArtifacts, unsavedText } from './artifacts.ts';
+import { exitCodeWith, type Made, type Saved, saveArtifacts, savedLines, unsavedText } from './artifacts.ts';
 import { endingText } from './ending.ts';
 import { listenForInterrupts } from './interrupts.ts';
 import { languageOf } from './language.ts';
@@ -28,6 +28,7 @@ import { readSource } from './source.ts';
  * `hotcell run --server`: the same in a sandbox of a server. Without `--session` the sandbox ends with the program; with it the session stays, to go on in.
  */
 export async function runOnServer(file: string, server: string, flags: RunFlags): Promise<number> {
+  const outputs = standardOutputs();
   const options = runOptions(flags);
   if (flags.mount !== undefined) throw notThere('--mount', "A server's folders are mounted by its own configuration.");
   if (isNotebook(file)) throw notThere(file, 'Notebooks run here: leave --server out.');
@@ -53,7 +54,7 @@ export async function runOnServer(file: string, server: string, flags: RunFlags)
       // It may still print its last words: what it prints is read to its end.
       remote.call('get_execution', { ...execution, cancel: true }).catch(() => {});
     });
-    if (!flags.json) await showLive(run, process);
+    if (!flags.json) await showLive(run, outputs);
     else for await (const _ of run);
     const outcome = run.outcome();
     if (readerGone.aborted) return EXIT_NO_READER;
@@ -61,11 +62,13 @@ export async function runOnServer(file: string, server: string, flags: RunFlags)
     const result = parseExecution(answer.data);
     const made = madeOf(result, answer.pictures);
     const saved = await savedOf(remote, session, made, flags);
-    const exitCode = exitCodeOfOutcome(outcome);
-    if (flags.json) printJson({ exitCode, ...result, ...(saved && { saved }) });
+    const exitCode = exitCodeWith(exitCodeOfOutcome(outcome), saved);
+    if (flags.json) await outputs.stdout.json({ exitCode, ...result, ...saved });
     else {
-      tell(outcome, flags.session === undefined ? [] : stateNotes(outcome, result), saved);
-      if (saved === undefined && flags.session === undefined) say(unsavedText(made));
+      const unsaved = saved === undefined && flags.session === undefined ? unsavedText(made) : undefined;
+      const notes = flags.session === undefined ? [] : stateNotes(outcome, result);
+      await tell(outcome, notes, saved, outputs);
+      if (unsaved !== undefined) await outputs.stderr.say(unsaved);
     }
     return exitCode;
   } catch (error) {
@@ -73,7 +76,7 @@ export async function runOnServer(file: string, server: string, flags: RunFlags)
     if (exitCode !== undefined) return exitCode;
     throw error;
   } finally {
-    await close().catch(tellOnly);
+    await close().catch((thrown: unknown) => outputs.stderr.say(errorText(thrown)));
   }
 }
 
@@ -109,7 +112,7 @@ async function savedOf(
   session: string,
   made: Made,
   flags: RunFlags,
-): Promise<string[] | undefined> {
+): Promise<Saved | undefined> {
   if (flags.saveArtifacts === undefined) return undefined;
   return saveArtifacts(made, { stream: (path) => remote.stream(session, path) }, flags.saveArtifacts);
 }
@@ -128,23 +131,21 @@ function madeOf({ files }: RemoteExecution, pictures: RemoteAnswer['pictures']):
 }
 
 /** Everything that is ours to say goes to stderr: stdout is the program's. */
-function tell(outcome: Outcome, notes: readonly string[], saved: readonly string[] | undefined): void {
-  say(endingText(outcome));
-  for (const note of notes) say(`hotcell: ${note}`);
-  if (saved !== undefined && saved.length > 0) say(`hotcell: saved ${saved.map(shownName).join(', ')}`);
-}
-
-function say(text: string | undefined): void {
-  if (text !== undefined) process.stderr.write(`${text}\n`);
+async function tell(
+  outcome: Outcome,
+  notes: readonly string[],
+  saved: Saved | undefined,
+  { stderr }: Outputs,
+): Promise<void> {
+  const ending = endingText(outcome);
+  if (ending !== undefined) await stderr.say(ending);
+  for (const note of notes) await stderr.say(`hotcell: ${note}`);
+  for (const line of saved === undefined ? [] : savedLines(saved)) await stderr.say(line);
 }
 
 /** What became of a session that stays. How the program ended, which the first note tells a model, is told already. */
 function stateNotes({ kind }: Outcome, { notes }: RemoteExecution): readonly string[] {
   return kind === 'ok' || kind === 'raised' ? notes : notes.slice(1);
-}
-
-function tellOnly(thrown: unknown): void {
-  process.stderr.write(`${errorText(thrown)}\n`);
 }
 
 function notThere(flag: string, remedy: string): HotcellError {

@@ -1,5 +1,6 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { HotcellError } from '../../errors/hotcell-error.ts';
+import { standardOutputs } from '../output.ts';
 
 export interface Source {
   readonly code: string;
@@ -22,7 +23,7 @@ export async function readSource(file: string): Promise<Source> {
 }
 
 async function readStdin(): Promise<Buffer> {
-  if (process.stdin.isTTY) process.stderr.write('Type a program; end it with Ctrl-D.\n');
+  if (process.stdin.isTTY) await standardOutputs().stderr.say('Type a program; end it with Ctrl-D.');
   return bounded('<stdin>', process.stdin, LARGEST_BYTES);
 }
 

@@ -9,6 +9,7 @@ import { offerOf } from '../../mcp/profiles/index.ts';
 import { longTools } from '../../mcp/server.ts';
 import { deniedByDefault } from '../../sessions/mounts.ts';
 import { stopSignals } from '../mcp/stop-signals.ts';
+import { standardOutputs } from '../output.ts';
 import { profileOption } from '../profile-flag.ts';
 import { isolationRequest, leastIsolationRequest } from '../run/options.ts';
 import { greeting } from './greeting.ts';
@@ -43,14 +44,15 @@ export async function serve(flags: ServeFlags): Promise<number> {
   try {
     const isolation = await server.hotcell.isolation();
     const { url, tokensRequired } = serving;
-    if (flags.json) process.stdout.write(`${JSON.stringify({ url, mcp: `${url}/mcp`, tokensRequired, isolation })}\n`);
+    const { stdout, stderr } = standardOutputs();
+    if (flags.json) void stdout.json({ url, mcp: `${url}/mcp`, tokensRequired, isolation }, { indent: 0 });
     else {
       const tools = offer.tools.map(({ name }) => name);
-      process.stdout.write(greeting({ url, tokensRequired, isolation, version: packageVersion(), tools }));
+      void stdout.write(greeting({ url, tokensRequired, isolation, version: packageVersion(), tools }));
     }
     await signals.stopped;
     stopping = true;
-    if (!flags.json) process.stderr.write('\nhotcell: ends what runs …\n');
+    if (!flags.json) void stderr.say('\nhotcell: ends what runs …');
   } finally {
     // Sessions first: what waits for an execution is answered while there is still somebody to answer.
     await sessions.shutdown();

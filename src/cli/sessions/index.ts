@@ -8,8 +8,8 @@ import { tokenOwner } from '../../sessions/owner.ts';
 import { createPersistentRecords, type FoundRecord, type PersistentRecord } from '../../sessions/persistent-records.ts';
 import { expiresAt } from '../../sessions/reaper.ts';
 import { recordsFolder } from '../../sessions/records-folder.ts';
+import { standardOutputs } from '../output.ts';
 import { shownName } from '../print.ts';
-import { printJson } from '../print-json.ts';
 
 /** A session that outlives its server, as it is shown. */
 interface Shown {
@@ -29,9 +29,10 @@ interface Shown {
 export async function listPersistent(flags: { json?: boolean }): Promise<void> {
   const tokens = await tokenList();
   const found = await Promise.all((await all()).map((record) => shown(record, tokens)));
-  if (flags.json) return printJson(found);
-  if (found.length === 0) process.stderr.write('hotcell: no session outlives its server here.\n');
-  for (const session of found) process.stdout.write(`${lineOf(session, tokens)}\n`);
+  const { stdout, stderr } = standardOutputs();
+  if (flags.json) return stdout.json(found);
+  if (found.length === 0) await stderr.say('hotcell: no session outlives its server here.');
+  for (const session of found) await stdout.say(lineOf(session, tokens));
 }
 
 export async function closePersistent(which: string, flags: { json?: boolean }): Promise<void> {
@@ -43,8 +44,9 @@ export async function closePersistent(which: string, flags: { json?: boolean }):
     });
   }
   await end([record]);
-  if (flags.json) return printJson(await shown(found, await tokenList()));
-  process.stdout.write(`Closed ${shownName(record.id)}.\n`);
+  const { stdout } = standardOutputs();
+  if (flags.json) return stdout.json(await shown(found, await tokenList()));
+  await stdout.say(`Closed ${shownName(record.id)}.`);
 }
 
 /** Ends all of an owner's that no server holds: whoever is told to go leaves nothing running. Says how many. */

@@ -2,8 +2,8 @@ import { loadConfig, resolveDataDir } from '../../config/load.ts';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import { openTokenStore, type TokenQuotas, type TokenRecord } from '../../http/tokens/store.ts';
 import { openTelemetry } from '../../telemetry/telemetry.ts';
+import { standardOutputs } from '../output.ts';
 import { sizeText } from '../print.ts';
-import { printJson } from '../print-json.ts';
 import { sizeBytes } from '../run/options.ts';
 import { closeAllOf } from '../sessions/index.ts';
 
@@ -19,27 +19,26 @@ export interface CreateFlags {
 export async function createToken(name: string, flags: CreateFlags): Promise<void> {
   const { text, ...token } = await store().create(name, quotasOf(flags));
   await note('token-created', token);
-  if (flags.json) return printJson({ ...token, token: text });
-  process.stdout.write(`${text}\n`);
-  process.stderr.write(
-    `hotcell: this is the token of ${name}. Keep it now: it is stored as a hash, and not shown again.\n`,
-  );
+  const { stdout, stderr } = standardOutputs();
+  if (flags.json) return stdout.json({ ...token, token: text });
+  await stdout.say(text);
+  await stderr.say(`hotcell: this is the token of ${name}. Keep it now: it is stored as a hash, and not shown again.`);
 }
 
 export async function listTokens(flags: { json?: boolean }): Promise<void> {
   const tokens = await store().list();
-  if (flags.json) return printJson(tokens);
-  if (tokens.length === 0)
-    process.stderr.write('hotcell: there are no tokens. Make one: hotcell token create <name>\n');
-  for (const token of tokens) process.stdout.write(`${lineOf(token)}\n`);
+  const { stdout, stderr } = standardOutputs();
+  if (flags.json) return stdout.json(tokens);
+  if (tokens.length === 0) await stderr.say('hotcell: there are no tokens. Make one: hotcell token create <name>');
+  for (const token of tokens) await stdout.say(lineOf(token));
 }
 
 export async function revokeToken(which: string, flags: { json?: boolean }): Promise<void> {
   const token = await store().revoke(which);
   await note('token-revoked', token);
   await closeAllOf(token.id);
-  if (flags.json) return printJson(token);
-  process.stdout.write(`Revoked ${token.name} (${token.id}).\n`);
+  const { stdout } = standardOutputs();
+  await (flags.json ? stdout.json(token) : stdout.say(`Revoked ${token.name} (${token.id}).`));
 }
 
 /** Who may come is as much a matter of record as what they do. */

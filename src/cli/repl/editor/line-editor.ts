@@ -1,6 +1,7 @@
 import type { Key } from 'node:readline';
-import type { ReadStream, WriteStream } from 'node:tty';
+import type { ReadStream } from 'node:tty';
 import { type Deferred, deferred } from '../../../lib/deferred.ts';
+import type { Screen } from '../../output.ts';
 import type { Continuation } from '../continuation.ts';
 import { atEnd, type Buffer, down, EMPTY, insert, lineBefore, replaceBefore, up } from './buffer.ts';
 import { type Completion, columnsOf, commonStart } from './completion.ts';
@@ -11,7 +12,7 @@ import { createWalk } from './walk.ts';
 
 export interface EditorOptions {
   readonly input: ReadStream;
-  readonly output: WriteStream;
+  readonly screen: Pick<Screen, 'draw' | 'columns' | 'rows' | 'onResize'>;
   history(): readonly string[];
   continuationOf(text: string): Continuation;
   complete(text: string, cursor: number): Promise<Completion>;
@@ -29,7 +30,7 @@ export interface LineEditor extends Disposable {
 const MOST_AHEAD = 10_000;
 const PASTE_MARKS = { on: '\x1b[?2004h', off: '\x1b[?2004l' };
 
-export function createLineEditor({ input, output, ...options }: EditorOptions): LineEditor {
+export function createLineEditor({ input, screen, ...options }: EditorOptions): LineEditor {
   let reading: { prompts: Prompts; done: Deferred<string | undefined> } | undefined;
   let ahead: Stroke[] = [];
   let buffer: Buffer = EMPTY;
@@ -41,7 +42,7 @@ export function createLineEditor({ input, output, ...options }: EditorOptions): 
     isEnded = true;
     finish(undefined);
   });
-  output.on('resize', wantDraw);
+  const resizes = screen.onResize(wantDraw);
 
   function receive(stroke: Stroke): void {
     if (reading === undefined) {
@@ -105,12 +106,12 @@ export function createLineEditor({ input, output, ...options }: EditorOptions): 
     if (reading === undefined || buffer !== asked || matches.length === 0) return;
     const piece = matches.length === 1 ? matches[0]! : commonStart(matches);
     if (piece.length > asked.cursor - from) return change(replaceBefore(asked, from, piece));
-    if (matches.length > 1) showBelow(columnsOf(matches, sizeOf(output).columns));
+    if (matches.length > 1) showBelow(columnsOf(matches, screen.columns()));
   }
 
   function showBelow(text: string): void {
     drawAt({ ...buffer, cursor: buffer.text.length });
-    output.write(`\r\n${text}\r\n`);
+    void screen.draw(`\r\n${text}\r\n`);
     cursorRow = 0;
     wantDraw();
   }
@@ -118,7 +119,7 @@ export function createLineEditor({ input, output, ...options }: EditorOptions): 
   /** Ctrl-C at the prompt: what was typed is dropped, and another prompt comes. */
   function clear(): void {
     drawAt({ ...buffer, cursor: buffer.text.length });
-    output.write('^C\r\n');
+    void screen.draw('^C\r\n');
     cursorRow = 0;
     walk.forget();
     buffer = EMPTY;
@@ -126,7 +127,7 @@ export function createLineEditor({ input, output, ...options }: EditorOptions): 
   }
 
   function clearScreen(): void {
-    output.write('\x1b[2J\x1b[H');
+    void screen.draw('\x1b[2J\x1b[H');
     cursorRow = 0;
     wantDraw();
   }
@@ -134,7 +135,7 @@ export function createLineEditor({ input, output, ...options }: EditorOptions): 
   function finish(text: string | undefined): void {
     if (reading === undefined) return;
     drawAt({ ...buffer, cursor: buffer.text.length });
-    output.write(`${PASTE_MARKS.off}\r\n`);
+    void screen.draw(`${PASTE_MARKS.off}\r\n`);
     const { done } = reading;
     reading = undefined;
     done.resolve(text);
@@ -152,9 +153,9 @@ export function createLineEditor({ input, output, ...options }: EditorOptions): 
 
   function drawAt(shown: Buffer): void {
     if (reading === undefined) return;
-    const layout = layOut(shown, reading.prompts, sizeOf(output));
+    const layout = layOut(shown, reading.prompts, { columns: screen.columns(), rows: screen.rows() });
     const back = upBy(layout.endRow - layout.cursorRow);
-    output.write(`${upBy(cursorRow)}\r\x1b[J${layout.text}${back}\r${rightBy(layout.cursorColumn)}`);
+    void screen.draw(`${upBy(cursorRow)}\r\x1b[J${layout.text}${back}\r${rightBy(layout.cursorColumn)}`);
     cursorRow = layout.cursorRow;
   }
 
@@ -166,7 +167,7 @@ export function createLineEditor({ input, output, ...options }: EditorOptions): 
       buffer = EMPTY;
       cursorRow = 0;
       walk.forget();
-      output.write(PASTE_MARKS.on);
+      void screen.draw(PASTE_MARKS.on);
       drawAt(buffer);
       const strokes = ahead;
       ahead = [];
@@ -174,16 +175,11 @@ export function createLineEditor({ input, output, ...options }: EditorOptions): 
       return done.promise;
     },
     [Symbol.dispose]: () => {
-      output.off('resize', wantDraw);
+      resizes[Symbol.dispose]();
       keys[Symbol.dispose]();
-      output.write(PASTE_MARKS.off);
+      void screen.draw(PASTE_MARKS.off);
     },
   };
-}
-
-/** A terminal that does not say its size says nothing, or zero. */
-function sizeOf({ columns, rows }: WriteStream): { columns: number; rows: number } {
-  return { columns: columns || 80, rows: rows || 24 };
 }
 
 function upBy(rows: number): string {

@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest';
+import { createOutput, type Output, type OutputStream } from './output.ts';
+
+const HOSTILE = 'a\x1b]52;c;Y3VybA==\x07b\x9b2Jc\u202ed\u200be\u2028f\x1b[31mg\x1b[8mh';
+
+function output(stream: Partial<OutputStream> = {}): { written: () => string; out: Output } {
+  let written = '';
+  const write = (text: string) => {
+    written += text;
+    return true;
+  };
+  return { written: () => written, out: createOutput({ once: () => {}, off: () => {}, ...stream, write }) };
+}
+
+describe('what is written', () => {
+  it('in a line of ours shows what cannot be seen, at a terminal and elsewhere', async () => {
+    for (const stream of [{}, { isTTY: true }]) {
+      const { out, written } = output(stream);
+      await out.say(`hotcell: ${HOSTILE}`);
+      expect(written()).toBe('hotcell: a\\u001b]52;c;Y3VybA==\\u0007b\\u009b2Jc\\u202ed\\u200be\\u2028fg\\u001b[8mh\n');
+    }
+  });
+
+  it('of a program comes to a terminal as text, and to a pipe as it is', async () => {
+    const terminal = output({ isTTY: true });
+    await terminal.out.show(HOSTILE);
+    const pieces = terminal.out.program();
+    for (const piece of HOSTILE) await pieces.push(piece);
+    await pieces.end();
+    expect(terminal.written()).toBe('ab2Jcdefgh'.repeat(2));
+    const pipe = output();
+    await pipe.out.show(HOSTILE);
+    await pipe.out.program().push(HOSTILE);
+    expect(pipe.written()).toBe(HOSTILE.repeat(2));
+  });
+
+  it('as JSON is JSON, and every character of it can be seen', async () => {
+    const { out, written } = output({ isTTY: true });
+    await out.json({ [HOSTILE]: HOSTILE });
+    expect(JSON.parse(written())).toEqual({ [HOSTILE]: HOSTILE });
+    expect(written()).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
+  });
+});
