@@ -12,6 +12,8 @@ MAX_VALUE_BYTES = 65_536
 # What the supervisor adds to a report comes on top.
 _MAX_REPORT_BYTES = MAX_HEAD_BYTES - 2_048
 _WELL = {"kind": "ok"}
+# SECURITY: `unavailable` says what the sandbox lacks, and is the supervisor's to find out before a kernel runs.
+_KERNELS_OUTCOMES = frozenset({"ok", "raised", "exited", "timed-out", "interrupted", "out-of-memory", "kernel-died"})
 _ANY_MEMORY_BYTES = 1 << 63
 
 
@@ -30,6 +32,8 @@ def checked_report(head: Head) -> Report:
     outcome = head["outcome"]
     if not isinstance(outcome, dict) or not isinstance(outcome.get("kind"), str):
         raise ValueError("finished: no outcome")
+    if outcome["kind"] not in _KERNELS_OUTCOMES:
+        raise ValueError("finished: not an outcome that a kernel can tell")
     cpu_ms, peak_memory_bytes = max(0.0, float(head["cpuMs"])), max(0, int(head["peakMemoryBytes"]))
     changes = _checked_changes(head.get("variables"))
     # Of most there is nothing to measure, and writing them once more would be a good part of what their execution costs.

@@ -46,10 +46,14 @@ def list_folder(workspace: str, path: str, recursive: bool, limit: int) -> tuple
     parts = parts_of(workspace, path)
     folder = open_folder(workspace, parts)
     entries: list[dict[str, Any]] = []
+    seen: set[str] = set()
     omitted = 0
     try:
         for entry in _walk(folder, "/".join(parts), recursive, 0):
-            if len(entries) < limit:
+            # Two names that are not UTF-8 can look the same here, and neither can be asked for. The host takes no path twice.
+            is_new = entry["path"] not in seen
+            if is_new and len(entries) < limit:
+                seen.add(entry["path"])
                 entries.append(entry)
             else:
                 omitted += 1

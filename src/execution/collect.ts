@@ -1,5 +1,6 @@
 import { TextDecoder } from 'node:util';
 import { HotcellError } from '../errors/hotcell-error.ts';
+import { typeOf } from '../guest/describe-violation.ts';
 import {
   artifactList,
   clearMessage,
@@ -138,7 +139,7 @@ export function createCollector(
       case 'finished':
         return finish(frame);
       default:
-        throw new ProtocolViolation(`event: ${frame.head.type.slice(0, 40)} is not known`);
+        throw new ProtocolViolation(`event: ${typeOf(frame)} is not known`);
     }
   }
 

@@ -4,6 +4,7 @@ import type { GuestOutcome } from '../guest/messages.ts';
 import { GuestRefusal } from '../guest/pending-requests.ts';
 import { hintFor, type Language } from '../languages/table.ts';
 import { deferred } from '../lib/deferred.ts';
+import { saidInside } from '../lib/said-inside.ts';
 import type { Outcome } from '../sandbox/outcome.ts';
 import type { Limits } from '../sandbox/spec.ts';
 import type { CollectedEnd, Collector } from './collect.ts';
@@ -85,8 +86,13 @@ export function outcomeOf(outcome: GuestOutcome, limits: Limits, run: KernelRun,
       if (memoryKilled && outcome.signal === 'SIGKILL')
         return { kind: 'out-of-memory', limitBytes: limits.memoryBytes };
       return { kind: 'kernel-died', ...(outcome.signal === undefined ? {} : { signal: outcome.signal }) };
-    case 'unavailable':
-      return { ...outcome, hint: hintFor(run.language) };
+    case 'unavailable': {
+      // SECURITY: only what was asked for can be missing. Any other name is a guest's invention.
+      const missing = run.language.needs.filter((name) => outcome.missing.includes(name));
+      return missing.length === 0
+        ? { kind: 'kernel-died' }
+        : { kind: 'unavailable', missing, hint: hintFor(run.language) };
+    }
     default:
       return outcome;
   }
@@ -118,9 +124,10 @@ function startLadder(connection: GuestConnection, run: KernelRun, exhausted: () 
 
 function refusalOf(refusal: GuestRefusal, signal: AbortSignal | undefined): HotcellError {
   if (signal?.aborted === true) return new HotcellError('cancelled', 'the execution was withdrawn before it began');
-  if (refusal.code === 'busy') return new HotcellError('session_busy', refusal.message);
-  if (refusal.code === 'not-offered') return new HotcellError('not_offered', refusal.message);
-  return new HotcellError('kernel_unavailable', refusal.message, {
+  const said = saidInside(refusal.message);
+  if (refusal.code === 'busy') return new HotcellError('session_busy', `the guest is busy: ${said}`);
+  if (refusal.code === 'not-offered') return new HotcellError('not_offered', `the guest does not run this: ${said}`);
+  return new HotcellError('kernel_unavailable', `no kernel took the code: ${said}`, {
     remedy: 'Open a new session with more memory, or a higher limit of processes.',
   });
 }

@@ -2,9 +2,10 @@ import type { Duplex } from 'node:stream';
 import { HotcellError } from '../errors/hotcell-error.ts';
 import { type Deferred, deferred } from '../lib/deferred.ts';
 import { createFrameDecoder, encodeFrame, type Frame, type Head, ProtocolViolation, setAck } from '../lib/frames.ts';
+import { saidInside } from '../lib/said-inside.ts';
 import { exchanged } from '../sandbox/mount-denied.ts';
 import type { ConnectOptions, GuestConnection } from './connection.ts';
-import { describeViolation } from './describe-violation.ts';
+import { describeViolation, typeOf } from './describe-violation.ts';
 import { createHeartbeat, type Heartbeat } from './heartbeat.ts';
 import { callMessage, refusedMessage, type WarmReport, type Welcome, warmMessage, welcomeMessage } from './messages.ts';
 import { createPendingRequests, type Reply } from './pending-requests.ts';
@@ -180,12 +181,14 @@ class Connection implements GuestConnection {
       // One whose server was killed before it had configured it is no sandbox of anybody's yet.
       const code = this.#options.config === undefined ? 'sandbox_lost' : 'guest_misbehaved';
       this.close(
-        new HotcellError(code, `the guest refused the connection: ${reason}`, { remedy: 'Open a new session.' }),
+        new HotcellError(code, `the guest refused the connection: ${saidInside(reason)}`, {
+          remedy: 'Open a new session.',
+        }),
       );
       return;
     }
     if (frame.head.type !== 'welcome') {
-      throw new ProtocolViolation(`type: ${frame.head.type.slice(0, 40)} before welcome`);
+      throw new ProtocolViolation(`type: ${typeOf(frame)} before welcome`);
     }
     const welcome = welcomeMessage.parse(frame.head);
     const isFirst = this.#epoch === 1;
@@ -210,7 +213,7 @@ class Connection implements GuestConnection {
         return this.#ready.reject(
           new HotcellError(
             'kernel_unavailable',
-            `no kernel could be started: ${String(frame.head.message).slice(0, 1000)}`,
+            `no kernel could be started: ${saidInside(String(frame.head.message))}`,
           ),
         );
       case 'ping':
@@ -233,7 +236,7 @@ class Connection implements GuestConnection {
       case 'welcome':
         throw new ProtocolViolation('welcome: twice');
       default:
-        throw new ProtocolViolation(`type: ${frame.head.type.slice(0, 40)} is not known`);
+        throw new ProtocolViolation(`type: ${typeOf(frame)} is not known`);
     }
   }
 

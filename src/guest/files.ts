@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import type { ErrorCode } from '../errors/codes.ts';
 import { HotcellError } from '../errors/hotcell-error.ts';
+import { inOneLine, saidInside } from '../lib/said-inside.ts';
 import type { GuestConnection } from './connection.ts';
 import { type FileEntry, fileList } from './messages.ts';
 import { GuestRefusal } from './pending-requests.ts';
@@ -31,7 +32,7 @@ export async function* readPieces(
       wake?.();
     },
     (error: unknown) => {
-      failure = fileError(error);
+      failure = fileError(error, path);
       wake?.();
     },
   );
@@ -61,7 +62,7 @@ export async function fileSize(connection: GuestConnection, path: string): Promi
     const { result } = await connection.request({ type: 'file.read', stream: stream.id, path, length: 0 });
     return sizeOf.parse(result.sizeBytes);
   } catch (error) {
-    throw fileError(error);
+    throw fileError(error, path);
   } finally {
     stream.release();
   }
@@ -99,7 +100,7 @@ export async function writePieces(
     const { result } = await upload(connection, { type: 'file.write', path, mode }, pieces);
     return Number(result.sizeBytes);
   } catch (error) {
-    throw error instanceof GuestRefusal ? fileError(error) : error;
+    throw error instanceof GuestRefusal ? fileError(error, path) : error;
   }
 }
 
@@ -112,32 +113,67 @@ export async function listFolder(
     const { result, body } = await connection.request({ type: 'file.list', path, ...options });
     return { entries: fileList.parse(JSON.parse(body.toString('utf8'))), omitted: Number(result.omitted) || 0 };
   } catch (error) {
-    throw fileError(error);
+    throw fileError(error, path);
   }
 }
 
 export async function removePath(connection: GuestConnection, path: string, recursive: boolean): Promise<void> {
   await connection.request({ type: 'file.remove', path, recursive }).catch((error: unknown) => {
-    throw fileError(error);
+    throw fileError(error, path);
   });
 }
 
 // SECURITY: a Map, because the key is a stranger's: `__proto__` and `constructor` are names like any other.
-const REFUSALS: ReadonlyMap<string, readonly [code: ErrorCode, remedy?: string]> = new Map([
-  ['bad-path', ['bad_path', 'Name it by its path in the workspace, such as data/sales.csv. Links are not followed.']],
-  ['not-found', ['file_not_found', 'List the files of the workspace to see what is there.']],
-  ['exists', ['file_exists', 'Write it under another name, or remove that one first.']],
-  ['no-space', ['disk_full', 'Remove files that are not needed, or open a session with more disk.']],
-  ['not-offered', ['not_offered']],
+const REFUSALS: ReadonlyMap<string, Refused> = new Map<string, Refused>([
+  [
+    'bad-path',
+    {
+      code: 'bad_path',
+      remedy: 'Name it by its path in the workspace, such as data/sales.csv. Links are not followed.',
+    },
+  ],
+  [
+    'not-found',
+    {
+      code: 'file_not_found',
+      message: 'there is no such file',
+      remedy: 'List the files of the workspace to see what is there.',
+    },
+  ],
+  [
+    'exists',
+    {
+      code: 'file_exists',
+      message: 'it is there already',
+      remedy: 'Write it under another name, or remove that one first.',
+    },
+  ],
+  [
+    'no-space',
+    {
+      code: 'disk_full',
+      message: 'there is no room for it',
+      remedy: 'Remove files that are not needed, or open a session with more disk.',
+    },
+  ],
+  ['not-offered', { code: 'not_offered', message: 'this sandbox does not serve files in that way' }],
 ]);
 
-function fileError(error: unknown): unknown {
+interface Refused {
+  readonly code: ErrorCode;
+  /** In our words. Without it the guest's are quoted. */
+  readonly message?: string;
+  readonly remedy?: string;
+}
+
+function fileError(error: unknown, path: string): unknown {
   if (error instanceof HotcellError) return error;
   if (!(error instanceof GuestRefusal)) {
     return new HotcellError('guest_misbehaved', 'the guest answered a file request with what cannot be read', {
       cause: error,
     });
   }
-  const [code, remedy] = REFUSALS.get(error.code) ?? ['file_failed'];
-  return new HotcellError(code, error.message, remedy === undefined ? {} : { remedy });
+  const { code, message, remedy }: Refused = REFUSALS.get(error.code) ?? { code: 'file_failed' };
+  const said = message ?? saidInside(error.message);
+  return new HotcellError(code, `${inOneLine(path)}: ${said}`, remedy === undefined ? {} : { remedy });
 }

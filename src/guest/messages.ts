@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { isWorkspacePath } from '../lib/workspace-path.ts';
 
 /**
  * The messages of the guest protocol as the host accepts them (docs/guest-protocol.md). A guest is hostile after the first execution: what does
@@ -7,6 +8,12 @@ import * as z from 'zod';
 
 const count = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 const text = (max: number) => z.string().max(max);
+/** SECURITY: what stands in sentences of ours is a name by its characters: a sentence of the guest's, or a sequence that a terminal obeys, is none. */
+const commandName = text(100).regex(/^[A-Za-z0-9][A-Za-z0-9._+-]*$/);
+const signalName = z.string().regex(/^SIG[A-Z0-9+]{1,16}$/);
+/** A path below the workspace, each at most once in a list. */
+const path = text(4200).refine(isWorkspacePath, 'not a path below the workspace');
+const eachOnce = (files: readonly { path: string }[]) => new Set(files.map((file) => file.path)).size === files.length;
 
 export const welcomeMessage = z.object({
   protocol: z.literal(1),
@@ -41,8 +48,8 @@ const guestOutcome = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('timed-out') }),
   z.object({ kind: z.literal('interrupted') }),
   z.object({ kind: z.literal('out-of-memory') }),
-  z.object({ kind: z.literal('kernel-died'), signal: text(20).optional() }),
-  z.object({ kind: z.literal('unavailable'), missing: z.array(text(100)).min(1).max(20) }),
+  z.object({ kind: z.literal('kernel-died'), signal: signalName.optional() }),
+  z.object({ kind: z.literal('unavailable'), missing: z.array(commandName).min(1).max(20) }),
 ]);
 export type GuestOutcome = z.infer<typeof guestOutcome>;
 
@@ -71,8 +78,9 @@ export const finishedMessage = z.object({
 export type Finished = z.infer<typeof finishedMessage>;
 
 export const artifactList = z
-  .array(z.object({ path: text(4200), sizeBytes: count, change: z.enum(['created', 'modified']) }))
-  .max(1000);
+  .array(z.object({ path, sizeBytes: count, change: z.enum(['created', 'modified']) }))
+  .max(1000)
+  .refine(eachOnce, 'a path stands in it twice');
 
 /** A piece of one representation of a display, or of the value. The representations of one display have the same `index`. */
 export const displayMessage = z.object({
@@ -91,19 +99,20 @@ export const clearMessage = z.object({ wait: z.boolean() });
 export const fileList = z
   .array(
     z.object({
-      path: text(4200),
+      path,
       kind: z.enum(['file', 'folder', 'link', 'other']),
       sizeBytes: count,
       modifiedMs: z.number(),
     }),
   )
-  .max(5000);
+  .max(5000)
+  .refine(eachOnce, 'a path stands in it twice');
 export type FileEntry = z.infer<typeof fileList>[number];
 
 export const warmMessage = z.object({ missing: z.array(text(200)).max(200), dropped: z.array(text(200)).max(200) });
 export type WarmReport = z.infer<typeof warmMessage>;
 
-export const commandsReply = z.object({ missing: z.array(text(100)).max(200) });
+export const commandsReply = z.object({ missing: z.array(commandName).max(200) });
 
 /** A number in a frame's header. */
 const word = z.number().int().min(0).max(0xffff_ffff);

@@ -1,4 +1,5 @@
 import { type Frame, type Head, ProtocolViolation } from '../lib/frames.ts';
+import { typeOf } from './describe-violation.ts';
 import { gapMessage } from './messages.ts';
 
 const ACK_EVERY_FRAMES = 64;
@@ -28,7 +29,7 @@ export function createReceivedFrames(): ReceivedFrames {
       mayGap = false;
       if (sequence === 0) {
         if (UNSEQUENCED.has(head.type)) return true;
-        throw new ProtocolViolation(`sequence: ${head.type} has none`);
+        throw new ProtocolViolation(`sequence: ${typeOf({ head })} has none`);
       }
       if (sequence <= highest) return false;
       if (sequence !== highest + 1) throw new ProtocolViolation(`sequence: ${sequence} after ${highest}`);

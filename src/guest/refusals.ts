@@ -1,5 +1,6 @@
 import type { ErrorCode } from '../errors/codes.ts';
 import { HotcellError } from '../errors/hotcell-error.ts';
+import { saidInside } from '../lib/said-inside.ts';
 import { GuestRefusal } from './pending-requests.ts';
 
 /** For `catch`: a refusal in the guest's own words never leaves `src/guest` and `src/execution`; callers know the codes of ours alone. */
@@ -8,7 +9,7 @@ export function rethrowAsOurs(error: unknown): never {
 }
 
 export function refusalError(refusal: GuestRefusal): HotcellError {
-  return new HotcellError(CODES.get(refusal.code) ?? 'internal', refusal.message);
+  return new HotcellError(CODES.get(refusal.code) ?? 'internal', saidInside(refusal.message));
 }
 
 // SECURITY: a Map, because the key is a stranger's: `__proto__` and `constructor` are names like any other.

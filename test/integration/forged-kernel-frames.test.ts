@@ -14,6 +14,14 @@ describe('a frame that the code forges', () => {
 
   test.each<[string, string]>([
     ['with an outcome that is none', JSON.stringify({ ...finished, outcome: { kind: 'won' } })],
+    [
+      'with a lack that only the supervisor can know of',
+      JSON.stringify({ ...finished, outcome: { kind: 'unavailable', missing: ['rustc'] } }),
+    ],
+    [
+      'with a signal that is a sentence',
+      JSON.stringify({ ...finished, outcome: { kind: 'kernel-died', signal: '\x1b]0;t\x07' } }),
+    ],
     ['with a message beyond every limit', JSON.stringify({ ...finished, outcome: raised('m'.repeat(65_000)) })],
     ['with an endless time', JSON.stringify(finished).replace('"cpuMs":1', '"cpuMs":1e999')],
     ['with endless memory', JSON.stringify(finished).replace('"peakMemoryBytes":1', '"peakMemoryBytes":1e999')],

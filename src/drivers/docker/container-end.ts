@@ -1,4 +1,5 @@
 import type { Container } from 'dockerode';
+import { saidInside } from '../../lib/said-inside.ts';
 import type { SandboxEnd } from '../../sandbox/driver.ts';
 import { statusOf } from './engine-errors.ts';
 
@@ -23,7 +24,10 @@ export async function howItEnded(container: Container, stderrTail: string): Prom
     // The flag alone is also set by a kernel that was killed earlier and replaced.
     if (state.OOMKilled && state.ExitCode === 137) return { kind: 'out-of-memory' };
     const said = stderrTail.trim();
-    return { kind: 'exited', detail: `the container ended with ${state.ExitCode}${said === '' ? '' : `: ${said}`}` };
+    return {
+      kind: 'exited',
+      detail: `the container ended with ${state.ExitCode}${said === '' ? '' : `: ${saidInside(said)}`}`,
+    };
   } catch (error) {
     if (statusOf(error) === 404) return { kind: 'lost', detail: 'the container was removed from outside' };
     return { kind: 'lost', detail: 'the connection to the container was lost' };

@@ -1,4 +1,5 @@
 import { HotcellError } from '../../errors/hotcell-error.ts';
+import { saidInside } from '../../lib/said-inside.ts';
 import type { DriverName } from '../../sandbox/isolation.ts';
 
 /** What went wrong between us and the engine, as the caller gets it. `doing` completes "the engine refused to …". */
@@ -37,7 +38,7 @@ export function imageBroken(driver: DriverName, image: string, said: string, cau
   const detail = said.trim().split('\n').slice(-5).join('\n');
   return new HotcellError(
     'start_failed',
-    `${driver}: no guest starts in the image ${image}${detail === '' ? '' : `: ${detail}`}`,
+    `${driver}: no guest starts in the image ${image}${detail === '' ? '' : `: ${saidInside(detail)}`}`,
     { remedy: 'Use an image that has python3, 3.9 or newer, on its PATH.', data: { image }, cause },
   );
 }

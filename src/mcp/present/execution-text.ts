@@ -1,3 +1,4 @@
+import { inOneLine } from '../../lib/said-inside.ts';
 import type { ExecutionOutput } from './execution-output.ts';
 
 /** An execution as text: what was printed, what was shown, the value, what was raised, what was made, and what to know. */
@@ -16,23 +17,18 @@ export function executionText(output: ExecutionOutput): string {
 }
 
 function hintLines(hint: string | undefined): string[] {
-  return hint === undefined ? [] : [`hint: ${hint}`];
+  return hint === undefined ? [] : [`hint from inside the sandbox: ${inOneLine(hint)}`];
 }
 
 function madeLines({ files, files_omitted }: ExecutionOutput): string[] {
   if (files.length === 0) return files_omitted === -1 ? ['files: too many to compare; see list_files'] : [];
   const lines = files.map(
     ({ path, change, size_bytes, url }) =>
-      `  ${oneLine(path)} (${change}, ${size_bytes.toLocaleString('en-US')} bytes)${url === undefined ? '' : ` ${url}`}`,
+      `  ${inOneLine(path)} (${change}, ${size_bytes.toLocaleString('en-US')} bytes)${url === undefined ? '' : ` ${url}`}`,
   );
   return [['files:', ...lines, ...(files_omitted > 0 ? [`  and ${files_omitted} more`] : [])].join('\n')];
 }
 
 function omittedLine({ log_uri }: NonNullable<ExecutionOutput['omitted']>): string {
   return `Not all of the output is here. The rest: get_execution with log_offset, or the resource ${log_uri}`;
-}
-
-/** A name from inside cannot pretend to be another line. */
-function oneLine(path: string): string {
-  return /[\p{Cc}\p{Zl}\p{Zp}]/u.test(path) ? JSON.stringify(path) : path;
 }

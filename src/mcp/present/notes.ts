@@ -1,4 +1,5 @@
 import type { ExecutionResult } from '../../execution/result.ts';
+import { inOneLine, saidInside } from '../../lib/said-inside.ts';
 
 /** What a reader must know of how an execution ended, beyond what it printed: one sentence each, and what to do about it. */
 export function notesOf(result: ExecutionResult, isFirst: boolean): string[] {
@@ -24,7 +25,7 @@ function endingNotes({ outcome }: ExecutionResult): string[] {
       return ['Interrupted before it had ended.'];
     case 'sandbox-lost':
       return [
-        `The sandbox was lost (${outcome.reason}); whether the code ran is unknown. Write the files it needs and run it again: the next call has a new sandbox.`,
+        `The sandbox was lost (${inOneLine(outcome.reason)}); whether the code ran is unknown. Write the files it needs and run it again: the next call has a new sandbox.`,
       ];
     case 'kernel-died':
       return [`The interpreter died${outcome.signal === undefined ? '' : ` of ${outcome.signal}`}.`];
@@ -37,7 +38,7 @@ function stateNotes({ restarted, state, files }: ExecutionResult): string[] {
   return [
     ...(restarted === undefined
       ? []
-      : [`It began without the variables of earlier calls, because they were lost: ${restarted}`]),
+      : [`It began without the variables of earlier calls, because they were lost: ${saidInside(restarted)}.`]),
     ...(state === 'lost' ? ['All variables are gone: the next call starts in a fresh interpreter.'] : []),
     ...(files === 'lost' ? ['The files of the workspace are gone too.'] : []),
   ];

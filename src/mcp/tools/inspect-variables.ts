@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { VariablePage, VariableView } from '../../execution/variables.ts';
+import { inOneLine } from '../../lib/said-inside.ts';
 import { defineTool } from '../define-tool.ts';
 import { pageText } from '../present/variable-page.ts';
 import { sessionArgument } from './session-argument.ts';
@@ -64,7 +65,9 @@ A page says how many there are in total; go on with offset. Summaries are bounde
         limit: Math.min(limit ?? LISTED, 1000),
         ...(filter === undefined ? {} : { filter }),
       });
-      const lines = list.variables.map(({ name, type, summary }) => `${name}: ${type} = ${summary}`);
+      const lines = list.variables.map(({ name, type, summary }) =>
+        [`${inOneLine(name)}: ${inOneLine(type)}`, inOneLine(summary)].join(' = '),
+      );
       const more =
         list.total > offset + lines.length
           ? [`… ${list.total} in all; go on with offset ${offset + lines.length}`]

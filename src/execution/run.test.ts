@@ -1,0 +1,16 @@
+import { expect, test } from 'vitest';
+import { allLanguages, languageNamed } from '../languages/table.ts';
+import type { Limits } from '../sandbox/spec.ts';
+import { outcomeOf } from './run.ts';
+
+const run = {
+  ...{ executionId: 'x-1', code: Buffer.alloc(0), filename: 'f', timeoutMs: 1 },
+  language: languageNamed(allLanguages([]), 'rust'),
+};
+
+test('only what the language needs can be missing: of a name that a guest made up nothing is told', () => {
+  const outcome = (...missing: string[]) =>
+    outcomeOf({ kind: 'unavailable', missing }, { memoryBytes: 1 } as Limits, run, false);
+  expect(outcome('cc', 'made-up')).toMatchObject({ kind: 'unavailable', missing: ['cc'] });
+  expect(outcome('made-up')).toEqual({ kind: 'kernel-died' });
+});

@@ -1,0 +1,18 @@
+import { visibleJson } from './visible-json.ts';
+
+const MOST_CHARS = 500;
+
+/**
+ * Words that come out of a sandbox, for a sentence of ours: `the sandbox said "…"`, in one line. SECURITY: a guest can say anything. Without quotation marks
+ * a model, or a person, would take its words for Hotcell's.
+ */
+export function saidInside(words: string): string {
+  const text = words.trim();
+  const shown = text.length > MOST_CHARS ? `${text.slice(0, MOST_CHARS)}…` : text;
+  return `the sandbox said ${visibleJson(JSON.stringify(shown.toWellFormed()))}`;
+}
+
+/** A name from inside as part of a line: in quotation marks where it would not be one word of one line. */
+export function inOneLine(name: string): string {
+  return /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(name) ? visibleJson(JSON.stringify(name)) : name;
+}
