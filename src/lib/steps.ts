@@ -54,7 +54,7 @@ export interface TerminalStream {
 }
 
 /** Shows steps on a terminal with a spinner, or as plain lines where the stream is not one. */
-export function terminalReport(stream: TerminalStream): Report {
+export function terminalReport(stream: TerminalStream = process.stderr): Report {
   const paint = painter(Boolean(stream.isTTY && stream.hasColors?.()));
   const spinner = stream.isTTY ? startableSpinner(stream) : undefined;
   return (event) => {

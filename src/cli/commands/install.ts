@@ -16,6 +16,7 @@ export function installCommand(): Command {
     .option('--profile <names>', 'the tools under the names of another system; several with commas')
     .option('--isolation <driver>', 'auto, process, docker or gvisor')
     .option('--no-rules', 'claude-code: leave CLAUDE.md alone, which tells the model when to use the sandbox')
+    .option('--keep-env', "project: keep the variables and members that the project's own file adds to the entry")
     .option('--print', 'print the entry instead of writing it')
     .option('--undo', 'take Hotcell out again')
     .option('--json', 'print what was changed as one JSON document')
@@ -29,6 +30,9 @@ export function installCommand(): Command {
 const HELP = `
 Everything else in the file stays as it is, comments included. A file that cannot be parsed is not touched; the file as
 it was lies beside it afterwards (….hotcell-backup).
+
+What you added to the entry yourself stays. A project is a stranger's: of its entry nothing stays unless you say --keep-env,
+which is remembered in your data folder. NODE_*, LD_*, DYLD_*, PYTHON* and their like are never kept: they run other code.
 
 Examples:
   $ hotcell install claude-code

@@ -1,7 +1,8 @@
 import { createTwoFilesPatch } from 'diff';
 import type { ProfileName } from '../../config/schema.ts';
+import type { KeepPolicy, Merged } from './additions.ts';
 import { type Client, entryFor, type Scope } from './clients.ts';
-import { entryIn, withEntry, withoutEntry } from './config-editor.ts';
+import { entryIn, withEntry, withMergedEntry, withoutEntry } from './config-editor.ts';
 import type { EntryPath } from './editor.ts';
 import type { Machine } from './machine.ts';
 import { rulesFor, withoutRules, withRules, withRulesOf } from './rules.ts';
@@ -28,19 +29,21 @@ export function installChanges(
   machine: Machine,
   entry: ServerEntry,
   files: FileReader,
-  options: { rules: boolean; profile: readonly ProfileName[] },
-): Change[] {
+  options: { rules: boolean; profile: readonly ProfileName[]; policy: KeepPolicy },
+): { changes: Change[]; merged: Merged } {
   const path = placeOf(client, scope, machine);
   const before = files.text(path);
-  const after = withEntry(client.format, before ?? '', pathOf(client), entryFor(client, entry), path);
+  const config = { format: client.format, text: before ?? '', path: pathOf(client), file: path };
+  const { text: after, merged } = withMergedEntry(config, entryFor(client, entry), options.policy);
   const rules = options.rules ? client.rules?.[scope](machine) : undefined;
   const text = rules === undefined ? undefined : files.text(rules);
-  return [
+  const changes = [
     { path, before, after },
     ...(rules === undefined
       ? []
       : [{ path: rules, before: text, after: withRules(text ?? '', rulesFor(options.profile)) }]),
   ];
+  return { changes, merged };
 }
 
 export function undoChanges(client: Client, scope: Scope, machine: Machine, files: FileReader): Change[] {
@@ -92,7 +95,13 @@ function undone(
   const without = take(before);
   if (without === before) return { path, before, after: before };
   const backup = files.backup(path);
-  if (backup === undefined) return { path, before, after: /^\s*(\{\s*\})?\s*$/.test(without) ? undefined : without };
+  if (backup === undefined) return { path, before, after: saysNothing(without) ? undefined : without };
   const isUnchangedSince = take(backup) === backup && put(backup, before) === before;
   return { path, before, after: isUnchangedSince ? backup : without };
+}
+
+/** Blanks, or an object without members. Not by one expression: on a file of blanks that took seconds. */
+function saysNothing(text: string): boolean {
+  const said = text.trim();
+  return said === '' || (said.startsWith('{') && said.endsWith('}') && said.slice(1, -1).trim() === '');
 }

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { parse as parseToml, stringify } from 'smol-toml';
 import { describe, expect, it } from 'vitest';
-import { withEntry, withoutEntry } from './config-editor.ts';
+import { KEEP_ALL } from './additions.ts';
+import { withEntry, withMergedEntry, withoutEntry } from './config-editor.ts';
 
 const PATH = ['mcpServers', 'hotcell'] as const;
 const ENTRY = { command: '/usr/bin/node', args: ['/opt/hotcell/dist/cli.js', 'mcp'] };
@@ -31,7 +32,8 @@ describe('an entry in JSON', () => {
     const edited = first
       .replace('"HOTCELL_ISOLATION"', '"MINE": "1", "HOTCELL_ISOLATION"')
       .replace('"args"', '"timeout": 5, "args"');
-    expect(JSON.parse(add(edited, 'json'))).toEqual({
+    const config = { format: 'json', text: edited, path: PATH, file: 'config' } as const;
+    expect(JSON.parse(withMergedEntry(config, ENTRY, KEEP_ALL).text)).toEqual({
       mcpServers: { hotcell: { ...ENTRY, env: { MINE: '1' }, timeout: 5 } },
     });
   });

@@ -1,10 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import { HotcellError } from '../../errors/hotcell-error.ts';
+import { type KeepPolicy, type Merged, withAdditions } from './additions.ts';
 import type { ConfigFormat } from './clients.ts';
 import { jsonEditor } from './edit-json.ts';
 import { tomlEditor } from './edit-toml.ts';
 import type { ConfigEditor, EntryPath } from './editor.ts';
-import { isTable, keepAdditions } from './server-entry.ts';
+import { isTable } from './server-entry.ts';
 
 export function editorFor(format: ConfigFormat): ConfigEditor {
   return format === 'toml' ? tomlEditor() : jsonEditor({ comments: format === 'jsonc' });
@@ -12,19 +13,38 @@ export function editorFor(format: ConfigFormat): ConfigEditor {
 
 const MARK = '\u{feff}';
 
-/** The text with the entry in it. The same text where it is there already. */
+/** The text with exactly this entry in it. The same text where it is there already. */
 export function withEntry(
   format: ConfigFormat,
   text: string,
   path: EntryPath,
-  entry: Record<string, unknown>,
+  wanted: Record<string, unknown>,
   file: string,
 ): string {
   const editor = editorFor(format);
-  return change(editor, text, path, file, (old) => {
-    const wanted = keepAdditions(old, entry);
-    return { wanted, edit: isDeepStrictEqual(old, wanted) ? undefined : (body) => editor.set(body, path, wanted) };
-  });
+  return change(editor, text, path, file, (old) => ({
+    wanted,
+    edit: isDeepStrictEqual(old, wanted) ? undefined : (body) => editor.set(body, path, wanted),
+  }));
+}
+
+/** A file of a client's, with our entry in it. */
+export interface ConfigFile {
+  readonly format: ConfigFormat;
+  readonly text: string;
+  readonly path: EntryPath;
+  /** Its name, for complaints. */
+  readonly file: string;
+}
+
+/** The text with the entry in it and, of what the old one had besides, what may stay. */
+export function withMergedEntry(
+  { format, text, path, file }: ConfigFile,
+  entry: Record<string, unknown>,
+  policy: KeepPolicy,
+): { text: string; merged: Merged } {
+  const merged = withAdditions(entryIn(format, text, path, file), entry, policy);
+  return { text: withEntry(format, text, path, merged.entry, file), merged };
 }
 
 /** The text without the entry. The same text where there is none. */

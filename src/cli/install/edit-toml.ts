@@ -33,12 +33,13 @@ function blockOf([key, name]: EntryPath, value: Record<string, unknown>): string
   return `${stringify({ [key]: { [name]: value } }).trim()}\n`;
 }
 
-const HEADER = /^\s*\[\[?\s*([^\]]+?)\s*\]\]?\s*(#.*)?$/;
+/** Of a line without blanks around it. Those within the brackets are taken out afterwards: a pattern for them takes minutes on a line of blanks. */
+const HEADER = /^\[\[?([^\]]+)\]\]?\s*(#.*)?$/;
 
 /** The lines of the entry's own table and of those below it, up to its last line that is neither empty nor a comment. */
 function findBlock(lines: readonly string[], [key, name]: EntryPath): { start: number; end: number } | undefined {
   const isOurs = (header: string) => header === `${key}.${name}` || header.startsWith(`${key}.${name}.`);
-  const headers = lines.map((line) => HEADER.exec(line.trimEnd())?.[1]?.replaceAll(/["'\s]/g, ''));
+  const headers = lines.map((line) => HEADER.exec(line.trim())?.[1]?.replaceAll(/["'\s]/g, ''));
   const start = headers.findIndex((header) => header !== undefined && isOurs(header));
   if (start === -1) return undefined;
   const next = headers.findIndex((header, index) => index > start && header !== undefined && !isOurs(header));

@@ -1,14 +1,16 @@
 import { join } from 'node:path';
-import { loadConfig } from '../../config/load.ts';
+import { loadConfig, resolveDataDir } from '../../config/load.ts';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import { packageRoot } from '../../lib/package-root.ts';
 import { type Outputs, standardOutputs } from '../output.ts';
-import type { Paint } from '../print.ts';
+import { type Paint, shownName } from '../print.ts';
 import { profileOption } from '../profile-flag.ts';
 import { isolationRequest } from '../run/options.ts';
+import { type Additions, KEEP_ALL } from './additions.ts';
 import { type Change, diffText, installChanges, pathOf, placeOf, undoChanges } from './changes.ts';
 import { CLIENT_NAMES, CLIENTS, type Client, entryFor, type Scope } from './clients.ts';
 import { editorFor } from './config-editor.ts';
+import { openKnownAdditions } from './known-additions.ts';
 import { type Machine, thisMachine } from './machine.ts';
 import { serverEntry } from './server-entry.ts';
 import { backupOf, diskFiles, requireAllowed, type WriteOptions, writeChange } from './write-change.ts';
@@ -19,6 +21,8 @@ export interface InstallFlags {
   readonly profile?: string;
   readonly isolation?: string;
   readonly rules?: boolean;
+  /** Keep what a project's file has besides, having read it. */
+  readonly keepEnv?: boolean;
   readonly print?: boolean;
   readonly undo?: boolean;
   readonly json?: boolean;
@@ -35,25 +39,28 @@ export async function install(
   const scope = scopeOf(client, flags.scope);
   const entry = serverEntry(machine, process.execPath, join(packageRoot(), 'dist', 'cli.js'), wishesOf(flags));
   if (flags.print) return print(client, scope, machine, entryFor(client, entry), flags, output);
-  const rules = flags.rules !== false;
-  const changes = flags.undo
-    ? undoChanges(client, scope, machine, diskFiles)
+  const known = openKnownAdditions(resolveDataDir(machine.variables));
+  const place = placeOf(client, scope, machine);
+  const { changes, merged } = flags.undo
+    ? { changes: undoChanges(client, scope, machine, diskFiles), merged: undefined }
     : installChanges(client, scope, machine, entry, diskFiles, {
-        rules,
+        rules: flags.rules !== false,
         profile: profileOption(flags.profile).profile ?? ['hotcell'],
+        policy: scope === 'user' || flags.keepEnv === true ? KEEP_ALL : known.policyFor(place),
       });
   const where: WriteOptions =
     scope === 'user' ? { newFileMode: 0o600 } : { newFileMode: 0o644, folder: machine.folder };
   for (const change of changes) requireAllowed(change, where);
   const backups: (string | undefined)[] = [];
   for (const change of changes) backups.push(await writeChange(change, where));
+  if (scope === 'project' && flags.keepEnv === true && merged !== undefined) known.remember(place, merged.kept);
+  const stays = merged === undefined ? {} : { kept: namesOf(merged.kept), dropped: merged.dropped };
   if (flags.json)
     await output.stdout.json({
-      client: name,
-      scope,
+      ...{ client: name, scope, ...stays },
       changes: changes.map((change, at) => asJson(change, backups[at])),
     });
-  else await tell(client, changes, flags, output);
+  else await tell(client, changes, { flags, scope, ...stays }, output);
   return 0;
 }
 
@@ -95,10 +102,32 @@ async function print(
   return 0;
 }
 
+interface Told {
+  readonly flags: InstallFlags;
+  readonly scope: Scope;
+  readonly kept?: readonly string[];
+  readonly dropped?: readonly string[];
+}
+
+function namesOf({ variables, members }: Additions): string[] {
+  return [...Object.keys(variables), ...Object.keys(members)];
+}
+
+/** What of the entry that was there is still there, and what is not. */
+function additionLines(scope: Scope, kept: readonly string[], dropped: readonly string[]): string[] {
+  const howTo = scope === 'project' ? ' If you know what they do, keep them with --keep-env; some are never kept.' : '';
+  return [
+    ...(kept.length === 0 ? [] : [`Kept of the entry that was there: ${kept.map(shownName).join(', ')}.`]),
+    ...(dropped.length === 0
+      ? []
+      : [`Left out of the entry that was there: ${dropped.map(shownName).join(', ')}.${howTo}`]),
+  ];
+}
+
 async function tell(
   client: Client,
   changes: readonly Change[],
-  flags: InstallFlags,
+  { flags, scope, kept = [], dropped = [] }: Told,
   { stdout }: Outputs,
 ): Promise<void> {
   const { paint, say } = stdout;
@@ -108,6 +137,7 @@ async function tell(
     if (change.before !== undefined && change.after !== undefined)
       await say(`The file as it was: ${backupOf(change.path)}`);
   }
+  for (const line of additionLines(scope, kept, dropped)) await say(line);
   if (changed.length === 0)
     await say(flags.undo ? 'There is nothing of Hotcell to undo.' : 'Nothing to change: it is there.');
   else if (flags.undo) await say(`Hotcell is no longer in the configuration of ${client.title}.`);

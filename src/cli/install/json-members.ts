@@ -33,7 +33,7 @@ export function removeMember(text: string, value: Node): string {
   const close = object.offset + object.length - 1;
   const { comma } = afterMember(text, end(member), close);
   const previous = object.children[object.children.indexOf(member) - 1];
-  const start = member.offset - (text.slice(0, member.offset).match(/\s*$/)?.[0].length ?? 0);
+  const start = text.slice(0, member.offset).trimEnd().length;
   if (comma !== undefined) return splice(text, start, comma + 1, '');
   if (previous !== undefined) {
     const before = afterMember(text, end(previous), member.offset).comma ?? start;

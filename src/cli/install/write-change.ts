@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, lstatSync, mkdirSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { chmod, chown, open, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, resolve, sep } from 'node:path';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import type { Change, FileReader } from './changes.ts';
+import { readRegularFile } from './read-regular-file.ts';
 
 const BACKUP = '.hotcell-backup';
 
@@ -93,14 +94,14 @@ function targetOf(path: string): string {
 }
 
 function readText(path: string): string | undefined {
-  let bytes: Buffer;
+  let bytes: Buffer | undefined;
   try {
-    bytes = readFileSync(path);
+    bytes = readRegularFile(path);
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
-    throw unusable(path, code === 'EISDIR' ? 'a folder, not a file' : `cannot be read (${code})`);
+    const { code, message, syscall } = error as NodeJS.ErrnoException;
+    throw unusable(path, syscall === undefined ? message : `cannot be read (${code})`);
   }
+  if (bytes === undefined) return undefined;
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {

@@ -1,0 +1,113 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createOutput } from '../output.ts';
+import { withoutEntry } from './config-editor.ts';
+import { type InstallFlags, install } from './index.ts';
+import type { Machine } from './machine.ts';
+
+let home: string;
+let project: string;
+let machine: Machine;
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), 'hc-install-'));
+  project = join(home, 'project');
+  mkdirSync(project);
+  machine = { platform: 'linux', home, folder: project, variables: { HOTCELL_HOME: join(home, 'data') } };
+});
+afterEach(() => rmSync(home, { recursive: true, force: true }));
+
+async function run(flags: InstallFlags = {}): Promise<string> {
+  let written = '';
+  const write = (text: string) => {
+    written += text;
+    return true;
+  };
+  const output = createOutput({ isTTY: true, write, once: () => {}, off: () => {} });
+  await install('claude-code', { scope: 'project', ...flags }, machine, { stdout: output, stderr: output });
+  return written;
+}
+
+const config = () => join(project, '.mcp.json');
+const entry = () => JSON.parse(readFileSync(config(), 'utf8')).mcpServers.hotcell;
+
+describe("a stranger's project", () => {
+  const BROUGHT = { NODE_OPTIONS: '--require=./.x.cjs', HOTCELL_MOUNT_ROOTS: '/', HARMLESS: '1' };
+
+  async function bring(): Promise<void> {
+    await run({ rules: false });
+    const hotcell = { ...entry(), env: { ...entry().env, ...BROUGHT }, cwd: './evil' };
+    writeFileSync(config(), JSON.stringify({ mcpServers: { hotcell } }));
+  }
+
+  it('adds nothing to our entry, and that is said', async () => {
+    await bring();
+    const shown = await run({ rules: false });
+    expect(entry()).toEqual({
+      type: 'stdio',
+      command: process.execPath,
+      args: [expect.stringMatching(/dist.cli\.js$/), 'mcp'],
+      env: { HOTCELL_HOME: join(home, 'data') },
+    });
+    expect(shown).toContain('Left out of the entry that was there: NODE_OPTIONS, HOTCELL_MOUNT_ROOTS, HARMLESS, cwd.');
+    expect(shown).not.toContain('Nothing to change');
+  });
+
+  it('adds what the person lets it add, but nothing that runs other code; and that is remembered', async () => {
+    await bring();
+    const shown = await run({ rules: false, keepEnv: true });
+    const { NODE_OPTIONS: _, ...others } = BROUGHT;
+    expect(entry()).toMatchObject({ env: others, cwd: './evil' });
+    expect(entry().env).not.toHaveProperty('NODE_OPTIONS');
+    expect(shown).toContain('Kept of the entry that was there: HOTCELL_MOUNT_ROOTS, HARMLESS, cwd.');
+    expect(await run({ rules: false })).toContain('Nothing to change');
+    // Another value is another variable.
+    writeFileSync(config(), readFileSync(config(), 'utf8').replace(/"HARMLESS": ?"1"/, '"HARMLESS": "2"'));
+    expect(await run({ rules: false })).toContain('Left out of the entry that was there: HARMLESS.');
+  });
+
+  it('commands no terminal by its files', async () => {
+    const hostile = 'x\x1b]52;c;Y3VybA==\x07\x9b2J\u202e\u2028end';
+    writeFileSync(join(project, 'CLAUDE.md'), hostile);
+    writeFileSync(config(), JSON.stringify({ mcpServers: { hotcell: { env: { [hostile]: hostile } } } }));
+    const shown = await run();
+    expect(shown).toContain('\\u001b]52;c;Y3VybA==\\u0007\\u009b2J\\u202e\\u2028end');
+    expect(shown).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
+  });
+
+  it.each<[string, (path: string) => void, RegExp]>([
+    ['a FIFO', (path) => execFileSync('mkfifo', [path]), /not a regular file/],
+    ['a link to /dev/zero', (path) => symlinkSync('/dev/zero', path), /not a regular file/],
+    ['a folder', (path) => mkdirSync(path), /a folder, not a file/],
+    [
+      'a file without end',
+      (path) => {
+        writeFileSync(path, '');
+        truncateSync(path, 1 << 30);
+      },
+      /larger than/,
+    ],
+  ])('does not make it wait for ever by %s', async (_what, make, complaint) => {
+    for (const name of ['.mcp.json', 'CLAUDE.md']) {
+      make(join(project, name));
+      await expect(run()).rejects.toThrow(complaint);
+      rmSync(join(project, name), { recursive: true });
+    }
+  });
+
+  it('does not make it slow by blanks', async () => {
+    const blanks = ' '.repeat(500_000);
+    const begin = performance.now();
+    const json = `{${blanks}"mcpServers": {${blanks}"hotcell": {}${blanks}}${blanks}}`;
+    expect(JSON.parse(withoutEntry('json', json, ['mcpServers', 'hotcell'], 'x'))).toEqual({});
+    const toml = `x = """\n[${blanks}\n[[${blanks}x\n"""\n[mcp_servers.hotcell]\ncommand = "x"\n`;
+    expect(withoutEntry('toml', toml, ['mcp_servers', 'hotcell'], 'x')).not.toContain('command');
+    writeFileSync(config(), `{${blanks}}`);
+    writeFileSync(join(project, 'CLAUDE.md'), `${blanks}x`);
+    await run();
+    await run({ undo: true });
+    expect(performance.now() - begin).toBeLessThan(5_000);
+  });
+});
