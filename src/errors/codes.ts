@@ -135,6 +135,12 @@ export const ERROR_CODES = {
     retry: 'later',
     means: 'the container engine refused or did not answer',
   },
+  server_misbehaved: {
+    httpStatus: 502,
+    exitCode: 76,
+    retry: 'never',
+    means: 'the server that was named with --server redirected, stood still, or sent what no Hotcell sends',
+  },
   start_failed: { httpStatus: 502, exitCode: 69, retry: 'later', means: 'a sandbox could not be started' },
   start_timeout: { httpStatus: 504, exitCode: 69, retry: 'later', means: 'a sandbox was not ready in time' },
   too_many_sessions: { httpStatus: 429, exitCode: 75, retry: 'later', means: 'the limit of sessions is reached' },

@@ -14,7 +14,7 @@ const outcome = z.discriminatedUnion('kind', [
     traceback: z.array(z.string()).readonly(),
     hint: z.string().optional(),
   }),
-  z.object({ kind: z.literal('exited'), exitCode: z.number().int() }),
+  z.object({ kind: z.literal('exited'), exitCode: z.number().int().min(0).max(255) }),
   z.object({ kind: z.literal('timed-out'), limitMs: z.number() }),
   z.object({ kind: z.literal('out-of-memory'), limitBytes: z.number() }),
   z.object({ kind: z.literal('interrupted'), reason: z.enum(['session-expired', 'shutting-down']).optional() }),

@@ -16,14 +16,19 @@ export function endingText(outcome: Outcome): string | undefined {
     case 'out-of-memory':
       return `hotcell: out of memory, at the limit of ${sizeText(outcome.limitBytes)}. Give it more with --memory.`;
     case 'unavailable':
-      return `hotcell: not in this sandbox: ${outcome.missing.join(', ')}. ${outcome.hint}`;
+      return `hotcell: not in this sandbox: ${inLine(outcome.missing.join(', '))}. ${inLine(outcome.hint)}`;
     case 'interrupted':
       return 'hotcell: interrupted.';
     case 'sandbox-lost':
-      return `hotcell: the sandbox was lost (${shownText(outcome.reason)}). Run it again.`;
+      return `hotcell: the sandbox was lost (${inLine(outcome.reason)}). Run it again.`;
     case 'kernel-died':
-      return `hotcell: the program died${outcome.signal === undefined ? '' : ` of ${outcome.signal}`}.`;
+      return `hotcell: the program died${outcome.signal === undefined ? '' : ` of ${inLine(outcome.signal)}`}.`;
   }
+}
+
+/** Words of a server or a sandbox as part of a line of ours. SECURITY: a line end in them would begin another that looks like ours. */
+export function inLine(text: string): string {
+  return text.slice(0, 1_000).replaceAll(/\s+/g, ' ');
 }
 
 /** What helps, where something surely does. */

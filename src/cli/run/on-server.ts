@@ -8,7 +8,7 @@ import type { Outcome } from '../../sandbox/outcome.ts';
 import { type Outputs, standardOutputs } from '../output.ts';
 import { shownName } from '../print.ts';
 import { exitCodeWith, type Made, type Saved, saveArtifacts, savedLines, unsavedText } from './artifacts.ts';
-import { endingText } from './ending.ts';
+import { endingText, inLine } from './ending.ts';
 import { listenForInterrupts } from './interrupts.ts';
 import { languageOf } from './language.ts';
 import { showLive } from './live-output.ts';
@@ -18,6 +18,7 @@ import { EXIT_NO_READER, watchReader } from './reader-gone.ts';
 import {
   connectRemote,
   parseExecution,
+  parseSession,
   type RemoteAnswer,
   type RemoteExecution,
   type RemoteHotcell,
@@ -43,7 +44,7 @@ export async function runOnServer(file: string, server: string, flags: RunFlags)
   using interrupts = listenForInterrupts(close);
   await using remote = await connectRemote(server, flags.token ?? tokenFromEnvironment(), packageVersion());
   try {
-    session = await sessionFor(remote, flags, options);
+    session = await sessionFor(remote, server, flags, options);
     const { timeoutMs } = options;
     const run = await remote.run(session, {
       ...{ code: source.code, language, filename: shownName(source.filename).slice(-255).toWellFormed() },
@@ -59,7 +60,7 @@ export async function runOnServer(file: string, server: string, flags: RunFlags)
     const outcome = run.outcome();
     if (readerGone.aborted) return EXIT_NO_READER;
     const answer = await remote.call('get_execution', execution);
-    const result = parseExecution(answer.data);
+    const result = parseExecution(answer.data, server);
     const made = madeOf(result, answer.pictures);
     const saved = await savedOf(remote, session, made, flags);
     const exitCode = exitCodeWith(exitCodeOfOutcome(outcome), saved);
@@ -86,7 +87,12 @@ function whenAborted(signal: AbortSignal, act: () => void): void {
 }
 
 /** The session of that name, opened if there is none. */
-async function sessionFor(remote: RemoteHotcell, flags: RunFlags, options: RunOptions): Promise<string> {
+async function sessionFor(
+  remote: RemoteHotcell,
+  server: string,
+  flags: RunFlags,
+  options: RunOptions,
+): Promise<string> {
   const { memoryBytes, cpus } = options.open.limits ?? {};
   const limits = {
     ...(memoryBytes === undefined ? {} : { memory_mb: memoryBytes / 1_048_576 }),
@@ -100,7 +106,7 @@ async function sessionFor(remote: RemoteHotcell, flags: RunFlags, options: RunOp
   };
   try {
     const { data } = await remote.call('open_session', request);
-    return (data as { session_id: string }).session_id;
+    return parseSession(data, server);
   } catch (error) {
     if (error instanceof HotcellError && error.code === 'session_exists') return flags.session!;
     throw error;
@@ -117,8 +123,11 @@ async function savedOf(
   return saveArtifacts(made, { stream: (path) => remote.stream(session, path) }, flags.saveArtifacts);
 }
 
+/** As many as a guest lists. SECURITY: a hostile server could name millions, each a file of the host. */
+const MOST_FILES = 1_000;
+
 function madeOf({ files }: RemoteExecution, pictures: RemoteAnswer['pictures']): Made {
-  const artifacts = files.map(({ path, change, size_bytes, media_type }) => ({
+  const artifacts = files.slice(0, MOST_FILES).map(({ path, change, size_bytes, media_type }) => ({
     path,
     change,
     sizeBytes: size_bytes,
@@ -139,7 +148,7 @@ async function tell(
 ): Promise<void> {
   const ending = endingText(outcome);
   if (ending !== undefined) await stderr.say(ending);
-  for (const note of notes) await stderr.say(`hotcell: ${note}`);
+  for (const note of notes) await stderr.say(`hotcell: ${inLine(note)}`);
   for (const line of saved === undefined ? [] : savedLines(saved)) await stderr.say(line);
 }
 

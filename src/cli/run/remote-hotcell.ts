@@ -5,6 +5,7 @@ import { ERROR_CODES, type ErrorCode } from '../../errors/codes.ts';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import { ERROR_META } from '../../mcp/present/error-result.ts';
 import { executionOutput } from '../../mcp/present/execution-output.ts';
+import { createServerRequests, misbehaved, SERVER_LIMITS, type ServerRequests } from './server-requests.ts';
 import { type StreamedRun, streamedRun } from './streamed-run.ts';
 
 /** A Hotcell that runs elsewhere, or as a server of its own on this machine. */
@@ -29,49 +30,57 @@ export interface RemoteAnswer {
   readonly pictures: readonly { readonly mediaType: string; readonly data: Buffer }[];
 }
 
-const DAY_MS = 86_400_000;
+/** A session may wait for its turn to be opened. */
+const LONGEST_CALL_MS = 300_000;
 
 export async function connectRemote(
   server: string,
   token: string | undefined,
   version: string,
+  limits = SERVER_LIMITS,
 ): Promise<RemoteHotcell> {
   const base = serverUrl(server);
+  const requests = createServerRequests(base, limits);
   const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };
   const client = new Client({ name: 'hotcell', version }, { versionNegotiation: { mode: 'auto' } });
-  const transport = new StreamableHTTPClientTransport(new URL('/mcp', base), { requestInit: { headers } });
+  const transport = new StreamableHTTPClientTransport(new URL('/mcp', base), {
+    requestInit: { headers },
+    fetch: requests.fetchBounded,
+  });
   try {
     await client.connect(transport);
   } catch (error) {
-    throw await unreachable(base, headers, error);
+    throw hotcellErrorIn(error) ?? (await unreachable(base, headers, requests, error));
   }
   return {
-    async call(name, args, { signal, timeoutMs = DAY_MS } = {}) {
+    async call(name, args, { signal, timeoutMs = LONGEST_CALL_MS } = {}) {
       const options = { timeout: timeoutMs, ...(signal === undefined ? {} : { signal }) };
       const result = await client
         .callTool({ name, arguments: args as Record<string, unknown> }, options)
         .catch((error: unknown) => {
-          throw error instanceof ProtocolError ? notOffered(base, error) : error;
+          throw (
+            hotcellErrorIn(error) ?? (error instanceof ProtocolError ? notOffered(base, error) : broken(base, error))
+          );
         });
-      if (result.isError === true) throw remoteError({ error: result._meta?.[ERROR_META] });
+      if (result.isError === true) throw remoteError(base, { error: result._meta?.[ERROR_META] });
       const pictures = result.content.flatMap((block) =>
         block.type === 'image' ? [{ mediaType: block.mimeType, data: Buffer.from(block.data, 'base64') }] : [],
       );
       return { data: result.structuredContent, pictures };
     },
     async run(session, request) {
-      const response = await fetch(new URL(`/run/${encodeURIComponent(session)}`, base), {
+      const response = await requests.fetch(new URL(`/run/${encodeURIComponent(session)}`, base), {
         method: 'POST',
         headers: { ...headers, 'content-type': 'application/json' },
         body: JSON.stringify(request),
       });
-      if (!response.ok || response.body === null) throw remoteError(await response.json().catch(() => undefined));
-      return streamedRun(response.body, remoteError);
+      if (!response.ok) throw remoteError(base, await requests.errorBody(response));
+      return streamedRun(requests.pieces(response), base, (answer) => remoteError(base, answer));
     },
     async *stream(session, path) {
-      const response = await fetch(new URL(filePath({ session, path }), base), { headers });
-      if (!response.ok || response.body === null) throw remoteError(await response.json().catch(() => undefined));
-      yield* response.body;
+      const response = await requests.fetch(new URL(filePath({ session, path }), base), { headers });
+      if (!response.ok) throw remoteError(base, await requests.errorBody(response));
+      yield* requests.pieces(response);
     },
     [Symbol.asyncDispose]: () => client.close(),
   };
@@ -79,12 +88,17 @@ export async function connectRemote(
 
 export type RemoteExecution = z.infer<typeof executionOutput>;
 
-export function parseExecution(answer: unknown): RemoteExecution {
+export function parseExecution(answer: unknown, server: string): RemoteExecution {
   const parsed = executionOutput.safeParse(answer);
   if (parsed.success) return parsed.data;
-  throw new HotcellError('internal', 'the server answered with what is no result', {
-    remedy: 'Is it a Hotcell of the same version?',
-  });
+  throw misbehaved(serverUrl(server), 'answered with what is no result');
+}
+
+/** The id of a session that was opened. */
+export function parseSession(answer: unknown, server: string): string {
+  const parsed = z.object({ session_id: z.string().min(1).max(200) }).safeParse(answer);
+  if (parsed.success) return parsed.data.session_id;
+  throw misbehaved(serverUrl(server), 'answered with what is no session');
 }
 
 function serverUrl(text: string): URL {
@@ -95,33 +109,61 @@ function serverUrl(text: string): URL {
   });
 }
 
-const shownError = z.object({
+export const shownError = z.object({
   error: z.object({ code: z.string(), message: z.string(), remedy: z.string().optional() }),
 });
 
-/** What the server said, as an error of ours. A code that is not known here is a fault. */
-function remoteError(answer: unknown): HotcellError {
+/** What the server said, as an error of ours, in one line each. A code that is not known here is none. */
+function remoteError(base: URL, answer: unknown): HotcellError {
   const parsed = shownError.safeParse(answer);
-  if (!parsed.success) return new HotcellError('internal', 'the server answered with an error that cannot be read');
+  if (!parsed.success) return misbehaved(base, 'answered with an error that cannot be read');
   const { code, message, remedy } = parsed.data.error;
-  const known: ErrorCode = Object.hasOwn(ERROR_CODES, code) ? (code as ErrorCode) : 'internal';
-  return new HotcellError(known, message, remedy === undefined ? {} : { remedy });
+  if (!Object.hasOwn(ERROR_CODES, code)) return misbehaved(base, `answered with an unknown error: ${line(message)}`);
+  return new HotcellError(code as ErrorCode, line(message), remedy === undefined ? {} : { remedy: line(remedy) });
+}
+
+/** SECURITY: a line end in it would begin a line that looks like ours. */
+function line(text: string): string {
+  return text.slice(0, 2_000).replaceAll(/\s+/g, ' ').trim();
+}
+
+/** The error of ours that ended a request of the library's, which may have put its own around it. */
+function hotcellErrorIn(error: unknown): HotcellError | undefined {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) if (cause instanceof HotcellError) return cause;
+  return undefined;
+}
+
+/** The library could make nothing of an answer, or got none. */
+function broken(base: URL, cause: unknown): HotcellError {
+  return new HotcellError('server_misbehaved', `the connection to ${base.origin} broke, or its answer cannot be read`, {
+    remedy: 'Check the server, and try again.',
+    cause,
+  });
 }
 
 /** Failures of our tools are results: what refuses a call before that is a server that has none of them. */
 function notOffered(base: URL, cause: ProtocolError): HotcellError {
-  return new HotcellError('not_offered', `${base.origin} does not offer Hotcell's own tools: ${cause.message}`, {
+  return new HotcellError('not_offered', `${base.origin} does not offer Hotcell's own tools: ${line(cause.message)}`, {
     remedy: 'Start it with --profile hotcell, or with several: --profile hotcell,code-sandbox.',
     cause,
   });
 }
 
 /** Why there is no connection: asked once more in plain HTTP, where the server says it in its own words. */
-async function unreachable(base: URL, headers: Record<string, string>, cause: unknown): Promise<HotcellError> {
+async function unreachable(
+  base: URL,
+  headers: Record<string, string>,
+  requests: ServerRequests,
+  cause: unknown,
+): Promise<HotcellError> {
   try {
-    const response = await fetch(new URL('/mcp', base), { method: 'POST', headers, body: '{}' });
-    if (response.status === 401 || response.status === 403) return remoteError(await response.json());
-  } catch {
+    const response = await requests.fetch(new URL('/mcp', base), { method: 'POST', headers, body: '{}' });
+    if (response.status === 401 || response.status === 403) {
+      return remoteError(base, await requests.errorBody(response));
+    }
+    await response.body?.cancel();
+  } catch (error) {
+    if (error instanceof HotcellError) return error;
     return new HotcellError('engine_failed', `nothing answers at ${base.origin}`, {
       remedy: 'Start a server with `hotcell serve`, or check the address.',
     });

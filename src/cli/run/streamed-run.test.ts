@@ -10,6 +10,7 @@ const event: fc.Arbitrary<ExecutionEvent> = fc.oneof(
   fc.record({ kind: fc.constantFrom('stdout', 'stderr'), text: fc.string({ unit: 'grapheme', minLength: 1 }) }),
   fc.record({ kind: fc.constant('display'), update: fc.boolean(), representations: fc.constant([]) }),
 );
+const BASE = new URL('http://127.0.0.1:1');
 const refuse = () => new HotcellError('session_busy', 'refused');
 
 async function* cut(text: string, sizes: readonly number[]): AsyncGenerator<Uint8Array> {
@@ -29,7 +30,7 @@ test('every event comes once and in order, wherever the bytes were cut', async (
     fc.asyncProperty(fc.array(event, { maxLength: 20 }), sizes, async (events, pieces) => {
       const sent = events.flatMap((one) => [lineOf(one)!, {}]);
       const text = answer({ execution_id: 'x-1' }, ...sent, { ended: { outcome: { kind: 'exited', exitCode: 3 } } });
-      const run = await streamedRun(cut(text, pieces), refuse);
+      const run = await streamedRun(cut(text, pieces), BASE, refuse);
       const seen: ExecutionEvent[] = [];
       for await (const one of run) seen.push(one);
       expect(seen).toEqual(events);
@@ -52,22 +53,26 @@ test('every way in which an execution can end is understood', async () => {
     unavailable: { kind: 'unavailable', missing: ['go'], hint: 'Use an image that has it.' },
   };
   for (const outcome of Object.values(outcomes)) {
-    const run = await streamedRun(cut(answer({ execution_id: 'x-1' }, { ended: { outcome } }), [50]), refuse);
+    const run = await streamedRun(cut(answer({ execution_id: 'x-1' }, { ended: { outcome } }), [50]), BASE, refuse);
     for await (const _ of run);
     expect(run.outcome()).toEqual(outcome);
   }
 });
 
 test('an answer that was cut off is no success', async () => {
-  const run = await streamedRun(cut(answer({ execution_id: 'x-1' }, { stdout: 'a' }), [10]), refuse);
+  const run = await streamedRun(cut(answer({ execution_id: 'x-1' }, { stdout: 'a' }), [10]), BASE, refuse);
   for await (const _ of run);
   expect(run.outcome).toThrow(expect.objectContaining({ code: 'engine_failed' }));
-  await expect(streamedRun(cut('', [1]), refuse)).rejects.toMatchObject({ code: 'engine_failed' });
-  await expect(streamedRun(cut('<html>\n', [3]), refuse)).rejects.toMatchObject({ code: 'internal' });
+  await expect(streamedRun(cut('', [1]), BASE, refuse)).rejects.toMatchObject({ code: 'engine_failed' });
+  await expect(streamedRun(cut('<html>\n', [3]), BASE, refuse)).rejects.toMatchObject({ code: 'server_misbehaved' });
 });
 
 test('an error of the server is that error', async () => {
-  const run = await streamedRun(cut(answer({ execution_id: 'x-1' }, { error: { code: 'session_busy' } }), [7]), refuse);
+  const run = await streamedRun(
+    cut(answer({ execution_id: 'x-1' }, { error: { code: 'session_busy' } }), [7]),
+    BASE,
+    refuse,
+  );
   for await (const _ of run);
   expect(run.outcome).toThrow('refused');
 });
@@ -76,7 +81,7 @@ test.each<Outcome>([
   { kind: 'sandbox-lost', reason: 'its processes ended' },
   { kind: 'interrupted', reason: 'shutting-down' },
 ])('an end that is no doing of the program’s comes as it was: %j', async (outcome) => {
-  const run = await streamedRun(cut(answer({ execution_id: 'x-1' }, { ended: { outcome } }), [100]), refuse);
+  const run = await streamedRun(cut(answer({ execution_id: 'x-1' }, { ended: { outcome } }), [100]), BASE, refuse);
   for await (const _ of run);
   expect(run.outcome()).toEqual(outcome);
 });

@@ -2,6 +2,7 @@ import { HotcellError } from '../../errors/hotcell-error.ts';
 import type { ExecutionEvent } from '../../execution/events.ts';
 import { eventOf, type RunLine, runLine } from '../../http/run-lines.ts';
 import type { Outcome } from '../../sandbox/outcome.ts';
+import { misbehaved } from './server-requests.ts';
 
 /** A program that runs on a server. Iterate over it for what it prints; then it has an outcome. */
 export interface StreamedRun extends AsyncIterable<ExecutionEvent> {
@@ -13,9 +14,10 @@ export interface StreamedRun extends AsyncIterable<ExecutionEvent> {
 /** What comes of the answer of `POST /run`, once its first line is there. `errorOf`: an error that the server answered with, as one of ours. */
 export async function streamedRun(
   pieces: AsyncIterable<Uint8Array>,
+  base: URL,
   errorOf: (answer: unknown) => HotcellError,
 ): Promise<StreamedRun> {
-  const lines = linesOf(pieces)[Symbol.asyncIterator]();
+  const lines = linesOf(pieces, base)[Symbol.asyncIterator]();
   const first = await lines.next();
   const executionId = first.done === true ? undefined : first.value.execution_id;
   if (executionId === undefined) throw brokenOff();
@@ -36,28 +38,32 @@ export async function streamedRun(
   };
 }
 
-/** However the bytes were cut on the way. */
-async function* linesOf(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<RunLine> {
+/** The largest display in text, with room for its escapes. */
+export const LONGEST_LINE_CHARS = 64 * 1_048_576;
+
+/** However the bytes were cut on the way. SECURITY: a line without an end would grow until Node aborts. */
+async function* linesOf(pieces: AsyncIterable<Uint8Array>, base: URL): AsyncGenerator<RunLine> {
   const decoder = new TextDecoder();
   let begun: string[] = [];
+  let chars = 0;
   for await (const piece of pieces) {
     const [end = '', ...others] = decoder.decode(piece, { stream: true }).split('\n');
     begun.push(end);
+    chars += end.length;
+    if (chars > LONGEST_LINE_CHARS) throw misbehaved(base, 'sends a line that does not end');
     for (const other of others) {
-      yield parseLine(begun.join(''));
+      yield parseLine(begun.join(''), base);
       begun = [other];
+      chars = other.length;
     }
   }
 }
 
-function parseLine(text: string): RunLine {
+function parseLine(text: string, base: URL): RunLine {
   try {
     return runLine.parse(JSON.parse(text));
-  } catch (cause) {
-    throw new HotcellError('internal', 'the server answered with what is no output', {
-      remedy: 'Is it a Hotcell of the same version?',
-      cause,
-    });
+  } catch {
+    throw misbehaved(base, 'answered with what is no output');
   }
 }
 

@@ -1,0 +1,122 @@
+import { HotcellError } from '../../errors/hotcell-error.ts';
+
+/** SECURITY: how much of a server is borne. It may be hostile, or a stranger that answers at an address that was mistyped. */
+export interface ServerLimits {
+  /** Until it begins to answer. */
+  readonly headersMs: number;
+  /** Between two pieces of an answer. A Hotcell that runs something says so every 15 seconds. */
+  readonly idleMs: number;
+  /** Of an answer that is read whole. */
+  readonly replyBytes: number;
+}
+
+export const SERVER_LIMITS: ServerLimits = { headersMs: 60_000, idleMs: 60_000, replyBytes: 64 * 1_048_576 };
+
+const LARGEST_ERROR_BYTES = 65_536;
+
+/** Requests to one server, bounded in time and size. */
+export interface ServerRequests {
+  /** As `fetch`, but for redirects, which are an error: they would take the token along, or code, to where nobody sent them. */
+  fetch(url: string | URL, init?: RequestInit): Promise<Response>;
+  /** The same; and more than `replyBytes` is an error, too. For whoever reads an answer whole. */
+  fetchBounded(url: string | URL, init?: RequestInit): Promise<Response>;
+  /** The body in pieces. */
+  pieces(response: Response): AsyncGenerator<Uint8Array>;
+  /** The body of an error as JSON; undefined where it is none. */
+  errorBody(response: Response): Promise<unknown>;
+}
+
+export function createServerRequests(base: URL, limits: ServerLimits): ServerRequests {
+  async function request(url: string | URL, init: RequestInit = {}): Promise<Response> {
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(silent(base, limits.headersMs)), limits.headersMs);
+    const signal = init.signal ? AbortSignal.any([late.signal, init.signal]) : late.signal;
+    try {
+      const response = await fetch(url, { ...init, redirect: 'manual', signal });
+      if (response.status < 300 || response.status >= 400) return response;
+      await response.body?.cancel();
+      throw misbehaved(
+        base,
+        'sends its callers to another address',
+        'Check the address: it is what `hotcell serve` prints.',
+      );
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async function* pieces({ body }: Response): AsyncGenerator<Uint8Array> {
+    if (body === null) return;
+    const reader = body.getReader();
+    try {
+      for (;;) {
+        // Only while something is waited for: a reader of ours that is slow is no fault of the server's.
+        const { done, value } = await inTime(reader.read(), limits.idleMs, () => silent(base, limits.idleMs));
+        if (done) return;
+        yield value;
+      }
+    } finally {
+      await reader.cancel().catch(() => {});
+    }
+  }
+
+  return {
+    fetch: request,
+    async fetchBounded(url, init) {
+      const response = await request(url, init);
+      if (response.body === null) return response;
+      return new Response(response.body.pipeThrough(atMost(limits.replyBytes, () => tooLarge(base, limits))), response);
+    },
+    pieces,
+    async errorBody(response) {
+      const parts: Uint8Array[] = [];
+      let size = 0;
+      for await (const piece of pieces(response)) {
+        size += piece.length;
+        if (size > LARGEST_ERROR_BYTES) return undefined;
+        parts.push(piece);
+      }
+      try {
+        return JSON.parse(Buffer.concat(parts).toString('utf8'));
+      } catch {
+        return undefined;
+      }
+    },
+  };
+}
+
+/** What a server did that no Hotcell does. */
+export function misbehaved(base: URL, what: string, remedy = 'Is it a Hotcell of the same version?'): HotcellError {
+  return new HotcellError('server_misbehaved', `${base.origin} ${what}`, { remedy });
+}
+
+function silent(base: URL, limitMs: number): HotcellError {
+  return misbehaved(base, `said nothing for ${Math.round(limitMs / 1000)} s`, 'Check the server, and try again.');
+}
+
+function tooLarge(base: URL, { replyBytes }: ServerLimits): HotcellError {
+  return misbehaved(base, `answered with more than ${replyBytes} bytes`);
+}
+
+function atMost(limitBytes: number, error: () => HotcellError): TransformStream<Uint8Array, Uint8Array> {
+  let size = 0;
+  return new TransformStream({
+    transform(piece, controller) {
+      size += piece.length;
+      if (size > limitBytes) controller.error(error());
+      else controller.enqueue(piece);
+    },
+  });
+}
+
+async function inTime<T>(work: Promise<T>, limitMs: number, error: () => HotcellError): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(error()), limitMs);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,67 @@
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** A server that answers as a Hotcell does, with whatever it is told to. */
+export interface HostileServer extends AsyncDisposable {
+  readonly url: string;
+  /** What was asked: method and address. */
+  readonly asked: readonly string[];
+}
+
+export interface HostileAnswers {
+  /** The structured content of a tool's result; a whole result where it has `content`. */
+  tool(name: string): object;
+  run(response: ServerResponse): void;
+  file?(response: ServerResponse): void;
+}
+
+export async function startHostileHotcell(answers: HostileAnswers): Promise<HostileServer> {
+  return startHostileServer(async (request, response) => {
+    if (request.url?.startsWith('/run/')) return answers.run(response);
+    if (request.url?.startsWith('/files/') && answers.file !== undefined) return answers.file(response);
+    if (request.method !== 'POST') return response.writeHead(405).end();
+    const message = JSON.parse(await bodyOf(request)) as { id?: unknown; method: string; params?: { name?: string } };
+    if (message.id === undefined) return response.writeHead(202).end();
+    const result = resultOf(message, answers);
+    const answer = result === undefined ? { error: { code: -32601, message: 'not known' } } : { result };
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify({ jsonrpc: '2.0', id: message.id, ...answer }));
+  });
+}
+
+export async function startHostileServer(listener: RequestListener): Promise<HostileServer> {
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    asked.push(`${request.method} ${request.url}`);
+    response.on('error', () => {});
+    listener(request, response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    asked,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+function resultOf({ method, params }: { method: string; params?: { name?: string } }, { tool }: HostileAnswers) {
+  if (method === 'initialize') {
+    return {
+      protocolVersion: '2025-06-18',
+      capabilities: { tools: {} },
+      serverInfo: { name: 'hotcell', version: '1' },
+    };
+  }
+  if (method !== 'tools/call') return undefined;
+  const answer = tool(params?.name ?? '');
+  return 'content' in answer ? answer : { content: [{ type: 'text', text: 'x' }], structuredContent: answer };
+}
+
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  const pieces: Buffer[] = [];
+  for await (const piece of request) pieces.push(piece as Buffer);
+  return Buffer.concat(pieces).toString('utf8');
+}
