@@ -85,7 +85,9 @@ describe.each([
         outcome: 'raised',
         error: { name: 'NameError', message: "name 'totl' is not defined" },
       });
-      expect(failed.text).toMatch(/^before\nTraceback[\s\S]+NameError: name 'totl' is not defined\nhint: .*total/);
+      expect(failed.text).toMatch(
+        /^before\nTraceback[\s\S]+NameError: name 'totl' is not defined\nhint from inside the sandbox: .*total/,
+      );
       expect((await mcp.call('run_code', { code: 'total' })).text).toBe('value: 7');
     });
 

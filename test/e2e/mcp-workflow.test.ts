@@ -27,7 +27,7 @@ describe('what people install this for', () => {
 
     const failed = await mcp.call('run_code', { code: 'by_region = df.groupby("region")["revenu"].sum()\nby_region' });
     expect(failed.data).toMatchObject({ outcome: 'raised', error: { name: 'KeyError' } });
-    expect(failed.text).toMatch(/hint: .*revenue/);
+    expect(failed.text).toMatch(/hint from inside the sandbox: .*revenue/);
 
     const fixed = await mcp.call('run_code', { code: 'by_region = df.groupby("region")["revenue"].sum()\nby_region' });
     expect(fixed.data).toMatchObject({ outcome: 'ok', variables: 'kept' });

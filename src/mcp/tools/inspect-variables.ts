@@ -82,7 +82,7 @@ A page says how many there are in total; go on with offset. Summaries are bounde
     const page = pageText(view.page, deps.config.replyChars);
     return {
       structured: { session_id: managed.id, value: unnamed(view), page, ...totalOf(view.page) },
-      content: [{ type: 'text', text: `${view.type}${shapeText(view)}\n${page}` }],
+      content: [{ type: 'text', text: `${inOneLine(view.type)}${shapeText(view)}\n${page}` }],
     };
   },
 });

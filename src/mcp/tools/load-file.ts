@@ -1,6 +1,7 @@
 import { extname, posix } from 'node:path';
 import * as z from 'zod';
 import { HotcellError, toHotcellError } from '../../errors/hotcell-error.ts';
+import { inOneLine } from '../../lib/said-inside.ts';
 import type { ManagedSession } from '../../sessions/directory.ts';
 import { defineTool, type ToolCall } from '../define-tool.ts';
 import type { McpDeps } from '../deps.ts';
@@ -145,7 +146,7 @@ async function intoVariable(
       total_bytes: file.sizeBytes,
       variable: { name, type, summary },
     },
-    content: [{ type: 'text' as const, text: `${name} = ${type}: ${summary}` }],
+    content: [{ type: 'text' as const, text: `${name} = ${inOneLine(type)}: ${inOneLine(summary)}` }],
   };
 }
 
