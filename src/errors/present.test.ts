@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ERROR_CODES, type ErrorCode } from './codes.ts';
 import { HotcellError, toHotcellError } from './hotcell-error.ts';
-import { errorText, exitCodeOf, presentError } from './present.ts';
+import { continued, errorText, exitCodeOf, presentError } from './present.ts';
 
 test('an error is shown with its code, what to do, and its data', () => {
   const error = new HotcellError('code_too_large', 'the code has 9 bytes; the limit is 8', {
@@ -59,4 +59,11 @@ describe.each(Object.keys(ERROR_CODES) as ErrorCode[])('%s', (code) => {
     expect(entry.means).not.toBe('');
     expect(new HotcellError(code, 'x').retry).toBe(entry.retry);
   });
+});
+
+test('what has several lines begins none that looks like ours', () => {
+  expect(errorText(new HotcellError('engine_failed', 'no\nhotcell: all is well\r\nerror: x', { remedy: 'a\rb' }))).toBe(
+    'error: no\n  | hotcell: all is well\n  | error: x\n  → a\n  | b',
+  );
+  expect(continued('one line')).toBe('one line');
 });

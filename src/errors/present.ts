@@ -28,7 +28,12 @@ export function exitCodeOf(thrown: unknown): number {
 /** Two lines for a terminal: what happened, and what to do. */
 export function errorText(thrown: unknown): string {
   const error = toHotcellError(thrown);
-  return `error: ${error.message}\n  → ${remedyOf(error)}`;
+  return `error: ${continued(error.message)}\n  → ${continued(remedyOf(error))}`;
+}
+
+/** Text of several lines as part of one. SECURITY: words of an engine or a server in it cannot begin a line that looks like ours. */
+export function continued(text: string): string {
+  return text.replaceAll(/\r\n|[\r\n]/g, '\n  | ');
 }
 
 const BY_RETRY: Readonly<Record<Retry, string>> = {

@@ -1,3 +1,4 @@
+import { continued } from '../../errors/present.ts';
 import type { Probe } from '../../sandbox/driver.ts';
 import { ISOLATION_LEVELS, type LimitEnforcement } from '../../sandbox/isolation.ts';
 import type { Paint } from '../print.ts';
@@ -19,12 +20,15 @@ export function findingsText(findings: Findings, paint: Paint): string {
 function probeLines(probe: Probe, paint: Paint): string[] {
   const title = `${paint('bold', probe.driver)} (level ${ISOLATION_LEVELS[probe.driver]})`;
   if (!probe.available) {
-    return [`${paint('red', '✗')} ${title}: ${probe.reason}`, `  ${paint('yellow', '→')} ${probe.remedy}`];
+    return [
+      `${paint('red', '✗')} ${title}: ${continued(probe.reason)}`,
+      `  ${paint('yellow', '→')} ${continued(probe.remedy)}`,
+    ];
   }
   return [
     `${paint('green', '✓')} ${title}: works, shape ${probe.isolation.shape}`,
     ...limitLines(probe.isolation.limits, paint),
-    ...probe.notes.map((note) => `  ${paint('yellow', '→')} ${note}`),
+    ...probe.notes.map((note) => `  ${paint('yellow', '→')} ${continued(note)}`),
   ];
 }
 
