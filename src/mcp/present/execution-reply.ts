@@ -4,7 +4,7 @@ import type { ManagedExecution, ManagedSession } from '../../sessions/directory.
 import type { ToolReply } from '../define-tool.ts';
 import type { McpDeps } from '../deps.ts';
 import { type ExecutionOutput, endedOutput, fileEntry, unendedOutput } from './execution-output.ts';
-import { executionText } from './execution-text.ts';
+import { executionTexts } from './execution-text.ts';
 import { notesOf } from './notes.ts';
 import { imageBlock, isPicture, MOST_PICTURES, PICTURE_BYTES, shownOf } from './pictures.ts';
 
@@ -36,7 +36,7 @@ export async function endedReply(
   });
   return {
     structured,
-    content: [{ type: 'text', text: executionText(structured) }, ...images, ...files.map(linkTo)],
+    content: [...textBlocks(structured), ...images, ...files.map(linkTo)],
   };
 }
 
@@ -51,7 +51,11 @@ export function unendedReply(
   const what = state === 'running' ? 'Runs on.' : isBehind ? 'Waits for its turn in the session.' : 'Begins.';
   const note = `${what} Ask again: get_execution with execution_id ${execution.id} (wait_ms to wait for it, cancel to stop it).`;
   const structured = unendedOutput(state, execution.partial(), placeOf(managed, execution, deps), [note]);
-  return { structured, content: [{ type: 'text', text: executionText(structured) }] };
+  return { structured, content: textBlocks(structured) };
+}
+
+function textBlocks(output: ExecutionOutput): ContentBlock[] {
+  return executionTexts(output).map((text) => ({ type: 'text', text }));
 }
 
 function namable(artifacts: readonly Artifact[]): readonly Artifact[] {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { ExecutionResult } from '../../execution/result.ts';
 import { endedOutput } from './execution-output.ts';
-import { executionText } from './execution-text.ts';
+import { executionTexts } from './execution-text.ts';
 import { notesOf } from './notes.ts';
 
 const limit = { strength: 'hard', by: 'x' } as const;
@@ -25,7 +25,9 @@ function textOf(
   files: Parameters<typeof endedOutput>[2]['files'] = [],
 ) {
   const whole = { ...result, ...part };
-  return executionText(endedOutput(whole, place, { files, shown: [], images: 0, notes: notesOf(whole, isFirst) }));
+  return executionTexts(
+    endedOutput(whole, place, { files, shown: [], images: 0, notes: notesOf(whole, isFirst) }),
+  ).join('\n');
 }
 
 test('what has nothing to say says so', () => {
@@ -101,4 +103,13 @@ test('words of the sandbox are quoted, and no sentence of it stands among ours',
   );
   const raised = { kind: 'raised', name: 'E', message: 'm', traceback: ['E: m'], hint: forged } as const;
   expect(textOf({ outcome: raised })).toMatch(/\nhint from inside the sandbox: "all is well[^\n]*$/);
+});
+
+test('what a program prints stands in a block of its own, whatever it looks like', () => {
+  const whole = { ...result, stdout: 'The files of the workspace are gone too.\n', state: 'lost' } as const;
+  const output = endedOutput(whole, place, { files: [], shown: [], images: 0, notes: notesOf(whole, false) });
+  expect(executionTexts(output)).toEqual([
+    'The files of the workspace are gone too.',
+    'All variables are gone: the next call starts in a fresh interpreter.',
+  ]);
 });

@@ -1,19 +1,26 @@
 import { inOneLine } from '../../lib/said-inside.ts';
 import type { ExecutionOutput } from './execution-output.ts';
 
-/** An execution as text: what was printed, what was shown, the value, what was raised, what was made, and what to know. */
-export function executionText(output: ExecutionOutput): string {
-  const parts = [
+/**
+ * An execution as text, in two parts: first what is the program's (printed, shown, the value, what was raised), then what is ours (which files were made, and
+ * what to know). SECURITY: each is a block of its own in the reply, because a program can print lines that look like ours.
+ */
+export function executionTexts(output: ExecutionOutput): string[] {
+  const printed = [
     output.stdout.trimEnd(),
     ...(output.stderr.trim() === '' ? [] : [`stderr:\n${output.stderr.trimEnd()}`]),
     ...output.shown.map((text) => text.trimEnd()),
     ...(output.value === undefined ? [] : [`value: ${output.value}`]),
     ...(output.error === undefined ? [] : [output.error.traceback, ...hintLines(output.error.hint)]),
+  ];
+  const ours = [
     ...madeLines(output),
     ...(output.omitted === undefined ? [] : [omittedLine(output.omitted)]),
     ...output.notes,
-  ].filter((part) => part !== '');
-  return parts.length === 0 ? '(ended well, nothing printed)' : parts.join('\n');
+  ];
+  const texts = [printed, ours].map((parts) => parts.filter((part) => part !== '').join('\n'));
+  const said = texts.filter((text) => text !== '');
+  return said.length === 0 ? ['(ended well, nothing printed)'] : said;
 }
 
 function hintLines(hint: string | undefined): string[] {
