@@ -34,6 +34,7 @@ const MAKERS_OF_FOLDERS: Readonly<Record<string, string>> = {
   'telemetry/logger.ts': 'the folder of a log that the user named; the log itself is checked',
   'cli/repl/pictures.ts': 'a folder that the user named for output',
   'cli/run/artifacts.ts': 'a folder that the user named for output',
+  'cli/run/save-file.ts': 'folders below one that the user named for output, each held open',
   'cli/install/write-change.ts': 'the folder of a configuration of another program',
   'drivers/process/arrivals.ts': 'new folders in one that makeOwnFolder has checked',
   'drivers/process/cgroup.ts': 'cgroups, which only their owner makes',

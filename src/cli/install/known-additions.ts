@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
-import { makeFolder } from '../../lib/make-folder.ts';
+import { openDataFolder } from '../../config/folders.ts';
+import { requireTrusted } from '../../lib/own-folder.ts';
 import type { Additions, KeepPolicy } from './additions.ts';
 import { readRegularFile } from './read-regular-file.ts';
 
@@ -31,7 +32,7 @@ export function openKnownAdditions(dataDir: string): KnownAdditions {
       );
       const { [path]: _, ...others } = read(file);
       const kept = [...Object.entries(others).slice(1 - MOST_PROJECTS), ...(marks.length === 0 ? [] : [[path, marks]])];
-      makeFolder(dataDir, 0o700);
+      openDataFolder(dataDir);
       writeFileSync(file, `${JSON.stringify(Object.fromEntries(kept))}\n`, { mode: 0o600 });
     },
   };
@@ -40,6 +41,7 @@ export function openKnownAdditions(dataDir: string): KnownAdditions {
 /** One that is missing or cannot be read knows nothing: then less is kept. */
 function read(file: string): z.infer<typeof knownFile> {
   try {
+    requireTrusted(file); // another local user must not say what this one knows
     return knownFile.parse(JSON.parse(readRegularFile(file)?.toString('utf8') ?? '{}'));
   } catch {
     return {};
