@@ -3,17 +3,16 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { packageRoot } from '../src/lib/package-root.ts';
 import { REQUIREMENTS } from './conformance/suite.ts';
+import { TARGET_NAMES, TARGETS } from './support/targets.ts';
 
 const document = readFileSync(join(packageRoot(), 'docs', 'threat-model.md'), 'utf8');
-const named = [
-  ...document.matchAll(
-    /`((?:host|neighbour|network|limit|interrupt|execute|display|traceback|session|files|variables|complete|questions|language|bash|recipe):[a-z0-9-]+)`/g,
-  ),
-].map((match) => match[1]);
+const GROUPS = [...new Set(REQUIREMENTS.map(({ id }) => id.slice(0, id.indexOf(':'))))];
+/** Every name in the form of a requirement's id, in any group that has one. */
+const named = [...document.matchAll(new RegExp(`\\b(?:${GROUPS.join('|')})(?::[a-z0-9+-]+)+`, 'g'))].map(([id]) => id);
 
 test('every requirement that the threat model names exists', () => {
   const ids = new Set(REQUIREMENTS.map(({ id }) => id));
-  expect(named.filter((id) => !ids.has(id ?? ''))).toEqual([]);
+  expect(named.filter((id) => !ids.has(id))).toEqual([]);
 });
 
 test('every requirement about isolation and limits is in the threat model', () => {
@@ -26,4 +25,19 @@ test('every requirement about isolation and limits is in the threat model', () =
 test('requirements have unique ids', () => {
   const ids = REQUIREMENTS.map(({ id }) => id);
   expect(new Set(ids).size).toBe(ids.length);
+});
+
+test('no group of requirements is left out of the search for names', () => {
+  expect(GROUPS).toEqual(expect.arrayContaining(['host', 'network', 'javascript']));
+  expect(REQUIREMENTS.filter(({ id }) => !/^[a-z]+(:[a-z0-9+-]+)+$/.test(id))).toEqual([]);
+});
+
+test('every exemption has a reason and is of a target that exists', () => {
+  const wrong = REQUIREMENTS.flatMap(({ id, exempt = {} }) =>
+    Object.entries(exempt)
+      .filter(([target, reason]) => !(TARGET_NAMES as readonly string[]).includes(target) || reason === '')
+      .map(([target]) => `${id}: ${target}`),
+  );
+  expect(wrong).toEqual([]);
+  expect(Object.values(TARGETS).map(({ name }) => name)).toEqual(TARGET_NAMES);
 });

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ExecutionResult, Hotcell, OpenOptions, Session } from '../../src/index.ts';
-import type { Target } from '../support/targets.ts';
+import type { Target, TargetName } from '../support/targets.ts';
 
 /** What a proof works with. `session` is shared by the proofs of a file; `fresh` is one's own, closed after the proof. */
 export interface Context {
@@ -14,8 +14,8 @@ export interface Context {
 export interface Requirement {
   readonly id: string;
   readonly title: string;
-  /** Targets it says nothing about, each with the reason. */
-  readonly exempt?: Readonly<Record<string, string>>;
+  /** The targets that it says nothing about, each with the reason. They show up as skipped tests. */
+  readonly exempt?: Readonly<Partial<Record<TargetName, string>>>;
   prove(context: Context): Promise<void>;
 }
 

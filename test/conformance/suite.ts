@@ -21,6 +21,7 @@ import { languageRequirements } from './proofs/languages.ts';
 import { lifecycleRequirements } from './proofs/lifecycle.ts';
 import { limitRequirements } from './proofs/limits.ts';
 import { mountRequirements } from './proofs/mounts.ts';
+import { networkRequirements } from './proofs/network.ts';
 import { notebookRequirements } from './proofs/notebooks.ts';
 import { programRequirements } from './proofs/programs.ts';
 import { questionRequirements } from './proofs/questions.ts';
@@ -53,6 +54,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
   ...isolationRequirements,
   ...kernelCallRequirements,
   ...kernelCounterRequirements,
+  ...networkRequirements,
   ...lifecycleRequirements,
   ...mountRequirements,
 ];
@@ -70,9 +72,13 @@ export async function describeConformance(target: Target): Promise<void> {
     afterAll(async () => hotcell?.close());
 
     for (const requirement of REQUIREMENTS) {
+      const title = `${requirement.id}: ${requirement.title}`;
       const exemption = requirement.exempt?.[target.name];
-      if (exemption !== undefined) continue;
-      test(`${requirement.id}: ${requirement.title}`, async () => {
+      if (exemption !== undefined) {
+        test.skip(`${title} (exempt: ${exemption})`);
+        continue;
+      }
+      test(title, async () => {
         const opened: Session[] = [];
         const context: Context = {
           target,

@@ -150,10 +150,9 @@ describe.each([TARGETS.shared, TARGETS.docker])('a server of $name that is kille
   });
 });
 
-it.each([TARGETS.shared, TARGETS.docker])(
-  '$name leaves nothing when it is closed while sessions are being opened',
-  async (target) => {
-    if (skipReasons.get(target) !== undefined) return;
+describe.each([TARGETS.shared, TARGETS.docker])('$name, closed while sessions are being opened,', (target) => {
+  const reason = skipReasons.get(target);
+  it.skipIf(reason !== undefined)(`leaves nothing${reason === undefined ? '' : ` (${reason})`}`, async () => {
     const containers = (target as Target).slow === true;
     const before = hostTraces(home, { containers });
     const hotcell = await openTarget(target);
@@ -164,8 +163,8 @@ it.each([TARGETS.shared, TARGETS.docker])(
       else await expect(opening.value.run('1').then(() => {})).rejects.toMatchObject({ code: 'session_closed' });
     }
     expect(hostTraces(home, { containers })).toEqual(before);
-  },
-);
+  });
+});
 
 /** Without what changes while a server serves: the engine's idle connections, and the numbers of the one fork that is kept ahead. */
 function steady(traces: readonly string[]): string[] {

@@ -4,9 +4,19 @@ import { type Hotcell, type HotcellOptions, openHotcell } from '../../src/main.t
 import { createBareDriver } from './bare-driver.ts';
 import { TEST_RECIPES } from './test-recipes.ts';
 
+export const TARGET_NAMES = [
+  'bare',
+  'process, shared',
+  'process, single',
+  'process, without cgroups',
+  'docker',
+  'gvisor',
+] as const;
+export type TargetName = (typeof TARGET_NAMES)[number];
+
 /** A way to isolate that the suites run against: a driver, in one of its shapes. */
 export interface Target {
-  readonly name: string;
+  readonly name: TargetName;
   readonly options: HotcellOptions;
   /** Nothing is isolated: only shows that an attack would succeed. */
   readonly bare?: boolean;

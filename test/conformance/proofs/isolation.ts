@@ -90,13 +90,6 @@ verdict(bool(names) or made)`,
     bare: 'in',
   },
   {
-    id: 'host:sockets',
-    title: 'no engine socket and no abstract socket of the host can be reached',
-    code: `found = [p for p in ("/var/run/docker.sock", "/run/docker.sock", "/run/containerd/containerd.sock", "/run/systemd/private", "/run/hotcell/control") if os.access(p, os.F_OK)]
-verdict(bool(found) or len([l for l in open("/proc/net/unix") if "@" in l and "hotcell-test-host" in l]) > 0)`,
-    bare: { notTried: 'depends on what runs on the host; neighbour:abstract-sockets shows the difference' },
-  },
-  {
     id: 'host:capabilities',
     title: 'no capability is in any set, no-new-privileges is on, a filter is installed',
     code: `status = dict(line.split(":\\t", 1) for line in open("/proc/self/status").read().splitlines() if ":\\t" in line)
@@ -173,19 +166,6 @@ verdict(bool(got))`,
     bare: 'in',
   },
   {
-    id: 'network:closed',
-    title:
-      'TCP, UDP, IPv6 and DNS reach nothing, neither outside nor the host’s loopback; the sandbox’s own loopback works',
-    code: `listener = socket.create_server(("127.0.0.1", 0))
-socket.create_connection(listener.getsockname()).close()
-interfaces = [line.split(":")[0].strip() for line in open("/proc/net/dev") if ":" in line]
-got = [name for name in interfaces if name != "lo"]
-try: socket.getaddrinfo("example.com", 80); got.append("dns")
-except OSError: pass
-verdict(bool(got))`,
-    bare: 'in',
-  },
-  {
     id: 'host:terminal',
     title: 'there is no terminal to inject into',
     code: `import fcntl, termios
@@ -217,10 +197,10 @@ const emulated = (target: Target) =>
 
 export async function proveAttack(attack: Attack, { session, fresh, target }: Context): Promise<void> {
   const code = PRELUDE + emulated(target) + attack.code;
-  if (target.bare !== true) {
-    expect(await stdoutOf(attack.alone === true ? await fresh() : session, code)).toBe('out');
-  } else if (attack.bare === 'in') {
+  if (target.bare === true) {
     expect(await stdoutOf(await fresh(), code), 'without a barrier the attack must succeed').toBe('in');
+  } else {
+    expect(await stdoutOf(attack.alone === true ? await fresh() : session, code)).toBe('out');
   }
 }
 
@@ -228,6 +208,7 @@ export const isolationRequirements: readonly Requirement[] = [
   ...ATTACKS.map((attack) => ({
     id: attack.id,
     title: attack.title,
+    ...(attack.bare === 'in' ? {} : { exempt: { bare: attack.bare.notTried } }),
     prove: (context: Context) => proveAttack(attack, context),
   })),
   {
