@@ -1,8 +1,9 @@
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { exclusively } from './exclusive.ts';
+import { exclusively, takeoverOf } from './exclusive.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -34,6 +35,43 @@ describe('work under a lock file', () => {
       writeFileSync(lock, JSON.stringify(holder));
       expect(await exclusively(lock, async () => 'done')).toBe('done');
     }
+  });
+
+  it('never overlaps when a crowd finds the lock of a dead holder', async () => {
+    const lock = join(folder, 'lock');
+    let inside = 0;
+    let most = 0;
+    const look = async (times: number) => {
+      for (let time = 0; time < times; time += 1) await readFile(folder).catch(() => {});
+    };
+    const work = async () => {
+      inside += 1;
+      most = Math.max(most, inside);
+      await look(30);
+      inside -= 1;
+    };
+    for (let round = 0; round < 50; round += 1) {
+      writeFileSync(lock, JSON.stringify({ pid: 2 ** 30, startTime: String(round) }));
+      const turn = new AbortController();
+      const late = async (waiter: number) => {
+        await look(waiter);
+        await exclusively(lock, work, { signal: turn.signal });
+        // The takeover is over: the others need not wait for their turns.
+        turn.abort();
+      };
+      await Promise.allSettled(Array.from({ length: 12 }, (_, waiter) => late(waiter)));
+    }
+    expect(most).toBe(1);
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it('takes over although another that was taking over is dead, too', async () => {
+    const lock = join(folder, 'lock');
+    const dead = JSON.stringify({ pid: 2 ** 30, startTime: '1' });
+    writeFileSync(lock, dead);
+    writeFileSync(takeoverOf(lock, dead), JSON.stringify({ pid: 2 ** 30, startTime: '2' }));
+    expect(await exclusively(lock, async () => 'done')).toBe('done');
+    expect(readdirSync(folder)).toEqual([]);
   });
 
   it('gives the lock back when the work fails', async () => {

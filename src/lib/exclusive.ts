@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { link, readFile, rm, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -10,9 +10,10 @@ export async function exclusively<T>(
   options: { signal?: AbortSignal | undefined; onWait?: (holderPid: number) => void } = {},
 ): Promise<T> {
   while (!(await tryTake(lockFile))) {
-    const holder = await readHolder(lockFile);
-    if (holder && !isAlive(holder)) {
-      await rm(lockFile, { force: true });
+    const text = await readLock(lockFile);
+    const holder = text === undefined ? undefined : parseHolder(text);
+    if (text !== undefined && holder && !isAlive(holder)) {
+      await removeStale(lockFile, text, options.signal);
       continue;
     }
     if (holder) options.onWait?.(holder.pid);
@@ -25,7 +26,25 @@ export async function exclusively<T>(
   }
 }
 
+/**
+ * Only the process that holds the takeover lock of this very text removes it, and looks again before it does. Without that, two would see the same dead holder, and the
+ * slower would remove the fresh lock of the faster. A process that dies while it takes over leaves a stale lock like any other.
+ */
+async function removeStale(lockFile: string, text: string, signal: AbortSignal | undefined): Promise<void> {
+  const remove = async () => {
+    if ((await readLock(lockFile)) === text) await rm(lockFile, { force: true });
+  };
+  await exclusively(takeoverOf(lockFile, text), remove, { signal });
+}
+
+/** The lock for removing a stale lock with that text. */
+export function takeoverOf(lockFile: string, text: string): string {
+  return `${lockFile}.${createHash('sha256').update(text).digest('hex').slice(0, 16)}`;
+}
+
 interface Holder {
+  /** No two locks have the same text, so that a stale one is never taken for a later one. */
+  id?: string;
   pid: number;
   /** A pid is used again after a while; together with its start time it names one process. */
   startTime: string;
@@ -33,8 +52,9 @@ interface Holder {
 
 /** Written aside and linked into place, so that a lock file is never seen without its holder's name. */
 async function tryTake(lockFile: string): Promise<boolean> {
-  const draft = `${lockFile}.${process.pid}-${randomUUID()}`;
-  const holder: Holder = { pid: process.pid, startTime: startTimeOf(process.pid) };
+  const id = randomUUID();
+  const draft = `${lockFile}.${process.pid}-${id}`;
+  const holder: Holder = { id, pid: process.pid, startTime: startTimeOf(process.pid) };
   await writeFile(draft, JSON.stringify(holder), { mode: 0o600 });
   try {
     await link(draft, lockFile);
@@ -47,9 +67,13 @@ async function tryTake(lockFile: string): Promise<boolean> {
   }
 }
 
-async function readHolder(lockFile: string): Promise<Holder | undefined> {
+async function readLock(lockFile: string): Promise<string | undefined> {
+  return readFile(lockFile, 'utf8').catch(() => undefined);
+}
+
+function parseHolder(text: string): Holder | undefined {
   try {
-    return JSON.parse(await readFile(lockFile, 'utf8')) as Holder;
+    return JSON.parse(text) as Holder;
   } catch {
     return undefined;
   }
