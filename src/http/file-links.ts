@@ -1,5 +1,6 @@
 import { filePath, parseFilePath } from '../artifacts/file-path.ts';
 import { signedPath } from '../artifacts/signed-url.ts';
+import { trimEndOf } from '../lib/trim-end.ts';
 
 /** Makes addresses at which a browser or `curl` gets one file, without a token, for a while. */
 export interface LinkMaker {
@@ -18,7 +19,7 @@ export interface LinkOptions {
 }
 
 export function createLinkMaker({ key, baseUrl, lifetimeMs, now = Date.now }: LinkOptions): LinkMaker {
-  const base = baseUrl.replace(/\/+$/, '');
+  const base = trimEndOf(baseUrl, '/');
   return {
     linkTo: (owner, opening, path, session = opening) => {
       if (/\p{Cs}/u.test(path) || parseFilePath(filePath({ session, path }))?.path !== path) return undefined;

@@ -61,7 +61,7 @@ function afterMember(text: string, from: number, limit: number): { comma?: numbe
   let lineEnd = from;
   let isSameLine = true;
   // Nothing else can stand between two members of a text that parses.
-  for (const token of text.slice(from, limit).matchAll(/,|\n|\/\/[^\r\n]*|\/\*[\s\S]*?\*\//g)) {
+  for (const token of text.slice(from, limit).matchAll(/,|\n|\/\/[^\r\n]*|\/\*[\s\S]*?(?:\*\/|$)/g)) {
     if (token[0] === '\n') isSameLine = false;
     else if (token[0] === ',') comma = from + token.index;
     if (token[0] === ',' || (isSameLine && token[0] !== '\n')) lineEnd = from + token.index + token[0].length;

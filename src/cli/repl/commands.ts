@@ -48,7 +48,7 @@ export function commandIn(text: string): Command | undefined {
   if (EXITS.has(trimmed)) return { name: 'exit', run: async () => {} };
   const [, asked] = trimmed.match(/^([\p{L}_$][\p{L}\p{N}_$.]*)\?$/u) ?? [];
   if (asked !== undefined) return { name: 'about', run: (context) => tellAbout(context, asked) };
-  const [, name = '', rest = ''] = trimmed.match(/^%(\w+)(?:[ \t]+([^\n]*))?$/) ?? [];
+  const [, name = '', rest = ''] = trimmed.match(/^%(\w+)(?:[ \t]([^\n]*))?$/) ?? [];
   if (!Object.hasOwn(COMMANDS, name)) return undefined;
   const entry = COMMANDS[name]!;
   return { name, run: (context) => entry.run(context, rest.split(/\s+/).filter(Boolean)) };

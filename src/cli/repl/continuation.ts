@@ -25,7 +25,7 @@ export function continuationOf(text: string, language: string): Continuation {
 
 /** Code without the empty lines that ended its typing, and without the indentation that all of it has, as of something copied. */
 export function submitted(text: string): string {
-  const code = text.replace(/\s+$/, '').replace(/^(?:[ \t]*\n)+/, '');
+  const code = text.trimEnd().replace(/^(?:[ \t]*\n)+/, '');
   const indent = indentOf(code);
   if (indent === '') return code;
   const lines = code.split('\n');
@@ -47,8 +47,8 @@ function pythonContinuation(lines: readonly string[], last: string, code: string
 function bashContinuation(lines: readonly string[], last: string, code: string): Continuation {
   if (last.trim() === '' && lines.length > 1) return RUN;
   const count = (words: RegExp) => code.match(words)?.length ?? 0;
-  const opened = count(/(?<=^|[\n;&|({]|\bthen\b|\bdo\b|\belse\b)\s*(?:if|for|while|until|case|select)\b/g);
-  const closed = count(/(?<=^|[\n;])\s*(?:fi|done|esac)\b/g);
+  const opened = count(/(?<=^|[\n;&|({]|\bthen\b|\bdo\b|\belse\b)[^\S\n]*(?:if|for|while|until|case|select)\b/g);
+  const closed = count(/(?<=^|[\n;])[^\S\n]*(?:fi|done|esac)\b/g);
   if (opened > closed || BASH_GOES_ON.test(code) || isInHeredoc(lines))
     return more(last, /\b(?:then|do|else)\s*$/.test(last));
   return RUN;

@@ -3,6 +3,7 @@ import { join, posix } from 'node:path';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import type { ExecutionResult } from '../../execution/result.ts';
 import { makeFolder } from '../../lib/make-folder.ts';
+import { trimEndOf } from '../../lib/trim-end.ts';
 import type { MountRequest } from '../../sessions/mounts.ts';
 import { shownName, sizeText } from '../print.ts';
 import { namedDisplays, picturesOf } from './displays.ts';
@@ -75,7 +76,7 @@ export function exitCodeWith(exitCode: number, saved: Saved | undefined): number
 
 /** What lies in the sandbox alone: a file below a folder that was mounted is on the host already. */
 export function withoutMounted(made: Made, mounts: readonly MountRequest[]): Made {
-  const targets = mounts.map(({ target }) => target.replace(/\/+$/, ''));
+  const targets = mounts.map(({ target }) => trimEndOf(target, '/'));
   const isMounted = (path: string) => targets.some((target) => isBelow(posix.join('/workspace', path), target));
   return { displays: made.displays, artifacts: made.artifacts.filter(({ path }) => !isMounted(path)) };
 }

@@ -1,6 +1,7 @@
 import { extname } from 'node:path';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import { type Languages, languageNamed, languageOfExtension } from '../../languages/table.ts';
+import { trimEndOf } from '../../lib/trim-end.ts';
 
 /** The name of a program's language: as asked for, else by its extension, else by its first line, else Python. */
 export function languageOf(file: string, code: string, asked: string | undefined, languages: Languages): string {
@@ -21,7 +22,7 @@ function languageOfFirstLine(code: string, languages: Languages): string | undef
     .map((word) => word.split('/').at(-1) ?? '')
     .find((name) => name !== 'env' && !name.startsWith('-'));
   if (program === undefined) return undefined;
-  const name = program.replace(/[\d.]+$/, '');
+  const name = trimEndOf(program, '0123456789.');
   const found = languages.find(
     (language) => language.name === name || language.aliases.includes(name) || language.needs[0] === program,
   );

@@ -1,6 +1,7 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import { standardOutputs } from '../output.ts';
+import { trimEndOf } from '../../lib/trim-end.ts';
 
 export interface Source {
   readonly code: string;
@@ -66,7 +67,7 @@ function unreadable(file: string, error: NodeJS.ErrnoException): HotcellError {
     case 'EISDIR':
       return unusable(
         `${file}: a folder, not a program`,
-        `Name a file in it, such as ${file.replace(/\/+$/, '')}/main.py.`,
+        `Name a file in it, such as ${trimEndOf(file, '/')}/main.py.`,
       );
     case 'EACCES':
     case 'EPERM':

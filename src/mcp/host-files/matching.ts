@@ -1,6 +1,8 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { HotcellError } from '../../errors/hotcell-error.ts';
+import { compileGlob } from './glob.ts';
 
 /** A file of the host that may be copied. */
 export interface HostFile {
@@ -13,6 +15,7 @@ export interface HostFile {
 
 const DEEPEST = 32;
 const MOST_ENTRIES = 100_000;
+const ENTRIES_AT_ONCE = 500;
 
 /**
  * Regular files below a folder whose path in it matches. Links are passed over, wherever they point: a folder that is copied must not drag others in. So are hidden ones,
@@ -24,8 +27,7 @@ export async function filesMatching(
   limit: number,
   mayRead: (path: string) => boolean,
 ): Promise<HostFile[]> {
-  const { default: picomatch } = await import('picomatch');
-  const matches = picomatch(pattern, { dot: false });
+  const matches = compileGlob(pattern);
   const wantsHidden = pattern.split('/').some((part) => part.startsWith('.'));
   const found: HostFile[] = [];
   let seen = 0;
@@ -35,6 +37,8 @@ export async function filesMatching(
     for (const entry of entries) {
       seen += 1;
       if (seen > MOST_ENTRIES) throw tooMany(`more than ${MOST_ENTRIES} entries`);
+      // SECURITY: a large folder must not keep the server from others while its names are compared.
+      if (seen % ENTRIES_AT_ONCE === 0) await nextTurn();
       const name = below === '' ? entry.name : `${below}/${entry.name}`;
       const path = join(place, entry.name);
       if ((entry.name.startsWith('.') && !wantsHidden) || !mayRead(path)) continue;

@@ -21,7 +21,7 @@ export const loadFile = defineTool({
 
   {"source": "~/Downloads/sales.csv"}                           becomes sales.csv in the workspace
   {"source": "~/project/data", "target": "data"}                a folder with all below it
-  {"source": "~/logs/2026-*.log", "target": "logs"}             a pattern: * ? [a-z] {a,b} **
+  {"source": "~/logs/2026-*.log", "target": "logs"}             a pattern: * ? [a-z] **
   {"source": "~/Downloads/sales.csv", "variable": "sales"}      a pandas DataFrame in the Python session (csv, parquet), a dict or list (json), else text or bytes
 
 Only below folders that the user allows; never keys, tokens or hidden files of the home folder.`,

@@ -44,8 +44,8 @@ export function right({ text, cursor }: Buffer): Buffer {
 }
 
 export function wordLeft({ text, cursor }: Buffer): Buffer {
-  const found = text.slice(0, cursor).match(/[\p{L}\p{N}_]+[^\p{L}\p{N}_]*$/u);
-  return { text, cursor: found?.index ?? 0 };
+  const words = text.slice(0, cursor).matchAll(/[\p{L}\p{N}_]+/gu);
+  return { text, cursor: [...words].at(-1)?.index ?? 0 };
 }
 
 export function wordRight({ text, cursor }: Buffer): Buffer {

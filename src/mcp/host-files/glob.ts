@@ -1,0 +1,127 @@
+import { HotcellError } from '../../errors/hotcell-error.ts';
+
+/**
+ * Whether a path matches a pattern of `*`, `?`, `[a-z]`, `[!a-z]`, `**` and `\` before a character that stands for itself. Wildcards match no leading dot.
+ *
+ * SECURITY: the pattern is a caller's. A regular expression made from it can take hours for one name (`*a*a*a*a*b`, `+([a-z]|[a-z][a-z])!`), and nothing can stop
+ * it; this takes at most the product of both lengths.
+ */
+export function compileGlob(pattern: string): (path: string) => boolean {
+  if (pattern.length > MOST_CHARS) throw refusal(`longer than ${MOST_CHARS} characters`);
+  const parts: Part[] = pattern.split('/').map((part) => (part === '**' ? ANY_FOLDERS : parseName(part)));
+  // Files are looked for: what lies below a folder is at least one name.
+  if (parts.at(-1) === ANY_FOLDERS) parts.push([STAR]);
+  return (path) => matchesFolders(parts, path.split('/'));
+}
+
+const MOST_CHARS = 512;
+const ANY_FOLDERS = 'any folders';
+const STAR = 'any characters';
+
+/** What one character of a name must be. */
+type Single = { readonly isNot: boolean; readonly ranges: readonly (readonly [low: string, high: string])[] };
+type Name = readonly (Single | typeof STAR)[];
+type Part = Name | typeof ANY_FOLDERS;
+
+const ANY: Single = { isNot: true, ranges: [] };
+const exactly = (char: string): Single => ({ isNot: false, ranges: [[char, char]] });
+
+/** A row for each part: which beginnings of the path match the parts so far. */
+function matchesFolders(parts: readonly Part[], folders: readonly string[]): boolean {
+  let reached = [true, ...folders.map(() => false)];
+  for (const part of parts) {
+    const next = [part === ANY_FOLDERS && reached[0] === true];
+    for (const [index, folder] of folders.entries()) {
+      if (part === ANY_FOLDERS) {
+        next.push(reached[index + 1] === true || (next[index] === true && !folder.startsWith('.')));
+      } else next.push(reached[index] === true && matchesName(part, folder));
+    }
+    reached = next;
+  }
+  return reached.at(-1) === true;
+}
+
+/** Greedy, with one point to go back to: to the last star, which then takes one character more. */
+function matchesName(name: Name, text: string): boolean {
+  const chars = [...text];
+  if (chars[0] === '.' && !isLiteralDot(name[0])) return false;
+  let at = 0;
+  let star = -1;
+  let afterStar = 0;
+  for (let index = 0; index < chars.length; ) {
+    const wanted = name[at];
+    if (wanted === STAR) {
+      star = at;
+      afterStar = index;
+      at += 1;
+    } else if (wanted !== undefined && fits(wanted, chars[index] as string)) {
+      at += 1;
+      index += 1;
+    } else if (star !== -1) {
+      afterStar += 1;
+      index = afterStar;
+      at = star + 1;
+    } else return false;
+  }
+  while (name[at] === STAR) at += 1;
+  return at === name.length;
+}
+
+function isLiteralDot(first: Name[number] | undefined): boolean {
+  return typeof first === 'object' && !first.isNot && first.ranges.length === 1 && first.ranges[0]?.join('') === '..';
+}
+
+function fits({ isNot, ranges }: Single, char: string): boolean {
+  return ranges.some(([low, high]) => low <= char && char <= high) !== isNot;
+}
+
+function parseName(part: string): Name {
+  const chars = [...part];
+  const name: (Single | typeof STAR)[] = [];
+  for (let index = 0; index < chars.length; index += 1) {
+    const char = chars[index] as string;
+    if ('{}'.includes(char)) throw refusal(`${char} is not supported`);
+    if (chars[index + 1] === '(' && '?*+@!'.includes(char)) throw refusal(`${char}(…) is not supported`);
+    if (char === '!' && index === 0) throw refusal('! at the beginning is not supported');
+    if (char === '\\') {
+      index += 1;
+      if (chars[index] === undefined) throw refusal('nothing follows the last \\');
+      name.push(exactly(chars[index] as string));
+    } else if (char === '[') {
+      const end = endOfClass(chars, index);
+      name.push(parseClass(chars.slice(index + 1, end)));
+      index = end;
+    } else if (char !== '*') name.push(char === '?' ? ANY : exactly(char));
+    else if (name.at(-1) !== STAR) name.push(STAR);
+  }
+  return name;
+}
+
+/** A bracket that comes first in a class stands for itself. */
+function endOfClass(chars: readonly string[], start: number): number {
+  const first = start + ('!^'.includes(chars[start + 1] ?? ' ') ? 2 : 1);
+  const end = chars.indexOf(']', first + 1);
+  if (end === -1) throw refusal('a [ is not closed; write [[] for the character itself');
+  return end;
+}
+
+function parseClass(chars: readonly string[]): Single {
+  const isNot = '!^'.includes(chars[0] ?? ' ');
+  const ranges: [string, string][] = [];
+  for (let index = isNot ? 1 : 0; index < chars.length; index += 1) {
+    const low = chars[index] as string;
+    const high = chars[index + 1] === '-' ? chars[index + 2] : undefined;
+    if (low === '[' && ':.='.includes(chars[index + 1] ?? ' ')) throw refusal('named classes are not supported');
+    if (low === '\\') throw refusal('\\ within [ ] is not supported');
+    if (high !== undefined && high < low) throw refusal(`${low}-${high} is the wrong way round`);
+    ranges.push([low, high ?? low]);
+    if (high !== undefined) index += 2;
+  }
+  return { isNot, ranges };
+}
+
+function refusal(reason: string): HotcellError {
+  return new HotcellError('invalid_argument', `source: the pattern cannot be used: ${reason}`, {
+    remedy: 'Use *, ?, [a-z], [!a-z] and **, and call once for each of several patterns.',
+  });
+}
