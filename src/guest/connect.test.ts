@@ -341,6 +341,21 @@ describe('the host', () => {
     expect(await peer.next()).toMatchObject({ head: { type: 'ping' }, ack: 64, sequence: 0 });
   });
 
+  test('sends no second acknowledgement before the first was answered', async () => {
+    const { peer } = await welcomed();
+    for (let sequence = 1; sequence <= 640; sequence++) {
+      peer.send({ type: 'warm', missing: [], dropped: [] }, { sequence });
+    }
+    peer.send({ type: 'ping', nonce: 7 });
+    expect(await peer.next()).toMatchObject({ head: { type: 'ping', nonce: 0 }, ack: 64 });
+    expect(await peer.next()).toMatchObject({ head: { type: 'pong', nonce: 7 }, ack: 640 });
+    peer.send({ type: 'pong', nonce: 0 });
+    for (let sequence = 641; sequence <= 704; sequence++) {
+      peer.send({ type: 'warm', missing: [], dropped: [] }, { sequence });
+    }
+    expect(await peer.next()).toMatchObject({ head: { type: 'ping', nonce: 0 }, ack: 704 });
+  });
+
   test('answers a ping at once', async () => {
     const { peer } = await welcomed();
     peer.send({ type: 'ping', nonce: 42 });

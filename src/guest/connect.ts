@@ -10,13 +10,15 @@ import { createHeartbeat, type Heartbeat } from './heartbeat.ts';
 import { callMessage, refusedMessage, type WarmReport, type Welcome, warmMessage, welcomeMessage } from './messages.ts';
 import { createPendingRequests, type Reply } from './pending-requests.ts';
 import { createReceivedFrames } from './received-frames.ts';
-import { createSentFrames, REPLAY_BYTES } from './sent-frames.ts';
+import { createSentFrames, KEEPING_COST_BYTES, REPLAY_BYTES } from './sent-frames.ts';
 import { createStreamTable, type GuestStream, type StreamReceiver, type StreamTable } from './stream-table.ts';
 
 const PING_AFTER_MS = 5_000;
 const LOST_AFTER_MS = 30_000;
 /** What may wait to be written to a guest that does not read. */
 const BACKLOG_BYTES = 4 * REPLAY_BYTES;
+/** The nonce of a ping that is sent for the acknowledgement in its header. Those of the heartbeat have the epoch, which begins at 1. */
+const ACKNOWLEDGING = 0;
 
 /** Shakes hands with the guest behind `channel`. Rejects, with the channel destroyed, when it does not answer as it must. */
 export async function connectGuest(channel: Duplex, options: ConnectOptions): Promise<GuestConnection> {
@@ -41,6 +43,10 @@ class Connection implements GuestConnection {
   #welcome: Welcome | undefined;
   #error: HotcellError | undefined;
   #epoch = 0;
+  /** Writes to the channel that have not left this process. */
+  #queuedWrites = 0;
+  /** A ping that acknowledges frames is on its way, and its pong has not come. */
+  #isAcknowledging = false;
 
   constructor(options: ConnectOptions) {
     this.#options = options;
@@ -77,6 +83,8 @@ class Connection implements GuestConnection {
     this.#detach();
     this.#channel = channel;
     this.#decoder = createFrameDecoder();
+    this.#queuedWrites = 0;
+    this.#isAcknowledging = false;
     this.#epoch += 1;
     this.#heartbeat.heard();
     const welcomed = deferred<Welcome>();
@@ -170,7 +178,14 @@ class Connection implements GuestConnection {
     if (!this.#received.isNew(frame)) return;
     if (frame.stream !== 0) this.#streams.receive(frame, this.#epoch > 1);
     else this.#receiveControl(frame);
-    if (this.#received.owesAcknowledgement()) this.#write({ type: 'ping', nonce: 0 });
+    if (this.#received.owesAcknowledgement()) this.#acknowledge();
+  }
+
+  /** SECURITY: one at a time. A guest that floods the host and reads nothing would make it queue one for each 64 frames. */
+  #acknowledge(): void {
+    if (this.#isAcknowledging) return;
+    this.#isAcknowledging = true;
+    this.#write({ type: 'ping', nonce: ACKNOWLEDGING });
   }
 
   #handshake(frame: Frame): void {
@@ -219,6 +234,7 @@ class Connection implements GuestConnection {
       case 'ping':
         return this.#write({ type: 'pong', nonce: frame.head.nonce });
       case 'pong':
+        if (frame.head.nonce === ACKNOWLEDGING) this.#isAcknowledging = false;
         return;
       case 'credit':
         return this.#streams.takeCredit(frame.head);
@@ -261,9 +277,12 @@ class Connection implements GuestConnection {
   #writeEncoded(encoded: Buffer): void {
     const channel = this.#channel;
     if (channel === undefined || channel.destroyed) return;
-    channel.write(setAck(encoded, this.#received.acknowledge()));
+    this.#queuedWrites += 1;
+    channel.write(setAck(encoded, this.#received.acknowledge()), () => {
+      if (channel === this.#channel) this.#queuedWrites -= 1;
+    });
     // SECURITY: a guest that asks and asks (`ping`, `call`) and never reads the answers would fill the host's memory with them.
-    if (channel.writableLength > BACKLOG_BYTES) {
+    if (channel.writableLength + this.#queuedWrites * KEEPING_COST_BYTES > BACKLOG_BYTES) {
       this.close(new HotcellError('guest_misbehaved', 'the guest does not read what it is sent'));
     }
   }

@@ -3,6 +3,8 @@ import { encodeFrame, type Head, MAX_SEQUENCE, ProtocolViolation } from '../lib/
 import { describeViolation } from './describe-violation.ts';
 
 export const REPLAY_BYTES = 4 * 1_048_576;
+/** What it costs to keep a frame, beside its own bytes: the guest counts the same. */
+export const KEEPING_COST_BYTES = 512;
 
 /** Frames that the guest has not acknowledged: numbered, and kept to be sent again after a lost channel. */
 export interface SentFrames {
@@ -27,7 +29,7 @@ export function createSentFrames(): SentFrames {
       const encoded = encodeOrRefuse(head, body, stream, nextSequence);
       frames.push({ sequence: nextSequence, encoded });
       nextSequence += 1;
-      keptBytes += encoded.length;
+      keptBytes += encoded.length + KEEPING_COST_BYTES;
       // The guest acknowledges with every frame it sends: one that never does is not a guest of ours.
       if (keptBytes > REPLAY_BYTES * 2) throw new HotcellError('guest_misbehaved', 'the guest acknowledges nothing');
       return encoded;
@@ -37,7 +39,7 @@ export function createSentFrames(): SentFrames {
       const done = frames.findIndex(({ sequence }) => sequence > ack);
       const acknowledged = done === -1 ? frames : frames.slice(0, done);
       if (acknowledged.length === 0) return;
-      for (const { encoded } of acknowledged) keptBytes -= encoded.length;
+      for (const { encoded } of acknowledged) keptBytes -= encoded.length + KEEPING_COST_BYTES;
       frames = done === -1 ? [] : frames.slice(done);
     },
     unacknowledged: () => frames.map(({ encoded }) => encoded),

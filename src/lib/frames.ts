@@ -44,7 +44,8 @@ export function encodeFrame(frame: {
   if (headBytes > MAX_HEAD_BYTES) throw new ProtocolViolation(`head length: ${headBytes} is over ${MAX_HEAD_BYTES}`);
   if (body.length > MAX_BODY_BYTES)
     throw new ProtocolViolation(`body length: ${body.length} is over ${MAX_BODY_BYTES}`);
-  const encoded = Buffer.allocUnsafe(HEADER_BYTES + headBytes + body.length);
+  // SECURITY: a small buffer from Node's pool keeps its whole slab of 8 kB alive for as long as the frame waits, and a hostile peer can make thousands wait.
+  const encoded = Buffer.allocUnsafeSlow(HEADER_BYTES + headBytes + body.length);
   encoded.writeUInt16BE(MAGIC, 0);
   encoded[2] = VERSION;
   encoded[3] = 0;

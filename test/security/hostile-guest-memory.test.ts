@@ -1,0 +1,70 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { expect, test } from 'vitest';
+import { connectGuest } from '../../src/guest/connect.ts';
+import { newId } from '../../src/lib/ids.ts';
+import { packageRoot } from '../../src/lib/package-root.ts';
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+
+const CONFIG = { limits: { memoryBytes: 1, openFiles: 1, fileBytes: 1, cpus: 1 }, preloads: [], environment: {} };
+const MEGABYTE = 1_048_576;
+
+/** What waits for a guest that reads nothing may be 16 MiB, counted with what it costs to keep. */
+test.each([
+  ['stdout', 600_000, 'lives'],
+  ['ping', 400_000, 'guest_misbehaved'],
+  ['call', 400_000, 'guest_misbehaved'],
+])(
+  'a guest that sends %s as fast as it can and reads nothing grows the server within its limit',
+  async (kind, count, end) => {
+    const { channel, guest } = await forgedGuest(kind, count);
+    collectGarbage();
+    const before = usedBytes();
+    let most = 0;
+    let frames = 0;
+    const connection = await connectGuest(channel, {
+      config: CONFIG,
+      onBackground: () => {
+        frames += 1;
+      },
+    });
+    let ended: string | undefined;
+    void connection.ended.then(({ code }) => {
+      ended = code;
+    });
+    while (ended === undefined && frames < count) {
+      await sleep(50);
+      collectGarbage();
+      most = Math.max(most, usedBytes() - before);
+    }
+    expect(ended ?? 'lives').toBe(end);
+    expect(most / MEGABYTE).toBeLessThan(32);
+    connection.close();
+    guest.kill();
+    await once(guest, 'exit');
+  },
+);
+
+function usedBytes(): number {
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}
+
+async function forgedGuest(kind: string, count: number) {
+  const path = join(tmpdir(), `${newId('hc')}.sock`);
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(path, resolve));
+  const program = join(packageRoot(), 'test', 'support', 'forged_guest.py');
+  const guest = spawn('python3', [program, path, kind, String(count)], { stdio: ['pipe', 'ignore', 'inherit'] });
+  const [channel] = (await once(server, 'connection')) as [Socket];
+  server.close();
+  return { channel, guest };
+}
