@@ -40,11 +40,19 @@ export function createMcpFactory(deps: McpDeps, options: McpOptions = {}): () =>
         cacheHints: { 'tools/list': { ttlMs: 3_600_000, cacheScope: 'public' } },
       },
     );
+    forgetInheritedNames(server);
     for (const tool of tools) registerTool(server, tool, deps);
     registerResources(server, deps);
     if (hasPrompts) registerPrompts(server);
     return server;
   };
+}
+
+/** SECURITY: the SDK looks names up in plain objects, where `constructor` and `__proto__` are found although nobody registered them. */
+function forgetInheritedNames(server: McpServer): void {
+  for (const [name, registered] of Object.entries(server)) {
+    if (name.startsWith('_registered')) Object.setPrototypeOf(registered, null);
+  }
 }
 
 type Asking = Pick<McpServerOptions, 'requestState' | 'jsonSchemaValidator'>;

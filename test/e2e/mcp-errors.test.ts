@@ -76,6 +76,11 @@ describe('an error of a tool speaks in the names of its arguments, and says what
   });
 });
 
+it.each(['constructor', '__proto__', 'toString'])('%s is no tool and no prompt, as any other name', async (name) => {
+  await expect(mcp.client.callTool({ name, arguments: {} })).rejects.toThrow(`Tool ${name} not found`);
+  await expect(mcp.client.getPrompt({ name })).rejects.toThrow(`Prompt ${name} not found`);
+});
+
 it('what is more than the server allows is in the audit log, whoever checks it', async () => {
   await mcp.call('open_session', { limits: { memory_mb: 100_000 } });
   await mcp.call('run_code', { code: '1', timeout_ms: 60_001 });
