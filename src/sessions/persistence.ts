@@ -47,6 +47,11 @@ export interface PersistenceOptions {
   readonly clock: Clock;
 }
 
+/** SECURITY: two sessions in one sandbox would share whatever is in it. Which of the records is true nobody can tell. */
+function isDisputed({ session, spec }: PersistentRecord, all: readonly FoundRecord[]): boolean {
+  return all.some(({ record }) => record.spec.id === spec.id && record.session !== session);
+}
+
 /** For the sessions of one owner. */
 interface Look {
   hasBegun: boolean;
@@ -62,8 +67,10 @@ export function createPersistence(options: PersistenceOptions): Persistence {
   const has = (session: string) => roster.all().some(({ uniqueId }) => uniqueId === session);
 
   async function look(owner: Owner): Promise<void> {
-    for (const found of await records.all()) {
+    const all = await records.all();
+    for (const found of all) {
       if (found.record.owner !== owner.id || !(await isFree(found)) || isCalledAsAnother(found.record)) continue;
+      if (isDisputed(found.record, all)) continue;
       if (await records.claim(found)) openings().resume(owner, found.record);
     }
   }

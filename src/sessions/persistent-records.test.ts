@@ -70,6 +70,24 @@ test('only the user of the server can read it: environment variables may be secr
   expect(statSync(join(folder, readdirSync(folder)[0]!)).mode & 0o077).toBe(0);
 });
 
+test.each<[string, object]>([
+  ['another owner than its sandbox', { owner: 'eve' }],
+  ['a sandbox whose name is a path', { spec: { ...RECORD.spec, id: '../other' } }],
+  ['limits that are none', { spec: { ...RECORD.spec, limits: {} } }],
+  ['an environment that is none', { spec: { ...RECORD.spec, environment: ['x'] } }],
+  ['mounts that are none', { spec: { ...RECORD.spec, mounts: [{ source: 1 }] } }],
+  ['a spec that is none', { spec: { id: 's-0a1b' } }],
+])('one with %s is no record', async (_what, wrong) => {
+  await recordsOf('aa').write({ ...RECORD, ...wrong });
+  expect(await recordsOf('bb').all()).toEqual([]);
+});
+
+test('members that a later version adds to a spec are kept', async () => {
+  const record = { ...RECORD, spec: { ...RECORD.spec, later: { x: 1 } } };
+  await recordsOf('aa').write(record);
+  expect(await recordsOf('bb').all()).toMatchObject([{ record }]);
+});
+
 test('of many that claim it at once, one gets it', async () => {
   await recordsOf('aa').write(RECORD);
   const rivals = Array.from({ length: 20 }, (_, index) => recordsOf(`b${index}`));

@@ -51,15 +51,35 @@ export interface PersistentRecords {
   clear(): Promise<void>;
 }
 
-/** The spec comes back as it was written: by us, into a folder that only we can write to. */
-const schema = z.object({
+/** SECURITY: what a driver is given must be what one of ours wrote. Other members pass: a spec may know more than is checked here. */
+const specSchema = z.looseObject({
+  id: z.string().regex(/^s-[0-9a-f]+$/),
+  owner: z.string(),
+  image: z.string().optional(),
+  limits: z.looseObject({
+    memoryBytes: z.number(),
+    cpus: z.number(),
+    processes: z.number(),
+    openFiles: z.number(),
+    fileBytes: z.number(),
+    diskBytes: z.number(),
+  }),
+  mounts: z.array(z.looseObject({ source: z.string(), target: z.string(), readOnly: z.boolean() })),
+  preloads: z.array(z.string()),
+  workspace: z.string().optional(),
+  tmpBytes: z.number().optional(),
+  persistent: z.looseObject({ interruptAfterMs: z.number(), endAfterMs: z.number() }).optional(),
+  environment: z.record(z.string(), z.string()),
+}) satisfies z.ZodType<SandboxSpec>;
+
+const recordSchema = z.object({
   version: z.literal(1),
   session: z.string(),
   id: z.string(),
   name: z.string().optional(),
   owner: z.string(),
   driver: z.enum(DRIVER_NAMES),
-  spec: z.custom<SandboxSpec>((value) => typeof value === 'object' && value !== null && 'id' in value),
+  spec: specSchema,
   openedAt: z.number(),
   idleMs: z.number(),
   maxAgeMs: z.number(),
@@ -165,8 +185,8 @@ export function createPersistentRecords({ folder, serverId, isServerAlive }: Rec
 /** Nothing where it is no record, or of a version that we do not know. */
 function parse(text: string): PersistentRecord | undefined {
   try {
-    const { version: _, ...record } = schema.parse(JSON.parse(text));
-    return record;
+    const { version: _, ...record } = recordSchema.parse(JSON.parse(text));
+    return record.spec.owner === record.owner ? record : undefined;
   } catch {
     return undefined;
   }

@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, utimesSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -191,6 +191,35 @@ describe.skipIf((await reasonToSkip(TARGETS.docker)) !== undefined)('persistent 
     expect(next.sessions.list(ownerOf(next)).map(({ id }) => id)).toEqual(['lab']);
     // Its id is taken, for its owner only.
     await expect(open(next)).rejects.toMatchObject({ code: 'session_exists' });
+  });
+
+  it('are not given to who writes another record of their sandbox', async () => {
+    const first = await start();
+    await (await open(first)).run('secret = 1').result;
+    await first.close();
+    const [name] = records() as [string];
+    const text = readFileSync(join(home, 'persistent', name), 'utf8');
+    const record = JSON.parse(text) as { session: string; spec: object };
+    const forge = (session: string, owner: string, spec: object) =>
+      writeFileSync(
+        join(home, 'persistent', name.replace(record.session, session)),
+        JSON.stringify({ ...record, session, owner, spec: { ...spec, owner } }),
+      );
+
+    // Two records of one sandbox: neither is taken over, and the container waits.
+    forge('s-0b', 'bob', record.spec);
+    const second = await start();
+    await expect(use(second, 'lab', 'bob')).rejects.toMatchObject({ code: 'session_not_found' });
+    await expect(use(second)).rejects.toMatchObject({ code: 'session_not_found' });
+    await second.close();
+
+    // Bob's record alone: the container says whose it is.
+    rmSync(join(home, 'persistent', name));
+    const third = await start();
+    await expect(use(third, 'lab', 'bob')).rejects.toMatchObject({
+      code: expect.stringMatching(/^(sandbox_lost|session_not_found)$/),
+    });
+    await third.close();
   });
 
   it('whose container was killed get another, which outlives the server as well', async () => {

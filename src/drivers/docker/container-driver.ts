@@ -148,7 +148,7 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
   async function adopt(spec: SandboxSpec, { signal = AbortSignal.timeout(START_MS) } = {}): Promise<Sandbox> {
     return engine.ask('take over a container', async ({ docker }) => {
       const container = docker.getContainer(containerName(spec.id));
-      const uid = await requireOurs(container, signal);
+      const uid = await requireOurs(container, spec, signal);
       const started = await joinContainer(engine, name, container, signal).catch(async (error: unknown) => {
         if (error instanceof HotcellError && error.code === 'sandbox_lost') await removal.remove(container.id);
         throw error;
@@ -159,10 +159,10 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
   }
 
   /**
-   * SECURITY: a record may be older than the engine it speaks of; whatever answers by that name now must be what was made then. Answers with the uid
-   * that it runs as.
+   * SECURITY: a record may be older than the engine it speaks of, or forged; the container of that name must be what was made then, for that owner. Answers
+   * with the uid that it runs as.
    */
-  async function requireOurs(container: Container, signal: AbortSignal): Promise<number> {
+  async function requireOurs(container: Container, { owner }: SandboxSpec, signal: AbortSignal): Promise<number> {
     const found = await container.inspect({ abortSignal: signal } as object).catch((error: unknown) => {
       if (statusOf(error) === 404) return undefined;
       throw error;
@@ -171,6 +171,7 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
     const isOurs =
       labels[LABELS.installation] === host.installationId &&
       labels[LABELS.persistent] !== undefined &&
+      labels[LABELS.owner] === owner &&
       (runtime.name === undefined || found?.HostConfig.Runtime === runtime.name);
     if (isOurs && found?.State.Running === true) return Number.parseInt(found.Config.User, 10);
     if (isOurs) await removal.remove(container.id);
