@@ -15,7 +15,7 @@ export function filePath({ session, path }: NamedFile): string {
 
 /**
  * What an address names, or undefined where it names no file. SECURITY: names are decoded once and then compared, never resolved: a `..`, a slash, a
- * NUL or half a character that was encoded is refused, and `%252e` is a name with a per cent sign in it. The guest checks the path once more.
+ * NUL or half a character, encoded or not, is refused, and `%252e` is a name with a per cent sign in it. The guest checks the path once more.
  */
 export function parseFilePath(encoded: string): NamedFile | undefined {
   if (!encoded.startsWith(PREFIX)) return undefined;
@@ -32,5 +32,5 @@ function decoded(name: string): string | undefined {
   } catch {
     return undefined; // not UTF-8, or a per cent sign alone
   }
-  return text === '' || text === '.' || text === '..' || /[/\\\0]/.test(text) ? undefined : text;
+  return text === '' || text === '.' || text === '..' || /[/\\\0]|\p{Cs}/u.test(text) ? undefined : text;
 }

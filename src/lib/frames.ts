@@ -141,4 +141,5 @@ function parseHead(bytes: Buffer): Head {
   return head as Head;
 }
 
-const UTF8 = new TextDecoder('utf-8', { fatal: true });
+/** `ignoreBOM` keeps a byte order mark in the text, where JSON refuses it, as the guest does. */
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });

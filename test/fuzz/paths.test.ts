@@ -1,0 +1,98 @@
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { isAbsolute, join, normalize } from 'node:path';
+import fc from 'fast-check';
+import { afterAll, expect } from 'vitest';
+import { filePath, parseFilePath } from '../../src/artifacts/file-path.ts';
+import { HotcellError } from '../../src/errors/hotcell-error.ts';
+import { compileGlob } from '../../src/mcp/host-files/glob.ts';
+import { hostPlatform } from '../../src/mcp/host-files/platform.ts';
+import { parseSource } from '../../src/mcp/host-files/source.ts';
+import { resolveMounts } from '../../src/sessions/mounts.ts';
+import { fuzz } from './fuzz.ts';
+
+const folder = realpathSync(mkdtempSync(join(tmpdir(), 'hotcell-fuzz-')));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const PIECES = [
+  '/',
+  '//',
+  '.',
+  '..',
+  '%2e',
+  '%2E%2e',
+  '%2f',
+  '%5c',
+  '\\',
+  '\0',
+  '%00',
+  '%',
+  '~',
+  '*',
+  '**',
+  '?',
+  '[',
+  ']',
+  '{a,b}',
+  '!(',
+  '😀',
+  '\ud800',
+];
+const ROOTS = ['/files/', '/files/s-1/', '/', '/data', '/workspace', '/proc', '/tmp', '/usr', '~/'];
+const path = fc
+  .tuple(
+    fc.constantFrom('', ...ROOTS),
+    fc.array(fc.oneof(fc.constantFrom(...PIECES), fc.string({ maxLength: 6 })), { maxLength: 12 }),
+  )
+  .map(([root, pieces]) => root + pieces.join(''));
+
+fuzz(
+  'paths: an address of a file names one below the workspace, and has one meaning',
+  fc.property(path, (encoded) => {
+    const named = parseFilePath(encoded);
+    if (named === undefined) return;
+    const names = [named.session, ...named.path.split('/')];
+    expect(names.filter((name) => name === '' || name === '.' || name === '..' || /[\\\0/]/.test(name))).toEqual([]);
+    expect(parseFilePath(filePath(named))).toEqual(named);
+  }),
+  3000,
+);
+
+fuzz(
+  'paths: a target of a mount is refused, or is an absolute path in its only spelling',
+  fc.asyncProperty(path, async (target) => {
+    const mounts = await resolveMounts([{ source: folder, target }], { roots: [folder], denied: [] }).catch(unlessOurs);
+    for (const mount of mounts ?? []) {
+      expect(isAbsolute(mount.target)).toBe(true);
+      expect(normalize(mount.target)).toBe(mount.target);
+      expect(mount.target).toMatch(/^\/[\w./-]+$/);
+      expect(mount.target).not.toMatch(/^\/(?:proc|sys|dev|usr|etc|run)(?:\/|$)/);
+    }
+  }),
+  500,
+);
+
+fuzz(
+  'paths: what load_file is asked for is refused, or an absolute folder and a pattern that is quick',
+  fc.property(path, fc.array(path, { maxLength: 3 }), (source, names) => {
+    try {
+      const found = parseSource(source, { home: '/home/me', base: '/work', platform: hostPlatform() });
+      expect(isAbsolute(found.path)).toBe(true);
+      expect(normalize(found.path)).toBe(found.path);
+      if (found.pattern === undefined) return;
+      expect(found.pattern.split('/')).not.toContain('..');
+      const matches = compileGlob(found.pattern);
+      const began = performance.now();
+      for (const name of names) matches(name);
+      expect(performance.now() - began).toBeLessThan(1000);
+    } catch (error) {
+      unlessOurs(error);
+    }
+  }),
+  3000,
+);
+
+/** A refusal is an error of ours; anything else is a fault. */
+function unlessOurs(error: unknown): undefined {
+  if (!(error instanceof HotcellError) || error.code === 'internal') throw error;
+}
