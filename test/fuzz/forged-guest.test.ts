@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Duplex } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
-import { afterAll } from 'vitest';
+import { afterAll, expect } from 'vitest';
 import { HotcellError } from '../../src/errors/hotcell-error.ts';
 import { createCollector, DEFAULT_OUTPUT_LIMITS } from '../../src/execution/collect.ts';
 import { runInGuest } from '../../src/execution/run.ts';
@@ -13,6 +13,7 @@ import type { GuestConnection } from '../../src/guest/connection.ts';
 import { GuestRefusal } from '../../src/guest/pending-requests.ts';
 import { PYTHON } from '../../src/languages/table.ts';
 import { encodeFrame, type Head } from '../../src/lib/frames.ts';
+import { usedBytes } from '../support/used-memory.ts';
 import { fuzz } from './fuzz.ts';
 import { heads, inPieces, mutatedBytes } from './mutations.ts';
 
@@ -22,7 +23,11 @@ const RUN = { executionId: 'x-1', code: Buffer.from('1'), language: PYTHON, file
 const UNNUMBERED = new Set(['hello', 'welcome', 'refused', 'ping', 'pong']);
 
 const folder = mkdtempSync(join(tmpdir(), 'hotcell-fuzz-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const before = usedBytes();
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true });
+  expect(usedBytes() - before, 'bytes that the guests left in their host').toBeLessThan(64 * 1_048_576);
+});
 
 /** A frame of the session that a guest would send next, more or less: `skew` is how far its number is off. */
 const step = fc.record({

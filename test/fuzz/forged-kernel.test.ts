@@ -37,8 +37,7 @@ const folder = mkdtempSync(join(tmpdir(), 'hotcell-fuzz-'));
 let guest: ListeningGuest | undefined;
 let connection: GuestConnection | undefined;
 afterAll(async () => {
-  connection?.close();
-  await guest?.[Symbol.asyncDispose]();
+  await forget();
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -53,29 +52,43 @@ const forged = fc
 fuzz(
   'forged-kernel: whatever code says on the socket of its kernel, the supervisor goes on',
   fc.asyncProperty(forged, async (bytes) => {
-    guest ??= await startListeningGuest();
-    let isGone = false;
-    void guest.exited.then(() => {
-      isGone = true;
-    });
-    connection ??= await connectGuest(await guest.connect(), { config: guest.config });
-    const end = await run(
-      `import os, time\nos.set_blocking(3, True)\ndata = bytes.fromhex("${bytes.toString('hex')}")\nwhile data: data = data[os.write(3, data):]\ntime.sleep(0.01)`,
-    );
-    if (end.kind === 'finished') {
-      // A frame that was cut leaves the kernel in the middle of one; whatever comes then ends it, and the next has a new kernel.
-      for (let attempt = 0; attempt < 2; attempt += 1) await run('1');
-      expect(await run('print(6 * 7)')).toMatchObject({ kind: 'finished', end: { outcome: { kind: 'ok' } } });
-    } else {
-      // The host has ended the sandbox for what it was told. The supervisor must not have ended by itself.
-      expect(end.error.code).toBe('guest_misbehaved');
-      expect(isGone).toBe(false);
-      await guest[Symbol.asyncDispose]();
-      guest = connection = undefined;
+    try {
+      await proveSurvival(bytes);
+    } catch (error) {
+      await forget(); // or the next input would be blamed
+      throw error;
     }
   }),
   15,
 );
+
+async function proveSurvival(bytes: Buffer): Promise<void> {
+  guest ??= await startListeningGuest();
+  connection ??= await connectGuest(await guest.connect(), { config: guest.config });
+  let isGone = false;
+  void guest.exited.then(() => {
+    isGone = true;
+  });
+  const end = await run(
+    `import os, time\nos.set_blocking(3, True)\ndata = bytes.fromhex("${bytes.toString('hex')}")\nwhile data: data = data[os.write(3, data):]\ntime.sleep(0.01)`,
+  );
+  if (end.kind === 'finished') {
+    // A frame that was cut leaves the kernel in the middle of one; whatever comes then ends it, and the next has a new kernel.
+    for (let attempt = 0; attempt < 2; attempt += 1) await run('1');
+    expect(await run('print(6 * 7)')).toMatchObject({ kind: 'finished', end: { outcome: { kind: 'ok' } } });
+  } else {
+    // The host has ended the sandbox for what it was told. The supervisor must not have ended by itself.
+    expect(end.error.code).toBe('guest_misbehaved');
+    expect(isGone).toBe(false);
+    await forget();
+  }
+}
+
+async function forget(): Promise<void> {
+  connection?.close();
+  await guest?.[Symbol.asyncDispose]();
+  guest = connection = undefined;
+}
 
 async function run(code: string): Promise<RunEnd> {
   const collector = createCollector(join(folder, 'log'), DEFAULT_OUTPUT_LIMITS, () => {});

@@ -11,6 +11,8 @@ export function fuzz<T>(name: string, property: fc.IAsyncProperty<T> | fc.IPrope
     const path = process.env.HOTCELL_FUZZ_PATH;
     const details = await fc.check(property as fc.IAsyncProperty<T>, {
       seed,
+      // A run that hangs is a failure like any other.
+      timeout: 60_000,
       ...(path === undefined ? {} : { path }),
       ...(longMs() === 0
         ? { numRuns: runs }

@@ -4,15 +4,11 @@ import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { connectGuest } from '../../src/guest/connect.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { packageRoot } from '../../src/lib/package-root.ts';
-
-setFlagsFromString('--expose-gc');
-const collectGarbage = runInNewContext('gc') as () => void;
+import { usedBytes } from '../support/used-memory.ts';
 
 const CONFIG = { limits: { memoryBytes: 1, openFiles: 1, fileBytes: 1, cpus: 1 }, preloads: [], environment: {} };
 const MEGABYTE = 1_048_576;
@@ -26,7 +22,6 @@ test.each([
   'a guest that sends %s as fast as it can and reads nothing grows the server within its limit',
   async (kind, count, end) => {
     const { channel, guest } = await forgedGuest(kind, count);
-    collectGarbage();
     const before = usedBytes();
     let most = 0;
     let frames = 0;
@@ -42,7 +37,6 @@ test.each([
     });
     while (ended === undefined && frames < count) {
       await sleep(50);
-      collectGarbage();
       most = Math.max(most, usedBytes() - before);
     }
     expect(ended ?? 'lives').toBe(end);
@@ -52,11 +46,6 @@ test.each([
     await once(guest, 'exit');
   },
 );
-
-function usedBytes(): number {
-  const { heapUsed, external } = process.memoryUsage();
-  return heapUsed + external;
-}
 
 async function forgedGuest(kind: string, count: number) {
   const path = join(tmpdir(), `${newId('hc')}.sock`);
