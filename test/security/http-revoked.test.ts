@@ -47,7 +47,8 @@ describe.skipIf(skipped !== undefined)('whoever has lost their token', () => {
     const requestInit = { headers: { authorization: `Bearer ${token}` } };
     const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: { pin: '2026-07-28' } } });
     await client.connect(new StreamableHTTPClientTransport(new URL(`${hotcell.url}/mcp`), { requestInit }));
-    const { closed } = await client.listen({ toolsListChanged: true });
+    const { closed, honoredFilter } = await client.listen({ resourcesListChanged: true });
+    expect(honoredFilter).toEqual({ resourcesListChanged: true }); // or it would end by itself
     await hotcell.tokens.revoke('listener');
     expect(await Promise.race([closed, sleep(20_000, 'still open', { ref: false })])).not.toBe('still open');
     await client.close();
