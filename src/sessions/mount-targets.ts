@@ -1,5 +1,6 @@
 import { isAbsolute, normalize } from 'node:path';
 import { isWithin } from '../lib/is-within.ts';
+import { trimEndOf } from '../lib/trim-end.ts';
 import { mountDenied } from '../sandbox/mount-denied.ts';
 
 /** Folders of the system, and ours. */
@@ -13,8 +14,8 @@ const TARGET = /^\/[A-Za-z0-9._/-]{1,200}$/;
 
 /** The path inside that a mount is to have, without a slash at its end. Throws `mount_denied` for one that no mount may have. */
 export function checkedTarget(target: string): string {
-  const path = normalize(target).replace(/\/+$/, '');
-  if (!isAbsolute(target) || path !== target.replace(/\/+$/, '') || !TARGET.test(path)) {
+  const path = trimEndOf(normalize(target), '/');
+  if (!isAbsolute(target) || path !== trimEndOf(target, '/') || !TARGET.test(path)) {
     throw mountDenied(
       `${target}: a target is an absolute path of plain characters, without ..`,
       'Name one such as /data or /workspace/data.',

@@ -64,7 +64,14 @@ const specSchema = z.looseObject({
     fileBytes: z.number(),
     diskBytes: z.number(),
   }),
-  mounts: z.array(z.looseObject({ source: z.string(), target: z.string(), readOnly: z.boolean() })),
+  mounts: z.array(
+    z.looseObject({
+      source: z.string(),
+      target: z.string(),
+      readOnly: z.boolean(),
+      identity: z.object({ device: z.string(), inode: z.string() }),
+    }),
+  ),
   preloads: z.array(z.string()),
   workspace: z.string().optional(),
   tmpBytes: z.number().optional(),

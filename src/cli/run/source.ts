@@ -1,7 +1,7 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { HotcellError } from '../../errors/hotcell-error.ts';
-import { standardOutputs } from '../output.ts';
 import { trimEndOf } from '../../lib/trim-end.ts';
+import { standardOutputs } from '../output.ts';
 
 export interface Source {
   readonly code: string;
