@@ -5,7 +5,11 @@ import { rethrowAsOurs } from './refusals.ts';
 
 it('gives a refusal of the guest a code of ours', () => {
   expect(() => rethrowAsOurs(new GuestRefusal('no-kernel', 'no process left'))).toThrow(
-    expect.objectContaining({ name: 'HotcellError', code: 'kernel_unavailable', message: 'the sandbox said "no process left"' }),
+    expect.objectContaining({
+      name: 'HotcellError',
+      code: 'kernel_unavailable',
+      message: 'the sandbox said "no process left"',
+    }),
   );
 });
 
