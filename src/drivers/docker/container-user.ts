@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import type { SandboxSpec } from '../../sandbox/spec.ts';
-import type { ContainerRuntime } from './container-config.ts';
 
 /** Who a container runs as. */
 export interface ContainerUser {
@@ -61,7 +60,7 @@ export function createContainerUsers(serverId: string): ContainerUsers {
  */
 export function hasOwnUser(
   { mounts, workspace }: Pick<SandboxSpec, 'mounts' | 'workspace'>,
-  runtime: ContainerRuntime,
+  runtime: { readonly ownKernel?: unknown },
   isStandardImage: boolean,
 ): boolean {
   return isStandardImage && runtime.ownKernel === undefined && mounts.length === 0 && workspace === undefined;
