@@ -47,12 +47,25 @@ describe.skipIf(reason !== undefined)(`a zygote${reason === undefined ? '' : ` (
     expect(Number(limit[0])).toBeGreaterThan(0);
   });
 
+  it('cannot put another socket in the place of the one that sessions come to', async () => {
+    await using common = await opened({ mounts: [{ source: shared, target: '/data', readOnly: false }] });
+    const replaced = `
+import os, socket
+try:
+    os.rename("/run/hotcell/control", "/run/hotcell/other")
+    print("replaced")
+except OSError as error:
+    print(type(error).__name__)
+socket.socket(socket.AF_UNIX).connect("/run/hotcell/control")`;
+    expect(asZygote(common.processes, replaced)).toBe('PermissionError');
+  });
+
   it('gives each session a uid of its own on the host, and the same one inside', async () => {
     await using one = await opened();
     await using other = await opened();
     const outside = [one, other].map(({ processes }) => uidOf(processes.supervisor));
     expect(new Set([...outside, uidOf(zygoteOf(one.processes))]).size).toBe(3);
-    expect(outside.every((uid) => uid >= 0x70000000)).toBe(true);
+    expect(outside.every((uid) => uid >= 0x78000000)).toBe(true);
     for (const { run } of [one, other])
       expect(await run('import os, pwd; (os.getresuid(), pwd.getpwuid(os.getuid()).pw_name)')).toBe(
         "((1000, 1000, 1000), 'sandbox')",

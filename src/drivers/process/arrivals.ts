@@ -64,7 +64,7 @@ export async function openArrivals(
 
   try {
     await listen(server, join(controlFolder, 'control'));
-    chmodSync(join(controlFolder, 'control'), 0o666); // the folder above lets only the jail's user through
+    openSocket(join(controlFolder, 'control'), identity);
   } catch (error) {
     await end(error as Error);
     throw error;
@@ -119,15 +119,26 @@ async function receive(socket: Socket, expected: Map<string, Deferred<Arrival>>)
   }
 }
 
-/** SECURITY: only the jail's user may pass, since the socket in it is how a sandbox becomes ours. */
+/**
+ * SECURITY: only the jail may pass, since the socket in it is how a sandbox becomes ours. As root the folders stay root's, and the jail passes by its group: one that
+ * owned them could put another socket in the place of ours.
+ */
 function makeControlFolder(folder: string, identity: JailIdentity): void {
-  // Each new, below a folder that is ours alone. The inner one first: what lies in a folder of the jail's user, that user could exchange.
-  mkdirSync(dirname(folder), { mode: 0o700 });
-  mkdirSync(folder, { mode: 0o700 });
-  for (const path of [folder, dirname(folder)]) {
-    if (process.getuid?.() === 0) chownSync(path, identity.uid, identity.gid);
-    chmodSync(path, 0o700);
+  const mode = isRoot() ? 0o710 : 0o700;
+  for (const path of [dirname(folder), folder]) {
+    mkdirSync(path, { mode: 0o700 });
+    if (isRoot()) chownSync(path, 0, identity.gid);
+    chmodSync(path, mode);
   }
+}
+
+function openSocket(path: string, identity: JailIdentity): void {
+  if (isRoot()) chownSync(path, 0, identity.gid);
+  chmodSync(path, isRoot() ? 0o660 : 0o600);
+}
+
+function isRoot(): boolean {
+  return process.getuid?.() === 0;
 }
 
 function listen(server: Server, path: string): Promise<void> {

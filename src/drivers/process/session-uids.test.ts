@@ -11,7 +11,7 @@ describe('uid blocks', () => {
       ...Array.from({ length: 100 }, () => block?.next()),
     ]);
     expect(new Set(uids).size).toBe(100 * 101);
-    expect(uids.every((uid) => uid !== undefined && uid >= 0x70000000 && uid < 0x7ffe0000)).toBe(true);
+    expect(uids.every((uid) => uid !== undefined && uid >= 0x78000000 && uid < 0x7ffe0000)).toBe(true);
   });
 
   test('map the jail to the uid that sessions have inside, and the rest to itself', () => {

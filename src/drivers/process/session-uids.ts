@@ -21,11 +21,17 @@ export interface UidBlocks {
   take(): UidBlock | undefined;
 }
 
-/** Assigned to nothing by any distribution: above the ranges of containers, below the one of foreign files (systemd's UIDS-GIDS). */
-const FIRST_UID = 0x70000000;
+/**
+ * SECURITY: no person can have or take one of these. They lie above what `/etc/subuid` delegates, above the ranges of containers (systemd) and of
+ * directories (SSSD ends at 2000200000), and below the one of foreign files.
+ */
+const FIRST_UID = 0x78000000;
 const END_UID = 0x7ffe0000;
 const BLOCK_UIDS = 16_384;
 const BLOCKS = Math.floor((END_UID - FIRST_UID) / BLOCK_UIDS);
+
+/** The uid and gid on the host of jails whose sessions have one in common. */
+export const COMMON_ID = FIRST_UID - 1;
 
 /** The uid that every session has inside. */
 export const INSIDE_UID = 1000;

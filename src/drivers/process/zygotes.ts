@@ -44,23 +44,25 @@ export function createZygotes(ground: JailGround, idleMs = IDLE_MS): Zygotes {
   async function start(spec: SandboxSpec): Promise<ServingZygote> {
     const layout = await ground.layout(spec);
     const environment = await ground.zygoteEnvironment();
-    const uids = ground.uidsFor(spec);
     const cgroup = ground.cgroups.create();
-    cgroup?.limit(ZYGOTE_LIMITS);
+    const uids = ground.uidsFor(spec);
     const release = async () => {
       uids?.release();
       await cgroup?.remove();
     };
-    const zygote = await startZygote({
-      ...{ bwrap: requireBwrap(), layout, environment, preloads: spec.preloads, uids, filter: ground.filters.zygote },
-      runDir: join(ground.host.runDir, JAILS_FOLDER),
-      place: cgroup?.add,
-    }).catch(async (error: unknown) => {
+    try {
+      cgroup?.limit(ZYGOTE_LIMITS);
+      const zygote = await startZygote({
+        ...{ bwrap: requireBwrap(), layout, environment, preloads: spec.preloads, uids, filter: ground.filters.zygote },
+        runDir: join(ground.host.runDir, JAILS_FOLDER),
+        place: cgroup?.add,
+      });
+      void zygote.ended.then(release);
+      return { zygote, forks: createForkSource(zygote, ground.cgroups.create, ground.seccomp) };
+    } catch (error) {
       await release();
       throw error;
-    });
-    void zygote.ended.then(release);
-    return { zygote, forks: createForkSource(zygote, ground.cgroups.create, ground.seccomp) };
+    }
   }
 
   return {
