@@ -5,8 +5,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { shownError } from '../../src/cli/run/remote-hotcell.ts';
 import { artifactList, displayMessage, finishedMessage } from '../../src/guest/messages.ts';
 import { runLine } from '../../src/http/run-lines.ts';
+import { ERROR_META } from '../../src/mcp/present/error-result.ts';
 import { executionOutput } from '../../src/mcp/present/execution-output.ts';
-import type { SandboxSpec } from '../../src/sandbox/spec.ts';
+import { DEFAULT_LIMITS, type SandboxSpec } from '../../src/sandbox/spec.ts';
 import { createPersistentRecords } from '../../src/sessions/persistent-records.ts';
 import { recordsFolder } from '../../src/sessions/records-folder.ts';
 import { type BuiltHotcell, buildHotcell, root } from '../e2e/built-hotcell.ts';
@@ -93,7 +94,10 @@ describe('a hostile server', () => {
   it.each([['for a person'], ['as JSON', '--json']])(
     'in errors, of requests and in the stream, %s',
     async (_, ...flags) => {
-      const whole = { isError: true, content: [{ type: 'text', text: HOSTILE }], structuredContent: known };
+      const whole = {
+        ...{ isError: true, content: [{ type: 'text', text: HOSTILE }] },
+        _meta: { [ERROR_META]: known.error },
+      };
       const answers = [
         { tool: () => whole, run: () => {} },
         {
@@ -216,9 +220,13 @@ describe('what lies on this machine', () => {
       isServerAlive: async () => false,
     });
     const hostile = record![0]!.path;
+    const spec: SandboxSpec = {
+      ...{ id: 's-12ab', owner: hostile, image: hostile, limits: DEFAULT_LIMITS, workspace: hostile },
+      ...{ mounts: [], preloads: [hostile], environment: { NAME: hostile } },
+    };
     await records.write({
       ...{ session: 's-12ab', id: hostile, name: hostile, owner: hostile, driver: 'docker' },
-      ...{ spec: { id: hostile } as SandboxSpec, openedAt: Date.now(), idleMs: 1e9, maxAgeMs: 1e9 },
+      ...{ spec, openedAt: Date.now(), idleMs: 1e9, maxAgeMs: 1e9 },
     });
     for (const flags of [[], ['--json']]) {
       const { exitCode, written } = await onTerminal(['sessions', 'list', ...flags], { env: { HOTCELL_HOME: home } });
