@@ -1,17 +1,49 @@
 import { HotcellError } from '../../errors/hotcell-error.ts';
 
 /**
- * Whether a path matches a pattern of `*`, `?`, `[a-z]`, `[!a-z]`, `**` and `\` before a character that stands for itself. Wildcards match no leading dot.
+ * A pattern of `*`, `?`, `[a-z]`, `[!a-z]`, `**` and `\\` before a character that stands for itself. Wildcards match no leading dot. It is followed down a tree name by name,
+ * so that a folder is compared once and not once for each file below it.
  *
  * SECURITY: the pattern is a caller's. A regular expression made from it can take hours for one name (`*a*a*a*a*b`, `+([a-z]|[a-z][a-z])!`), and nothing can stop
- * it; this takes at most the product of both lengths.
+ * it; a name here takes at most the product of both lengths.
  */
-export function compileGlob(pattern: string): (path: string) => boolean {
+export interface Glob {
+  readonly start: Reached;
+  /** Where the names so far and this one lead. Undefined where nothing below can match. */
+  enter(reached: Reached, name: string): Reached | undefined;
+  /** Whether a file of this name matches there. */
+  matches(reached: Reached, name: string): boolean;
+}
+
+/** For each number of parts of the pattern: whether the names so far match that many. */
+export type Reached = readonly boolean[];
+
+export function compileGlob(pattern: string): Glob {
   if (pattern.length > MOST_CHARS) throw refusal(`longer than ${MOST_CHARS} characters`);
   const parts: Part[] = pattern.split('/').map((part) => (part === '**' ? ANY_FOLDERS : parseName(part)));
   // Files are looked for: what lies below a folder is at least one name.
   if (parts.at(-1) === ANY_FOLDERS) parts.push([STAR]);
-  return (path) => matchesFolders(parts, path.split('/'));
+  const next = (reached: Reached, name: string) => step(parts, reached, name);
+  return {
+    start: withEmptyFolders(parts, [true, ...parts.map(() => false)]),
+    enter: (reached, name) => {
+      const after = next(reached, name);
+      // All parts are used up: a file may match so, but nothing below a folder.
+      return after.slice(0, -1).includes(true) ? after : undefined;
+    },
+    matches: (reached, name) => next(reached, name).at(-1) === true,
+  };
+}
+
+/** Whether a whole path matches. */
+export function globMatches({ start, enter, matches }: Glob, path: string): boolean {
+  const names = path.split('/');
+  let reached: Reached | undefined = start;
+  for (const name of names.slice(0, -1)) {
+    if (reached === undefined) return false;
+    reached = enter(reached, name);
+  }
+  return reached !== undefined && matches(reached, names.at(-1) as string);
 }
 
 const MOST_CHARS = 512;
@@ -26,19 +58,22 @@ type Part = Name | typeof ANY_FOLDERS;
 const ANY: Single = { isNot: true, ranges: [] };
 const exactly = (char: string): Single => ({ isNot: false, ranges: [[char, char]] });
 
-/** A row for each part: which beginnings of the path match the parts so far. */
-function matchesFolders(parts: readonly Part[], folders: readonly string[]): boolean {
-  let reached = [true, ...folders.map(() => false)];
-  for (const part of parts) {
-    const next = [part === ANY_FOLDERS && reached[0] === true];
-    for (const [index, folder] of folders.entries()) {
-      if (part === ANY_FOLDERS) {
-        next.push(reached[index + 1] === true || (next[index] === true && !folder.startsWith('.')));
-      } else next.push(reached[index] === true && matchesName(part, folder));
-    }
-    reached = next;
+function step(parts: readonly Part[], reached: Reached, name: string): Reached {
+  const next = [false, ...parts.map(() => false)];
+  for (const [index, part] of parts.entries()) {
+    if (reached[index] !== true) continue;
+    if (part === ANY_FOLDERS) next[index] = !name.startsWith('.');
+    else if (matchesName(part, name)) next[index + 1] = true;
   }
-  return reached.at(-1) === true;
+  return withEmptyFolders(parts, next);
+}
+
+/** `**` stands for no folder, too. */
+function withEmptyFolders(parts: readonly Part[], reached: boolean[]): Reached {
+  for (const [index, part] of parts.entries()) {
+    if (part === ANY_FOLDERS && reached[index] === true) reached[index + 1] = true;
+  }
+  return reached;
 }
 
 /** Greedy, with one point to go back to: to the last star, which then takes one character more. */

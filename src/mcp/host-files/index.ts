@@ -12,7 +12,7 @@ export type { HostFile } from './matching.ts';
 /** Files of the host, for `load_file`. Nothing leaves it that the policy does not allow, whatever the name or the links on the way. */
 export interface HostFiles {
   /** What a file, a folder or a glob stands for. Throws where nothing is there, or where it may not be read. */
-  find(source: string): Promise<Found>;
+  find(source: string, options?: { signal?: AbortSignal }): Promise<Found>;
   /** Its bytes, never whole in memory. Throws `file_too_large` when more come than `limitBytes`. */
   stream(file: HostFile, limitBytes: number, options?: { signal?: AbortSignal }): AsyncIterable<Buffer>;
 }
@@ -39,7 +39,7 @@ export function createHostFiles(
   };
 
   return {
-    async find(source) {
+    async find(source, { signal } = {}) {
       const policy = await ready();
       const { path, pattern } = parseSource(source, { home, base: given.base, platform });
       // As it is written first: whether a secret is there is nobody's business either.
@@ -56,12 +56,8 @@ export function createHostFiles(
       const reason = refusalOf(real, policy);
       // A folder that holds secrets among other things is searched without them; one that is a secret is refused.
       if (reason !== undefined) throw denial(source, reason);
-      const files = await filesMatching(
-        real,
-        pattern ?? '**',
-        MOST_FILES,
-        (path) => refusalOf(path, policy) === undefined,
-      );
+      const mayRead = (path: string) => refusalOf(path, policy) === undefined;
+      const files = await filesMatching(real, pattern ?? '**', mayRead, { limit: MOST_FILES, signal });
       if (files.length === 0) throw missing(source);
       return { kind: 'several', files };
     },

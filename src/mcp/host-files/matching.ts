@@ -1,8 +1,8 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { HotcellError } from '../../errors/hotcell-error.ts';
-import { compileGlob } from './glob.ts';
+import { createPacer } from '../../lib/pacer.ts';
+import { compileGlob, type Reached } from './glob.ts';
 
 /** A file of the host that may be copied. */
 export interface HostFile {
@@ -15,7 +15,6 @@ export interface HostFile {
 
 const DEEPEST = 32;
 const MOST_ENTRIES = 100_000;
-const ENTRIES_AT_ONCE = 500;
 
 /**
  * Regular files below a folder whose path in it matches. Links are passed over, wherever they point: a folder that is copied must not drag others in. So are hidden ones,
@@ -24,32 +23,35 @@ const ENTRIES_AT_ONCE = 500;
 export async function filesMatching(
   folder: string,
   pattern: string,
-  limit: number,
   mayRead: (path: string) => boolean,
+  { limit, signal }: { limit: number; signal?: AbortSignal | undefined },
 ): Promise<HostFile[]> {
-  const matches = compileGlob(pattern);
+  const glob = compileGlob(pattern);
   const wantsHidden = pattern.split('/').some((part) => part.startsWith('.'));
   const found: HostFile[] = [];
+  // SECURITY: a large folder must not keep the server from others while its names are compared.
+  const pause = createPacer();
   let seen = 0;
 
-  async function walk(place: string, below: string, depth: number): Promise<void> {
+  async function walk(place: string, below: string, depth: number, reached: Reached): Promise<void> {
     const entries = await readdir(place, { withFileTypes: true }).catch(() => []);
     for (const entry of entries) {
       seen += 1;
       if (seen > MOST_ENTRIES) throw tooMany(`more than ${MOST_ENTRIES} entries`);
-      // SECURITY: a large folder must not keep the server from others while its names are compared.
-      if (seen % ENTRIES_AT_ONCE === 0) await nextTurn();
+      await pause();
+      if (signal?.aborted === true) throw new HotcellError('cancelled', 'source: the search was withdrawn');
       const name = below === '' ? entry.name : `${below}/${entry.name}`;
       const path = join(place, entry.name);
       if ((entry.name.startsWith('.') && !wantsHidden) || !mayRead(path)) continue;
-      if (entry.isDirectory() && depth < DEEPEST) await walk(path, name, depth + 1);
-      if (!entry.isFile() || !matches(name)) continue;
+      const further = entry.isDirectory() && depth < DEEPEST ? glob.enter(reached, entry.name) : undefined;
+      if (further !== undefined) await walk(path, name, depth + 1, further);
+      if (!entry.isFile() || !glob.matches(reached, entry.name)) continue;
       if (found.length >= limit) throw tooMany(`more than ${limit} files`);
       found.push({ path, name, sizeBytes: (await stat(path)).size });
     }
   }
 
-  await walk(folder, '', 0);
+  await walk(folder, '', 0, glob.start);
   return found.sort((one, other) => (one.name < other.name ? -1 : 1));
 }
 

@@ -26,7 +26,7 @@ export function registerResources(server: McpServer, deps: McpDeps): void {
     'workspace-file',
     new ResourceTemplate(FILE_TEMPLATE, {
       list: async () => ({ resources: (await Promise.all(sessionsOf(deps).map(filesOf))).flat() }),
-      complete: { session: (value) => idsStarting(deps, value) },
+      complete: named({ session: (value: string) => idsStarting(deps, value) }),
     }),
     { title: 'File in a workspace', description: 'A file of a session, by its path in the workspace.' },
     (uri, { session, path }) => answered(uri, () => readFile(deps, uri, decoded(session), decoded(path))),
@@ -35,13 +35,13 @@ export function registerResources(server: McpServer, deps: McpDeps): void {
     'execution-log',
     new ResourceTemplate(LOG_TEMPLATE, {
       list: async () => ({ resources: (await Promise.all(sessionsOf(deps).map(logsOf))).flat() }),
-      complete: {
-        session: (value) => idsStarting(deps, value),
-        execution: (value) =>
+      complete: named({
+        session: (value: string) => idsStarting(deps, value),
+        execution: (value: string) =>
           sessionsOf(deps).flatMap((managed) =>
             managed.executions().flatMap(({ id }) => (id.startsWith(value) ? [id] : [])),
           ),
-      },
+      }),
     }),
     {
       title: 'Output of an execution',
@@ -160,4 +160,9 @@ function isUtf8(mimeType: string, data: Buffer): boolean {
   } catch {
     return false;
   }
+}
+
+/** SECURITY: the SDK looks up a client's name in it, and finds `constructor` in an ordinary object. */
+function named<T extends object>(members: T): T {
+  return Object.assign(Object.create(null), members) as T;
 }

@@ -32,7 +32,11 @@ export const editFile = defineTool({
     const managed = await deps.directory.use(deps.owner, session_id, { signal, via: 'edit_file' });
     const { files } = managed.session;
     const text = asText(path, await files.read(path, { limitBytes: LARGEST_BYTES }));
-    const { result, count } = replaceExact(text, old_text, new_text, { path, all: replace_all });
+    const { result, count } = replaceExact(text, old_text, new_text, {
+      path,
+      all: replace_all,
+      largestChars: LARGEST_BYTES,
+    });
     const { sizeBytes } = await files.write(path, result, { mode: 'replace' });
     return {
       structured: {

@@ -4,7 +4,6 @@ import { HotcellError, toHotcellError } from '../../errors/hotcell-error.ts';
 import { inOneLine } from '../../lib/said-inside.ts';
 import type { ManagedSession } from '../../sessions/directory.ts';
 import { defineTool, type ToolCall } from '../define-tool.ts';
-import type { McpDeps } from '../deps.ts';
 import { type Found, type HostFiles, tooLarge } from '../host-files/index.ts';
 import { sessionArgument } from './session-argument.ts';
 
@@ -56,7 +55,7 @@ Only below folders that the user allows; never keys, tokens or hidden files of t
     const limitBytes = owner.quotas.uploadBytes;
     if (hostFiles === undefined) throw new HotcellError('not_offered', 'files of the host are not offered here');
     const managed = await directory.use(owner, session_id, { signal: call.signal, via: 'load_file' });
-    const found = await allowed(hostFiles, source, managed, call.deps);
+    const found = await allowed(hostFiles, source, managed, call);
     const totalBytes = found.files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
     if (totalBytes > limitBytes) throw tooLarge(source, limitBytes);
     if (variable !== undefined) return intoVariable(managed, hostFiles, found, { name: variable, as }, call);
@@ -64,9 +63,10 @@ Only below folders that the user allows; never keys, tokens or hidden files of t
   },
 });
 
-async function allowed(hostFiles: HostFiles, source: string, managed: ManagedSession, { owner, audit }: McpDeps) {
+async function allowed(hostFiles: HostFiles, source: string, managed: ManagedSession, call: ToolCall) {
+  const { owner, audit } = call.deps;
   try {
-    return await hostFiles.find(source);
+    return await hostFiles.find(source, { signal: call.signal });
   } catch (thrown) {
     const { code } = toHotcellError(thrown);
     audit.record({ event: 'refused', owner: owner.id, session: managed.session.id, via: 'load_file', refusal: code });

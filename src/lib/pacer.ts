@@ -1,0 +1,14 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
+const SLICE_MS = 5;
+
+/** For a long loop on the main thread: awaited in each round, it lets others have their turn once a few milliseconds of work have passed. */
+export function createPacer(sliceMs = SLICE_MS): () => Promise<void> | undefined {
+  let startedAt = performance.now();
+  return () => {
+    if (performance.now() - startedAt < sliceMs) return undefined;
+    return nextTurn().then(() => {
+      startedAt = performance.now();
+    });
+  };
+}
