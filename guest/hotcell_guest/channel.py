@@ -130,6 +130,8 @@ class Channel:
         self._write_unsequenced(answer)
         self._replay(hello.ack)
         self._on_frame(hello)
+        # Not before it is known what the host before has left: a new host would be sent pieces of a file that it never asked for.
+        self._wake_all()
         self._take(more)
         return None
 
@@ -152,7 +154,6 @@ class Channel:
             self._write_unsequenced(gap)
         for sent in lacking:
             self._write_sent(sent)
-        self._wake_all()
 
     # What comes in
 
