@@ -46,6 +46,12 @@ const MAKERS_OF_FOLDERS: Readonly<Record<string, string>> = {
   'drivers/docker/node-program.ts': 'inside a temporary folder of makeTemporaryFolder',
 };
 
+/** SECURITY: who starts programs. Each names the folder that they start in: in a stranger's, a program may take its modules and settings from there. */
+const STARTERS_OF_PROGRAMS = ['drivers/process/jail-process.ts', 'lib/run-command.ts'];
+const STARTS_PROGRAM = /from '(node:)?child_process'(?<!import type [^\n]*)/;
+/** Of Python: `-m` alone puts the folder that it is started in before its own modules. */
+const RUNS_MODULE = /(?<!'-I', )'-m', '[a-z]/;
+
 /** Packages that are loaded only when they are used: they cost every start that does without them. */
 const LOADED_LATE = ['dockerode', 'pino', 'prom-client'];
 
@@ -129,6 +135,16 @@ describe('the files of src', () => {
       .map(({ path }) => path);
     expect(makers.filter((path) => MAKERS_OF_FOLDERS[path] === undefined)).toEqual([]);
     expect(Object.keys(MAKERS_OF_FOLDERS).filter((path) => !makers.includes(path))).toEqual([]);
+  });
+
+  test('start programs in two modules, which name the folder, and run no module of Python from that folder', () => {
+    const starters = modules.filter(({ text }) => STARTS_PROGRAM.test(text));
+    expect(starters.map(({ path }) => path).sort()).toEqual(STARTERS_OF_PROGRAMS);
+    for (const { text } of starters) {
+      expect(text.match(/\bspawn\(/g)).toHaveLength(1);
+      expect(text).toMatch(/\bspawn\([^;]*\bcwd: ([\w.]+ \?\? NEUTRAL_FOLDER|'\/'),/);
+    }
+    expect(modules.filter(({ text }) => RUNS_MODULE.test(text)).map(({ path }) => path)).toEqual([]);
   });
 
   test('of the CLI write to the standard streams in one module only', () => {

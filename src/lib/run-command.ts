@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
+import { dirname } from 'node:path';
 import { createInterface } from 'node:readline';
 import { stripVTControlCharacters } from 'node:util';
 
@@ -13,6 +14,7 @@ export interface CommandResult {
 
 export interface CommandOptions {
   signal?: AbortSignal | undefined;
+  /** `NEUTRAL_FOLDER` unless it is given. SECURITY: only a folder that is ours. */
   cwd?: string;
   /** Added to this process's own environment. */
   env?: Record<string, string>;
@@ -22,6 +24,12 @@ export interface CommandOptions {
   /** Share this process's terminal, for a program that asks the person something. */
   interactive?: boolean;
 }
+
+/**
+ * Where programs are started. SECURITY: not where the person stands. That may be a stranger's project or `/tmp`, and programs take modules (`python -m`), versions
+ * (pyenv), indexes (uv) and registries (npm) from the folder that they are started in. Windows looks for programs there, too, so there it is Node's own folder.
+ */
+export const NEUTRAL_FOLDER = process.platform === 'win32' ? dirname(process.execPath) : '/';
 
 const tailLines = 12;
 const stdoutLimitChars = 1_000_000;
@@ -35,7 +43,7 @@ export async function runCommand(
   options.signal?.throwIfAborted();
   const [file, argv] = withUmask(program, args, options.umask);
   const child = spawn(file, argv, {
-    cwd: options.cwd,
+    cwd: options.cwd ?? NEUTRAL_FOLDER,
     env: { ...process.env, ...options.env },
     stdio: options.interactive ? 'inherit' : ['ignore', 'pipe', 'pipe'],
     ...(options.signal ? { signal: options.signal } : {}),

@@ -42,7 +42,8 @@ async function byNpm(name: string, version: string, signal?: AbortSignal): Promi
   const folder = makeTemporaryFolder('hotcell-node-');
   try {
     const args = ['pack', `${name}@${version}`, '--silent', '--pack-destination', folder];
-    const { exitCode } = await runCommand('npm', args, { signal, cwd: folder });
+    // SECURITY: not in that folder. npm would look for a `.npmrc` in those above it, and anybody can put one into /tmp.
+    const { exitCode } = await runCommand('npm', args, { signal });
     const [file] = await readdir(folder);
     return exitCode === 0 && file !== undefined ? await readFile(join(folder, file)) : undefined;
   } finally {

@@ -29,7 +29,7 @@ export async function downloadWheels(
   // A bare Debian has Python and its venv module, but no pip outside of one.
   const borrowed = makeTemporaryFolder('hotcell-pip-');
   try {
-    const made = await runCommand('python3', ['-m', 'venv', borrowed], { signal });
+    const made = await runCommand('python3', ['-I', '-m', 'venv', borrowed], { signal });
     return made.exitCode === 0 && (await download([join(borrowed, 'bin', 'pip')]));
   } finally {
     await rm(borrowed, { recursive: true, force: true });
@@ -50,7 +50,7 @@ function downloadArguments(folder: string, base: BaseImage, engineArchitecture: 
 
 function installedPips(): string[][] {
   const pythons = ['python3', 'python'].flatMap((name) => findProgram(name) ?? []);
-  const candidates = pythons.map((python) => [python, '-m', 'pip']);
+  const candidates = pythons.map((python) => [python, '-I', '-m', 'pip']);
   for (const name of ['pip3', 'pip']) {
     const path = findProgram(name);
     if (path) candidates.push([path]);

@@ -62,7 +62,16 @@ function install(python: string, packages: string[], progress: Progress, signal?
     const options = ['pip', 'install', '--python', python, '--only-binary', ':all:', '--link-mode', 'copy'];
     return runCommand(uv, [...options, ...packages], { signal, umask, onLine });
   }
-  const options = ['-m', 'pip', 'install', '--only-binary', ':all:', '--no-compile', '--disable-pip-version-check'];
+  const options = [
+    '-I',
+    '-m',
+    'pip',
+    'install',
+    '--only-binary',
+    ':all:',
+    '--no-compile',
+    '--disable-pip-version-check',
+  ];
   const patience = ['--retries', '2', '--timeout', '20', '--no-input'];
   return runCommand(python, [...options, ...patience, ...packages], { signal, umask, onLine });
 }

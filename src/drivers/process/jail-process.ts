@@ -61,6 +61,7 @@ export async function startJail(
       ...extraFds,
       ...(uidMap === undefined ? [] : (['pipe'] as const)),
     ],
+    cwd: '/',
     env: {},
     // In a group of its own: Ctrl-C at a terminal is for us to act on, not for the jail to die of.
     detached: true,

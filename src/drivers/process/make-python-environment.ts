@@ -94,7 +94,10 @@ async function build(
     await installPackages(base, python, progress, signal);
     progress('compiling');
     // Some packages ship files for other Pythons, which do not compile and which nothing imports.
-    await runCommand(python, ['-m', 'compileall', '-q', '-j', '0', join(prefix, 'lib')], { signal, umask: '022' });
+    await runCommand(python, ['-I', '-m', 'compileall', '-q', '-j', '0', join(prefix, 'lib')], {
+      signal,
+      umask: '022',
+    });
     progress('matplotlib’s font cache');
     await makeFontCache(prefix, python, signal);
     const record: ReadyRecord = {

@@ -1,0 +1,22 @@
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { NEUTRAL_FOLDER, runCommand } from './run-command.ts';
+
+const WHERE = ['-p', 'process.cwd()'];
+
+it('starts a program in no folder of the caller, with a mask of its own or without', async () => {
+  expect(process.cwd()).not.toBe(NEUTRAL_FOLDER);
+  expect((await runCommand(process.execPath, WHERE)).stdout).toBe(`${NEUTRAL_FOLDER}\n`);
+  expect((await runCommand(process.execPath, WHERE, { umask: '022' })).stdout).toBe(`${NEUTRAL_FOLDER}\n`);
+});
+
+it('starts it in another where that is asked for', async () => {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'hc-where-')));
+  try {
+    expect((await runCommand(process.execPath, WHERE, { cwd: folder })).stdout).toBe(`${folder}\n`);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
