@@ -35,7 +35,7 @@ const MAKERS_OF_FOLDERS: Readonly<Record<string, string>> = {
   'cli/repl/pictures.ts': 'a folder that the user named for output',
   'cli/run/artifacts.ts': 'a folder that the user named for output',
   'cli/run/save-file.ts': 'folders below one that the user named for output, each held open',
-  'cli/install/write-change.ts': 'the folder of a configuration of another program',
+  'cli/install/held-parent.ts': 'the folder of a configuration of another program, below one that is held open',
   'drivers/process/arrivals.ts': 'new folders in one that makeOwnFolder has checked',
   'drivers/process/cgroup.ts': 'cgroups, which only their owner makes',
   'drivers/process/cgroup-place.ts': 'cgroups, which only their owner makes',

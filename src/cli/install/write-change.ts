@@ -1,14 +1,18 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, lstatSync, mkdirSync, readlinkSync, realpathSync, statSync } from 'node:fs';
-import { chmod, chown, open, rename, rm, writeFile } from 'node:fs/promises';
-import { dirname, resolve, sep } from 'node:path';
+import { existsSync, lstatSync, readlinkSync, realpathSync, type Stats } from 'node:fs';
+import { open, rename, rm } from 'node:fs/promises';
+import { basename, dirname, resolve } from 'node:path';
 import { HotcellError } from '../../errors/hotcell-error.ts';
+import { isWithin } from '../../lib/is-within.ts';
+import { requireTrusted } from '../../lib/own-folder.ts';
+import { UntrustedPathError } from '../../lib/untrusted-path.ts';
 import type { Change, FileReader } from './changes.ts';
+import { type HeldParent, holdParent } from './held-parent.ts';
 import { readRegularFile } from './read-regular-file.ts';
 
 const BACKUP = '.hotcell-backup';
 
-export const diskFiles: FileReader = { text: readText, backup: (path) => readText(backupOf(path)) };
+export const diskFiles: FileReader = { text: (path) => readText(path), backup: (path) => readText(backupOf(path)) };
 
 export function backupOf(path: string): string {
   return targetOf(path) + BACKUP;
@@ -23,57 +27,99 @@ export interface WriteOptions {
 /**
  * Writes a change whole or not at all: a copy of the old file first, then a new file in its place. Answers with where the copy is. A configuration that
  * is a link (into a folder of dotfiles, say) is changed where it leads.
+ *
+ * SECURITY: the folder is held open from the checks on, and everything is done to its entries and to the handles of new files. Whoever puts a link in the place
+ * of a folder or of a temporary file meanwhile has nothing written, given away or removed elsewhere.
  */
 export async function writeChange(change: Change, options: WriteOptions): Promise<string | undefined> {
   const { path, before, after } = change;
   if (before === after) return undefined;
+  requireAllowed(change, options);
   const target = targetOf(path);
-  // Clients write these files too, Claude Code often: what was read is compared once more right before it is replaced.
-  if (readText(path) !== before) throw changedMeanwhile(path);
-  if (before === undefined) mkdirSync(dirname(target), { recursive: true });
-  if (after === undefined) {
-    await rm(target);
-    return undefined;
+  const parent = await orUnusable(path, () => holdParent(dirname(target)));
+  if (parent === undefined) throw changedMeanwhile(path);
+  try {
+    requireBelow(parent.path, path, options.folder);
+    await orUnusable(path, () => writeInto(parent, basename(target), change, options));
+  } finally {
+    await parent.close();
   }
-  const old = before === undefined ? undefined : statSync(target);
-  const backup = before === undefined ? undefined : backupOf(path);
-  if (backup !== undefined && before !== undefined) await replace(backup, before, old?.mode ?? 0o600, old);
-  await replace(target, after, old?.mode ?? options.newFileMode, old);
-  return backup;
+  return before === undefined || after === undefined ? undefined : target + BACKUP;
 }
 
-/** Throws where a change must not be written. Asked of all of them before the first is. */
+async function writeInto(parent: HeldParent, name: string, change: Change, options: WriteOptions): Promise<void> {
+  const { path, before, after } = change;
+  const target = parent.entry(name);
+  const old = lstatSync(target, { throwIfNoEntry: false });
+  // Clients write these files too, Claude Code often: what was read is compared once more right before it is replaced.
+  if (old?.isSymbolicLink() || readText(target, path) !== before) throw changedMeanwhile(path);
+  if (after === undefined) return rm(target);
+  if (before !== undefined) await replace(parent.entry(name + BACKUP), before, old?.mode ?? 0o600, old);
+  await replace(target, after, old?.mode ?? options.newFileMode, old);
+}
+
+/** Throws where a change must not be written. Asked of all of them before the first is, and of each when it is. */
 export function requireAllowed({ path, before, after }: Change, { folder }: WriteOptions): void {
-  if (before !== after) requireBelow(targetOf(path), path, folder);
+  if (before === after) return;
+  const target = targetOf(path);
+  const existing = nearestExisting(dirname(target));
+  requireBelow(existing, path, folder);
+  requireOwn(existing, path);
+  requireOwn(target, path);
 }
 
 /** SECURITY: a project is a stranger's until it was read. A `CLAUDE.md` in it that is a link to `~/.bashrc` would have us write there. */
-function requireBelow(target: string, path: string, folder: string | undefined): void {
-  if (folder === undefined) return;
-  const root = realpathSync(folder);
-  const existing = nearestExisting(dirname(target));
-  if (existing === root || existing.startsWith(root + sep)) return;
+function requireBelow(existing: string, path: string, folder: string | undefined): void {
+  if (folder === undefined || isWithin(existing, realpathSync(folder))) return;
   throw unusable(path, 'a link that leads out of the project');
+}
+
+/**
+ * SECURITY: whoever can write to the folder of a configuration decides what a client runs from it. And the owner and the mode of a file that is replaced go
+ * to the new one, so it must not be another user's.
+ */
+function requireOwn(existing: string, path: string): void {
+  try {
+    requireTrusted(existing);
+  } catch (error) {
+    if (!(error instanceof UntrustedPathError)) throw error;
+    const isShared = (lstatSync(error.path).mode & 0o1000) !== 0; // such as /tmp, which is meant to be so
+    const mend = isShared
+      ? 'Move the project to a folder of your own'
+      : ((error.command && `Run: ${error.command}`) ?? 'Run it as the user whose that is');
+    throw new HotcellError('invalid_argument', `${path} was not touched: ${error.message}`, {
+      remedy: `${mend}. Or run the same command with --print, and paste the entry yourself.`,
+    });
+  }
 }
 
 function nearestExisting(path: string): string {
   return existsSync(path) ? realpathSync(path) : nearestExisting(dirname(path));
 }
 
-async function replace(
-  target: string,
-  text: string,
-  mode: number,
-  owner: { uid: number; gid: number } | undefined,
-): Promise<void> {
-  const temporary = `${target}.${randomBytes(6).toString('hex')}`;
+/** A folder that cannot be written to, or that goes away meanwhile, is no fault of ours. */
+async function orUnusable<T>(path: string, write: () => Promise<T>): Promise<T> {
   try {
-    await writeFile(temporary, text, { flag: 'wx', mode: 0o600 });
-    await chmod(temporary, mode & 0o777);
-    // As root, the file must stay the user's own.
-    if (owner !== undefined && process.getuid?.() === 0) await chown(temporary, owner.uid, owner.gid);
-    const handle = await open(temporary, 'r+');
-    await handle.sync().finally(() => handle.close());
+    return await write();
+  } catch (error) {
+    const { code, syscall } = error as NodeJS.ErrnoException;
+    throw syscall === undefined ? error : unusable(path, `cannot be written (${code})`);
+  }
+}
+
+async function replace(target: string, text: string, mode: number, old: Stats | undefined): Promise<void> {
+  const temporary = `${target}.${randomBytes(6).toString('hex')}`;
+  const handle = await open(temporary, 'wx', 0o600);
+  try {
+    try {
+      await handle.writeFile(text);
+      await handle.chmod(mode & 0o777);
+      // As root, the file stays with the group that could read it.
+      if (old !== undefined && process.getuid?.() === 0) await handle.chown(old.uid, old.gid);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
     await rename(temporary, target);
   } catch (error) {
     await rm(temporary, { force: true });
@@ -93,10 +139,10 @@ function targetOf(path: string): string {
   });
 }
 
-function readText(path: string): string | undefined {
+function readText(place: string, path = place): string | undefined {
   let bytes: Buffer | undefined;
   try {
-    bytes = readRegularFile(path);
+    bytes = readRegularFile(place);
   } catch (error) {
     const { code, message, syscall } = error as NodeJS.ErrnoException;
     throw unusable(path, syscall === undefined ? message : `cannot be read (${code})`);

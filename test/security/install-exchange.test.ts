@@ -1,0 +1,49 @@
+import { chmodSync, existsSync, readdirSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { requireAllowed, writeChange } from '../../src/cli/install/write-change.ts';
+import { toHotcellError } from '../../src/errors/hotcell-error.ts';
+import { type ExchangedFolder, exchangeFolder } from '../support/exchanged-folder.ts';
+
+const ROUNDS = 300;
+
+let exchanged: ExchangedFolder;
+beforeEach(async () => {
+  exchanged = await exchangeFolder();
+  // What others may write to is refused; whoever exchanges folders here has the person's own uid, as code in a sandbox with the project mounted has.
+  const { root, secret } = exchanged;
+  for (const folder of [dirname(root), root, join(root, 'project'), secret]) chmodSync(folder, 0o755);
+  chmodSync(exchanged.source, 0o755);
+});
+afterEach(() => exchanged.stop());
+
+describe.skipIf(process.platform !== 'linux')(
+  'a folder of a project that is exchanged for a link while `install` writes',
+  () => {
+    it('leads no file out of the project, and is no fault of ours', { timeout: 60_000 }, async () => {
+      const path = join(exchanged.source, 'mcp.json');
+      const where = { newFileMode: 0o644, folder: join(exchanged.root, 'project') };
+      const outcomes = new Map<string, number>();
+      for (let round = 0; round < ROUNDS; round += 1) {
+        const outcome = await attempt();
+        outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
+      }
+      expect(readdirSync(exchanged.secret)).toEqual(['secret']);
+      expect([...outcomes.keys()].sort()).toEqual(['invalid_argument', 'written']);
+
+      async function attempt(): Promise<string> {
+        const change = { path, before: undefined, after: '{}' };
+        try {
+          requireAllowed(change, where);
+          await writeChange(change, where);
+          return existsSync(join(exchanged.secret, 'mcp.json')) ? 'escaped' : 'written';
+        } catch (error) {
+          return toHotcellError(error).code;
+        } finally {
+          for (const name of ['sub', 'link'])
+            rmSync(join(exchanged.root, 'project', name, 'mcp.json'), { force: true });
+        }
+      }
+    });
+  },
+);
