@@ -35,16 +35,20 @@ export async function writeChange(change: Change, options: WriteOptions): Promis
   const { path, before, after } = change;
   if (before === after) return undefined;
   requireAllowed(change, options);
-  const target = targetOf(path);
-  const parent = await orUnusable(path, () => holdParent(dirname(target)));
-  if (parent === undefined) throw changedMeanwhile(path);
   try {
-    requireBelow(parent.path, path, options.folder);
-    await orUnusable(path, () => writeInto(parent, basename(target), change, options));
-  } finally {
-    await parent.close();
+    const target = targetOf(path);
+    const parent = await holdParent(dirname(target));
+    if (parent === undefined) throw changedMeanwhile(path);
+    try {
+      requireBelow(parent.path, path, options.folder);
+      await writeInto(parent, basename(target), change, options);
+    } finally {
+      await parent.close();
+    }
+    return before === undefined || after === undefined ? undefined : target + BACKUP;
+  } catch (error) {
+    throw explained(path, error);
   }
-  return before === undefined || after === undefined ? undefined : target + BACKUP;
 }
 
 async function writeInto(parent: HeldParent, name: string, change: Change, options: WriteOptions): Promise<void> {
@@ -61,11 +65,15 @@ async function writeInto(parent: HeldParent, name: string, change: Change, optio
 /** Throws where a change must not be written. Asked of all of them before the first is, and of each when it is. */
 export function requireAllowed({ path, before, after }: Change, { folder }: WriteOptions): void {
   if (before === after) return;
-  const target = targetOf(path);
-  const existing = nearestExisting(dirname(target));
-  requireBelow(existing, path, folder);
-  requireOwn(existing, path);
-  requireOwn(target, path);
+  try {
+    const target = targetOf(path);
+    const existing = nearestExisting(dirname(target));
+    requireBelow(existing, path, folder);
+    requireOwn(existing, path);
+    requireOwn(target, path);
+  } catch (error) {
+    throw explained(path, error);
+  }
 }
 
 /** SECURITY: a project is a stranger's until it was read. A `CLAUDE.md` in it that is a link to `~/.bashrc` would have us write there. */
@@ -97,14 +105,10 @@ function nearestExisting(path: string): string {
   return existsSync(path) ? realpathSync(path) : nearestExisting(dirname(path));
 }
 
-/** A folder that cannot be written to, or that goes away meanwhile, is no fault of ours. */
-async function orUnusable<T>(path: string, write: () => Promise<T>): Promise<T> {
-  try {
-    return await write();
-  } catch (error) {
-    const { code, syscall } = error as NodeJS.ErrnoException;
-    throw syscall === undefined ? error : unusable(path, `cannot be written (${code})`);
-  }
+/** A folder that cannot be written to, or that is exchanged meanwhile, is no fault of ours. */
+function explained(path: string, error: unknown): unknown {
+  const { code, syscall } = error as NodeJS.ErrnoException;
+  return syscall === undefined ? error : unusable(path, `cannot be written (${code})`);
 }
 
 async function replace(target: string, text: string, mode: number, old: Stats | undefined): Promise<void> {
