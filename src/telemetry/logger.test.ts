@@ -4,6 +4,7 @@ import {
   lchownSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   statSync,
@@ -102,4 +103,15 @@ test.skipIf(process.getuid?.() !== 0)("follows no link of another user's", async
   logger.info('one');
   await logger.close();
   expect(existsSync(join(folder, 'profile'))).toBe(false);
+});
+
+test('makes no folder below one that other users of the machine can exchange', async () => {
+  mkdirSync(join(folder, 'open/theirs'), { recursive: true });
+  chmodSync(join(folder, 'open'), 0o777);
+  for (const name of ['open/sub', 'open/theirs', 'open']) {
+    const logger = createLogger({ logLevel: 'info', logFile: join(folder, name, 'hotcell.log') });
+    logger.info('one');
+    await logger.close();
+  }
+  expect(readdirSync(folder, { recursive: true }).sort()).toEqual(['open', 'open/theirs']);
 });

@@ -1,10 +1,12 @@
 import { constants, openSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/schema.ts';
 import { createBoundedWriter } from '../lib/bounded-writer.ts';
 import { makeFolder } from '../lib/make-folder.ts';
 import { requireTrusted } from '../lib/own-folder.ts';
+import { walkTrusted } from '../lib/trusted-path.ts';
+import { trustedHere } from '../lib/untrusted-path.ts';
 import { visibleJson } from '../lib/visible-json.ts';
 import { consoleLine } from './console-line.ts';
 
@@ -95,16 +97,24 @@ async function openSink({ logFile, logFormat }: LogOptions): Promise<Sink> {
 
 /**
  * SECURITY: in `/tmp`, another user could put a link or a pipe in the log's place. One that is new is made here, and nowhere else; one that is there is
- * opened only where no other user can exchange it.
+ * opened only where no other user can exchange it. Folders are made only below those that nobody else can exchange.
  */
 function openLog(path: string): number {
-  makeFolder(dirname(path), 0o700);
+  const place = join(folderOf(dirname(path)), basename(path));
   const { O_APPEND, O_CREAT, O_EXCL, O_WRONLY } = constants;
   try {
-    return openSync(path, O_APPEND | O_CREAT | O_EXCL | O_WRONLY, 0o600);
+    return openSync(place, O_APPEND | O_CREAT | O_EXCL | O_WRONLY, 0o600);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    requireTrusted(path);
-    return openSync(path, 'a', 0o600);
+    requireTrusted(place);
+    return openSync(place, 'a', 0o600);
   }
+}
+
+/** Without links, and made where it is missing. */
+function folderOf(path: string): string {
+  const trusted = trustedHere();
+  if (trusted !== undefined) return walkTrusted(path, trusted, 0o700);
+  makeFolder(path, 0o700);
+  return path;
 }
