@@ -52,6 +52,22 @@ const STARTS_PROGRAM = /from '(node:)?child_process'(?<!import type [^\n]*)/;
 /** Of Python: `-m` alone puts the folder that it is started in before its own modules. */
 const RUNS_MODULE = /(?<!'-I', )'-m', '[a-z]/;
 
+/**
+ * SECURITY: who writes files without saying with which mode, and why no other local user can open them. Elsewhere a loose umask would let another user open a file
+ * for writing before its mode is set, and rewrite it later.
+ */
+const WRITERS_WITHOUT_MODE: Readonly<Record<string, string>> = {
+  'cli/repl/commands.ts': 'a file that the user named for output',
+  'cli/run/notebook.ts': 'a file that the user named for output',
+  'drivers/docker/node-program.ts': 'inside a temporary folder of makeTemporaryFolder',
+  'drivers/docker/socket-memory.ts': 'cgroups, whose files the kernel makes',
+  'drivers/gvisor/setup.ts': 'inside a temporary folder of makeTemporaryFolder',
+  'drivers/process/cgroup.ts': 'cgroups, whose files the kernel makes',
+  'drivers/process/cgroup-place.ts': 'cgroups, whose files the kernel makes',
+  'drivers/process/jail-layout.ts': 'inside a folder that installFolder closes to others until it is whole',
+  'drivers/process/jail-process.ts': 'files of /proc',
+};
+
 /** Packages that are loaded only when they are used: they cost every start that does without them. */
 const LOADED_LATE = ['dockerode', 'pino', 'prom-client'];
 
@@ -145,6 +161,17 @@ describe('the files of src', () => {
       expect(text).toMatch(/\bspawn\([^;]*\bcwd: ([\w.]+ \?\? NEUTRAL_FOLDER|'\/'),/);
     }
     expect(modules.filter(({ text }) => RUNS_MODULE.test(text)).map(({ path }) => path)).toEqual([]);
+  });
+
+  test('write no file that another local user may open before its mode is set', () => {
+    const writers = modules
+      .filter(({ text }) =>
+        [...text.matchAll(/(?<!handle\.)\b(?:writeFile|writeFileSync|createWriteStream)\([\w`][^;]*/g)].some(
+          ([call]) => !/\bmode: 0o6[04]{2}\b/.test(call),
+        ),
+      )
+      .map(({ path }) => path);
+    expect(writers.sort()).toEqual(Object.keys(WRITERS_WITHOUT_MODE).sort());
   });
 
   test('of the CLI write to the standard streams in one module only', () => {

@@ -1,7 +1,7 @@
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { installFolder } from './install-folder.ts';
 import { findOwn } from './python-environment.ts';
@@ -33,10 +33,25 @@ test.each(['guest/abc', 'guest', '.'])('programs that others could have written 
   await expect(installing).rejects.toThrow(/can be written to by other users/);
 });
 
-test.each(['python/0123456789ab', 'python'])('so is a Python environment (%s)', (open) => {
-  mkdirSync(join(home, 'python/0123456789ab'), { recursive: true });
-  writeFileSync(join(home, 'python/0123456789ab/.ready'), JSON.stringify({ python: process.execPath }));
-  expect(findOwn(home)?.python).toBe(process.execPath);
-  chmodSync(join(home, open), 0o777);
-  expect(() => findOwn(home)).toThrow(/can be written to by other users/);
+/** A record in a Python environment that names a program. */
+function environment(python: string): string {
+  const prefix = join(home, 'python/0123456789ab');
+  mkdirSync(join(prefix, 'bin'), { recursive: true });
+  symlinkSync(process.execPath, join(prefix, 'bin/python3'));
+  writeFileSync(join(prefix, '.ready'), JSON.stringify({ python: resolve(prefix, python) }));
+  return join(prefix, 'bin/python3');
+}
+
+test.each(['python/0123456789ab', 'python', 'python/0123456789ab/.ready'])(
+  'so is a Python environment (%s)',
+  (open) => {
+    expect(environment('bin/python3')).toBe(findOwn(home)?.python);
+    chmodSync(join(home, open), 0o777);
+    expect(() => findOwn(home)).toThrow(/can be written to by other users/);
+  },
+);
+
+test('no record names a Python outside of its environment', () => {
+  environment(process.execPath);
+  expect(findOwn(home)).toBeUndefined();
 });

@@ -112,7 +112,8 @@ async function build(
     // An installer may have linked files from a cache that was made under a stricter mask.
     await runCommand('chmod', ['-R', 'a+rX,go-w', prefix], { signal });
     const draft = join(prefix, `${readyFile}.draft`);
-    await writeFile(draft, `${JSON.stringify(record, null, 2)}\n`);
+    // SECURITY: never open to others, whatever the umask is: who has opened it for writing can still write when its mode has changed.
+    await writeFile(draft, `${JSON.stringify(record, null, 2)}\n`, { flag: 'wx', mode: 0o644 });
     await chmod(draft, 0o644);
     await rename(draft, join(prefix, readyFile));
     return record;

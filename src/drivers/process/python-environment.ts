@@ -1,5 +1,5 @@
-import { accessSync, constants, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { accessSync, constants, readdirSync, readFileSync, realpathSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { requireTrusted } from '../../lib/own-folder.ts';
 import { runCommand } from '../../lib/run-command.ts';
 import { StepError } from '../../lib/steps.ts';
@@ -59,13 +59,15 @@ export function findOwn(dataDir: string): ReadyRecord | undefined {
 }
 
 function readTrusted(prefix: string): ReadyRecord | undefined {
-  requireTrusted(prefix);
+  for (const path of [prefix, join(prefix, readyFile)]) requireTrusted(path);
   return readRecord(prefix);
 }
 
 export function readRecord(prefix: string): ReadyRecord | undefined {
   try {
     const record = JSON.parse(readFileSync(join(prefix, readyFile), 'utf8')) as ReadyRecord;
+    // SECURITY: whoever could write to the record names no program that lies elsewhere.
+    if (realpathSync(dirname(record.python)) !== realpathSync(join(prefix, 'bin'))) return undefined;
     // The base interpreter may be gone with an upgrade of the distribution; the environment's link then leads nowhere.
     accessSync(record.python, constants.X_OK);
     return record;
