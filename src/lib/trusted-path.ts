@@ -1,6 +1,7 @@
 import { lstatSync, mkdirSync, readlinkSync, type Stats } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { complaintAbout, type Trusted, UntrustedPathError } from './untrusted-path.ts';
+import { mounterOf } from './mounter.ts';
+import { type Complaint, complaintAbout, type Trusted, UntrustedPathError } from './untrusted-path.ts';
 
 /**
  * Follows a path from the root of the file system, and refuses it where another user could exchange an entry on the way. Returns the path without links.
@@ -17,7 +18,7 @@ export function walkTrusted(path: string, trusted: Trusted, makeMode?: number): 
     const [part, ...rest] = remaining as [string, ...string[]];
     const next = part === '..' ? dirname(here) : join(here, part);
     const entry = lookUp(next, makeMode);
-    const complaint = complaintAbout(entry, trusted);
+    const complaint = complaintAboutMount(next, here, entry, trusted) ?? complaintAbout(entry, trusted);
     if (complaint !== undefined) throw new UntrustedPathError(next, complaint);
     if (!entry.isSymbolicLink() || MADE_BY_KERNEL.test(next)) {
       here = next;
@@ -29,6 +30,13 @@ export function walkTrusted(path: string, trusted: Trusted, makeMode?: number): 
     remaining = [...partsOf(target), ...rest];
   }
   return here;
+}
+
+/** SECURITY: another user's FUSE file system, mounted in a folder like /tmp, would name us as the owner of what it shows. */
+function complaintAboutMount(path: string, above: string, { dev }: Stats, { owners }: Trusted): Complaint | undefined {
+  const mounter = dev === lstatSync(above).dev ? undefined : mounterOf(path);
+  if (mounter === undefined || owners.includes(mounter)) return undefined;
+  return { problem: `is a file system of another user (uid ${mounter}), who decides what it shows` };
 }
 
 const MOST_STEPS = 400;
