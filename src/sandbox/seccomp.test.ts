@@ -6,7 +6,9 @@ const AUDIT = { x64: 0xc000003e, arm64: 0xc00000b7, i386: 0x40000003, arm: 0x400
 const ALLOW = 'allow';
 const KILL = 'kill';
 const EPERM = 'errno 1';
+const EACCES = 'errno 13';
 const ENOSYS = 'errno 38';
+const ENOPROTOOPT = 'errno 92';
 const EPROTONOSUPPORT = 'errno 93';
 const EAFNOSUPPORT = 'errno 97';
 
@@ -35,6 +37,7 @@ const NUMBERS: Readonly<Record<string, readonly [x64: number, arm64: number]>> =
     landlock_restrict_self: [446, 446],
     futex_wait: [455, 455],
   },
+  ...{ setsockopt: [54, 208], fcntl: [72, 25] },
   ...{ close_range: [436, 436], epoll_pwait2: [441, 441], getxattrat: [464, 464], file_getattr: [468, 468] },
 };
 
@@ -76,9 +79,9 @@ const BY_ARGUMENT: readonly (readonly [call: string, args: readonly number[], de
   ['socket', [1, 1, 0], ALLOW, 'a Unix socket'],
   ['socket', [2, 1, 6], ALLOW, 'TCP to localhost'],
   ['socket', [10, 2, 17], ALLOW, 'UDP over IPv6'],
-  ['socket', [16, 3, 0], ALLOW, 'routes, which getifaddrs reads'],
-  ['socket', [16, 3, 12], EAFNOSUPPORT, 'netfilter'],
-  ['socket', [16, 3, 16], EAFNOSUPPORT, 'generic netlink'],
+  ['socket', [16, 3, 0], EACCES, 'routes'],
+  ['socket', [16, 3, 12], EACCES, 'netfilter'],
+  ['socket', [16, 3, 16], EACCES, 'generic netlink'],
   ['socket', [17, 3, 0], EAFNOSUPPORT, 'raw packets'],
   ['socket', [38, 5, 0], EAFNOSUPPORT, "the kernel's cryptography"],
   ['socket', [40, 1, 0], EAFNOSUPPORT, 'the host of a virtual machine'],
@@ -91,6 +94,16 @@ const BY_ARGUMENT: readonly (readonly [call: string, args: readonly number[], de
   ['socketpair', [1, 1, 0], ALLOW, 'a pair of Unix sockets'],
   ['socketpair', [40, 1, 0], EAFNOSUPPORT, 'a pair of another family'],
   ['socketpair', [30, 1, 0], EAFNOSUPPORT, 'TIPC'],
+  ['setsockopt', [3, 1, 2], ALLOW, 'an address that is used again'],
+  ['setsockopt', [3, 6, 11], ALLOW, 'the same number at another level'],
+  ['setsockopt', [3, 0, 11], ENOPROTOOPT, 'a queue of errors'],
+  ['setsockopt', [3, 41, 25], ENOPROTOOPT, 'a queue of errors over IPv6'],
+  ['setsockopt', [3, 41, 26], ALLOW, 'IPv6 only'],
+  ...[26, 50, 51, 52].map((option) => ['setsockopt', [3, 1, option], ENOPROTOOPT, 'a program as a filter'] as const),
+  ...[37, 65, 60].map((option) => ['setsockopt', [3, 1, option], ENOPROTOOPT, 'notices in a queue of errors'] as const),
+  ...[32, 33].map((option) => ['setsockopt', [3, 1, option], ENOPROTOOPT, 'a buffer beyond the limit'] as const),
+  ...[1024, 1026, 1040].map((command) => ['fcntl', [3, command], EPERM, 'a lease, a notice, a delegation'] as const),
+  ...[3, 6, 7, 37, 1030].map((command) => ['fcntl', [3, command], ALLOW, 'flags, locks, a duplicate'] as const),
   ['kill', [1, 9], EPERM, 'the supervisor'],
   ['kill', [2, 9], ALLOW, 'a process of its own'],
   ['kill', [0xffffffff, 19], ALLOW, 'everybody, as the supervisor does'],
@@ -188,6 +201,19 @@ describe.each(ARCHITECTURES)('the filter for %s', (architecture) => {
     expect(allowed).toEqual(['unshare', 'mount', 'umount2', 'pivot_root', 'sethostname']);
     const clone = { number: number('clone'), arch: AUDIT[architecture], args: [0x10000000 | SIGCHLD] };
     expect(run(zygote, clone)).toBe(ALLOW);
+  });
+
+  test('leaves a sandbox with a kernel of its own the routes and the queues of that kernel, and no other family', () => {
+    const own = seccompFilter(architecture, { ownKernel: true });
+    const differing = BY_ARGUMENT.filter(([call]) => number(call) >= 0).filter(
+      ([call, args, decision]) =>
+        run(own, { number: number(call), arch: AUDIT[architecture], args }) !== decision && call !== 'setsockopt',
+    );
+    expect(differing.map(([, , , why]) => why)).toEqual(['routes', 'netfilter', 'generic netlink']);
+    const socket = (args: readonly number[]) => run(own, { number: number('socket'), arch: AUDIT[architecture], args });
+    expect([socket([16, 3, 0]), socket([16, 3, 12]), socket([16, 3, 16])]).toEqual([ALLOW, EAFNOSUPPORT, EAFNOSUPPORT]);
+    const option = { number: number('setsockopt'), arch: AUDIT[architecture], args: [3, 0, 11] };
+    expect(run(own, option)).toBe(ALLOW);
   });
 
   test('is short enough for the kernel', () => {

@@ -16,7 +16,7 @@ import {
   NUMBER,
   refuse,
 } from './bpf.ts';
-import { NEWEST_REVIEWED, NOT_REVIEWED, type Numbers, RULES } from './system-calls.ts';
+import { NEWEST_REVIEWED, NOT_REVIEWED, type Numbers, OWN_KERNEL_RULES, RULES } from './system-calls.ts';
 
 export type Architecture = 'x64' | 'arm64';
 
@@ -30,13 +30,18 @@ const LEAF = 8;
 export interface FilterOptions {
   /** For a zygote, which needs the few calls that a sandbox is made with. What it forks takes the whole filter on top. */
   readonly makesSandboxes?: boolean;
+  /** For a sandbox with a kernel of its own, whose memory counts as the sandbox's. */
+  readonly ownKernel?: boolean;
 }
 
 const MAKING_SANDBOXES = ['unshare', 'mount', 'umount2', 'pivot_root', 'sethostname', 'clone'];
 
 /** The program for one architecture: 8 bytes an instruction. */
-export function seccompFilter(architecture: Architecture, { makesSandboxes = false }: FilterOptions = {}): Buffer {
-  const numbered = RULES.flatMap(({ decide, calls }) =>
+export function seccompFilter(
+  architecture: Architecture,
+  { makesSandboxes = false, ownKernel = false }: FilterOptions = {},
+): Buffer {
+  const numbered = (ownKernel ? OWN_KERNEL_RULES : RULES).flatMap(({ decide, calls }) =>
     Object.entries(calls)
       .filter(([name]) => !makesSandboxes || !MAKING_SANDBOXES.includes(name))
       .map(([, numbers]) => ({ number: numberOn(architecture, numbers), decide })),

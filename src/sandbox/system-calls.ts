@@ -10,13 +10,21 @@ export interface Rule {
 }
 
 const EPERM = 1;
+const EACCES = 13;
 const ENOSYS = 38;
+const ENOPROTOOPT = 92;
 const EPROTONOSUPPORT = 93;
 const EAFNOSUPPORT = 97;
 
 /** CLONE_NEW* but CLONE_NEWTIME, which shares its bit with the exit signal. */
 const NAMESPACE_FLAGS = 0x7e020000;
 const [AF_UNIX, AF_INET, AF_INET6, AF_NETLINK] = [1, 2, 10, 16] as const;
+const [SOL_IP, SOL_SOCKET, SOL_IPV6] = [0, 1, 41] as const;
+const [IP_RECVERR, IPV6_RECVERR] = [11, 25] as const;
+const [SO_ATTACH_FILTER, SO_ATTACH_BPF, SO_ATTACH_REUSEPORT_CBPF, SO_ATTACH_REUSEPORT_EBPF] = [26, 50, 51, 52] as const;
+const [SO_TIMESTAMPING_OLD, SO_TIMESTAMPING_NEW, SO_ZEROCOPY] = [37, 65, 60] as const;
+const [SO_SNDBUFFORCE, SO_RCVBUFFORCE] = [32, 33] as const;
+const [F_SETLEASE, F_NOTIFY, F_SETDELEG] = [1024, 1026, 1040] as const;
 const [SOCK_STREAM, SOCK_DGRAM, SOCK_TYPE_MASK] = [1, 2, 0xf] as const;
 const [IPPROTO_TCP, IPPROTO_UDP] = [6, 17] as const;
 const [TIOCSTI, TIOCLINUX] = [0x5412, 0x541c] as const;
@@ -31,8 +39,8 @@ const REFUSED = [label('refuse'), refuse(EPERM), label('allow'), ALLOW] as const
 export const NEWEST_REVIEWED = 469;
 export const NOT_REVIEWED = refuse(ENOSYS);
 
-/** Calls that no rule names are allowed. */
-export const RULES: readonly Rule[] = [
+/** Whichever kernel answers. Calls that no rule names are allowed. */
+const COMMON: readonly Rule[] = [
   {
     decide: [refuse(EPERM)],
     calls: {
@@ -119,6 +127,64 @@ export const RULES: readonly Rule[] = [
     calls: { ioctl: [16, 29] },
   },
   {
+    // SECURITY: whoever opens a file with a lease waits for its holder, for 45 seconds: programs of the host, and sessions of others with the same mount.
+    decide: [
+      load(argument(1)),
+      ifEqual(F_SETLEASE, 'refuse'),
+      ifEqual(F_SETDELEG, 'refuse'),
+      ifEqual(F_NOTIFY, 'refuse', 'allow'),
+      ...REFUSED,
+    ],
+    calls: { fcntl: [72, 25] },
+  },
+  {
+    decide: [load(argument(0)), ifEqual(AF_UNIX, undefined, 'family'), ALLOW, label('family'), refuse(EAFNOSUPPORT)],
+    calls: { socketpair: [53, 199] },
+  },
+];
+
+/**
+ * SECURITY: replies that nobody reads are memory of the kernel that it counts for no cgroup: a gigabyte beside a limit of 128 MB. Routes are refused with
+ * them. Android refuses them by this errno, so that programs which cope with it there do here; getaddrinfo and Java do without.
+ */
+const NO_NETLINK = [refuse(EACCES)] as const;
+/** Routes, or getifaddrs breaks; the other families are a large part of a kernel's surface. */
+const ROUTES = [load(argument(2)), ifEqual(0, undefined, 'family'), ALLOW] as const;
+
+const UNCOUNTED_QUEUES: Rule = {
+  // SECURITY: queues of errors and programs for filters, none of which a cgroup counts. The latter use up `net.core.bpf_jit_limit`, which is the whole host's.
+  decide: [
+    load(argument(1)),
+    ifEqual(SOL_SOCKET, 'socket'),
+    ifEqual(SOL_IP, 'ip'),
+    ifEqual(SOL_IPV6, undefined, 'allow'),
+    load(argument(2)),
+    ifEqual(IPV6_RECVERR, 'refuse', 'allow'),
+    label('ip'),
+    load(argument(2)),
+    ifEqual(IP_RECVERR, 'refuse', 'allow'),
+    label('socket'),
+    load(argument(2)),
+    ...[SO_ATTACH_FILTER, SO_ATTACH_BPF, SO_ATTACH_REUSEPORT_CBPF, SO_ATTACH_REUSEPORT_EBPF].map((option) =>
+      ifEqual(option, 'refuse'),
+    ),
+    ...[SO_TIMESTAMPING_OLD, SO_TIMESTAMPING_NEW, SO_ZEROCOPY].map((option) => ifEqual(option, 'refuse')),
+    ...[SO_SNDBUFFORCE, SO_RCVBUFFORCE].map((option) => ifEqual(option, 'refuse')),
+    label('allow'),
+    ALLOW,
+    label('refuse'),
+    refuse(ENOPROTOOPT),
+  ],
+  calls: { setsockopt: [54, 208] },
+};
+
+/** For the host's kernel. */
+export const RULES: readonly Rule[] = [...COMMON, socketsWith(NO_NETLINK), UNCOUNTED_QUEUES];
+/** For a kernel of the sandbox's own, whose memory is the sandbox's. */
+export const OWN_KERNEL_RULES: readonly Rule[] = [...COMMON, socketsWith(ROUTES)];
+
+function socketsWith(netlink: readonly Line[]): Rule {
+  return {
     decide: [
       load(argument(0)),
       ifEqual(AF_UNIX, 'allow'),
@@ -136,10 +202,8 @@ export const RULES: readonly Rule[] = [
       ifEqual(0, 'allow'),
       ifEqual(IPPROTO_TCP, 'allow'),
       ifEqual(IPPROTO_UDP, 'allow', 'other'),
-      // Routes only, or getifaddrs breaks; the other netlink families are as large.
       label('netlink'),
-      load(argument(2)),
-      ifEqual(0, 'allow', 'family'),
+      ...netlink,
       label('allow'),
       ALLOW,
       label('other'),
@@ -148,12 +212,8 @@ export const RULES: readonly Rule[] = [
       refuse(EAFNOSUPPORT),
     ],
     calls: { socket: [41, 198] },
-  },
-  {
-    decide: [load(argument(0)), ifEqual(AF_UNIX, undefined, 'family'), ALLOW, label('family'), refuse(EAFNOSUPPORT)],
-    calls: { socketpair: [53, 199] },
-  },
-];
+  };
+}
 
 /** Calls of (which, who): refused for the supervisor, as a process or as a group, and for all processes of a user, among which it is. */
 function aimedAtSupervisor(user: number): readonly Line[] {

@@ -15,18 +15,19 @@ export function containerGuestConfig(
   { path, architecture }: ReadyLine,
 ): GuestConfig {
   const { memoryBytes, openFiles, fileBytes, cpus, processes } = spec.limits;
+  const ownKernel = runtime.ownKernel !== undefined;
   const memoryWatchdogBytes = Math.floor(memoryBytes * WATCHDOG_SHARE);
   return {
     limits: {
       ...{ memoryBytes, openFiles, fileBytes, cpus },
-      ...(runtime.ownKernel === undefined ? {} : { processes, memoryWatchdogBytes }),
+      ...(ownKernel ? { processes, memoryWatchdogBytes } : {}),
     },
     preloads: spec.preloads,
     // A kernel of its own has inode numbers of its own, so its mounts are made by descriptor. On macOS and Windows the engine's machine has its own as well.
-    ...(runtime.ownKernel === undefined && process.platform === 'linux' ? expectedMounts(spec.mounts) : {}),
+    ...(!ownKernel && process.platform === 'linux' ? expectedMounts(spec.mounts) : {}),
     environment: standardEnvironment({ path, extra: spec.environment }),
     ...(spec.persistent === undefined ? {} : { alone: spec.persistent }),
     // SECURITY: the engine's own filter allows ptrace and, in many versions, io_uring.
-    ...(architecture === undefined ? {} : { seccomp: seccompFilter(architecture).toString('base64') }),
+    ...(architecture === undefined ? {} : { seccomp: seccompFilter(architecture, { ownKernel }).toString('base64') }),
   };
 }

@@ -75,6 +75,24 @@ verdict(bool(got))`,
     bare: 'in',
   },
   {
+    id: 'host:leases',
+    title: 'no file can be leased or watched by fcntl, so that nobody waits who opens it; locks work',
+    code: `import fcntl, tempfile
+folder, got = tempfile.mkdtemp(), []
+path = os.path.join(folder, "f")
+with open(path, "w") as file: fcntl.lockf(file, fcntl.LOCK_EX); fcntl.flock(file, fcntl.LOCK_EX)
+def tried(name, *command):
+    fd = os.open(folder if name == "notify" else path, os.O_RDONLY)
+    try: fcntl.fcntl(fd, *command); got.append(name)
+    except OSError: pass
+    os.close(fd)
+tried("write lease", 1024, 1)
+tried("read lease", 1024, 0)
+tried("notify", 1026, 2)
+verdict(bool(got))`,
+    bare: 'in',
+  },
+  {
     id: 'host:names',
     title: 'neither the environment nor the sockets inside tell of the server, its folders or its jails',
     code: `environment = open("/proc/self/environ").read()
@@ -190,6 +208,57 @@ print(queued)`;
         expect(outcome).toEqual({ kind: 'ok' });
         expect(Number(stdout)).toBeLessThan(limitBytes / 2);
       }
+    },
+  },
+  {
+    id: 'limit:kernel-memory',
+    title:
+      'no queue of netlink, of errors or of timestamps can be filled, and no program be attached, which no cgroup counts',
+    exempt: { gvisor: 'these are of its own kernel, whose memory its container counts' },
+    prove: async ({ fresh, target }) => {
+      const made = `import ctypes, resource, socket, struct
+got = []
+def netlink():
+    # Each dump of links is a reply of some kilobytes that nobody reads.
+    request = struct.pack("=IHHIIBxHiII", 32, 18, 0x301, 1, 0, 0, 0, 0, 0, 0)
+    with socket.socket(16, socket.SOCK_RAW, 0) as one: one.send(request); got.append("netlink")
+def option(name, family, level, number, value):
+    with socket.socket(family, socket.SOCK_DGRAM) as one: one.setsockopt(level, number, value); got.append(name)
+accept_all = ctypes.create_string_buffer(struct.pack("HBBI", 6, 0, 0, 0xffff))
+program = struct.pack("HxxxxxxQ", 1, ctypes.addressof(accept_all))
+attempts = [netlink]
+attempts += [lambda: option("IP_RECVERR", socket.AF_INET, 0, 11, 1), lambda: option("IPV6_RECVERR", socket.AF_INET6, 41, 25, 1)]
+attempts += [lambda: option("SO_TIMESTAMPING", socket.AF_INET, 1, 37, 2), lambda: option("SO_TIMESTAMPING_NEW", socket.AF_INET, 1, 65, struct.pack("ii", 2, 0))]
+attempts += [lambda: option("SO_ZEROCOPY", socket.AF_INET, 1, 60, 1), lambda: option("SO_ATTACH_FILTER", socket.AF_INET, 1, 26, program)]
+for attempt in attempts:
+    try: attempt()
+    except OSError: pass
+print(*got)`;
+      const all = 'netlink IP_RECVERR IPV6_RECVERR SO_TIMESTAMPING SO_TIMESTAMPING_NEW SO_ZEROCOPY SO_ATTACH_FILTER';
+      expect(await stdoutOf(await fresh(), made)).toBe(target.bare === true ? all : '');
+    },
+  },
+  {
+    id: 'network:localhost',
+    title: 'without netlink, localhost resolves as programs ask for it, is bound and connected to',
+    prove: async ({ fresh }) => {
+      const session = await fresh();
+      const served = `import asyncio, socket
+assert socket.getaddrinfo("localhost", 80, flags=socket.AI_ADDRCONFIG)
+assert socket.gethostbyname("localhost") == "127.0.0.1" and socket.if_nametoindex("lo") > 0
+async def main():
+    async def answer(reader, writer): writer.write(b"served"); writer.close()
+    server = await asyncio.start_server(answer, "localhost", 0)
+    reader, writer = await asyncio.open_connection("localhost", server.sockets[0].getsockname()[1])
+    print((await reader.read()).decode())
+await main()`;
+      expect(await stdoutOf(session, served)).toBe('served');
+      const fetched = `const server = require('node:http').createServer((_, response) => response.end('served'));
+await new Promise((resolve) => server.listen(0, 'localhost', resolve));
+console.log(await (await fetch('http://localhost:' + server.address().port)).text());
+server.close();`;
+      const { outcome, stdout } = await session.run(fetched, { language: 'javascript', timeoutMs: 30_000 });
+      if (outcome.kind !== 'unavailable') expect([outcome, stdout.trim()]).toEqual([{ kind: 'ok' }, 'served']);
     },
   },
   {
