@@ -248,7 +248,7 @@ assert socket.getaddrinfo("localhost", 80, flags=socket.AI_ADDRCONFIG)
 assert socket.gethostbyname("localhost") == "127.0.0.1" and socket.if_nametoindex("lo") > 0
 async def main():
     async def answer(reader, writer): writer.write(b"served"); writer.close()
-    server = await asyncio.start_server(answer, "localhost", 0)
+    server = await asyncio.start_server(answer, "localhost", 0, family=socket.AF_INET)
     reader, writer = await asyncio.open_connection("localhost", server.sockets[0].getsockname()[1])
     print((await reader.read()).decode())
 await main()`;
