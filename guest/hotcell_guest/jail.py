@@ -17,6 +17,8 @@ CONTROL_FOLDER = "/run/hotcell"
 MOUNTS_FOLDER = "/mnt/hotcell"
 NAMESPACES = linux.CLONE_NEWUSER | linux.CLONE_NEWNS | linux.CLONE_NEWPID | linux.CLONE_NEWIPC | linux.CLONE_NEWUTS | linux.CLONE_NEWNET
 EXCHANGED = "mount-exchanged"
+# What bubblewrap binds below /dev.
+_DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 _INSIDE_ID = 1000
 _KEEP = linux.MS_NOSUID | linux.MS_NODEV
 
@@ -25,6 +27,9 @@ _KEEP = linux.MS_NOSUID | linux.MS_NODEV
 _SHARED_COUNTERS = ("inotify_instances", "inotify_watches")
 _SHARE = 16
 _LEAST = 4
+# SECURITY: of the session's own network, which is a loopback. Leaving groups takes the host's lock on networks; connections that were closed with
+# data left are counted for the host, and go on for minutes unless they are given up after a second.
+_NETWORK_SETTINGS = (("igmp_max_memberships", b"0"), ("tcp_orphan_retries", b"1"), ("tcp_rto_max_ms", b"1000"), ("tcp_fin_timeout", b"5"))
 
 
 class JailError(Exception):
@@ -85,6 +90,8 @@ def prepare() -> None:
     _take_steps(("loopback", linux.loopback_up), ("hostname", lambda: linux.set_hostname("sandbox")))
     for counter in _SHARED_COUNTERS:
         _leave_for_others(counter)
+    for setting, value in _NETWORK_SETTINGS:
+        _set_network(setting, value)
 
 
 def enter(jail: Jail, placed: Callable[[], None]) -> None:
@@ -100,6 +107,13 @@ def _leave_for_others(counter: str) -> None:
         write_file(f"/proc/sys/user/max_{counter}", str(max(_LEAST, most // _SHARE)).encode("ascii"))
     except (OSError, ValueError):
         pass  # an older kernel counts for the uid, which is the session's own
+
+
+def _set_network(setting: str, value: bytes) -> None:
+    try:
+        write_file(f"/proc/sys/net/ipv4/{setting}", value)
+    except OSError:
+        pass  # an older kernel has it for the host alone, or not at all
 
 
 def _take_steps(*steps: tuple[str, Callable[[], None]]) -> None:
@@ -125,9 +139,18 @@ def _mount_all(jail: Jail) -> None:
     _tmpfs("/tmp", jail.tmp_bytes, jail.inodes, "1777")
     _tmpfs("/var/tmp", jail.tmp_bytes, jail.inodes, "1777")
     _tmpfs("/dev/shm", jail.shm_bytes, jail.inodes, "1777")
+    for device in _DEVICES:
+        _keep_inode(f"/dev/{device}")
     linux.mount("devpts", "/dev/pts", "devpts", linux.MS_NOSUID | linux.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620,max=64")
     linux.mount("proc", "/proc", "proc", linux.MS_NOSUID | linux.MS_NODEV | linux.MS_NOEXEC)
     _bind_all(jail.workspace, list(zip(targets, sources)))
+
+
+def _keep_inode(device: str) -> None:
+    """SECURITY: it is the host's own inode, whose times one session could set and every other read. A device on a read-only mount can still
+    be written to."""
+    kept = os.statvfs(device).f_flag & linux.LOCKED_FLAGS
+    linux.mount(None, device, None, linux.MS_REMOUNT | linux.MS_BIND | linux.MS_RDONLY | kept)
 
 
 def _open_source(mount: dict[str, Any]) -> int:

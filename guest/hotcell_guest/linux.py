@@ -27,6 +27,8 @@ MS_REMOUNT = 32
 MS_BIND = 4096
 MS_REC = 16384
 MS_PRIVATE = 1 << 18
+# Of a mount from outside: nosuid, nodev, noexec. Whoever remounts it must keep them; `statvfs` has the same bits.
+LOCKED_FLAGS = MS_NOSUID | MS_NODEV | MS_NOEXEC
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_DUMPABLE = 4

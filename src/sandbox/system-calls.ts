@@ -1,4 +1,5 @@
 import { ALLOW, argument, highHalf, ifAnyBit, ifEqual, type Line, label, load, mask, refuse } from './bpf.ts';
+import { setsAllowedOption } from './socket-options.ts';
 
 /** Numbers of a system call on [x64, arm64]; -1 where the architecture has no such call. */
 export type Numbers = readonly [x64: number, arm64: number];
@@ -12,18 +13,13 @@ export interface Rule {
 const EPERM = 1;
 const EACCES = 13;
 const ENOSYS = 38;
-const ENOPROTOOPT = 92;
 const EPROTONOSUPPORT = 93;
+const EOPNOTSUPP = 95;
 const EAFNOSUPPORT = 97;
 
 /** CLONE_NEW* but CLONE_NEWTIME, which shares its bit with the exit signal. */
 const NAMESPACE_FLAGS = 0x7e020000;
 const [AF_UNIX, AF_INET, AF_INET6, AF_NETLINK] = [1, 2, 10, 16] as const;
-const [SOL_IP, SOL_SOCKET, SOL_IPV6] = [0, 1, 41] as const;
-const [IP_RECVERR, IPV6_RECVERR] = [11, 25] as const;
-const [SO_ATTACH_FILTER, SO_ATTACH_BPF, SO_ATTACH_REUSEPORT_CBPF, SO_ATTACH_REUSEPORT_EBPF] = [26, 50, 51, 52] as const;
-const [SO_TIMESTAMPING_OLD, SO_TIMESTAMPING_NEW, SO_ZEROCOPY] = [37, 65, 60] as const;
-const [SO_SNDBUFFORCE, SO_RCVBUFFORCE] = [32, 33] as const;
 const [F_SETLEASE, F_NOTIFY, F_SETDELEG] = [1024, 1026, 1040] as const;
 const [SOCK_STREAM, SOCK_DGRAM, SOCK_TYPE_MASK] = [1, 2, 0xf] as const;
 const [IPPROTO_TCP, IPPROTO_UDP] = [6, 17] as const;
@@ -32,6 +28,7 @@ const [PRIO_USER, IOPRIO_WHO_USER] = [2, 3] as const;
 const O_CREAT_OR_TMPFILE = 0x40 | 0x400000;
 const SET_ID_BITS = 0o6000;
 const SUPERVISOR_PID = 1;
+const RWF_NOWAIT = 8;
 
 const REFUSED = [label('refuse'), refuse(EPERM), label('allow'), ALLOW] as const;
 
@@ -79,9 +76,25 @@ const COMMON: readonly Rule[] = [
       memfd_secret: [447, 447],
       // SECURITY: which files of the host are in memory tells what others run; names of mounts tell of the host.
       ...{ cachestat: [451, 451], statmount: [457, 457], listmount: [458, 458] },
-      file_setattr: [469, 469],
+      ...{ file_setattr: [469, 469], setxattrat: [463, 463] },
     },
   },
+  {
+    // SECURITY: the access list of a file in memory is memory of the host that no limit counts, 128 kB for each folder. Its name lies behind a pointer.
+    // As a file system that has no attributes, as those in memory had none before Linux 6.6.
+    decide: [refuse(EOPNOTSUPP)],
+    calls: { setxattr: [188, 5], lsetxattr: [189, 6], fsetxattr: [190, 7] },
+  },
+  {
+    // SECURITY: reading only what is in memory tells, as `cachestat` does. `mincore` tells it of a program's own files alone.
+    decide: [
+      load(argument(5)),
+      ifAnyBit(RWF_NOWAIT, undefined, 'allow'),
+      ...[refuse(EOPNOTSUPP), label('allow'), ALLOW],
+    ],
+    calls: { preadv2: [327, 286] },
+  },
+  { decide: setsAllowedOption(), calls: { setsockopt: [54, 208] } },
   {
     decide: [load(argument(0)), ifAnyBit(NAMESPACE_FLAGS, 'refuse', 'allow'), ...REFUSED],
     calls: { clone: [56, 220] },
@@ -151,35 +164,8 @@ const NO_NETLINK = [refuse(EACCES)] as const;
 /** Routes, or getifaddrs breaks; the other families are a large part of a kernel's surface. */
 const ROUTES = [load(argument(2)), ifEqual(0, undefined, 'family'), ALLOW] as const;
 
-const UNCOUNTED_QUEUES: Rule = {
-  // SECURITY: queues of errors and programs for filters, none of which a cgroup counts. The latter use up `net.core.bpf_jit_limit`, which is the whole host's.
-  decide: [
-    load(argument(1)),
-    ifEqual(SOL_SOCKET, 'socket'),
-    ifEqual(SOL_IP, 'ip'),
-    ifEqual(SOL_IPV6, undefined, 'allow'),
-    load(argument(2)),
-    ifEqual(IPV6_RECVERR, 'refuse', 'allow'),
-    label('ip'),
-    load(argument(2)),
-    ifEqual(IP_RECVERR, 'refuse', 'allow'),
-    label('socket'),
-    load(argument(2)),
-    ...[SO_ATTACH_FILTER, SO_ATTACH_BPF, SO_ATTACH_REUSEPORT_CBPF, SO_ATTACH_REUSEPORT_EBPF].map((option) =>
-      ifEqual(option, 'refuse'),
-    ),
-    ...[SO_TIMESTAMPING_OLD, SO_TIMESTAMPING_NEW, SO_ZEROCOPY].map((option) => ifEqual(option, 'refuse')),
-    ...[SO_SNDBUFFORCE, SO_RCVBUFFORCE].map((option) => ifEqual(option, 'refuse')),
-    label('allow'),
-    ALLOW,
-    label('refuse'),
-    refuse(ENOPROTOOPT),
-  ],
-  calls: { setsockopt: [54, 208] },
-};
-
 /** For the host's kernel. */
-export const RULES: readonly Rule[] = [...COMMON, socketsWith(NO_NETLINK), UNCOUNTED_QUEUES];
+export const RULES: readonly Rule[] = [...COMMON, socketsWith(NO_NETLINK)];
 /** For a kernel of the sandbox's own, whose memory is the sandbox's. */
 export const OWN_KERNEL_RULES: readonly Rule[] = [...COMMON, socketsWith(ROUTES)];
 

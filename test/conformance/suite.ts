@@ -17,6 +17,7 @@ import { javascriptQuestionRequirements } from './proofs/javascript-questions.ts
 import { journeyRequirements } from './proofs/journey.ts';
 import { kernelCallRequirements } from './proofs/kernel-calls.ts';
 import { kernelCounterRequirements } from './proofs/kernel-counters.ts';
+import { kernelStateRequirements } from './proofs/kernel-state.ts';
 import { languageRequirements } from './proofs/languages.ts';
 import { lifecycleRequirements } from './proofs/lifecycle.ts';
 import { limitRequirements } from './proofs/limits.ts';
@@ -54,6 +55,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
   ...isolationRequirements,
   ...kernelCallRequirements,
   ...kernelCounterRequirements,
+  ...kernelStateRequirements,
   ...networkRequirements,
   ...lifecycleRequirements,
   ...mountRequirements,

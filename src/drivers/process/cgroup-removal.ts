@@ -1,8 +1,10 @@
 import { existsSync, rmdirSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { CGROUP_ROOT, CONTROLLERS, cgroupPlaces } from './cgroup-place.ts';
+import { untilNextAttempt, waitAtMost } from './wait-at-most.ts';
+
+const REMOVAL_MS = 4_000;
 
 /** Removes groups that a crashed server left, and what may still run in them: a jail that was half built when its server died. */
 export async function removeCgroupsNamed(isLeft: (name: string) => Promise<boolean>): Promise<void> {
@@ -32,27 +34,37 @@ async function killAllBelow(folder: string): Promise<void> {
   }
 }
 
-export async function removeTree(folders: readonly string[]): Promise<void> {
-  for (const folder of folders) {
-    const below = await readdir(folder, { withFileTypes: true }).catch(() => []);
-    await removeGroups(below.filter((entry) => entry.isDirectory()).map((entry) => join(folder, entry.name)));
-    await removeGroups([folder]);
-  }
+export function removeTree(folders: readonly string[]): Promise<void> {
+  return waitAtMost(REMOVAL_MS, removeTrees(folders), `cgroup ${folders[0]}`);
 }
 
 /** A group can be removed only when its last process has been reaped, which takes a moment after its death. */
-export async function removeGroups(groups: readonly string[]): Promise<void> {
+export function removeGroups(groups: readonly string[], mostMs = REMOVAL_MS): Promise<void> {
+  return waitAtMost(mostMs, removeAll(groups), `cgroup ${groups[0]}`);
+}
+
+async function removeTrees(folders: readonly string[]): Promise<void> {
+  for (const folder of folders) {
+    const below = await readdir(folder, { withFileTypes: true }).catch(() => []);
+    await removeAll(below.filter((entry) => entry.isDirectory()).map((entry) => join(folder, entry.name)));
+    await removeAll([folder]);
+  }
+}
+
+async function removeAll(groups: readonly string[]): Promise<void> {
   for (const group of groups) {
-    for (let attempt = 0; attempt < 400; attempt += 1) {
-      try {
-        rmdirSync(group);
-        break;
-      } catch (error) {
-        const code = (error as NodeJS.ErrnoException).code;
-        if (code === 'ENOENT') break;
-        if (code !== 'EBUSY') throw error;
-        await sleep(attempt < 20 ? 1 : 10);
-      }
-    }
+    for (let attempt = 0; !isRemoved(group); attempt += 1) await untilNextAttempt(attempt);
+  }
+}
+
+function isRemoved(group: string): boolean {
+  try {
+    rmdirSync(group);
+    return true;
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code;
+    if (code === 'ENOENT') return true;
+    if (code === 'EBUSY') return false;
+    throw error;
   }
 }

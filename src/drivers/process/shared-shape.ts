@@ -10,10 +10,12 @@ import { jailedSandbox } from './jailed-sandbox.ts';
 import { pidInJail } from './real-pid.ts';
 import { sessionJail } from './session-jail.ts';
 import type { SandboxShape } from './shape.ts';
+import { untilNextAttempt, waitAtMost } from './wait-at-most.ts';
 import type { ServingZygote, Zygotes } from './zygotes.ts';
 
 /** How long the end of a zygote may be heard after the end of what it was about to make. */
 const ZYGOTE_END_MS = 250;
+const GONE_MS = 10_000;
 
 /** Sandboxes forked off a zygote, in one jail for an owner; `alone` makes those of an owner that uses as many zygotes as it may. */
 export function createSharedShape(ground: JailGround, zygotes: Zygotes, alone: SandboxShape): SandboxShape {
@@ -72,8 +74,9 @@ function killIfSame(pid: number, jailPid: number): void {
 }
 
 /** The end of a namespace's pid 1 is the end of everything in it, and the kernel lets it be seen only after that. */
-async function gone(pid: number, jailPid: number): Promise<void> {
-  for (let attempt = 0; attempt < 2_000 && pidInJail(pid) === jailPid; attempt += 1) {
-    await sleep(attempt < 50 ? 1 : 5);
-  }
+function gone(pid: number, jailPid: number): Promise<void> {
+  const end = async () => {
+    for (let attempt = 0; pidInJail(pid) === jailPid; attempt += 1) await untilNextAttempt(attempt);
+  };
+  return waitAtMost(GONE_MS, end(), `process ${pid} of a sandbox`);
 }

@@ -1,0 +1,56 @@
+import { ALLOW, argument, ifEqual, type Line, label, load, refuse } from './bpf.ts';
+
+const ENOPROTOOPT = 92;
+
+/**
+ * The options of sockets that programs set, by level. All of them are a number or a bit of the one socket.
+ *
+ * SECURITY: many others are kernel state that no limit counts or that the whole host shares. Socket filters (SO_ATTACH_FILTER, SO_ATTACH_REUSEPORT_CBPF)
+ * are memory for compiled programs, of which the host has one amount: without it no seccomp filter loads any more, for anybody. Leaving
+ * a multicast group takes the host's lock on networks, and a process with many of them outlives its end by minutes. IPv6 flow labels are counted for the
+ * host. Errors and timestamps (IP_RECVERR, SO_TIMESTAMP) queue packets beside the buffers, or change the code of the kernel while they are on.
+ */
+const ALLOWED: Readonly<Record<number, Readonly<Record<string, number>>>> = {
+  // SOL_SOCKET
+  1: {
+    ...{ SO_REUSEADDR: 2, SO_DONTROUTE: 5, SO_BROADCAST: 6, SO_SNDBUF: 7, SO_RCVBUF: 8, SO_KEEPALIVE: 9 },
+    ...{ SO_OOBINLINE: 10, SO_PRIORITY: 12, SO_LINGER: 13, SO_REUSEPORT: 15, SO_PASSCRED: 16, SO_RCVLOWAT: 18 },
+    ...{ SO_RCVTIMEO: 20, SO_SNDTIMEO: 21, SO_RCVTIMEO_NEW: 66, SO_SNDTIMEO_NEW: 67 },
+  },
+  // IPPROTO_IP
+  0: {
+    ...{ IP_TOS: 1, IP_TTL: 2, IP_PKTINFO: 8, IP_MTU_DISCOVER: 10, IP_RECVTTL: 12, IP_RECVTOS: 13 },
+    ...{ IP_BIND_ADDRESS_NO_PORT: 24, IP_MULTICAST_IF: 32, IP_MULTICAST_TTL: 33, IP_MULTICAST_LOOP: 34 },
+    IP_MULTICAST_ALL: 49,
+  },
+  // IPPROTO_TCP
+  6: {
+    ...{ TCP_NODELAY: 1, TCP_MAXSEG: 2, TCP_CORK: 3, TCP_KEEPIDLE: 4, TCP_KEEPINTVL: 5, TCP_KEEPCNT: 6 },
+    ...{ TCP_SYNCNT: 7, TCP_DEFER_ACCEPT: 9, TCP_QUICKACK: 12, TCP_USER_TIMEOUT: 18, TCP_NOTSENT_LOWAT: 25 },
+    TCP_INQ: 36,
+  },
+  // IPPROTO_IPV6
+  41: {
+    ...{ IPV6_UNICAST_HOPS: 16, IPV6_MULTICAST_IF: 17, IPV6_MULTICAST_HOPS: 18, IPV6_MULTICAST_LOOP: 19 },
+    ...{ IPV6_MTU_DISCOVER: 23, IPV6_V6ONLY: 26, IPV6_MULTICAST_ALL: 29, IPV6_RECVPKTINFO: 49 },
+    ...{ IPV6_RECVHOPLIMIT: 51, IPV6_RECVTCLASS: 66, IPV6_TCLASS: 67 },
+  },
+};
+
+/** What `setsockopt` may set. The others are answered as by a kernel that has no such option: programs then do without. */
+export function setsAllowedOption(): readonly Line[] {
+  const levels = Object.entries(ALLOWED);
+  return [
+    load(argument(1)),
+    ...levels.map(([level]) => ifEqual(Number(level), level)),
+    refuse(ENOPROTOOPT),
+    ...levels.flatMap(([level, options]) => [
+      label(level),
+      load(argument(2)),
+      ...Object.values(options).map((option) => ifEqual(option, 'allow')),
+      refuse(ENOPROTOOPT),
+    ]),
+    label('allow'),
+    ALLOW,
+  ];
+}
