@@ -27,7 +27,7 @@ export interface GuestLimits {
   readonly cpus: number;
   /** Where no quota holds: keep each kernel to as many processors as it may use. */
   readonly pinCpus?: boolean;
-  /** A second filter for a kernel that was pinned, base64: it refuses to change that. */
+  /** A second filter for a kernel that was pinned, base64: it refuses to change that, and further filters. */
   readonly pinnedSeccomp?: string;
   /** Absent where something harder counts processes, or where the uid is shared with other sandboxes. */
   readonly processes?: number;

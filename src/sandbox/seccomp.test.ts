@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type Architecture, affinityFilter, seccompFilter } from './seccomp.ts';
+import { type Architecture, pinnedFilter, seccompFilter } from './seccomp.ts';
 
 const ARCHITECTURES: readonly Architecture[] = ['x64', 'arm64'];
 const AUDIT = { x64: 0xc000003e, arm64: 0xc00000b7, i386: 0x40000003, arm: 0x40000028 };
@@ -7,6 +7,7 @@ const ALLOW = 'allow';
 const KILL = 'kill';
 const EPERM = 'errno 1';
 const EACCES = 'errno 13';
+const EINVAL = 'errno 22';
 const ENOSYS = 'errno 38';
 const ENOPROTOOPT = 'errno 92';
 const EPROTONOSUPPORT = 'errno 93';
@@ -39,7 +40,14 @@ const NUMBERS: Readonly<Record<string, readonly [x64: number, arm64: number]>> =
     futex_wait: [455, 455],
   },
   ...{ setsockopt: [54, 208], getsockopt: [55, 209], setxattr: [188, 5], lsetxattr: [189, 6], fsetxattr: [190, 7] },
-  ...{ setxattrat: [463, 463], removexattr: [197, 14], preadv2: [327, 286], mincore: [27, 232] },
+  ...{
+    setxattrat: [463, 463],
+    removexattr: [197, 14],
+    preadv2: [327, 286],
+    mincore: [27, 232],
+    prctl: [157, 167],
+    seccomp: [317, 277],
+  },
   fcntl: [72, 25],
   ...{ close_range: [436, 436], epoll_pwait2: [441, 441], getxattrat: [464, 464], file_getattr: [468, 468] },
 };
@@ -55,7 +63,7 @@ const DENIED = [
 
 const ABSENT = [
   ...['clone3', 'openat2', 'io_setup', 'pidfd_send_signal', 'process_madvise', 'process_mrelease', 'memfd_secret'],
-  ...['cachestat', 'statmount', 'listmount', 'file_setattr', 'setxattrat'],
+  ...['cachestat', 'statmount', 'listmount', 'file_setattr', 'setxattrat', 'seccomp'],
 ];
 
 const ALLOWED = [
@@ -220,6 +228,8 @@ const BY_ARGUMENT: readonly (readonly [call: string, args: readonly number[], de
   ...(['setxattr', 'lsetxattr', 'fsetxattr'] as const).map(
     (call) => [call, [0, 0, 0, 28, 0], EOPNOTSUPP, 'an access list'] as const,
   ),
+  ['prctl', [15, 0], ALLOW, 'the name of a thread'],
+  ['prctl', [22, 2, 0], EINVAL, 'a filter of its own'],
   ['preadv2', [3, 0, 1, 0, 0, 0], ALLOW, 'reading'],
   ['preadv2', [3, 0, 1, 0, 0, 8], EOPNOTSUPP, 'reading only what is in memory'],
   ['preadv2', [3, 0, 1, 0, 0, 0x9], EOPNOTSUPP, 'the same with other flags'],
@@ -296,8 +306,17 @@ describe.each(ARCHITECTURES)('the filter for %s', (architecture) => {
     expect(program.length / 8).toBeLessThanOrEqual(4096);
   });
 
+  test('leaves the next filter to whom it is meant for, and that one refuses further ones', () => {
+    const add = { number: number('prctl'), arch: AUDIT[architecture], args: [22, 2, 0] };
+    for (const options of [{ makesSandboxes: true }, { addsFilters: true }]) {
+      expect(run(seccompFilter(architecture, options), add)).toBe(ALLOW);
+    }
+    expect(run(pinnedFilter(architecture), add)).toBe(EINVAL);
+    expect(run(pinnedFilter(architecture), { ...add, args: [15, 0] })).toBe(ALLOW);
+  });
+
   test('refuses another affinity, where that is asked for, and nothing else', () => {
-    const second = affinityFilter(architecture);
+    const second = pinnedFilter(architecture);
     const only = (call: string) => run(second, { number: number(call), arch: AUDIT[architecture], args: [] });
     expect(only('sched_setaffinity')).toBe(EPERM);
     for (const call of ['read', 'openat', 'sched_setattr', 'ptrace']) expect(only(call)).toBe(ALLOW);

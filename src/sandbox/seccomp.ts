@@ -32,18 +32,20 @@ export interface FilterOptions {
   readonly makesSandboxes?: boolean;
   /** For a sandbox with a kernel of its own, whose memory counts as the sandbox's. */
   readonly ownKernel?: boolean;
+  /** For a sandbox whose kernels take `pinnedFilter` on top, which refuses to add filters in its place. */
+  readonly addsFilters?: boolean;
 }
 
 const MAKING_SANDBOXES = ['unshare', 'mount', 'umount2', 'pivot_root', 'sethostname', 'clone'];
+const ADDING_FILTERS = ['prctl'];
 
 /** The program for one architecture: 8 bytes an instruction. */
-export function seccompFilter(
-  architecture: Architecture,
-  { makesSandboxes = false, ownKernel = false }: FilterOptions = {},
-): Buffer {
+export function seccompFilter(architecture: Architecture, options: FilterOptions = {}): Buffer {
+  const { makesSandboxes = false, ownKernel = false, addsFilters = makesSandboxes } = options;
+  const left = [...(makesSandboxes ? MAKING_SANDBOXES : []), ...(addsFilters ? ADDING_FILTERS : [])];
   const numbered = (ownKernel ? OWN_KERNEL_RULES : RULES).flatMap(({ decide, calls }) =>
     Object.entries(calls)
-      .filter(([name]) => !makesSandboxes || !MAKING_SANDBOXES.includes(name))
+      .filter(([name]) => !left.includes(name))
       .map(([, numbers]) => ({ number: numberOn(architecture, numbers), decide })),
   );
   const decided = numbered.filter(({ number }) => number >= 0).sort((a, b) => a.number - b.number);
@@ -64,9 +66,14 @@ export function seccompFilter(
 }
 
 /** Refuses to change which processors a process runs on, where that is the limit. For a process that has the filter above, after it is pinned. */
-export function affinityFilter(architecture: Architecture): Buffer {
-  const call = numberOn(architecture, SCHED_SETAFFINITY);
-  return assemble([load(NUMBER), ifEqual(call, undefined, 'other'), refuse(EPERM), label('other'), ALLOW]);
+export function pinnedFilter(architecture: Architecture): Buffer {
+  const adding = RULES.find(({ calls }) => 'prctl' in calls)!;
+  return Buffer.concat([
+    assemble([load(NUMBER)]),
+    guarded([numberOn(architecture, SCHED_SETAFFINITY)], [refuse(EPERM)]),
+    guarded([numberOn(architecture, adding.calls.prctl!)], adding.decide),
+    assemble([ALLOW]),
+  ]);
 }
 
 function numberOn(architecture: Architecture, numbers: Numbers): number {

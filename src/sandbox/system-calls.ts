@@ -12,6 +12,7 @@ export interface Rule {
 
 const EPERM = 1;
 const EACCES = 13;
+const EINVAL = 22;
 const ENOSYS = 38;
 const EPROTONOSUPPORT = 93;
 const EOPNOTSUPP = 95;
@@ -29,6 +30,7 @@ const O_CREAT_OR_TMPFILE = 0x40 | 0x400000;
 const SET_ID_BITS = 0o6000;
 const SUPERVISOR_PID = 1;
 const RWF_NOWAIT = 8;
+const PR_SET_SECCOMP = 22;
 
 const REFUSED = [label('refuse'), refuse(EPERM), label('allow'), ALLOW] as const;
 
@@ -76,7 +78,7 @@ const COMMON: readonly Rule[] = [
       memfd_secret: [447, 447],
       // SECURITY: which files of the host are in memory tells what others run; names of mounts tell of the host.
       ...{ cachestat: [451, 451], statmount: [457, 457], listmount: [458, 458] },
-      ...{ file_setattr: [469, 469], setxattrat: [463, 463] },
+      ...{ file_setattr: [469, 469], setxattrat: [463, 463], seccomp: [317, 277] },
     },
   },
   {
@@ -93,6 +95,12 @@ const COMMON: readonly Rule[] = [
       ...[refuse(EOPNOTSUPP), label('allow'), ALLOW],
     ],
     calls: { preadv2: [327, 286] },
+  },
+  {
+    // SECURITY: filters are compiled, into memory of which the host has one amount: four sandboxes would take all of it, and no filter would load any more,
+    // for anybody. As a kernel that has none.
+    decide: [load(argument(0)), ifEqual(PR_SET_SECCOMP, undefined, 'allow'), refuse(EINVAL), label('allow'), ALLOW],
+    calls: { prctl: [157, 167] },
   },
   { decide: setsAllowedOption(), calls: { setsockopt: [54, 208] } },
   {

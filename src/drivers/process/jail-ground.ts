@@ -4,7 +4,7 @@ import { findProgram } from '../../lib/find-program.ts';
 import { expectedMounts } from '../../sandbox/expected-mounts.ts';
 import { type GuestConfig, standardEnvironment } from '../../sandbox/guest-config.ts';
 import type { Host } from '../../sandbox/host.ts';
-import { type Architecture, affinityFilter, seccompFilter } from '../../sandbox/seccomp.ts';
+import { type Architecture, pinnedFilter, seccompFilter } from '../../sandbox/seccomp.ts';
 import type { SandboxSpec } from '../../sandbox/spec.ts';
 import type { JailLayout } from './bwrap-arguments.ts';
 import { prepareJailLayout, pythonFolders } from './jail-layout.ts';
@@ -20,9 +20,9 @@ export interface JailGround {
   readonly host: Host;
   readonly cgroups: ServerCgroups;
   /** The system call filters that bubblewrap installs: of a zygote, and of a sandbox that has a jail to itself. */
-  readonly filters: { readonly zygote: Buffer; readonly sandbox: Buffer };
+  filters(): { readonly zygote: Buffer; readonly sandbox: Buffer };
   /** The system call filter of what is forked off a zygote, as the guest takes it. */
-  readonly seccomp: string;
+  seccomp(): string;
   /** The uids of the jail for such a spec. Undefined where it runs as the uid that all such jails have in common. */
   uidsFor(spec: SandboxSpec): UidBlock | undefined;
   /** Rejects where sandboxes have no Python. */
@@ -38,12 +38,13 @@ export interface JailGround {
 
 export function createJailGround(host: Host, cgroups: ServerCgroups, nodeProgram?: string): JailGround {
   const architecture = process.arch as Architecture;
-  const filters = {
+  const isSoft = () => cgroups.version() === undefined;
+  const filters = once(() => ({
     zygote: seccompFilter(architecture, { makesSandboxes: true }),
-    sandbox: seccompFilter(architecture),
-  };
-  const seccomp = filters.sandbox.toString('base64');
-  const pinnedSeccomp = affinityFilter(architecture).toString('base64');
+    sandbox: seccompFilter(architecture, { addsFilters: isSoft() }),
+  }));
+  const seccomp = once(() => filters().sandbox.toString('base64'));
+  const pinnedSeccomp = pinnedFilter(architecture).toString('base64');
   const uids = createUidBlocks();
   let programs: Promise<string[]> | undefined;
   let finding: Promise<PythonEnvironment> | undefined;
@@ -86,17 +87,16 @@ export function createJailGround(host: Host, cgroups: ServerCgroups, nodeProgram
     zygoteEnvironment: () => environment(),
     guestConfig: async (spec, shape) => {
       const { memoryBytes, openFiles, fileBytes, cpus, processes } = spec.limits;
-      const soft = cgroups.version() === undefined;
       return {
         limits: {
           ...{ memoryBytes, openFiles, fileBytes, cpus },
-          ...(soft ? { pinCpus: true, pinnedSeccomp, processes, memoryWatchdogBytes: memoryBytes } : {}),
+          ...(isSoft() ? { pinCpus: true, pinnedSeccomp, processes, memoryWatchdogBytes: memoryBytes } : {}),
         },
         environment: await environment(spec.environment),
         // What is forked off a zygote has its preloads from there, and takes its filter itself; bubblewrap gives it to the others.
         ...(shape === 'single'
           ? { preloads: spec.preloads, ...expectedMounts(spec.mounts) }
-          : { preloads: [], seccomp }),
+          : { preloads: [], seccomp: seccomp() }),
       };
     },
   };
@@ -108,4 +108,12 @@ export function requireBwrap(): string {
   throw new HotcellError('driver_unavailable', 'process: bubblewrap (bwrap) is not installed', {
     remedy: 'Run `hotcell setup process`, or install it: sudo apt-get install -y bubblewrap',
   });
+}
+
+function once<T extends object | string>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
 }

@@ -25,7 +25,7 @@ export function createSingleShape(ground: JailGround): SandboxShape {
       try {
         const jailArguments = singleJailArguments(layout, sessionJail(spec));
         const jail = await startJail(requireBwrap(), jailArguments, jailIdentity(uids), {
-          filter: ground.filters.sandbox,
+          filter: ground.filters().sandbox,
           place: cgroup?.add,
         });
         void jail.ended.then(uids?.release);

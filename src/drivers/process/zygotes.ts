@@ -53,12 +53,19 @@ export function createZygotes(ground: JailGround, idleMs = IDLE_MS): Zygotes {
     try {
       cgroup?.limit(ZYGOTE_LIMITS);
       const zygote = await startZygote({
-        ...{ bwrap: requireBwrap(), layout, environment, preloads: spec.preloads, uids, filter: ground.filters.zygote },
+        ...{
+          bwrap: requireBwrap(),
+          layout,
+          environment,
+          preloads: spec.preloads,
+          uids,
+          filter: ground.filters().zygote,
+        },
         runDir: join(ground.host.runDir, JAILS_FOLDER),
         place: cgroup?.add,
       });
       void zygote.ended.then(release);
-      return { zygote, forks: createForkSource(zygote, ground.cgroups.create, ground.seccomp) };
+      return { zygote, forks: createForkSource(zygote, ground.cgroups.create, ground.seccomp()) };
     } catch (error) {
       await release();
       throw error;

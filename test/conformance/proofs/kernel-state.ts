@@ -34,6 +34,22 @@ verdict(bool(got))`,
     bare: 'in',
   },
   {
+    id: 'host:filters',
+    title: 'no system call filter can be added: the memory that they are compiled into is one amount for the host',
+    code: `import struct
+program = ctypes.create_string_buffer(struct.pack("=HBBI", 6, 0, 0, 0x7fff0000))
+filter = struct.pack("@HP", 1, ctypes.addressof(program))
+got = []
+for how in ("prctl", "seccomp"):
+    child = os.fork()
+    if child == 0:
+        call("prctl", 38, 1, 0, 0, 0)
+        os._exit(0 if (call("prctl", 22, 2, filter, 0, 0) if how == "prctl" else sys_call(277 if ARM else 317, 1, 0, filter)) == 0 else 1)
+    if os.waitpid(child, 0)[1] == 0: got.append(how)
+verdict(bool(got))`,
+    bare: 'in',
+  },
+  {
     id: 'neighbour:multicast',
     title: 'no multicast group can be joined: leaving many of them would hold up networks of the whole host',
     code: `import struct
