@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type HeldMounts, holdKnownMounts, holdMounts } from './held-mounts.ts';
 import type { MountRegistry } from './mount-registry.ts';
+import type { MountPolicy } from './mounts.ts';
 
 let folder: string;
 let entered: number;
@@ -52,14 +53,24 @@ test.each<[string, () => Promise<void>]>([
 });
 
 test('mounts of a session that is taken over are compared when another sandbox is to be made', async () => {
-  const known = await holdKnownMounts(held.mounts, registry);
+  const known = await holdKnownMounts(held.mounts, { roots: [folder], denied: [] }, registry);
   await known.requireSame();
   await rename(join(folder, 'data'), join(folder, 'moved'));
   await mkdir(join(folder, 'data'));
-  const later = await holdKnownMounts(held.mounts, registry);
+  const later = await holdKnownMounts(held.mounts, { roots: [folder], denied: [] }, registry);
   await expect(later.requireSame()).rejects.toMatchObject({ code: 'mount_denied' });
   await known.release();
   await later.release();
+});
+
+test.each<[string, (folder: string) => MountPolicy]>([
+  ['taken from the allowed ones', () => ({ roots: [], denied: [] })],
+  ['denied', (all) => ({ roots: [all], denied: [join(all, 'data')] })],
+])('folders of a session that is taken over that have been %s since are known as such', async (_how, policyOf) => {
+  const known = await holdKnownMounts(held.mounts, policyOf(folder), registry);
+  expect(() => known.requireAllowed()).toThrow(expect.objectContaining({ code: 'mount_denied' }));
+  await expect(known.requireSame()).rejects.toMatchObject({ code: 'mount_denied' });
+  await known.release();
 });
 
 test('what the registry refuses is not held', async () => {

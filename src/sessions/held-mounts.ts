@@ -3,11 +3,13 @@ import { type HeldFolder, holdFolder, identityOf, isSameFolder } from '../lib/he
 import { exchanged, mountDenied } from '../sandbox/mount-denied.ts';
 import type { Mount } from '../sandbox/spec.ts';
 import type { MountRegistry, Release } from './mount-registry.ts';
-import { type MountPolicy, type MountRequest, requirePlainPlaces, resolveMounts } from './mounts.ts';
+import { type MountPolicy, type MountRequest, requireAllowed, requirePlainPlaces, resolveMounts } from './mounts.ts';
 
 /** What one session mounts: held open and entered in the registry from its check until the session has ended. */
 export interface HeldMounts {
   readonly mounts: readonly Mount[];
+  /** Throws `mount_denied` where the configuration of this server does not allow them: another server may have. */
+  requireAllowed(): void;
   /** To be awaited before each making of a sandbox. Rejects with `mount_denied` where a path no longer leads to the folder that was checked. */
   requireSame(): Promise<void>;
   /** Only when nothing of the session runs any more. Safe to repeat. */
@@ -22,19 +24,30 @@ export async function holdMounts(
 ): Promise<HeldMounts> {
   const { mounts, folders } = await resolveMounts(requests, policy);
   try {
-    return heldMounts(mounts, [...folders], await registry.claim(mounts));
+    return heldMounts(mounts, [...folders], { policy, leaveRegistry: await registry.claim(mounts) });
   } catch (error) {
     await Promise.all(folders.map((folder) => folder.close()));
     throw error;
   }
 }
 
-/** Those of a session that another server left: its sandbox has them already. */
-export async function holdKnownMounts(mounts: readonly Mount[], registry: MountRegistry): Promise<HeldMounts> {
-  return heldMounts(mounts, [], await registry.enter(mounts));
+/**
+ * Those of a session that another server left: its sandbox has them already. Whether they are allowed now is asked by `requireAllowed`: by whoever takes the
+ * sandbox over, who alone can end it.
+ */
+export async function holdKnownMounts(
+  mounts: readonly Mount[],
+  policy: MountPolicy,
+  registry: MountRegistry,
+): Promise<HeldMounts> {
+  return heldMounts(mounts, [], { policy, leaveRegistry: await registry.enter(mounts) });
 }
 
-function heldMounts(mounts: readonly Mount[], folders: HeldFolder[], leaveRegistry: Release): HeldMounts {
+function heldMounts(
+  mounts: readonly Mount[],
+  folders: HeldFolder[],
+  { policy, leaveRegistry }: { policy: MountPolicy; leaveRegistry: Release },
+): HeldMounts {
   /** Held from now on where it was not before. */
   async function hold({ source, identity }: Mount): Promise<void> {
     if (folders.some(({ path }) => path === source)) return;
@@ -43,9 +56,15 @@ function heldMounts(mounts: readonly Mount[], folders: HeldFolder[], leaveRegist
     if (folder === undefined || !isSameFolder(folder.identity, identity)) throw exchanged(source);
   }
 
+  const allAllowed = () => {
+    for (const { source } of mounts) requireAllowed(source, source, policy);
+  };
+
   return {
     mounts,
+    requireAllowed: allAllowed,
     requireSame: async () => {
+      allAllowed();
       for (const mount of mounts) {
         await hold(mount);
         if (!(await leadsThere(mount))) throw gone(mount);

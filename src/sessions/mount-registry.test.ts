@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -10,7 +10,7 @@ const OURS = 'aaaaaaaaaaaa';
 const THEIRS = 'bbbbbbbbbbbb';
 let folder: string;
 let alive: Set<string>;
-let left: Mount[];
+let left: Mount[][];
 let ours: MountRegistry;
 let theirs: MountRegistry;
 
@@ -70,10 +70,48 @@ test('an entry ends with its session, and with its server', async () => {
 });
 
 test('a session that outlives its server counts', async () => {
-  left = [await writable('proj')];
+  left = [[await writable('proj')]];
   await expect(ours.claim([await readOnly('proj/sub')])).rejects.toMatchObject({ code: 'mount_denied' });
-  left = [await readOnly('proj/sub')];
+  left = [[await readOnly('proj/sub')]];
   await expect(ours.claim([await writable('proj')])).rejects.toMatchObject({ code: 'mount_denied' });
+});
+
+test('what a session had counts until the last is closed that shared a writable folder with it, in whatever server', async () => {
+  await mkdir(join(folder, 'shared'));
+  await mkdir(join(folder, 'more'));
+  const closeFirst = await ours.claim([await writable('shared'), await writable('proj'), await writable('more')]);
+  const closeSecond = await theirs.claim([await writable('shared')]);
+  await closeFirst();
+  const closeThird = await theirs.claim([await writable('shared'), await readOnly('project')]);
+  await closeSecond();
+  await expect(ours.claim([await readOnly('proj/sub')])).rejects.toMatchObject({ code: 'mount_denied' });
+  await closeThird();
+  await ours.claim([await readOnly('proj/sub')]);
+  expect((await readdir(join(folder, 'run'))).sort()).toEqual([OURS, THEIRS]);
+});
+
+test('what a session had counts no more when it has shared nothing, or only to read', async () => {
+  const closeFirst = await ours.claim([await readOnly('project'), await writable('proj')]);
+  const closeSecond = await theirs.claim([await writable('project')]);
+  await closeFirst();
+  await ours.claim([await readOnly('proj/sub')]);
+  await closeSecond();
+});
+
+test('two that shared a folder and end at once leave nothing', async () => {
+  const both = [await ours.claim([await writable('proj')]), await ours.claim([await writable('proj')])];
+  await Promise.all(both.map((close) => close()));
+  expect(await readdir(join(folder, 'run'))).toEqual([OURS]);
+  expect(await readdir(join(folder, 'run', OURS, 'mounts'))).toEqual([]);
+});
+
+test('whoever compares does not look at the folders above the mounts of others', async () => {
+  await mkdir(join(folder, `deep${'/d'.repeat(60)}`), { recursive: true });
+  await ours.claim([await readOnly(`deep${'/d'.repeat(60)}`)]);
+  await rename(join(folder, 'deep'), join(folder, 'proj/deep'));
+  await ours.claim([await writable('project')]);
+  // It is known by what was above it when it was entered.
+  await expect(ours.claim([await writable('proj/deep')])).rejects.toMatchObject({ code: 'mount_denied' });
 });
 
 test('a folder counts wherever it has been moved to', async () => {

@@ -1,17 +1,18 @@
-import { readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import { identityOf } from '../lib/held-folder.ts';
+import { readdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { newId } from '../lib/ids.ts';
 import { makeOwnFolder } from '../lib/own-folder.ts';
 import type { Host } from '../sandbox/host.ts';
 import { mountDenied } from '../sandbox/mount-denied.ts';
 import type { Mount } from '../sandbox/spec.ts';
+import { type MountEntry, mountEntry, type RegisteredMount, stillReachable } from './mount-entry.ts';
 
 /**
  * The folders that live sessions have mounted, in all servers that share a run folder, and in sessions that outlive their server.
  *
  * SECURITY: code in a sandbox can exchange whatever lies below a folder that it can write to, for a link to anywhere. So nothing that lies strictly below such
- * a folder is mounted into another session, before or after. Entries end with their session, and count no more when their server is gone.
+ * a folder is mounted into another session, before or after. An entry ends with its session, unless another that lives has shared a writable folder with it, and
+ * may have been handed its folders: then with the last of those. It counts no more when its server is gone.
  */
 export interface MountRegistry {
   /** Enters the mounts of a session, unless they and those of another would lie in each other that way: `mount_denied`, with nothing entered. */
@@ -21,113 +22,143 @@ export interface MountRegistry {
 }
 
 export type Release = () => Promise<void>;
-export type RegisteredMount = Pick<Mount, 'source' | 'readOnly' | 'identity'>;
 
 export interface RegistryOptions {
   readonly host: Pick<Host, 'runDir' | 'serverId' | 'isServerAlive'>;
   /** Mounts of sessions that outlive their server. */
-  readonly left: () => Promise<readonly Mount[]>;
+  readonly left: () => Promise<readonly (readonly Mount[])[]>;
+}
+
+interface FoundEntry extends MountEntry {
+  readonly path: string;
 }
 
 const FOLDER = 'mounts';
+/** Beside the folders of servers: for entries of sessions that have ended. */
+const ENDED = 'ended-mounts';
 const SERVER_ID = /^[0-9a-f]{12}$/;
 const ENTRY = /\.json$/;
 
 export function createMountRegistry({ host, left }: RegistryOptions): MountRegistry {
   const { runDir, serverId, isServerAlive } = host;
+  const folder = join(runDir, FOLDER);
+  const endedFolder = join(dirname(runDir), ENDED);
+  let knownLeft = new Map<string, Promise<MountEntry>>();
+  let lastEnd: Promise<void> = Promise.resolve();
 
-  async function enter(mounts: readonly Mount[]): Promise<{ name: string; release: Release }> {
-    const name = `${newId('m')}.json`;
-    if (mounts.length === 0) return { name, release: async () => {} };
-    const path = join(runDir, FOLDER, name);
-    makeOwnFolder(dirname(path), 0o700);
+  async function enter(mounts: readonly Mount[]): Promise<{ path: string; entry: MountEntry; release: Release }> {
+    const path = join(folder, `${newId('m')}.json`);
+    const entry = await mountEntry(mounts);
+    if (mounts.length === 0) return { path, entry, release: async () => {} };
+    makeOwnFolder(folder, 0o700);
     // Whole or not there at all, for whoever reads it meanwhile.
-    await writeFile(`${path}.new`, JSON.stringify(mounts.map(registered)), { mode: 0o600 });
+    await writeFile(`${path}.new`, JSON.stringify(entry), { mode: 0o600 });
     await rename(`${path}.new`, path);
-    return { name, release: () => rm(path, { force: true }) };
+    const isWritable = mounts.some(({ readOnly }) => !readOnly);
+    return { path, entry, release: isWritable ? () => end(path) : () => rm(path, { force: true }) };
   }
 
-  async function others(own: string): Promise<RegisteredMount[]> {
-    const found: RegisteredMount[] = [...(await left())];
+  /** Kept as long as a session that lives may hold its folders. One at a time: of two that shared a folder, the second finds the first ended. */
+  function end(path: string): Promise<void> {
+    const ending = lastEnd.then(async () => {
+      const { live, ended } = await allBut(path);
+      const own: FoundEntry = { ...(await readEntry(path)), path };
+      const kept = stillReachable(live, [...ended, own]);
+      if (kept.includes(own)) await moveToEnded(path);
+      for (const entry of [...ended, own]) if (!kept.includes(entry)) await rm(entry.path, { force: true });
+      if (kept.length === 0) await rmdir(endedFolder).catch(() => {});
+    });
+    lastEnd = ending.catch(() => {});
+    return ending;
+  }
+
+  async function moveToEnded(path: string, attempts = 3): Promise<void> {
+    makeOwnFolder(endedFolder, 0o700);
+    await rename(path, join(endedFolder, basename(path))).catch((error: unknown) => {
+      if (attempts === 1) throw error;
+      return moveToEnded(path, attempts - 1); // another server has found the folder empty meanwhile, and removed it
+    });
+  }
+
+  /** Each found once: whoever leaves sessions with many mounts must not make every opening look at all folders above them. */
+  async function leftEntries(): Promise<MountEntry[]> {
+    const found = (await left()).map((mounts) => [JSON.stringify(mounts), mounts] as const);
+    const before = knownLeft;
+    knownLeft = new Map(found.map(([text, mounts]) => [text, before.get(text) ?? mountEntry(mounts)]));
+    return Promise.all(knownLeft.values());
+  }
+
+  async function allBut(own: string): Promise<{ live: MountEntry[]; ended: FoundEntry[] }> {
+    const live: MountEntry[] = [];
     for (const server of (await namesIn(dirname(runDir))).filter((name) => SERVER_ID.test(name))) {
-      const folder = join(dirname(runDir), server, FOLDER);
-      const entries = (await namesIn(folder)).filter((name) => ENTRY.test(name) && name !== own);
-      if (entries.length === 0 || !(server === serverId || (await isServerAlive(server)))) continue;
-      for (const entry of entries) found.push(...(await readEntry(join(folder, entry))));
+      const entries = await entriesIn(join(dirname(runDir), server, FOLDER));
+      if (entries.length > 0 && (server === serverId || (await isServerAlive(server))))
+        live.push(...entries.filter(({ path }) => path !== own));
     }
-    return found;
+    live.push(...(await leftEntries()));
+    // Last: an entry goes from one to the other, and may then be found in both, but not in neither.
+    return { live, ended: await entriesIn(endedFolder) };
   }
 
   return {
     enter: async (mounts) => (await enter(mounts)).release,
     claim: async (mounts) => {
       // Entered first and compared then: of two at once, in whatever servers, at least one sees the other.
-      const { name, release } = await enter(mounts);
+      const { path, entry, release } = await enter(mounts);
       try {
-        if (mounts.length > 0) await requireApart(mounts, await others(name));
+        if (mounts.length > 0) {
+          const { live, ended } = await allBut(path);
+          requireApart(entry, [...live, ...stillReachable(live, ended)]);
+        }
         return release;
       } catch (error) {
-        await release();
+        await rm(path, { force: true });
         throw error;
       }
     },
   };
 }
 
-async function requireApart(mounts: readonly Mount[], others: readonly RegisteredMount[]): Promise<void> {
+function requireApart(entry: MountEntry, entries: readonly MountEntry[]): void {
   const writable = (all: readonly RegisteredMount[]) => all.filter(({ readOnly }) => !readOnly);
-  for (const mount of mounts) {
-    if (await liesBelow(mount, writable(others)))
+  const others = entries.flatMap(({ mounts }) => mounts);
+  const writableOthers = writable(others);
+  for (const mount of entry.mounts) {
+    if (liesBelow(mount, writableOthers))
       throw mountDenied(
         `${mount.source}: lies in a folder that another session can write to, and could be exchanged from there`,
-        'Close that session first, mount the same folder as it does, or copy what is needed to another place.',
+        'Close that session first, and those that shared a writable folder with it; or mount the same folder as it does, or copy what is needed to another place.',
       );
   }
+  const own = writable(entry.mounts);
   for (const other of others) {
-    const outer = await liesBelow(other, writable(mounts));
+    const outer = liesBelow(other, own);
     if (outer !== undefined)
       throw mountDenied(
         `${outer.source}: holds a folder that another session has mounted, and that could be exchanged from this one`,
-        'Mount it read-only, close that session first, or mount a folder beside it.',
+        'Mount it read-only, close that session first, and those that shared a writable folder with it, or mount a folder beside it.',
       );
   }
 }
 
-/** The one of `outers` that lies strictly above. By identity: one folder may have several paths, and may have been moved since. */
-async function liesBelow(
-  { source }: RegisteredMount,
-  outers: readonly RegisteredMount[],
-): Promise<RegisteredMount | undefined> {
-  if (outers.length === 0) return undefined;
-  const above = await keysAbove(source);
-  return outers.find(({ identity }) => above.has(keyOf(identity)));
+/** The one of `outers` that lies strictly above. */
+function liesBelow({ above }: RegisteredMount, outers: readonly RegisteredMount[]): RegisteredMount | undefined {
+  return outers.find(({ key }) => above.includes(key));
 }
 
-async function keysAbove(path: string): Promise<Set<string>> {
-  const keys = new Set<string>();
-  for (let folder = path; folder !== dirname(folder); ) {
-    folder = dirname(folder);
-    const found = await stat(folder, { bigint: true }).catch(() => undefined);
-    if (found !== undefined) keys.add(keyOf(identityOf(found)));
-  }
-  return keys;
-}
-
-function keyOf({ device, inode }: RegisteredMount['identity']): string {
-  return `${device}:${inode}`;
-}
-
-function registered({ source, readOnly, identity }: Mount): RegisteredMount {
-  return { source, readOnly, identity };
+async function entriesIn(folder: string): Promise<FoundEntry[]> {
+  const paths = (await namesIn(folder)).filter((name) => ENTRY.test(name)).map((name) => join(folder, name));
+  const entries = await Promise.all(paths.map(async (path) => ({ ...(await readEntry(path)), path })));
+  return entries.filter(({ mounts }) => mounts.length > 0);
 }
 
 /** What is gone meanwhile is no entry. What cannot be read is an error: it may be one that counts. */
-async function readEntry(path: string): Promise<RegisteredMount[]> {
+async function readEntry(path: string): Promise<MountEntry> {
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return '[]';
+    if (error.code === 'ENOENT') return '{"mounts":[]}';
     throw error;
   });
-  return JSON.parse(text) as RegisteredMount[];
+  return JSON.parse(text) as MountEntry;
 }
 
 async function namesIn(folder: string): Promise<string[]> {

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { HotcellError } from '../errors/hotcell-error.ts';
 import { identityOf } from '../lib/held-folder.ts';
 import type { Mount } from '../sandbox/spec.ts';
-import { deniedByDefault, type MountPolicy, type MountRequest, resolveMounts } from './mounts.ts';
+import { deniedByDefault, type MountPolicy, type MountRequest, mountPolicy, resolveMounts } from './mounts.ts';
 
 let folder: string;
 let policy: MountPolicy;
@@ -40,8 +40,70 @@ test('a link that stays inside is resolved to where it leads', async () => {
 
 test('a root that is itself a link allows what lies below where it leads', async () => {
   await symlink(join(folder, 'allowed'), join(folder, 'root'));
-  policy = { ...policy, roots: [join(folder, 'root')] };
+  policy = mountPolicy({ ...policy, roots: [join(folder, 'root')] });
   expect(await resolve({ source: join(folder, 'root/data'), target: '/data' })).toHaveLength(1);
+});
+
+describe('what code in a sandbox puts into a folder that it can write to', () => {
+  const put = async (name: string, target: string) => {
+    await rm(join(folder, name), { recursive: true, force: true });
+    await symlink(target, join(folder, name));
+  };
+
+  test.each<[string, 'before' | 'after']>([
+    ['after the server started', 'after'],
+    ['before it started', 'before'],
+  ])('makes no other root of one that lies in it, %s', async (_when, when) => {
+    const given = { roots: [join(folder, 'allowed'), join(folder, 'allowed/data')], denied: [] };
+    policy = mountPolicy(given);
+    await put('allowed/data', '/');
+    if (when === 'before') policy = mountPolicy(given);
+    for (const source of [join(folder, 'elsewhere'), '/usr']) {
+      await expect(resolve({ source, target: '/data' })).rejects.toThrow(/not below an allowed folder/);
+    }
+    expect(await resolve({ source: join(folder, 'allowed'), target: '/data' })).toHaveLength(1);
+  });
+
+  test('makes no root of one that was not there', async () => {
+    policy = mountPolicy({ roots: [join(folder, 'allowed/later/root')], denied: [] });
+    await mkdir(join(folder, 'allowed/later/root/in'), { recursive: true });
+    expect(await resolve({ source: join(folder, 'allowed/later/root/in'), target: '/data' })).toHaveLength(1);
+    await mkdir(join(folder, 'elsewhere/root'));
+    await put('allowed/later', join(folder, 'elsewhere'));
+    for (const source of ['allowed/later/root', 'elsewhere/root']) {
+      await expect(resolve({ source: join(folder, source), target: '/data' })).rejects.toThrow(/not below/);
+    }
+  });
+
+  test('allows nothing that was denied: nor does taking away a link that is', async () => {
+    await put('allowed/hidden', join(folder, 'elsewhere'));
+    policy = mountPolicy({ roots: [folder], denied: [join(folder, 'allowed/hidden')] });
+    await expect(resolve({ source: join(folder, 'allowed'), target: '/data' })).rejects.toThrow(/never mounted/);
+    await rm(join(folder, 'allowed/hidden'));
+    await expect(resolve({ source: join(folder, 'elsewhere'), target: '/data' })).rejects.toThrow(/never mounted/);
+  });
+
+  test('tells nothing of the host by what is said of a link', async () => {
+    await writeFile(join(folder, 'elsewhere/file'), '');
+    const answers = ['elsewhere', 'elsewhere/file', 'elsewhere/nothing', 'nowhere/at/all'].flatMap((name, index) =>
+      ['', '/in'].map(async (below) => {
+        if (below === '') await put(`allowed/link${index}`, join(folder, name));
+        else await put(`allowed/data${index}`, join(folder, name));
+        const source = join(folder, `allowed/${below === '' ? 'link' : 'data'}${index}${below}`);
+        return resolve({ source, target: '/data' }).catch(({ message }: Error) => message.replace(source, '…'));
+      }),
+    );
+    expect(new Set(await Promise.all(answers))).toEqual(new Set(['…: not below an allowed folder']));
+  });
+});
+
+test('a folder that lies too deep is denied, and so are too many', async () => {
+  const deep = join(folder, 'allowed/data', ...Array.from({ length: 64 }, () => 'd'));
+  await mkdir(deep, { recursive: true });
+  await expect(resolve({ source: deep, target: '/data' })).rejects.toThrow(/more than 64 folders/);
+  const source = join(folder, 'allowed/data');
+  const many = Array.from({ length: 65 }, (_, index) => ({ source, target: `/data/${index}` }));
+  await expect(resolve(...many)).rejects.toThrow(/64 at most/);
 });
 
 describe('a mount inside another', () => {

@@ -1,8 +1,10 @@
 import { lstat, realpath, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join, sep } from 'node:path';
+import { placeOf, resolveDenied, resolveRoots } from '../lib/configured-paths.ts';
 import { type HeldFolder, holdFolder } from '../lib/held-folder.ts';
 import { isWithin } from '../lib/is-within.ts';
+import { missingPlace } from '../lib/missing-place.ts';
 import { exchanged, mountDenied } from '../sandbox/mount-denied.ts';
 import type { Mount } from '../sandbox/spec.ts';
 import { checkedTarget } from './mount-targets.ts';
@@ -15,11 +17,25 @@ export interface MountRequest {
   readonly readOnly?: boolean;
 }
 
+/** What may be mounted. Its paths are resolved when the server starts: `mountPolicy`. */
 export interface MountPolicy {
   /** Only folders below these may be mounted. None: no mounts. */
   readonly roots: readonly string[];
   /** Never these, nor anything below or above them. */
   readonly denied: readonly string[];
+}
+
+const MOST_MOUNTS = 64;
+/** SECURITY: each folder above a mount is looked at when it is entered in the registry. Sandboxes can make paths of 2,000 folders. */
+const DEEPEST = 64;
+
+/** Resolves what the configuration names. Once, when the server starts: `configured-paths.ts` tells why. */
+export function mountPolicy({ roots, denied }: MountPolicy): MountPolicy {
+  return {
+    roots: resolveRoots(roots, roots),
+    // SECURITY: with the links on the way to them. Who can write to the folder of such a link decides what is denied.
+    denied: [...resolveDenied(denied), ...denied.flatMap((path) => placeOf(path).links)],
+  };
 }
 
 /** Secrets and the host's own machinery. */
@@ -43,9 +59,9 @@ export interface ResolvedMounts {
 /** Checks requests against the policy, with links resolved first. Rejects with `mount_denied`, naming what and why, and with nothing held. */
 export async function resolveMounts(requests: readonly MountRequest[], policy: MountPolicy): Promise<ResolvedMounts> {
   if (requests.length === 0) return { mounts: [], folders: [] };
-  const roots = await Promise.all(policy.roots.map((root) => realpath(root).catch(() => resolve(root))));
-  const denied = await Promise.all(policy.denied.map((path) => realpath(path).catch(() => resolve(path))));
-  const resolved = await Promise.allSettled(requests.map((request) => resolveMount(request, roots, denied)));
+  if (requests.length > MOST_MOUNTS)
+    throw mountDenied(`${requests.length} mounts: a session has ${MOST_MOUNTS} at most`, 'Mount a folder above them.');
+  const resolved = await Promise.allSettled(requests.map((request) => resolveMount(request, policy)));
   const folders = resolved.flatMap((one) => (one.status === 'fulfilled' ? [one.value.folder] : []));
   try {
     const mounts = resolved.map((one) => {
@@ -99,30 +115,33 @@ async function requirePlainPlace(target: string, outer: Mount): Promise<void> {
   }
 }
 
-async function resolveMount(
-  request: MountRequest,
-  roots: string[],
-  denied: string[],
-): Promise<{ mount: Mount; folder: HeldFolder }> {
+/** SECURITY: also for mounts that a session has already: the folder may have been taken from the roots since, or denied. */
+export function requireAllowed(shown: string, source: string | undefined, { roots, denied }: MountPolicy): void {
+  if (source === undefined || !roots.some((root) => isWithin(source, root))) {
+    throw mountDenied(
+      `${shown}: not below an allowed folder`,
+      'Allow it, or a folder above it, first: mountRoots, or HOTCELL_MOUNT_ROOTS.',
+    );
+  }
+  const secret = denied.find((path) => isWithin(source, path) || isWithin(path, source));
+  if (secret !== undefined)
+    throw mountDenied(
+      `${shown}: holds or lies in ${secret}, which is never mounted`,
+      'Copy what is needed to another folder.',
+    );
+}
+
+async function resolveMount(request: MountRequest, policy: MountPolicy): Promise<{ mount: Mount; folder: HeldFolder }> {
   const target = checkedTarget(request.target);
   // SECURITY: everything below is about the resolved path. A link inside an allowed root may point anywhere.
   const source = await realpath(request.source).catch(() => undefined);
   // SECURITY: before anything is said of what is there or is not: what a host has elsewhere is nobody's business.
-  if (!roots.some((root) => isWithin(source ?? resolve(request.source), root))) {
-    throw mountDenied(
-      `${request.source}: not below an allowed folder`,
-      'Allow it, or a folder above it, first: mountRoots, or HOTCELL_MOUNT_ROOTS.',
-    );
-  }
+  requireAllowed(request.source, source ?? (await missingPlace(request.source)), policy);
   if (source === undefined) throw mountDenied(`${request.source}: there is no such folder`, 'Make it first.');
   if (!(await stat(source).catch(() => undefined))?.isDirectory())
     throw mountDenied(`${request.source}: not a folder`, 'Mount the folder that it is in.');
-  const secret = denied.find((path) => isWithin(source, path) || isWithin(path, source));
-  if (secret !== undefined)
-    throw mountDenied(
-      `${request.source}: holds or lies in ${secret}, which is never mounted`,
-      'Copy what is needed to another folder.',
-    );
+  if (source.split(sep).length - 1 > DEEPEST)
+    throw mountDenied(`${request.source}: lies in more than ${DEEPEST} folders`, 'Mount one of those above it.');
   const folder = await holdFolder(source);
   if (folder === undefined) throw exchanged(source);
   return { mount: { source, target, readOnly: request.readOnly !== false, identity: folder.identity }, folder };

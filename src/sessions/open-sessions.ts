@@ -7,7 +7,7 @@ import type { IsolationRequest, PassedOver } from '../sandbox/isolation.ts';
 import type { SandboxSpec } from '../sandbox/spec.ts';
 import { type HeldMounts, holdKnownMounts, holdMounts } from './held-mounts.ts';
 import type { IsolationChoices } from './isolation-choices.ts';
-import { deniedByDefault } from './mounts.ts';
+import { deniedByDefault, mountPolicy } from './mounts.ts';
 import type { PersistencePlan } from './persistence.ts';
 import { createPool } from './pool.ts';
 import type { Server } from './server.ts';
@@ -46,6 +46,8 @@ const POOL_IDLE_MS = 15 * 60_000;
 
 export function createOpenSessions(config: Config, server: Server, choose: IsolationChoices): OpenSessions {
   const { startTimeoutMs } = config;
+  const denied = [...deniedByDefault(server.host.dataDir), ...config.mountDenied];
+  const policy = mountPolicy({ roots: config.mountRoots, denied });
   const pool = createPool(
     { perKind: config.poolSize, total: POOL_TOTAL, leastFreeBytes: POOL_LEAST_FREE_BYTES, idleMs: POOL_IDLE_MS },
     startTimeoutMs,
@@ -113,9 +115,8 @@ export function createOpenSessions(config: Config, server: Server, choose: Isola
 
   function mountsOf({ mounts = [] }: OpenOptions, { persistence }: Partial<GivenToSession>): Promise<HeldMounts> {
     const resumed = persistence?.resume?.spec.mounts;
-    if (resumed !== undefined) return holdKnownMounts(resumed, server.mounts);
-    const denied = [...deniedByDefault(server.host.dataDir), ...config.mountDenied];
-    return holdMounts(mounts, { roots: config.mountRoots, denied }, server.mounts);
+    if (resumed !== undefined) return holdKnownMounts(resumed, policy, server.mounts);
+    return holdMounts(mounts, policy, server.mounts);
   }
 
   function specOf(

@@ -1,4 +1,5 @@
 import type { Config } from '../config/schema.ts';
+import { toHotcellError } from '../errors/hotcell-error.ts';
 import { isSandboxGone } from '../guest/live-sandbox.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { AloneLimits } from '../sandbox/guest-config.ts';
@@ -104,8 +105,8 @@ export function createPersistence(options: PersistenceOptions): Persistence {
       if (entry.isPersistent) await records.remove(entry.uniqueId);
     },
     failed: async (entry, error, record) => {
-      // Whatever else kept it from being reached may be over the next time.
-      const isGone = record === undefined || isSandboxGone(error);
+      // Whatever else kept it from being reached may be over the next time. One whose folders are not allowed any more has been ended.
+      const isGone = record === undefined || isSandboxGone(error) || toHotcellError(error).code === 'mount_denied';
       if (entry.isPersistent && isGone) await records.remove(entry.uniqueId);
     },
     recall: (owner, { again = false } = {}) => {

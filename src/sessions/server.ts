@@ -44,7 +44,7 @@ export async function becomeServer(dataDir: string, runRoot: string): Promise<Se
     records,
     mounts: createMountRegistry({
       host,
-      left: async () => (await records.kept()).flatMap(({ record }) => record.spec.mounts),
+      left: async () => (await records.kept()).map(({ record }) => record.spec.mounts),
     }),
     logFolder: (sessionId) => join(logs(serverId), sessionId),
     clearAfterDead: async () => {

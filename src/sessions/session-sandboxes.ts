@@ -16,7 +16,7 @@ export interface SessionSandboxes {
 
 export interface SandboxesOptions {
   readonly spec: SandboxSpec;
-  readonly held: Pick<HeldMounts, 'requireSame'>;
+  readonly held: Pick<HeldMounts, 'requireSame' | 'requireAllowed'>;
   readonly persistence: PersistencePlan | undefined;
   readonly startTimeoutMs: number;
   /** Nothing is made any more. */
@@ -33,7 +33,19 @@ export function createSessionSandboxes(options: SandboxesOptions): SessionSandbo
     if (!adopt) await held.requireSame();
     const its = { ...spec, id };
     await persistence?.keep(its, driver.name);
-    return openLiveSandbox(driver, its, startTimeoutMs, { adopt, signal });
+    const live = await openLiveSandbox(driver, its, startTimeoutMs, { adopt, signal });
+    if (adopt) await endUnlessAllowed(live);
+    return live;
+  }
+
+  /** SECURITY: one that was taken over ends here where its folders have been taken from the allowed ones since, or denied; else it would have them for ever. */
+  async function endUnlessAllowed(live: LiveSandbox): Promise<void> {
+    try {
+      held.requireAllowed();
+    } catch (error) {
+      await live.dispose();
+      throw error;
+    }
   }
 
   return {

@@ -67,6 +67,7 @@ export async function mcp(flags: McpFlags): Promise<number> {
         roots: config.loadRoots.length > 0 ? config.loadRoots : usualRoots(),
         denied: [...deniedByDefault(resolveDataDir()), ...config.loadDenied],
         base: process.cwd(),
+        writable: config.mountRoots,
       }),
       largestReplyBytes: LARGEST_REPLY_BYTES,
       log,

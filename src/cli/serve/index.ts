@@ -83,5 +83,5 @@ function portOf(text: string): number {
 function hostFilesOf(config: Config) {
   if (config.loadRoots.length === 0) return undefined;
   const denied = [...deniedByDefault(resolveDataDir()), ...config.loadDenied];
-  return createHostFiles({ roots: config.loadRoots, denied, base: process.cwd() });
+  return createHostFiles({ roots: config.loadRoots, denied, base: process.cwd(), writable: config.mountRoots });
 }

@@ -2,6 +2,7 @@ import { constants, type FileHandle, lstat, open, readlink, realpath, stat } fro
 import { homedir } from 'node:os';
 import { basename } from 'node:path';
 import { HotcellError } from '../../errors/hotcell-error.ts';
+import { missingPlace } from '../../lib/missing-place.ts';
 import { filesMatching, type HostFile } from './matching.ts';
 import { hostPlatform } from './platform.ts';
 import { denial, type HostPolicy, hostPolicy, OUTSIDE, refusalOf } from './policy.ts';
@@ -26,36 +27,37 @@ export interface Found {
 const MOST_FILES = 1_000;
 const PIECE_BYTES = 262_144;
 
-export function createHostFiles(
-  given: Omit<HostPolicy, 'home' | 'platform'> & { readonly base: string; readonly home?: string },
-): HostFiles {
+export interface HostFilesOptions extends Omit<HostPolicy, 'home' | 'platform'> {
+  /** What relative paths are relative to. */
+  readonly base: string;
+  readonly home?: string;
+  /** Folders of which sandboxes may get parts to write to. */
+  readonly writable: readonly string[];
+}
+
+export function createHostFiles(given: HostFilesOptions): HostFiles {
   const home = given.home ?? homedir();
   const platform = hostPlatform();
-  let resolved: Promise<HostPolicy> | undefined;
-  /** When it is first needed: most sessions never load a file. */
-  const ready = () => {
-    resolved ??= hostPolicy({ roots: given.roots, denied: given.denied, home, platform });
-    return resolved;
-  };
+  // SECURITY: now, and not when a file is first asked for: a session could have exchanged a root until then.
+  const policy = hostPolicy({ roots: given.roots, denied: given.denied, home, platform }, given.writable);
 
   return {
     async find(source, { signal } = {}) {
-      const policy = await ready();
       const { path, pattern } = parseSource(source, { home, base: given.base, platform });
       // As it is written first: whether a secret is there is nobody's business either.
       const written = refusalOf(path, policy);
       if (written !== undefined && written !== OUTSIDE) throw denial(source, written);
-      const real = await realpath(path).catch(() => {
-        throw written === undefined ? missing(source) : denial(source, written);
-      });
-      const status = await stat(real);
+      const real = await realpath(path).catch(() => undefined);
+      const place = real ?? (await missingPlace(path));
+      // A folder that holds secrets among other things is searched without them; one that is a secret is refused.
+      const reason = place === undefined ? OUTSIDE : refusalOf(place, policy);
+      if (reason !== undefined) throw denial(source, reason);
+      const status = real === undefined ? undefined : await stat(real).catch(() => undefined);
+      if (real === undefined || status === undefined) throw missing(source);
       if (pattern === undefined && !status.isDirectory()) {
         return { kind: 'one', files: [await fileAt(real, basename(path), source, policy)] };
       }
       if (!status.isDirectory()) throw missing(source);
-      const reason = refusalOf(real, policy);
-      // A folder that holds secrets among other things is searched without them; one that is a secret is refused.
-      if (reason !== undefined) throw denial(source, reason);
       const mayRead = (path: string) => refusalOf(path, policy) === undefined;
       const files = await filesMatching(real, pattern ?? '**', mayRead, { limit: MOST_FILES, signal });
       if (files.length === 0) throw missing(source);
@@ -63,7 +65,7 @@ export function createHostFiles(
     },
 
     async *stream(file, limitBytes, { signal } = {}) {
-      const handle = await openChecked(file, await ready());
+      const handle = await openChecked(file, policy);
       try {
         let size = 0;
         for await (const piece of handle.createReadStream({ highWaterMark: PIECE_BYTES, autoClose: false })) {

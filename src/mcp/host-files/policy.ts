@@ -1,6 +1,5 @@
-import { realpath } from 'node:fs/promises';
-import { resolve } from 'node:path';
 import { HotcellError } from '../../errors/hotcell-error.ts';
+import { placeOf, resolveDenied, resolveRoots } from '../../lib/configured-paths.ts';
 import { isWithin } from '../../lib/is-within.ts';
 import type { HostPlatform } from './platform.ts';
 
@@ -12,14 +11,13 @@ export interface HostPolicy {
   readonly platform: HostPlatform;
 }
 
-/** Resolves the links in what was configured. What is not there stays as it is written. */
-export async function hostPolicy(given: HostPolicy): Promise<HostPolicy> {
-  const real = (path: string) => realpath(path).catch(() => resolve(path));
+/** Resolves what was configured, once, when the server starts. `writable` are the folders of which sandboxes may get parts to write to. */
+export function hostPolicy({ roots, denied, home, platform }: HostPolicy, writable: readonly string[]): HostPolicy {
   return {
-    platform: given.platform,
-    roots: await Promise.all(given.roots.map(real)),
-    denied: await Promise.all(given.denied.map(real)),
-    home: await real(given.home),
+    platform,
+    roots: resolveRoots(roots, writable),
+    denied: resolveDenied(denied),
+    home: placeOf(home).real,
   };
 }
 

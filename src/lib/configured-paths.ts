@@ -1,0 +1,83 @@
+import { readlinkSync, realpathSync } from 'node:fs';
+import { basename, dirname, join, parse, resolve } from 'node:path';
+import { isWithin } from './is-within.ts';
+
+/**
+ * Host paths that the configuration names, resolved once, when the server starts.
+ *
+ * SECURITY: whoever asks again later is answered by what code in a sandbox has put there since: below a folder that it can write to, it exchanges a folder for a
+ * link to `/`. What is not there yet gets the place that its path leads to now: a link that is put on the way later does not lead into it.
+ */
+export interface Place {
+  /** With its links resolved. */
+  readonly real: string;
+  /** Where the links are that its path leads through. */
+  readonly links: readonly string[];
+}
+
+const MOST_LINKS = 40;
+
+export function placeOf(path: string): Place {
+  const links: string[] = [];
+  let [at, names] = split(resolve(path));
+  while (names.length > 0) {
+    const name = names.shift() as string;
+    const next = name === '..' ? dirname(at) : join(at, name);
+    const target = links.length < MOST_LINKS ? linkAt(next) : undefined;
+    if (target === undefined) at = next;
+    else {
+      links.push(next);
+      const [root, rest] = split(target);
+      if (root !== '') at = root;
+      names = [...rest, ...names];
+    }
+  }
+  return { real: asSpelled(at), links };
+}
+
+/**
+ * Folders below which something is allowed. `writable` are those of which sandboxes may get parts to write to. SECURITY: a root whose path leads through a link
+ * below one of them is left out: code in a sandbox may have made that link, also before this server started.
+ */
+export function resolveRoots(roots: readonly string[], writable: readonly string[]): string[] {
+  const outer = writable.map(placeOf);
+  const certain = outer.filter(({ links }) => links.length === 0);
+  const trusted = outer.filter((place) => !leadsThrough(place, certain));
+  return roots.map(placeOf).flatMap((place) => (leadsThrough(place, trusted) ? [] : [place.real]));
+}
+
+/** Paths at which nothing is allowed: as they are written, where the last link on the way is, and where they lead. */
+export function resolveDenied(paths: readonly string[]): string[] {
+  const all = paths.flatMap((path) => {
+    const written = resolve(path);
+    return [written, join(placeOf(dirname(written)).real, basename(written)), placeOf(written).real];
+  });
+  return [...new Set(all)];
+}
+
+function leadsThrough({ links }: Place, folders: readonly Place[]): boolean {
+  return links.some((link) => folders.some(({ real }) => isWithin(link, real)));
+}
+
+function linkAt(path: string): string | undefined {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return undefined;
+  }
+}
+
+function split(path: string): [root: string, names: string[]] {
+  const { root } = parse(path);
+  const names = path.slice(root.length).split(process.platform === 'win32' ? /[\\/]/ : '/');
+  return [root, names.filter((name) => name !== '' && name !== '.')];
+}
+
+/** Some systems do not tell capitals from others, and answer with those of the folder itself. */
+function asSpelled(path: string): string {
+  try {
+    return realpathSync.native(path);
+  } catch {
+    return path;
+  }
+}

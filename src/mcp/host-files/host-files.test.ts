@@ -1,0 +1,63 @@
+import { mkdir, mkdtemp, realpath, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createHostFiles, type HostFiles } from './index.ts';
+
+let folder: string;
+
+beforeEach(async () => {
+  folder = await realpath(await mkdtemp(join(tmpdir(), 'hotcell-host-files-')));
+  for (const name of ['work/project', 'outside', 'home/.config']) await mkdir(join(folder, name), { recursive: true });
+  await writeFile(join(folder, 'outside/k.txt'), 'secret');
+  await writeFile(join(folder, 'home/.config/hosts.yml'), 'token');
+  await writeFile(join(folder, 'work/project/a.csv'), '1');
+});
+
+afterEach(async () => {
+  await rm(folder, { recursive: true, force: true });
+});
+
+test.each<[string, 'after' | 'before']>([
+  ['after the server started', 'after'],
+  ['before it started', 'before'],
+])('a root that code in a sandbox exchanges for a link, %s, leads nowhere', async (_when, when) => {
+  for (const target of ['outside', 'home/.config']) {
+    let files = hostFiles();
+    await rename(join(folder, 'work/project'), join(folder, 'work/old'));
+    await symlink(join(folder, target), join(folder, 'work/project'));
+    if (when === 'before') files = hostFiles();
+    for (const source of ['outside/k.txt', 'home/.config/hosts.yml', 'work/project/k.txt', 'work/project/*']) {
+      await expect(files.find(join(folder, source))).rejects.toMatchObject({ code: 'host_path_denied' });
+    }
+    await rm(join(folder, 'work/project'));
+    await rename(join(folder, 'work/old'), join(folder, 'work/project'));
+  }
+  expect((await hostFiles().find(join(folder, 'work/project/a.csv'))).files).toHaveLength(1);
+});
+
+test('by what is said of a link nobody learns which files the host has', async () => {
+  const targets = ['outside', 'outside/k.txt', 'outside/nothing', 'nowhere/at/all'];
+  const answers = targets.flatMap((target, index) =>
+    ['', '/x', '/*.txt'].map(async (below) => {
+      const link = join(folder, `work/project/${index}${below.length}`);
+      await symlink(join(folder, target), link);
+      return hostFiles()
+        .find(`${link}${below}`)
+        .catch(({ code }: { code: string }) => code);
+    }),
+  );
+  expect(new Set(await Promise.all(answers))).toEqual(new Set(['host_path_denied']));
+  const missing = hostFiles().find(join(folder, 'work/project/nothing/at/all'));
+  await expect(missing).rejects.toMatchObject({ code: 'file_not_found' });
+});
+
+function hostFiles(): HostFiles {
+  return createHostFiles({
+    roots: [join(folder, 'work/project')],
+    denied: [],
+    base: folder,
+    home: join(folder, 'home'),
+    writable: [join(folder, 'work')],
+  });
+}

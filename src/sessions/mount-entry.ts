@@ -1,0 +1,61 @@
+import { stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { identityOf } from '../lib/held-folder.ts';
+import type { Mount } from '../sandbox/spec.ts';
+
+/** What the registry knows of the mounts of one session. */
+export interface MountEntry {
+  readonly mounts: readonly RegisteredMount[];
+}
+
+export interface RegisteredMount {
+  readonly source: string;
+  readonly readOnly: boolean;
+  /** Names the folder: one may have several paths, and may have been moved since. */
+  readonly key: string;
+  /** The folders above it. SECURITY: found once, by who enters it: whoever compares would else look at thousands of folders for mounts of others. */
+  readonly above: readonly string[];
+}
+
+export async function mountEntry(mounts: readonly Mount[]): Promise<MountEntry> {
+  return { mounts: await Promise.all(mounts.map(registered)) };
+}
+
+async function registered({ source, readOnly, identity }: Mount): Promise<RegisteredMount> {
+  return { source, readOnly, key: keyOf(identity), above: await keysAbove(source) };
+}
+
+async function keysAbove(path: string): Promise<string[]> {
+  const keys: string[] = [];
+  for (let folder = path; folder !== dirname(folder); ) {
+    folder = dirname(folder);
+    const found = await stat(folder, { bigint: true }).catch(() => undefined);
+    if (found !== undefined) keys.push(keyOf(identityOf(found)));
+  }
+  return keys;
+}
+
+function keyOf({ device, inode }: Mount['identity']): string {
+  return `${device}:${inode}`;
+}
+
+/**
+ * Those of `ended` that have shared a writable folder with one of `live`, or with another that has. SECURITY: through a socket in such a folder sessions hand each
+ * other open folders, which outlive the session that they were mounted for (not under gVisor).
+ */
+export function stillReachable<T extends MountEntry>(live: readonly MountEntry[], ended: readonly T[]): T[] {
+  const reachable: T[] = [];
+  const shared = new Set(live.flatMap(writableKeys));
+  let rest = [...ended];
+  for (;;) {
+    const found = rest.filter((entry) => writableKeys(entry).some((key) => shared.has(key)));
+    if (found.length === 0) return reachable;
+    reachable.push(...found);
+    for (const entry of found) for (const key of writableKeys(entry)) shared.add(key);
+    rest = rest.filter((entry) => !found.includes(entry));
+  }
+}
+
+function writableKeys({ mounts }: MountEntry): string[] {
+  return mounts.filter(({ readOnly }) => !readOnly).map(({ key }) => key);
+}
