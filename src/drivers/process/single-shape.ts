@@ -8,6 +8,7 @@ import { jailFailure, startJail } from './jail-process.ts';
 import { jailedSandbox } from './jailed-sandbox.ts';
 import { sessionJail } from './session-jail.ts';
 import type { SandboxShape } from './shape.ts';
+import { requireDirectPlaces } from './single-places.ts';
 
 const LAST_WORDS_MS = 1_000;
 
@@ -16,6 +17,7 @@ export function createSingleShape(ground: JailGround): SandboxShape {
   const { cgroups } = ground;
   return {
     create: async (spec, { signal }) => {
+      requireDirectPlaces(spec.mounts);
       const layout = await ground.layout(spec);
       const guestConfig = await ground.guestConfig(spec, 'single');
       signal?.throwIfAborted();
