@@ -1,13 +1,13 @@
+import { diskEnforcement } from '../../sandbox/disk-enforcement.ts';
 import type { LimitEnforcement } from '../../sandbox/isolation.ts';
-import { type SandboxSpec, WORKSPACE } from '../../sandbox/spec.ts';
+import type { SandboxSpec } from '../../sandbox/spec.ts';
 import type { ContainerRuntime } from './container-config.ts';
 
 /** What holds each limit of a container, and how hard. */
 export function containerEnforcement(
   runtime: ContainerRuntime,
-  { mounts, workspace = WORKSPACE }: Pick<SandboxSpec, 'mounts' | 'workspace'>,
+  spec: Pick<SandboxSpec, 'mounts' | 'workspace'>,
 ): LimitEnforcement {
-  const ownWorkspace = !mounts.some(({ target }) => target === workspace);
   return {
     memory:
       runtime.ownKernel === undefined
@@ -20,8 +20,6 @@ export function containerEnforcement(
         : { strength: 'hard', by: "RLIMIT_NPROC of the sandbox's own kernel" },
     openFiles: { strength: 'hard', by: 'RLIMIT_NOFILE, each process' },
     fileSize: { strength: 'hard', by: 'RLIMIT_FSIZE' },
-    disk: ownWorkspace
-      ? { strength: 'hard', by: 'size of the workspace tmpfs' }
-      : { strength: 'none', by: 'the workspace is a folder of the host' },
+    disk: diskEnforcement(spec),
   };
 }

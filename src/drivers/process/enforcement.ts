@@ -1,18 +1,16 @@
+import { diskEnforcement } from '../../sandbox/disk-enforcement.ts';
 import type { LimitEnforcement } from '../../sandbox/isolation.ts';
-import { type SandboxSpec, WORKSPACE } from '../../sandbox/spec.ts';
+import type { SandboxSpec } from '../../sandbox/spec.ts';
 
 /** What holds each limit of a jail, and how hard. */
 export function enforcement(
   cgroups: 'v1' | 'v2' | undefined,
-  { mounts, workspace = WORKSPACE }: Pick<SandboxSpec, 'mounts' | 'workspace'>,
+  spec: Pick<SandboxSpec, 'mounts' | 'workspace'>,
 ): LimitEnforcement {
-  const ownWorkspace = !mounts.some(({ target }) => target === workspace);
   const common: Pick<LimitEnforcement, 'openFiles' | 'fileSize' | 'disk'> = {
     openFiles: { strength: 'hard', by: 'RLIMIT_NOFILE, each process' },
     fileSize: { strength: 'hard', by: 'RLIMIT_FSIZE' },
-    disk: ownWorkspace
-      ? { strength: 'hard', by: 'size of the workspace tmpfs' }
-      : { strength: 'none', by: 'the workspace is a folder of the host' },
+    disk: diskEnforcement(spec),
   };
   if (cgroups !== undefined) {
     const by = `cgroup ${cgroups}`;
