@@ -18,6 +18,7 @@ CLONE_NEWIPC = 0x08000000
 CLONE_NEWUSER = 0x10000000
 CLONE_NEWPID = 0x20000000
 CLONE_NEWNET = 0x40000000
+CAP_SYS_ADMIN = 21
 
 MS_RDONLY = 1
 MS_NOSUID = 2
@@ -38,6 +39,7 @@ _PR_SET_CHILD_SUBREAPER = 36
 _PR_SET_NO_NEW_PRIVS = 38
 _PR_CAP_AMBIENT = 47
 _PR_CAP_AMBIENT_CLEAR_ALL = 4
+_PR_CAP_AMBIENT_LOWER = 3
 _SECCOMP_MODE_FILTER = 2
 _CAPABILITY_VERSION_3 = 0x20080522
 _MADV_COLLAPSE = 25
@@ -159,6 +161,18 @@ def drop_all_capabilities() -> None:
     _libc.prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
     header = _CapHeader(_CAPABILITY_VERSION_3, 0)
     _check(_libc.capset(ctypes.byref(header), _CapSets()), "capset")
+
+
+def drop_capability(capability: int) -> None:
+    """From all sets that a process of this one could have it from; it keeps the others."""
+    _libc.prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_LOWER, capability, 0, 0)
+    header, sets = _CapHeader(_CAPABILITY_VERSION_3, 0), _CapSets()
+    _check(_libc.capget(ctypes.byref(header), sets), "capget")
+    part, bit = sets[capability // 32], 1 << capability % 32
+    part.effective &= ~bit
+    part.permitted &= ~bit
+    part.inheritable &= ~bit
+    _check(_libc.capset(ctypes.byref(header), sets), "capset")
 
 
 class _FilterProgram(ctypes.Structure):

@@ -23,11 +23,26 @@ from .transports import SocketTransport
 from .warm import WarmStage
 
 CONTROL_SOCKET = f"{CONTROL_FOLDER}/control"
+# Why no sandbox can be made here: told to whoever asks for one.
+_not_apart: Optional[OSError] = None
 
 
 def serve(control_fd: int, workspace: str) -> NoReturn:
     """Serves the host's control connection until it ends. Never returns."""
+    keep_mounts_apart()
     _Zygote(socket.socket(fileno=control_fd), workspace).run()
+
+
+def keep_mounts_apart() -> None:
+    """SECURITY: bubblewrap leaves its mounts as followers of the host's. What the host mounts later below a folder that sessions may only read would come into it,
+    and every later session could write to it. In a namespace of its own: the jail's may belong to a user namespace above this one."""
+    global _not_apart
+    try:
+        linux.unshare(linux.CLONE_NEWNS)
+        linux.mount(None, "/", None, linux.MS_REC | linux.MS_PRIVATE)
+    except OSError as error:
+        _not_apart = error
+    linux.drop_capability(linux.CAP_SYS_ADMIN)
 
 
 class _Zygote:
@@ -98,6 +113,8 @@ def open_sandbox(frame: Frame, workspace: str) -> None:
     channel = socket.socket(socket.AF_UNIX)
     try:
         channel.connect(CONTROL_SOCKET)
+        if _not_apart is not None:
+            raise _not_apart
         pid = _clone_as(own if uid is None else int(uid), own)
     except OSError as error:
         _say_that_it_failed(channel, token, error)

@@ -41,6 +41,8 @@ export function sharedJailArguments(
     ...['--dir', layout.workspace, '--dir', '/var/tmp'],
     ...['--tmpfs', '/tmp'],
     ...closed(),
+    // Until it has made its mounts its own, which is before anything else (guest: zygote.py).
+    ...['--cap-add', 'CAP_SYS_ADMIN'],
     // The zygote takes the uid of a session for as long as it clones it, so that the session's user namespace belongs to that uid and not to the zygote.
     ...(switchesUids ? ['--cap-add', 'CAP_SETUID'] : []),
     ...entry(layout, ['zygote', '--channel', '3']),
