@@ -1,5 +1,15 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -74,6 +84,22 @@ for (const target of [TARGETS.docker, TARGETS.gvisor]) {
       await ended(second);
       expect(containersOf(home)).toEqual([]);
       await expect(use(second)).rejects.toMatchObject({ code: 'session_closed' });
+    });
+
+    it.each([
+      ['taken from the folders that may be mounted', (folder: string) => ({ mountRoots: [join(folder, 'other')] })],
+      ['denied', (folder: string) => ({ mountRoots: [folder], mountDenied: [folder] })],
+    ])('is ended where a folder that it has was %s meanwhile', async (_how, options) => {
+      const folder = realpathSync(mkdtempSync(join(tmpdir(), 'hotcell-taken-')));
+      const first = await start({ isolation, mountRoots: [folder] });
+      await open(first, { mounts: [{ source: folder, target: '/data', readOnly: false }] });
+      await first.close();
+      const second = await start({ isolation, ...options(folder) });
+      await expect(use(second)).rejects.toMatchObject({ code: 'mount_denied' });
+      expect(containersOf(home)).toEqual([]);
+      expect(records()).toEqual([]);
+      await expect(use(second)).rejects.toMatchObject({ code: 'session_closed' });
+      rmSync(folder, { recursive: true });
     });
 
     it('outlives a SIGKILL of its server; what ran is interrupted, and variables are kept', async () => {
