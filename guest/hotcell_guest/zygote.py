@@ -34,8 +34,9 @@ def serve(control_fd: int, workspace: str) -> NoReturn:
 
 
 def keep_mounts_apart() -> None:
-    """SECURITY: bubblewrap leaves its mounts as followers of the host's. What the host mounts later below a folder that sessions may only read would come into it,
-    and every later session could write to it. In a namespace of its own: the jail's may belong to a user namespace above this one."""
+    """SECURITY: bubblewrap leaves its mounts as followers of the host's. What the host mounts later below a folder that sessions may
+    only read would come into it, and every later session could write to it. In a namespace of its own: the jail's may belong to a user
+    namespace above this one."""
     global _not_apart
     try:
         linux.unshare(linux.CLONE_NEWNS)
