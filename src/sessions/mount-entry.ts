@@ -17,12 +17,20 @@ export interface RegisteredMount {
   readonly above: readonly string[];
 }
 
-export async function mountEntry(mounts: readonly Mount[]): Promise<MountEntry> {
-  return { mounts: await Promise.all(mounts.map(registered)) };
+/** As it is written down: a server of another version may read it, and writes no `above` if it is older. */
+export type WrittenMount = Pick<Mount, 'source' | 'readOnly' | 'identity'> & Partial<Pick<RegisteredMount, 'above'>>;
+
+export async function writtenMounts(mounts: readonly WrittenMount[]): Promise<Required<WrittenMount>[]> {
+  return Promise.all(
+    mounts.map(async ({ source, readOnly, identity, above }) => {
+      return { source, readOnly, identity, above: above ?? (await keysAbove(source)) };
+    }),
+  );
 }
 
-async function registered({ source, readOnly, identity }: Mount): Promise<RegisteredMount> {
-  return { source, readOnly, key: keyOf(identity), above: await keysAbove(source) };
+export async function mountEntry(mounts: readonly WrittenMount[]): Promise<MountEntry> {
+  const written = await writtenMounts(mounts);
+  return { mounts: written.map(({ identity, ...mount }) => ({ ...mount, key: keyOf(identity) })) };
 }
 
 async function keysAbove(path: string): Promise<string[]> {

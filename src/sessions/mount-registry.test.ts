@@ -133,6 +133,14 @@ test('of two at once that lie in each other at most one is let in', async () => 
   await theirs.claim([inner]);
 });
 
+test('an entry of an older server counts', async () => {
+  await theirs.claim([await readOnly('project')]);
+  const { source, readOnly: isReadOnly, identity } = await writable('proj');
+  const entry = JSON.stringify([{ source, readOnly: isReadOnly, identity }]);
+  await writeFile(join(folder, 'run', THEIRS, 'mounts', 'm-1.json'), entry);
+  await expect(ours.claim([await readOnly('proj/sub')])).rejects.toMatchObject({ code: 'mount_denied' });
+});
+
 test('an entry that cannot be read lets nobody in', async () => {
   await ours.claim([await readOnly('proj')]);
   await writeFile(join(folder, 'run', OURS, 'mounts', 'm-1.json'), 'no entry');

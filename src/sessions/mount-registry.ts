@@ -5,7 +5,14 @@ import { makeOwnFolder } from '../lib/own-folder.ts';
 import type { Host } from '../sandbox/host.ts';
 import { mountDenied } from '../sandbox/mount-denied.ts';
 import type { Mount } from '../sandbox/spec.ts';
-import { type MountEntry, mountEntry, type RegisteredMount, stillReachable } from './mount-entry.ts';
+import {
+  type MountEntry,
+  mountEntry,
+  type RegisteredMount,
+  stillReachable,
+  type WrittenMount,
+  writtenMounts,
+} from './mount-entry.ts';
 
 /**
  * The folders that live sessions have mounted, in all servers that share a run folder, and in sessions that outlive their server.
@@ -48,11 +55,12 @@ export function createMountRegistry({ host, left }: RegistryOptions): MountRegis
 
   async function enter(mounts: readonly Mount[]): Promise<{ path: string; entry: MountEntry; release: Release }> {
     const path = join(folder, `${newId('m')}.json`);
-    const entry = await mountEntry(mounts);
+    const written = await writtenMounts(mounts);
+    const entry = await mountEntry(written);
     if (mounts.length === 0) return { path, entry, release: async () => {} };
     makeOwnFolder(folder, 0o700);
     // Whole or not there at all, for whoever reads it meanwhile.
-    await writeFile(`${path}.new`, JSON.stringify(entry), { mode: 0o600 });
+    await writeFile(`${path}.new`, JSON.stringify(written), { mode: 0o600 });
     await rename(`${path}.new`, path);
     const isWritable = mounts.some(({ readOnly }) => !readOnly);
     return { path, entry, release: isWritable ? () => end(path) : () => rm(path, { force: true }) };
@@ -155,10 +163,10 @@ async function entriesIn(folder: string): Promise<FoundEntry[]> {
 /** What is gone meanwhile is no entry. What cannot be read is an error: it may be one that counts. */
 async function readEntry(path: string): Promise<MountEntry> {
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return '{"mounts":[]}';
+    if (error.code === 'ENOENT') return '[]';
     throw error;
   });
-  return JSON.parse(text) as MountEntry;
+  return mountEntry(JSON.parse(text) as WrittenMount[]);
 }
 
 async function namesIn(folder: string): Promise<string[]> {
