@@ -95,9 +95,14 @@ describe('a folder of the host', () => {
         Source: '/srv/data',
         Target: '/data',
         ReadOnly: true,
-        BindOptions: { Propagation: 'rprivate' },
+        BindOptions: { Propagation: 'rprivate', NonRecursive: true },
       },
     ]);
+  });
+
+  it('has with it what is mounted below it on the host only where it is writable', () => {
+    const [mounted] = config({ mounts: [{ ...mount, readOnly: false }] }).host.Mounts ?? [];
+    expect(mounted?.BindOptions).toEqual({ Propagation: 'rprivate' });
   });
 
   it('takes the place of the workspace when it is mounted there', () => {
@@ -123,7 +128,7 @@ describe('a runtime with its own kernel', () => {
         DriverConfig: { Name: 'local', Options: { type: 'none', o, device } },
       },
     });
-    expect(made.HostConfig?.Mounts).toEqual([volume('bind,ro,rprivate', '/dev-0'), volume('rbind,rprivate', '/dev-1')]);
+    expect(made.HostConfig?.Mounts).toEqual([volume('bind,ro,private', '/dev-0'), volume('rbind,rprivate', '/dev-1')]);
   });
 
   it('has none by path', () => {

@@ -135,22 +135,24 @@ function fileSystems(spec: SandboxSpec, user: ContainerUser, imageVolumes: reado
 
 /** A mount and not a bind of the old kind: the engine refuses a source that is not there instead of making it. */
 function bind({ source, target, readOnly }: Mount) {
+  // SECURITY: read-only holds for one file system, and one that is mounted below it on the host would be writable. So none is shown.
+  const alone = readOnly ? { NonRecursive: true } : {};
   return {
     Type: 'bind' as const,
     Source: source,
     Target: target,
     ReadOnly: readOnly,
-    BindOptions: { Propagation: 'rprivate' as const },
+    BindOptions: { Propagation: 'rprivate' as const, ...alone },
   };
 }
 
 /**
  * A bind that the engine makes itself, on its own mounts, as what it calls a volume: there the kernel follows the descriptor. One without a name, so that it goes
- * with its container. Read-only holds for one file system only, so no others below it are shown.
+ * with its container. SECURITY: a read-only one is `private` and not `rprivate`, which would take the file systems below it along, and those writable.
  */
 function bindByDescriptor({ target, readOnly }: Mount, device: string | undefined) {
   if (device === undefined) throw new HotcellError('internal', `${target}: no descriptor to bind it by`);
-  const o = readOnly ? 'bind,ro,rprivate' : 'rbind,rprivate';
+  const o = readOnly ? 'bind,ro,private' : 'rbind,rprivate';
   return {
     Type: 'volume' as const,
     Source: '',

@@ -1,12 +1,14 @@
+import { execFileSync } from 'node:child_process';
 import { chmod, mkdir, mkdtemp, readdir, realpath, rename, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import type { Hotcell } from '../../../src/index.ts';
 import type { MountRequest } from '../../../src/sessions/mounts.ts';
-import { openTarget, type Target } from '../../support/targets.ts';
+import { openTarget, TARGET_NAMES, type Target, type TargetName } from '../../support/targets.ts';
 import { type Requirement, stdoutOf } from '../context.ts';
 
+const { errno } = constants;
 const BARE = { bare: 'mounts are the work of a driver' };
 
 /** What is mounted is what was asked for and checked, at its place, and nothing else. The race against it is `test/security/mount-exchange.test.ts`. */
@@ -124,6 +126,34 @@ print(os.path.exists("/mnt/hotcell") and os.access("/mnt/hotcell", os.R_OK), os.
         await reader.close();
       }),
   },
+  {
+    id: 'mounts:file-systems-below',
+    title: 'a read-only mount stays read-only where another file system is mounted below it on the host',
+    exempt: { ...BARE, ...(process.getuid?.() === 0 ? {} : only('root can mount a file system on the host')) },
+    prove: ({ target }) =>
+      withFolders(target, async ({ hotcell, folder }) => {
+        const source = await folder('project', 'file');
+        const below = join(source, 'below');
+        await mkdir(below);
+        execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m,mode=0777', 'hotcell-test', below]);
+        try {
+          const write = `try: open("/data/below/made", "w").close()
+except OSError as error: print(error.errno)
+else: print("written")`;
+          const writing = async (readOnly: boolean) => {
+            await using session = await hotcell.open({ mounts: [{ source, target: '/data', readOnly }] });
+            return await stdoutOf(session, write);
+          };
+          expect([`${errno.EROFS}`, `${errno.EACCES}`]).toContain(await writing(true));
+          expect(await readdir(below)).toEqual([]);
+          // Without the barrier: a writable mount shows what is mounted below it on the host.
+          expect(await writing(false)).toBe('written');
+          expect(await readdir(below)).toEqual(['made']);
+        } finally {
+          execFileSync('umount', [below]);
+        }
+      }),
+  },
 ];
 
 interface Folders {
@@ -153,6 +183,10 @@ async function withFolders(target: Target, prove: (folders: Folders) => Promise<
 
 async function denied(hotcell: Hotcell, ...mounts: MountRequest[]): Promise<void> {
   await expect(hotcell.open({ mounts }), JSON.stringify(mounts)).rejects.toMatchObject({ code: 'mount_denied' });
+}
+
+function only(reason: string): Partial<Record<TargetName, string>> {
+  return Object.fromEntries(TARGET_NAMES.map((name) => [name, reason]));
 }
 
 function pythonList(values: readonly string[]): string {
