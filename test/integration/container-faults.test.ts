@@ -4,10 +4,12 @@ import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { LABELS } from '../../src/drivers/docker/container-config.ts';
+import { containerConfig, LABELS } from '../../src/drivers/docker/container-config.ts';
 import { createEngineConnector } from '../../src/drivers/docker/engine.ts';
+import { guestBundle } from '../../src/drivers/docker/guest-bundle.ts';
 import { standardImageTag } from '../../src/drivers/docker/image.ts';
 import { createDockerDriver } from '../../src/drivers/docker/index.ts';
+import { startContainer } from '../../src/drivers/docker/started-container.ts';
 import { installationId } from '../../src/lib/installation.ts';
 import { type Hotcell, openHotcell } from '../../src/main.ts';
 import type { Host } from '../../src/sandbox/host.ts';
@@ -36,7 +38,12 @@ describe('an image of somebody else', () => {
     hotcell = await openHotcell({ isolation: 'docker', dataDir: folder, poolSize: 0, preloads: [] });
     writeFileSync(join(folder, 'empty'), '');
     execFileSync('sh', ['-c', `tar -c -C "${folder}" empty | docker import - ${tag('empty')}`]);
-    build('volumes', 'VOLUME ["/workspace", "/data"]', 'ENV PYTHONPATH=/data', 'ENTRYPOINT ["false"]');
+    build(
+      'volumes',
+      'VOLUME ["/workspace", "/data", "/odd/./two", "//odd//three/"]',
+      'ENV PYTHONPATH=/data',
+      'ENTRYPOINT ["false"]',
+    );
     const replaced = (script: string) => ['USER 0', `RUN rm ${python} && printf '#!/bin/sh\\n${script}' > ${python}`];
     build('broken', ...replaced('echo no guest here >&2; exit 3'), `RUN chmod 755 ${python}`);
     build('chatty', ...replaced('exec yes hello'), `RUN chmod 755 ${python}`);
@@ -68,11 +75,32 @@ describe('an image of somebody else', () => {
     const session = await hotcell.open({ image: tag('volumes'), limits: { diskBytes: 8 * MiB } });
     const seen = await session.run(`for line in open("/proc/mounts"):
     _, place, kind, *_ = line.split()
-    if place in ("/workspace", "/data"): print(place, kind)`);
-    expect(seen.stdout.trim().split('\n').sort()).toEqual(['/data tmpfs', '/workspace tmpfs']);
+    if place.split("/")[1] in ("workspace", "data", "odd"): print(place, kind)`);
+    expect(seen.stdout.trim().split('\n').sort()).toEqual([
+      '/data tmpfs',
+      '/odd/three tmpfs',
+      '/odd/two tmpfs',
+      '/workspace tmpfs',
+    ]);
     expect((await session.run('open("big", "wb").write(bytes(2**24))')).outcome).toMatchObject({ name: 'OSError' });
     await session.close();
     expect(docker('volume', 'ls', '--quiet')).toBe(volumes);
+  });
+
+  it('that declares volumes which nothing covers is not started', async () => {
+    const image = tag('volumes');
+    const name = `hotcell-test-uncovered-${process.pid}`;
+    const context = { image, runtime: {}, installationId: 'none', serverId: 'none' };
+    const bundle = guestBundle();
+    const config = containerConfig(specOf('s-uncovered'), { ...context, command: bundle.command, imageVolumes: [] });
+    const options = { name, config, bundle, isStandardImage: false, isPersistent: false, driver: 'docker' } as const;
+    const starting = startContainer(createEngineConnector('docker'), {
+      ...options,
+      signal: AbortSignal.timeout(30_000),
+    });
+    await expect(starting).rejects.toMatchObject({ code: 'start_failed', message: expect.stringContaining('"/data"') });
+    expect(docker('inspect', '--format', '{{.State.Status}}', name)).toBe('created');
+    docker('rm', '--volumes', name);
   });
 
   it.each(['--privileged', 'a b', '../x', 'x\ny', ''])('with a name like %j is refused', async (image) => {
@@ -127,6 +155,25 @@ describe('an engine', () => {
     expect(containersOf(installation)).toBe('hotcell-s-kept');
     await Promise.all([dead, living, next].map((driver) => driver.close()));
     expect(containersOf(installation)).toBe('');
+  });
+
+  it("keeps a person's own container, whose image carries the labels of the container it was made from", async () => {
+    const installation = `commit-${process.pid}`;
+    const [image, own] = [`hotcell-test-commit:${process.pid}`, `hotcell-test-own-${process.pid}`];
+    const dead = createDockerDriver(hostOf(installation, 'dead'));
+    const next = createDockerDriver(hostOf(installation, 'next'));
+    const sandbox = await dead.create(specOf('s-committed'));
+    try {
+      docker('commit', 'hotcell-s-committed', image);
+      await sandbox.dispose();
+      docker('create', '--name', own, '--network', 'none', image);
+      expect(containersOf(installation)).toBe(own);
+      expect(await next.survivors()).toEqual([]);
+    } finally {
+      docker('rm', '--force', '--volumes', own);
+      docker('image', 'rm', '--force', image);
+      await Promise.all([dead, next].map((driver) => driver.close()));
+    }
   });
 
   it('that is asked for a sandbox and then told to stop has none', async () => {

@@ -76,6 +76,7 @@ describe('a sealed container', () => {
       'dev.hotcell.server': 'v',
       'dev.hotcell.owner': 'ann',
       'dev.hotcell.sandbox': 's-1',
+      'dev.hotcell.persistent': 'false',
     });
   });
 

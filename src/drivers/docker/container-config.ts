@@ -78,7 +78,8 @@ export function containerConfig(spec: SandboxSpec, context: ContainerContext): C
       [LABELS.server]: context.serverId,
       [LABELS.owner]: spec.owner,
       [LABELS.sandbox]: spec.id,
-      ...(spec.persistent === undefined ? {} : { [LABELS.persistent]: 'true' }),
+      // SECURITY: always, or the image could say it.
+      [LABELS.persistent]: String(spec.persistent !== undefined),
     },
     // The channel. Once: when the server that holds it is gone, the guest reads the end of it and exits, unless it listens elsewhere.
     OpenStdin: true,

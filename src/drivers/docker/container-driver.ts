@@ -170,7 +170,7 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
     const labels = found?.Config.Labels ?? {};
     const isOurs =
       labels[LABELS.installation] === host.installationId &&
-      labels[LABELS.persistent] !== undefined &&
+      labels[LABELS.persistent] === 'true' &&
       labels[LABELS.owner] === owner &&
       (runtime.name === undefined || found?.HostConfig.Runtime === runtime.name);
     if (isOurs && found?.State.Running === true) return Number.parseInt(found.Config.User, 10);
@@ -210,9 +210,11 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
       docker.listContainers({ all: true, filters: { label: [`${LABELS.installation}=${host.installationId}`] } }),
     );
     const found: Survivor[] = [];
-    for (const { Id: id, Labels: labels } of listed) {
+    for (const { Id: id, Names: names, Labels: labels } of listed) {
       const serverId = labels[LABELS.server] ?? '';
-      const sandboxId = labels[LABELS.sandbox] ?? id;
+      const sandboxId = labels[LABELS.sandbox] ?? '';
+      // SECURITY: images made by `docker commit` carry the labels on, into containers that are a person's own. The name is of ours alone.
+      if (!names.includes(`/${containerName(sandboxId)}`)) continue;
       if (serverId === host.serverId || (await host.isServerAlive(serverId)) || (await host.isKept(sandboxId)))
         continue;
       found.push({ id: sandboxId, serverId, dispose: () => removal.remove(id) });

@@ -43,6 +43,23 @@ export function imageBroken(driver: DriverName, image: string, said: string, cau
   );
 }
 
+/** The container would have volumes of its image's on the host's disk. */
+export function volumesNotCovered(
+  driver: DriverName,
+  image: string,
+  volumes: readonly { Destination: string }[],
+): HotcellError {
+  const places = volumes.map(({ Destination: place }) => JSON.stringify(place)).join(', ');
+  return new HotcellError(
+    'start_failed',
+    `${driver}: the image ${image} has volumes that cannot be covered: ${places}`,
+    {
+      remedy: 'Build the image without those VOLUMEs.',
+      data: { image },
+    },
+  );
+}
+
 export function isUnreachable(thrown: unknown): boolean {
   return thrown instanceof HotcellError
     ? thrown.code === 'driver_unavailable'
@@ -53,11 +70,20 @@ export function statusOf(thrown: unknown): number | undefined {
   return (thrown as { statusCode?: number } | undefined)?.statusCode;
 }
 
-/** The engine's own words, without what dockerode puts around them. */
+/** The engine's own words, without what dockerode puts around them, and without where its files lie on the host. */
 export function reasonOf(thrown: unknown): string {
   const { json, message } = thrown as { json?: { message?: unknown }; message?: string };
   const text = typeof json?.message === 'string' ? json.message : (message ?? String(thrown));
-  return text.trim().slice(0, 1_000);
+  return text.trim().replace(ABSOLUTE_PATH, withoutEnginePath).slice(0, 1_000);
+}
+
+const ABSOLUTE_PATH = /(?<![\w.-])\/[^\s"'`:;,()]+/g;
+/** Folders of the engine and of containerd, at their usual places or, by the names in them, at others. */
+const ENGINE_PATH =
+  /^\/(var\/lib|(var\/)?run(\/user\/\d+)?)\/(docker|containerd)\b|\/(overlay2|io\.containerd\.[^/]*)\/|[0-9a-f]{64}/;
+
+function withoutEnginePath(path: string): string {
+  return ENGINE_PATH.test(path) ? '(a path of the engine)' : path;
 }
 
 function refusal(driver: DriverName, doing: string, status: number, reason: string, cause: unknown): HotcellError {

@@ -1,3 +1,4 @@
+import { posix } from 'node:path';
 import type { ImageInspectInfo } from 'dockerode';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import type { DriverName } from '../../sandbox/isolation.ts';
@@ -17,7 +18,19 @@ export function checkedImage(image: string): string {
 /** Where an image declares volumes. Rejects with `image_missing` where the engine does not have it: nothing is pulled. */
 export async function imageVolumes(image: string, where: ImageWhere): Promise<string[]> {
   const { Config: config } = await inspectImage(image, where);
-  return Object.keys(config?.Volumes ?? {});
+  return Object.keys(config?.Volumes ?? {}).map((declared) => volumePath(image, declared));
+}
+
+/** SECURITY: as the engine spells it when it looks for what covers the volume. `/v/./2`, covered as that, would be a folder on the host's disk. */
+export function volumePath(image: string, declared: string): string {
+  const path = posix.normalize(declared).replace(/\/+$/, '');
+  // A colon or a comma separates the parts of a mount in the engine's own syntax.
+  if (/^\/[^\p{Cc}:,]+$/u.test(path)) return path;
+  throw new HotcellError(
+    'start_failed',
+    `the image ${image} declares a volume at ${JSON.stringify(declared.slice(0, 100))}, which is not a plain absolute path`,
+    { remedy: 'Build the image without that VOLUME.', data: { image } },
+  );
 }
 
 interface ImageWhere {

@@ -6,7 +6,7 @@ import type { DriverName } from '../../sandbox/isolation.ts';
 import { attachedChannel } from './attached-channel.ts';
 import { howItEnded, isRunning } from './container-end.ts';
 import type { Engine, EngineConnector } from './engine.ts';
-import { imageBroken, imageMissing, mountRefused, reasonOf, statusOf } from './engine-errors.ts';
+import { imageBroken, imageMissing, mountRefused, reasonOf, statusOf, volumesNotCovered } from './engine-errors.ts';
 import { takeFirstLine } from './first-line.ts';
 import type { GuestBundle } from './guest-bundle.ts';
 import { parseReadyLine, type ReadyLine } from './ready-line.ts';
@@ -39,7 +39,7 @@ export interface StartOptions {
 
 const ENGINE_MS = 30_000;
 
-/** Creates, attaches, starts: no call more. What it leaves when it rejects is the caller's to remove, by the container's name. */
+/** Creates, attaches, starts: no call more for the standard image. What it leaves when it rejects is the caller's to remove, by the container's name. */
 export async function startContainer(connector: EngineConnector, options: StartOptions): Promise<StartedContainer> {
   const { config, bundle, signal } = options;
   const image = config.Image ?? '';
@@ -47,6 +47,7 @@ export async function startContainer(connector: EngineConnector, options: StartO
     'start a container',
     async (engine) => {
       const container = await create(engine, options);
+      if (!options.isStandardImage) await requireNoMoreMounts(container, options);
       signal.throwIfAborted();
       // Before the start, or the first bytes of either side could be lost.
       const socket = await container.attach({
@@ -95,6 +96,17 @@ async function create({ docker }: Engine, options: StartOptions): Promise<Contai
     }
     throw error;
   }
+}
+
+/**
+ * SECURITY: what an image declares must add no folder of the host's disk, which has no limit. What was looked up of the image before may have been another
+ * one's, or be spelt in a way that only the engine knows.
+ */
+async function requireNoMoreMounts(container: Container, { driver, config, signal }: StartOptions): Promise<void> {
+  const asked = new Set((config.HostConfig?.Mounts ?? []).map(({ Target: target }) => target));
+  const { Mounts: mounts } = await container.inspect({ abortSignal: signal } as object);
+  const more = mounts.filter(({ Destination: place, Type: kind }) => kind !== 'tmpfs' && !asked.has(place));
+  if (more.length > 0) throw volumesNotCovered(driver, config.Image ?? '', more);
 }
 
 async function start(container: Container, options: StartOptions): Promise<void> {
