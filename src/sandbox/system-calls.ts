@@ -65,7 +65,7 @@ const COMMON: readonly Rule[] = [
   },
   {
     // As a kernel that has no such call: programs then do without.
-    decide: [refuse(ENOSYS)],
+    decide: [NOT_REVIEWED],
     calls: {
       // glibc falls back to clone, whose flags can be seen here; those of clone3 lie behind a pointer. So does the mode of openat2.
       ...{ clone3: [435, 435], openat2: [437, 437] },

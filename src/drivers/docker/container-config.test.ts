@@ -23,7 +23,7 @@ describe('a sealed container', () => {
     expect(config().host).toMatchObject({
       NetworkMode: 'none',
       CapDrop: ['ALL'],
-      SecurityOpt: ['no-new-privileges'],
+      SecurityOpt: ['no-new-privileges', expect.stringMatching(/^seccomp=\{"defaultAction":"SCMP_ACT_ERRNO"/)],
       ReadonlyRootfs: true,
       IpcMode: 'private',
       CgroupnsMode: 'private',

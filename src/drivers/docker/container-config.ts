@@ -11,6 +11,7 @@ import {
 } from '../../sandbox/spec.ts';
 import { COMMON_USER, type ContainerUser } from './container-user.ts';
 import { LISTEN_ARGUMENTS } from './relay.ts';
+import { seccompProfile } from './seccomp-profile.ts';
 
 /** What differs between the runtimes that containers are given. */
 export interface ContainerRuntime {
@@ -93,8 +94,7 @@ export function containerConfig(spec: SandboxSpec, context: ContainerContext): C
       ...(runtime.name === undefined ? {} : { Runtime: runtime.name }),
       NetworkMode: 'none',
       CapDrop: ['ALL'],
-      // The engine's own seccomp and AppArmor profiles hold as long as nothing here says otherwise.
-      SecurityOpt: ['no-new-privileges'],
+      SecurityOpt: securityOptions(runtime),
       ReadonlyRootfs: true,
       IpcMode: 'private',
       Init: false,
@@ -116,6 +116,12 @@ export function containerConfig(spec: SandboxSpec, context: ContainerContext): C
       OomScoreAdj: 500,
     },
   };
+}
+
+/** The engine's own AppArmor profile holds as long as nothing here says otherwise. */
+function securityOptions({ ownKernel }: ContainerRuntime): string[] {
+  // A kernel of its own answers the calls itself: runsc ignores the profile, and has a filter around it that the image cannot reach.
+  return ['no-new-privileges', ...(ownKernel === undefined ? [`seccomp=${JSON.stringify(seccompProfile())}`] : [])];
 }
 
 /** Files live in memory: a hard limit at their size, and nothing left on the host. They count towards the memory limit. */

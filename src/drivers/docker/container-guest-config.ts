@@ -27,7 +27,7 @@ export function containerGuestConfig(
     ...(!ownKernel && process.platform === 'linux' ? expectedMounts(spec.mounts) : {}),
     environment: standardEnvironment({ path, extra: spec.environment }),
     ...(spec.persistent === undefined ? {} : { alone: spec.persistent }),
-    // SECURITY: the engine's own filter allows ptrace and, in many versions, io_uring.
+    // SECURITY: protects the supervisor from what it runs, beside what the engine's filter holds (seccomp-profile.ts); under gVisor it is the only one.
     ...(architecture === undefined ? {} : { seccomp: seccompFilter(architecture, { ownKernel }).toString('base64') }),
   };
 }

@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest';
+import { RULES } from '../../sandbox/system-calls.ts';
+import { seccompProfile } from './seccomp-profile.ts';
+
+const { syscalls, ...profile } = seccompProfile();
+
+/** As runc reads a profile: the first entry whose conditions all hold, else the default. */
+function decide(call: string, args: readonly number[] = []): string {
+  const entry = syscalls.find(
+    ({ names, args: conditions = [] }) =>
+      names.includes(call) &&
+      conditions.every(({ index, value, valueTwo }) => (BigInt(args[index] ?? 0) & BigInt(value)) === BigInt(valueTwo)),
+  );
+  if (entry?.action === 'SCMP_ACT_ALLOW') return 'allow';
+  return `errno ${entry?.errnoRet ?? 1}`;
+}
+
+describe('the profile for the engine', () => {
+  it('refuses what it does not name, of one architecture', () => {
+    expect(profile).toEqual({
+      defaultAction: 'SCMP_ACT_ERRNO',
+      archMap: [
+        { architecture: 'SCMP_ARCH_X86_64', subArchitectures: [] },
+        { architecture: 'SCMP_ARCH_AARCH64', subArchitectures: [] },
+      ],
+    });
+    expect(decide('some_call_of_the_future')).toBe('errno 1');
+  });
+
+  it("refuses every call that the guest's filter refuses whatever its arguments are", () => {
+    const refused = RULES.filter(({ decide: lines }) => lines.length === 1).flatMap(({ calls }) => Object.keys(calls));
+    expect(refused.length).toBeGreaterThan(60);
+    for (const call of refused) expect(decide(call), call).toMatch(/^errno/);
+    for (const call of ['clone3', 'openat2', 'io_setup']) expect(decide(call)).toBe('errno 38');
+  });
+
+  it('has conditions that stand beside each other about one argument once: runc takes any of them for enough', () => {
+    for (const { args = [] } of syscalls) expect(new Set(args.map(({ index }) => index)).size).toBe(args.length);
+  });
+
+  it.each([
+    ['clone', [17], 'allow'],
+    ['clone', [0x10000000 | 17], 'errno 1'],
+    ['socket', [1, 1, 0], 'allow'],
+    ['socket', [2, 0x80801, 6], 'allow'],
+    ['socket', [10, 2, 0], 'allow'],
+    ['socket', [16, 3, 0], 'allow'],
+    ['socket', [16, 3, 12], 'errno 1'],
+    ['socket', [2, 1, 262], 'errno 1'],
+    ['socket', [2, 3, 1], 'errno 1'],
+    ['socket', [17, 3, 0], 'errno 1'],
+    ['socket', [38, 5, 0], 'errno 1'],
+    ['socket', [40, 1, 0], 'errno 1'],
+    ['socket', [40 + 2 ** 32, 1, 0], 'errno 1'],
+    ['socket', [1 + 2 ** 32, 1, 0], 'allow'],
+    ['socketpair', [1, 1, 0], 'allow'],
+    ['socketpair', [40, 1, 0], 'errno 1'],
+    ['chmod', [0, 0o1777], 'allow'],
+    ['chmod', [0, 0o4755], 'errno 1'],
+    ['fchmod', [0, 0o2755], 'errno 1'],
+    ['mknod', [0, 0o6644], 'errno 1'],
+    ['fchmodat', [3, 0, 0o755], 'allow'],
+    ['fchmodat2', [3, 0, 0o4755], 'errno 1'],
+    ['open', [0, 0x41, 0o644], 'allow'],
+    ['open', [0, 0x41, 0o4755], 'errno 1'],
+    ['open', [0, 0, 0o7777], 'allow'],
+    ['openat', [3, 0, 0x410002, 0o4755], 'errno 1'],
+    ['openat', [3, 0, 0x80000, 0o7777], 'allow'],
+    ['execve', [], 'allow'],
+    ['seccomp', [], 'allow'],
+  ] as const)('%s(%j): %s', (call, args, decision) => {
+    expect(decide(call, args)).toBe(decision);
+  });
+});

@@ -1,0 +1,123 @@
+import { NOT_REVIEWED, RULES } from '../../sandbox/system-calls.ts';
+
+/**
+ * The system call filter as a profile for the engine, which installs it before the image's first instruction: the guest's own filter comes from the
+ * image's Python, and a hostile image would go without. It allows what is named here, so it is as tight as the engine's default profile, which it
+ * replaces, and refuses what our rules refuse (`system-calls.ts`). The guest's filter stays behind it, for the supervisor's protection, for terminals
+ * and for the errors that programs expect.
+ */
+export function seccompProfile(): SeccompProfile {
+  return {
+    defaultAction: 'SCMP_ACT_ERRNO',
+    // SECURITY: no second architecture. Calls in the manner of i386 or x32 have other numbers and arguments; the process is killed.
+    archMap: ['SCMP_ARCH_X86_64', 'SCMP_ARCH_AARCH64'].map((architecture) => ({ architecture, subArchitectures: [] })),
+    syscalls: [
+      { names: ALLOWED, action: 'SCMP_ACT_ALLOW' },
+      { names: absent(), action: 'SCMP_ACT_ERRNO', errnoRet: ENOSYS },
+      ...[...clones(), ...setsNoId(), ...sockets()].map((rule) => ({ ...rule, action: 'SCMP_ACT_ALLOW' as const })),
+    ],
+  };
+}
+
+export interface SeccompProfile {
+  readonly defaultAction: 'SCMP_ACT_ERRNO';
+  readonly archMap: readonly { architecture: string; subArchitectures: readonly string[] }[];
+  /** Conditions of one entry hold together; entries about the same call stand beside each other, and one is enough. */
+  readonly syscalls: readonly (Conditional & { action: 'SCMP_ACT_ALLOW' | 'SCMP_ACT_ERRNO'; errnoRet?: number })[];
+}
+
+interface Conditional {
+  readonly names: readonly string[];
+  readonly args?: readonly Condition[];
+}
+
+/** `value` is the mask, `valueTwo` what is left of the argument behind it. */
+interface Condition {
+  readonly index: number;
+  readonly op: 'SCMP_CMP_MASKED_EQ';
+  readonly value: number;
+  readonly valueTwo: number;
+}
+
+const ENOSYS = 38;
+const NAMESPACE_FLAGS = 0x7e020000;
+const SET_ID_BITS = 0o6000;
+const O_CREAT_OR_TMPFILE = 0x400040;
+const [AF_UNIX, AF_INET, AF_INET6, AF_NETLINK] = [1, 2, 10, 16] as const;
+const SOCK_TYPE_MASK = 0xf;
+/** The kernel looks at the low half of an int. SECURITY: a comparison of the whole register could be led astray by its other half. */
+const LOW_HALF = 0xffffffff;
+
+function argument(index: number, value: number, mask = LOW_HALF): Condition {
+  return { index, op: 'SCMP_CMP_MASKED_EQ', value: mask, valueTwo: value };
+}
+
+/** Calls that sandboxes see as those of a kernel that does not have them. */
+function absent(): string[] {
+  return RULES.filter(({ decide }) => decide[0] === NOT_REVIEWED).flatMap(({ calls }) => Object.keys(calls));
+}
+
+function clones(): Conditional[] {
+  return [{ names: ['clone'], args: [argument(0, 0, NAMESPACE_FLAGS)] }];
+}
+
+function setsNoId(): Conditional[] {
+  return [
+    { names: ['chmod', 'fchmod', 'creat', 'mkdir', 'mknod'], args: [argument(1, 0, SET_ID_BITS)] },
+    { names: ['fchmodat', 'fchmodat2', 'mkdirat', 'mknodat'], args: [argument(2, 0, SET_ID_BITS)] },
+    { names: ['open'], args: [argument(1, 0, O_CREAT_OR_TMPFILE)] },
+    { names: ['open'], args: [argument(2, 0, SET_ID_BITS)] },
+    { names: ['openat'], args: [argument(2, 0, O_CREAT_OR_TMPFILE)] },
+    { names: ['openat'], args: [argument(3, 0, SET_ID_BITS)] },
+  ];
+}
+
+/** Unix sockets, routes, and TCP and UDP over the loopback. */
+function sockets(): Conditional[] {
+  const internet = [AF_INET, AF_INET6].flatMap((family) =>
+    [1, 2].flatMap((type) =>
+      [0, 6, 17].map((protocol) => [argument(0, family), argument(1, type, SOCK_TYPE_MASK), argument(2, protocol)]),
+    ),
+  );
+  return [
+    { names: ['socket', 'socketpair'], args: [argument(0, AF_UNIX)] },
+    { names: ['socket'], args: [argument(0, AF_NETLINK), argument(2, 0)] },
+    ...internet.map((args) => ({ names: ['socket'], args })),
+  ];
+}
+
+/** Calls that are allowed whatever their arguments are, by what they are about. */
+const ALLOWED: readonly string[] = `
+  access faccessat faccessat2 chdir fchdir getcwd chown fchown lchown fchownat close close_range copy_file_range dup dup2 dup3 fcntl flock umask
+  fadvise64 fallocate fdatasync fsync sync syncfs sync_file_range ftruncate truncate getdents getdents64 link linkat lseek stat lstat fstat newfstatat
+  statx statfs fstatfs read readv pread64 preadv preadv2 write writev pwrite64 pwritev pwritev2 readahead readlink readlinkat rename renameat renameat2
+  rmdir symlink symlinkat unlink unlinkat utime utimes utimensat futimesat sendfile splice tee vmsplice ioctl
+  getxattr lgetxattr fgetxattr getxattrat setxattr lsetxattr fsetxattr setxattrat listxattr llistxattr flistxattr listxattrat
+  removexattr lremovexattr fremovexattr removexattrat inotify_init inotify_init1 inotify_add_watch inotify_rm_watch
+
+  poll ppoll select pselect6 epoll_create epoll_create1 epoll_ctl epoll_ctl_old epoll_wait epoll_wait_old epoll_pwait epoll_pwait2
+  eventfd eventfd2 signalfd signalfd4 timerfd_create timerfd_settime timerfd_gettime pipe pipe2
+
+  brk mmap munmap mremap mprotect madvise mincore mlock mlock2 mlockall munlock munlockall msync membarrier memfd_create remap_file_pages
+  map_shadow_stack mseal
+
+  fork vfork execve execveat exit exit_group wait4 waitid kill tkill tgkill pidfd_open pause alarm getitimer setitimer restart_syscall
+  rt_sigaction rt_sigpending rt_sigprocmask rt_sigqueueinfo rt_sigreturn rt_sigsuspend rt_sigtimedwait rt_tgsigqueueinfo sigaltstack
+  getpid getppid gettid getpgid getpgrp getsid setpgid setsid prctl arch_prctl seccomp prlimit64 getrlimit setrlimit getrusage times
+  set_tid_address set_robust_list get_robust_list rseq futex futex_waitv futex_wait futex_wake futex_requeue get_thread_area set_thread_area
+  sched_getaffinity sched_setaffinity sched_getattr sched_setattr sched_getparam sched_setparam sched_getscheduler sched_setscheduler
+  sched_get_priority_max sched_get_priority_min sched_rr_get_interval sched_yield getcpu getpriority setpriority ioprio_get ioprio_set
+
+  getuid geteuid getgid getegid getresuid getresgid getgroups setuid setgid setreuid setregid setresuid setresgid setfsuid setfsgid setgroups
+  capget capset landlock_create_ruleset landlock_add_rule landlock_restrict_self
+
+  clock_getres clock_gettime clock_nanosleep nanosleep gettimeofday time
+  timer_create timer_delete timer_getoverrun timer_gettime timer_settime getrandom uname sysinfo
+
+  shmat shmctl shmdt shmget semctl semget semop semtimedop msgctl msgget msgrcv msgsnd
+  mq_getsetattr mq_notify mq_open mq_timedreceive mq_timedsend mq_unlink
+
+  accept accept4 bind connect listen getsockname getpeername getsockopt setsockopt recvfrom recvmmsg recvmsg sendto sendmmsg sendmsg shutdown
+`
+  .trim()
+  .split(/\s+/);
