@@ -139,6 +139,27 @@ describe.each(['docker', 'gvisor'] as const)('a sandbox of the %s driver', (isol
     expect(readFileSync(join(shared, 'made.txt'), 'utf8')).toBe('x');
   });
 
+  it('passes much over its loopback, in both directions', () =>
+    inSession(async (session) => {
+      const { stdout } = await session.run(`import socket, threading, time
+listener = socket.create_server(("127.0.0.1", 0))
+def echo():
+    connection, _ = listener.accept()
+    while data := connection.recv(1 << 20): connection.sendall(data)
+    connection.close()
+threading.Thread(target=echo).start()
+client = socket.create_connection(listener.getsockname())
+def send():
+    for _ in range(64): client.sendall(bytes(1 << 20))
+    client.shutdown(socket.SHUT_WR)
+begun = time.monotonic()
+threading.Thread(target=send).start()
+received = 0
+while data := client.recv(1 << 20): received += len(data)
+print(received >> 20, time.monotonic() - begun < 20)`);
+      expect(stdout.trim()).toBe('64 True');
+    }));
+
   it('that is killed from outside ends its execution at once, and the next one has a new sandbox', () =>
     inSession(async (session) => {
       const running = session.run('print("begun")\nimport time; time.sleep(60)');
