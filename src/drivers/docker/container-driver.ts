@@ -9,7 +9,14 @@ import { type SandboxSpec, socketBytesOf } from '../../sandbox/spec.ts';
 import { type ContainerRuntime, containerConfig, containerName, LABELS } from './container-config.ts';
 import { containerGuestConfig } from './container-guest-config.ts';
 import { type ContainerSandboxParts, containerSandbox } from './container-sandbox.ts';
-import { COMMON_USER, type ContainerUser, createContainerUsers, hasOwnUser } from './container-user.ts';
+import {
+  areOpenToAll,
+  COMMON_USER,
+  type ContainerUser,
+  createContainerUsers,
+  folderUser,
+  kindOfUser,
+} from './container-user.ts';
 import { containerEnforcement } from './enforcement.ts';
 import { createEngineConnector, type EngineConnector } from './engine.ts';
 import { engineError, statusOf } from './engine-errors.ts';
@@ -30,6 +37,8 @@ export interface ContainerDriverOptions {
   readonly engine?: EngineConnector;
   /** The image of a sandbox that names none. */
   readonly standardImage?: string;
+  /** Who Hotcell runs as; this process's own user when absent. */
+  readonly self?: ContainerUser;
 }
 
 const START_MS = 30_000;
@@ -42,6 +51,8 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
   const standardImage = () => options.standardImage ?? standardImageTag();
   const removal = createRemoval(engine);
   const users = createContainerUsers(host.serverId);
+  const { platform } = process;
+  const ofFolders = folderUser({ platform, self: options.self ?? self(), socketPath: engine.address.socketPath });
   const sandboxes = new Set<Sandbox>();
   const cleaning = new Set<Promise<void>>();
   let probed: Promise<Probe> | undefined;
@@ -51,7 +62,7 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
     const image = checkedImage(spec.image ?? standardImage());
     const { kernel } = await engine.connect({ signal: combined });
     const container = containerName(spec.id);
-    const user = userOf(spec, image);
+    const user = await userOf(spec, image);
     const starting = begin(spec, { image, user }, combined);
     try {
       const started = await Promise.race([starting, aborted(combined)]);
@@ -64,9 +75,11 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
     }
   }
 
-  function userOf(spec: SandboxSpec, image: string): ContainerUser {
-    const knowsAllUsers = options.standardImage === undefined && image === standardImage();
-    return hasOwnUser(spec, runtime, knowsAllUsers) ? users.take() : COMMON_USER;
+  async function userOf(spec: SandboxSpec, image: string): Promise<ContainerUser> {
+    const isStandardImage = options.standardImage === undefined && image === standardImage();
+    const kind = kindOfUser(spec, runtime, { isStandardImage, foldersAreOpen: await areOpenToAll(spec.mounts) });
+    if (kind === 'own') return users.take();
+    return kind === 'folders' ? ofFolders : COMMON_USER;
   }
 
   async function begin(
@@ -228,7 +241,9 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
     adopt,
     survivors,
     probe: (probeOptions = {}) => {
-      const probing = probed ?? probeContainers({ name, runtime, engine, standardImage, create }, probeOptions);
+      const probing =
+        probed ??
+        probeContainers({ name, runtime, engine, standardImage, create, folderUid: ofFolders.uid }, probeOptions);
       probed = probing;
       // What was missing may be there next time; what worked is not tried twice.
       void probing.then((probe) => {
@@ -243,4 +258,9 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
       engine.close();
     },
   };
+}
+
+function self(): ContainerUser | undefined {
+  const [uid, gid] = [process.getuid?.(), process.getgid?.()];
+  return uid === undefined || gid === undefined ? undefined : { uid, gid };
 }

@@ -2,15 +2,19 @@ import { expect, it } from 'vitest';
 import { gvisorRuntime } from '../gvisor/index.ts';
 import { containerNotes } from './container-notes.ts';
 
-it('says what containers on one kernel share', () => {
-  expect(containerNotes({}, true).join(' ')).toMatch(/uid 1000 in common.*pseudo-terminals/);
-  expect(containerNotes({}, true).join(' ')).not.toContain('cgroup v1');
+const found = { countsSockets: true, folderUid: 1000 };
+
+it('says what containers on one kernel share, and who can look into them', () => {
+  const notes = containerNotes({}, found).join(' ');
+  expect(notes).toMatch(/run as uid 1000\. The user of this host who has such a uid can look into.*pseudo-terminals/);
+  expect(notes).not.toContain('cgroup v1');
+  expect(containerNotes({}, { ...found, folderUid: 1234 })[0]).toMatch(/your own uid 1234.*code-sandbox as uid 1000/);
 });
 
 it('says where sockets are not counted', () => {
-  expect(containerNotes({}, false).at(-1)).toContain('cgroup v1');
+  expect(containerNotes({}, { ...found, countsSockets: false }).at(-1)).toContain('cgroup v1');
 });
 
 it('has nothing to say of a kernel for each sandbox', () => {
-  expect(containerNotes(gvisorRuntime, false)).toEqual([]);
+  expect(containerNotes(gvisorRuntime, { ...found, countsSockets: false })).toEqual([]);
 });

@@ -1,9 +1,19 @@
 import { readFileSync } from 'node:fs';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { gvisorRuntime } from '../gvisor/index.ts';
 import { imageFolder } from '../python-packages.ts';
-import { createContainerUsers, hasOwnUser, OWN_UIDS } from './container-user.ts';
+import {
+  areOpenToAll,
+  COMMON_USER,
+  createContainerUsers,
+  folderUser,
+  kindOfUser,
+  OWN_UIDS,
+  RELAY_UID,
+} from './container-user.ts';
 
 describe('the users of containers', () => {
   it('are all different while they live', () => {
@@ -46,23 +56,72 @@ describe('the users of containers', () => {
   });
 });
 
-describe('a uid of its own', () => {
+describe('whose uid a sandbox has', () => {
+  const mount = { source: '/a', target: '/data', readOnly: true, identity: { device: '1', inode: '2' } };
   const plain = { mounts: [] };
-  it('is for sandboxes of the standard image that hold nothing of the host', () => {
-    expect(hasOwnUser(plain, {}, true)).toBe(true);
+  const reading = { mounts: [mount] };
+  const writing = { mounts: [mount, { ...mount, readOnly: false }] };
+  const known = { isStandardImage: true, foldersAreOpen: true };
+
+  it.each([
+    ['own', 'the standard image', plain, {}, known],
+    ['own', 'folders to read that are open to all', reading, {}, known],
+    ['folders', 'a folder to write to', writing, {}, known],
+    ['folders', 'folders that are closed to others', reading, {}, { ...known, foldersAreOpen: false }],
+    ['folders', 'another image', plain, {}, { ...known, isStandardImage: false }],
+    ['common', 'a workspace that a profile promises', { mounts: [], workspace: '/mnt/data' }, {}, known],
+    ['common', 'a kernel of its own', plain, gvisorRuntime, known],
+    ['folders', 'a kernel of its own, and folders', reading, gvisorRuntime, known],
+  ] as const)('is of the kind %s with %s', (kind, _what, spec, runtime, rest) => {
+    expect(kindOfUser(spec, runtime, rest)).toBe(kind);
+  });
+});
+
+describe('the user of sandboxes with folders', () => {
+  const ann = { uid: 1234, gid: 100 };
+  const here = { platform: 'linux', self: ann, socketPath: '/var/run/docker.sock' } as const;
+
+  it('is the one that Hotcell runs as', () => {
+    expect(folderUser(here)).toBe(ann);
   });
 
   it.each([
-    [
-      'a mount',
-      { mounts: [{ source: '/a', target: '/data', readOnly: true, identity: { device: '1', inode: '2' } }] },
-      {},
-      true,
-    ],
-    ['a profile’s own workspace', { mounts: [], workspace: '/mnt/data' }, {}, true],
-    ['another image', plain, {}, false],
-    ['a kernel of its own', plain, gvisorRuntime, true],
-  ] as const)('is not for one with %s', (_what, spec, runtime, isStandardImage) => {
-    expect(hasOwnUser(spec, runtime, isStandardImage)).toBe(false);
+    ['Hotcell is root', { ...here, self: { uid: 0, gid: 0 } }],
+    ['the engine is another machine', { ...here, socketPath: undefined }],
+    ['the engine runs without root', { ...here, socketPath: '/run/user/1234/docker.sock' }],
+    ['the engine is in a virtual machine', { ...here, platform: 'darwin' }],
+    ['the system has no uids', { ...here, platform: 'win32', self: undefined }],
+    ['it is the user of relays, which the guest obeys', { ...here, self: { uid: RELAY_UID, gid: 1 } }],
+    ['it is among those of other sandboxes', { ...here, self: { uid: OWN_UIDS.first, gid: 1 } }],
+  ] as const)('is the common one where %s', (_where, surroundings) => {
+    expect(folderUser(surroundings)).toBe(COMMON_USER);
+  });
+
+  it('is never one that speaks to guests', () => {
+    expect(RELAY_UID).not.toBe(COMMON_USER.uid);
+    expect(RELAY_UID).toBeGreaterThanOrEqual(OWN_UIDS.first + OWN_UIDS.count);
+  });
+});
+
+describe('folders', () => {
+  it.each([
+    [0o755, true],
+    [0o775, true],
+    [0o750, false],
+    [0o711, false],
+    [0o754, false],
+  ])('of mode %o are open to all: %s', async (mode, isOpen) => {
+    const source = await mkdtemp(join(tmpdir(), 'hotcell-open-'));
+    try {
+      await chmod(source, mode);
+      expect(await areOpenToAll([{ source }])).toBe(isOpen);
+    } finally {
+      await rm(source, { recursive: true });
+    }
+  });
+
+  it('that cannot be looked at are not', async () => {
+    expect(await areOpenToAll([{ source: '/not/there' }])).toBe(false);
+    expect(await areOpenToAll([])).toBe(true);
   });
 });

@@ -13,6 +13,8 @@ export interface ProbeSubject extends Pick<Driver, 'create'> {
   readonly runtime: ContainerRuntime;
   readonly engine: EngineConnector;
   standardImage(): string;
+  /** Who sandboxes with folders of the host run as. */
+  readonly folderUid: number;
 }
 
 /** Asks for what is needed, cheapest first, and then starts a sandbox and takes it down. Pulls and builds nothing. */
@@ -26,7 +28,8 @@ export async function probeContainers(subject: ProbeSubject, options: { signal?:
       options,
     );
     await sandbox.dispose();
-    const notes = containerNotes(subject.runtime, await countsSockets(subject));
+    const { runtime, folderUid } = subject;
+    const notes = containerNotes(runtime, { countsSockets: await countsSockets(subject), folderUid });
     return { driver: name, available: true, isolation: sandbox.isolation, notes };
   } catch (thrown) {
     const error = toHotcellError(thrown);

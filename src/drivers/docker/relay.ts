@@ -5,6 +5,7 @@ import { aborted } from '../../lib/abort.ts';
 import type { DriverName } from '../../sandbox/isolation.ts';
 import { type AttachedChannel, attachedChannel } from './attached-channel.ts';
 import { isRunning } from './container-end.ts';
+import { RELAY_UID } from './container-user.ts';
 import { reasonOf, statusOf } from './engine-errors.ts';
 import { takeFirstLine } from './first-line.ts';
 
@@ -13,13 +14,11 @@ import { takeFirstLine } from './first-line.ts';
  * attach at once. So the guest listens on a socket of its own, and each channel is a small program beside it that passes bytes on.
  */
 const NAME = '@hotcell';
-/** SECURITY: nothing in the container can become this user, and the guest listens to no other (guest/hotcell_guest/listening.py). */
-const RELAY_UID = 1001;
 /** The first line of a relay that has reached the guest. */
 const GREETING = 'hotcell relay';
 const NOBODY_LISTENS = 'hotcell: the guest does not listen';
 
-/** What the guest is started with. */
+/** What the guest is started with. SECURITY: nothing in the container can become the relay's user, and the guest hears no other (guest/hotcell_guest/listening.py). */
 export const LISTEN_ARGUMENTS = ['--listen', NAME, '--peer-uid', String(RELAY_UID)] as const;
 
 /** A new channel to the guest. Rejects with `sandbox_lost` where the container does not run. */
