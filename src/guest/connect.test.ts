@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, connect as dial, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { HotcellError } from '../errors/hotcell-error.ts';
 import { createFrameDecoder, encodeFrame, type Frame, type Head, MAX_BODY_BYTES } from '../lib/frames.ts';
 import { newId } from '../lib/ids.ts';
@@ -102,6 +102,19 @@ describe('the handshake', () => {
   test('does not begin when the signal was given before', async () => {
     const { connecting } = await start({ signal: AbortSignal.abort() });
     await expect(connecting).rejects.toMatchObject({ code: 'start_timeout' });
+  });
+
+  test('with a welcome and garbage in one write fails, and leaves no timer', async () => {
+    const { peer, connecting } = await start();
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    try {
+      peer.socket.write(Buffer.concat([encodeFrame({ head: WELCOME }), Buffer.from('bash: python3: not found\n')]));
+      await expect(connecting).rejects.toMatchObject({ code: 'guest_misbehaved' });
+      expect(vi.getTimerCount()).toBe(0);
+    } finally {
+      vi.useRealTimers();
+    }
+    await peer.closed;
   });
 
   test('with a guest that closes fails as a lost sandbox', async () => {

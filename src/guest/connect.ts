@@ -105,6 +105,8 @@ class Connection implements GuestConnection {
     } finally {
       signal?.removeEventListener('abort', giveUp);
     }
+    // SECURITY: a guest that sends its welcome and a violation in one write has ended the connection before this runs.
+    if (this.#error !== undefined) throw this.#error;
     this.#heartbeat.start();
   }
 

@@ -4,6 +4,7 @@ export interface Heartbeat {
   heard(): void;
   /** From now on; a second time changes nothing. */
   start(): void;
+  /** For good: starting it again does nothing. */
   stop(): void;
 }
 
@@ -15,6 +16,7 @@ export function createHeartbeat(everyMs: number, onSilence: (silentMs: number) =
   let hasHeard = false;
   let silentBeats = 0;
   let timer: NodeJS.Timeout | undefined;
+  let isOver = false;
 
   function beat(): void {
     silentBeats = hasHeard ? 0 : silentBeats + 1;
@@ -27,8 +29,11 @@ export function createHeartbeat(everyMs: number, onSilence: (silentMs: number) =
       hasHeard = true;
     },
     start: () => {
-      timer ??= setInterval(beat, everyMs).unref();
+      if (!isOver) timer ??= setInterval(beat, everyMs).unref();
     },
-    stop: () => clearInterval(timer),
+    stop: () => {
+      isOver = true;
+      clearInterval(timer);
+    },
   };
 }

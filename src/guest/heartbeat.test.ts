@@ -1,0 +1,23 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { createHeartbeat } from './heartbeat.ts';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+test('tells of silence, beat by beat', () => {
+  const onSilence = vi.fn();
+  const heartbeat = createHeartbeat(100, onSilence);
+  heartbeat.start();
+  vi.advanceTimersByTime(200);
+  heartbeat.heard();
+  vi.advanceTimersByTime(200);
+  expect(onSilence.mock.calls).toEqual([[100], [200], [100]]);
+  heartbeat.stop();
+});
+
+test('one that was stopped never beats again', () => {
+  const heartbeat = createHeartbeat(100, () => {});
+  heartbeat.stop();
+  heartbeat.start();
+  expect(vi.getTimerCount()).toBe(0);
+});
