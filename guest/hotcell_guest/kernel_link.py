@@ -8,6 +8,7 @@ import signal
 import socket
 import threading
 from collections import deque
+from typing import Callable
 
 from .frames import Frame, FrameDecoder, Head, encode
 
@@ -31,6 +32,7 @@ class Link:
         self._main_writes = False
         self._interrupted = False
         self._postponed: deque[bytes] = deque()
+        self._afterwards: deque[Callable[[], None]] = deque()
         self._turn = 0
         self.execution = ""
 
@@ -46,6 +48,14 @@ class Link:
         else:
             with self._writing:
                 self._sock.sendall(data)
+
+    def postpone(self, work: Callable[[], None]) -> bool:
+        """For work that waits for other threads, which may wait for the write that a signal handler interrupted. Says whether it is
+        such a handler that asks; then the work is done after that write."""
+        if not self._is_nested():
+            return False
+        self._afterwards.append(work)
+        return True
 
     def is_writing(self) -> bool:
         """Asked by another signal handler, which comes again."""
@@ -92,8 +102,10 @@ class Link:
                     self._sock.sendall(self._postponed.popleft())
         finally:
             self._main_writes = False
-        if self._interrupted:
-            self._interrupted = False
+        interrupted, self._interrupted = self._interrupted, False
+        while self._afterwards:
+            self._afterwards.popleft()()
+        if interrupted:
             raise KeyboardInterrupt
 
     def _is_nested(self) -> bool:

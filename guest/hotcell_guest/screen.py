@@ -23,6 +23,7 @@ _PIECE_BYTES = 131_072
 class Link(Protocol):
     def send(self, head: Head, body: bytes = b"") -> None: ...
     def drain(self) -> None: ...
+    def postpone(self, work: Callable[[], None]) -> bool: ...
 
 
 class Screen:
@@ -79,20 +80,26 @@ class Screen:
     def _send(self, head: Head, parts: Parts) -> None:
         """Sends the parts of one display together, whichever threads display at the same time.
 
-        Only the signal handlers of a program can run under the lock, in the thread that holds it. A display made by one of them is sent
-        after the display that it interrupts.
+        A display made by a signal handler is sent after the display, or whatever else, that it interrupts in the middle of a write.
         """
         self._settle()
-        with self._lock:
-            self._unsent.append((head, parts))
-            if self._is_sending:
-                return
-            self._is_sending = True
-            try:
-                while self._unsent:
-                    self._send_parts(*self._unsent.popleft())
-            finally:
-                self._is_sending = False
+        self._unsent.append((head, parts))
+        if not self._link.postpone(self._send_unsent):
+            self._send_unsent()
+
+    def _send_unsent(self) -> None:
+        """Only the signal handlers of a program can run under the lock, in the thread that holds it: what they add is sent by whoever
+        is sending, or, where that one had just finished, by the next turn of the outer loop."""
+        while self._unsent:
+            with self._lock:
+                if self._is_sending:
+                    return
+                self._is_sending = True
+                try:
+                    while self._unsent:
+                        self._send_parts(*self._unsent.popleft())
+                finally:
+                    self._is_sending = False
 
     def _send_parts(self, head: Head, parts: Parts) -> None:
         head = {"type": "display", "index": self._shown, **head}

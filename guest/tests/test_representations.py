@@ -6,7 +6,7 @@ import base64
 import contextlib
 import io
 import unittest
-from typing import Any
+from typing import Any, Callable
 
 from hotcell_guest.display import Displays
 from hotcell_guest.representations import MAX_PART_BYTES, bundle_of, encoded
@@ -97,6 +97,9 @@ class Recorder:
 
     def drain(self) -> None:
         pass
+
+    def postpone(self, work: Callable[[], None]) -> bool:
+        return False
 
 
 class DisplayFunctions(unittest.TestCase):

@@ -92,6 +92,44 @@ class ScreenTest(unittest.TestCase):
         self.assertEqual(names, ["text/x-a", "text/x-b", "text/x-c", "text/x-alarm"])
         self.assertEqual((seen[-1]["index"], {head["index"] for head in seen[:-1]}), (1, {0}))
 
+    def test_a_display_of_a_signal_handler_waits_for_no_thread_that_waits_for_what_it_interrupts(self) -> None:
+        """The main thread is in the middle of a write that is no display, and another thread has begun one."""
+        handled = threading.Event()
+
+        def on_alarm(_number: int, _frame: object) -> None:
+            self.screen._send({}, [("text/x-alarm", b"")])
+            handled.set()
+            self.supervisor.go.set()
+
+        before = signal.signal(signal.SIGALRM, on_alarm)
+        main = threading.get_ident()
+        other = threading.Thread(target=self.screen._send, args=({}, [("text/x-thread", b""), ("text/x-thread", b"")]), daemon=True)
+
+        def interrupt() -> None:
+            self._until_blocked()
+            other.start()
+            end = time.monotonic() + _SECONDS
+            while not self.screen._is_sending and time.monotonic() < end:
+                os.sched_yield()
+            signal.pthread_kill(main, signal.SIGALRM)
+            # Lets a run that is stuck go on to fail: the lock that the handler would wait for is the other thread's.
+            if not handled.wait(_SECONDS / 4):
+                os._exit(1)
+
+        signaller = threading.Thread(target=interrupt)
+        try:
+            signaller.start()
+            with self.link._reading:  # as in the middle of a drain
+                for _ in range(8):
+                    self.link.send({"type": "clear"}, bytes(_LARGE // 4))
+        finally:
+            signaller.join()
+            signal.signal(signal.SIGALRM, before)
+        other.join(_SECONDS)
+        shown = [head["mediaType"] for head in self._seen() if head["type"] == "display"]
+        self.assertEqual(sorted(shown), ["text/x-alarm", "text/x-thread", "text/x-thread"])
+        self.assertFalse(other.is_alive())
+
     def test_an_interrupt_in_the_middle_of_a_display_leaves_nothing_locked(self) -> None:
         def on_alarm(_number: int, _frame: object) -> None:
             self.supervisor.go.set()
