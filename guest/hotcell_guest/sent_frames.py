@@ -48,7 +48,8 @@ class SentFrames:
         self._next_sequence = 1
         self._highest_written = 0
         self._dropped: list[tuple[int, int]] = []
-        self._broken_displays: set[tuple[int, Any]] = set()
+        # The newest alone: one execution runs at a time, and its displays come one after the other.
+        self._broken_display: Optional[tuple[int, Any]] = None
 
     def __len__(self) -> int:
         return len(self._kept)
@@ -86,15 +87,15 @@ class SentFrames:
         while self._kept:
             oldest = self._kept.popleft()
             over = self._cost > REPLAY_BYTES // 2
-            if oldest.is_droppable and (over or oldest.display in self._broken_displays):
+            if oldest.is_droppable and (over or self._is_broken(oldest.display)):
                 self._drop(oldest)
             else:
                 kept.append(oldest)
         self._kept = kept
 
     def end_stream(self, stream: int) -> None:
-        if self._broken_displays:
-            self._broken_displays = {display for display in self._broken_displays if display[0] != stream}
+        if self._broken_display is not None and self._broken_display[0] == stream:
+            self._broken_display = None
 
     def lacking(self, peer_has: int) -> tuple[Optional[Head], list[Sent]]:
         """What a peer that has so many lacks, in order, and the `gap` to be told before it where some of it was dropped."""
@@ -115,7 +116,7 @@ class SentFrames:
         self._cost -= sent.cost
         self._on_dropped(sent.stream, len(sent.encoded))
         if sent.display is not None:
-            self._broken_displays.add(sent.display)
+            self._broken_display = sent.display
             self._is_rest_of_broken(sent.head, sent.stream)
         before = 0
         if self._dropped and self._dropped[-1][0] > self._highest_written:
@@ -126,12 +127,14 @@ class SentFrames:
         """A picture with a piece missing is no picture: the other pieces go as well, up to its last."""
         if head["type"] != "display":
             return False
-        display = (stream, head.get("index"))
-        if display not in self._broken_displays:
+        if not self._is_broken((stream, head.get("index"))):
             return False
         if head.get("end"):
-            self._broken_displays.discard(display)
+            self._broken_display = None
         return True
+
+    def _is_broken(self, display: Optional[tuple[int, Any]]) -> bool:
+        return display is not None and display == self._broken_display
 
     def _renumber(self) -> None:
         """Numbers what the peer lacks from the end backwards: it then sees one gap and no hole after it."""

@@ -364,6 +364,12 @@ class Replay(unittest.TestCase):
         heard += _listen(self, peer, received)[1]
         self.assertEqual(heard, sent)
 
+    def test_displays_that_never_end_leave_nothing_behind(self) -> None:
+        for index in range(1_000):
+            self._display(index=index, pieces=1, end=False)
+        remembered = [value for value in vars(self.channel._sent).values() if isinstance(value, (set, dict, list)) and len(value) > 10]
+        self.assertEqual(remembered, [])
+
     def _display(self, index: int, pieces: int, end: bool = True) -> None:
         for piece in range(pieces):
             head = {"type": "display", "index": index, "end": end and piece == pieces - 1}
