@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from typing import Any, Iterator
+from typing import Any, Iterator, Optional
 
 _MAX_PATH_BYTES = 4_096
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -51,8 +51,7 @@ def list_folder(workspace: str, path: str, recursive: bool, limit: int) -> tuple
     try:
         for entry in _walk(folder, "/".join(parts), recursive, 0):
             # Two names that are not UTF-8 can look the same here, and neither can be asked for. The host takes no path twice.
-            is_new = entry["path"] not in seen
-            if is_new and len(entries) < limit:
+            if entry is not None and entry["path"] not in seen and len(entries) < limit:
                 seen.add(entry["path"])
                 entries.append(entry)
             else:
@@ -91,6 +90,11 @@ def parts_of(workspace: str, path: str) -> list[str]:
     if ".." in parts:
         raise FileError("bad-path", f"{path}: leaves the workspace")
     return parts
+
+
+def is_too_long(path: str) -> bool:
+    """Whether a path that was found below the workspace is longer than any that can be asked for."""
+    return len(os.fsencode(path)) > _MAX_PATH_BYTES
 
 
 def _bytes_of(path: str) -> bytes:
@@ -136,10 +140,14 @@ def _open_subfolder(folder: int, name: str) -> int:
     return fd
 
 
-def _walk(folder: int, prefix: str, recursive: bool, depth: int) -> Iterator[dict[str, Any]]:
+def _walk(folder: int, prefix: str, recursive: bool, depth: int) -> Iterator[Optional[dict[str, Any]]]:
+    """None for what has a path that nobody can ask for, because it is too long."""
     with os.scandir(folder) as scan:
         for entry in scan:
             path = f"{prefix}/{entry.name}" if prefix else entry.name
+            if is_too_long(path):
+                yield None
+                continue
             try:
                 status = entry.stat(follow_symlinks=False)
             except OSError:
