@@ -52,4 +52,8 @@ def _asks_for_a_program(frame: FrameType, main: ModuleType) -> bool:
     from .call_stack import package_of
 
     file = frame.f_code.co_filename
-    return file.startswith(os.getcwd() + os.sep) and package_of(file) is None
+    try:
+        folder = os.getcwd()
+    except OSError:
+        return False  # the program has removed the folder that it stands in
+    return file.startswith(folder + os.sep) and package_of(file) is None
