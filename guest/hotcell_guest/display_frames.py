@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from .checked_outcome import natural
 from .frames import Head
 from .screen import MAX_ID_CHARS, MAX_PARTS
 
@@ -18,20 +19,15 @@ def is_media_type(text: Any) -> bool:
 
 def display_head(head: Head) -> Head:
     """The members of a `display` that the host knows. Raises ValueError where one is not what it must be."""
-    media_type, display_id, part = head["mediaType"], head.get("id"), _natural(head["part"])
+    media_type, display_id, part = head["mediaType"], head.get("id"), natural(head["part"])
     if not is_media_type(media_type) or part >= MAX_PARTS:
         raise ValueError("display: no media type, or too many")
-    checked: Head = {"type": "display", "index": _natural(head["index"]), "part": part, "mediaType": media_type, "end": bool(head["end"])}
+    checked: Head = {"type": "display", "index": natural(head["index"]), "part": part, "mediaType": media_type, "end": bool(head["end"])}
     if display_id is not None:
-        checked["id"] = str(display_id)[:MAX_ID_CHARS]
+        if not isinstance(display_id, str):
+            raise ValueError("display: an id is a text")
+        checked["id"] = display_id[:MAX_ID_CHARS]
     for name in ("update", "value"):
         if head.get(name):
             checked[name] = True
     return checked
-
-
-def _natural(value: Any) -> int:
-    number = int(value)
-    if not 0 <= number < 2**53:
-        raise ValueError("a number that counts is not negative, nor beyond what JSON can say")
-    return number

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Optional
 
 from .bindings import MOST_NAMES, bounded
+from .checked_outcome import checked_outcome, natural
 from .frames import MAX_HEAD_BYTES, Frame, Head, ProtocolViolation, encode
 
 MAX_VALUE_BYTES = 65_536
 # What the supervisor adds to a report comes on top.
 _MAX_REPORT_BYTES = MAX_HEAD_BYTES - 2_048
 _WELL = {"kind": "ok"}
-# SECURITY: `unavailable` says what the sandbox lacks, and is the supervisor's to find out before a kernel runs.
-_KERNELS_OUTCOMES = frozenset({"ok", "raised", "exited", "timed-out", "interrupted", "out-of-memory", "kernel-died"})
-_ANY_MEMORY_BYTES = 1 << 63
 
 
 @dataclass
@@ -29,26 +28,23 @@ class Report:
 
 def checked_report(head: Head) -> Report:
     """Of the kernel's `finished`. Raises KeyError, TypeError, ValueError or OverflowError for one that is none."""
-    outcome = head["outcome"]
-    if not isinstance(outcome, dict) or not isinstance(outcome.get("kind"), str):
-        raise ValueError("finished: no outcome")
-    if outcome["kind"] not in _KERNELS_OUTCOMES:
-        raise ValueError("finished: not an outcome that a kernel can tell")
-    cpu_ms, peak_memory_bytes = max(0.0, float(head["cpuMs"])), max(0, int(head["peakMemoryBytes"]))
+    outcome = checked_outcome(head["outcome"])
+    cpu_ms, peak_memory_bytes = float(head["cpuMs"]), natural(head["peakMemoryBytes"])
+    if not math.isfinite(cpu_ms):
+        raise ValueError("finished: no time")
     changes = _checked_changes(head.get("variables"))
     # Of most there is nothing to measure, and writing them once more would be a good part of what their execution costs.
-    is_short = outcome == _WELL and changes is None and peak_memory_bytes < _ANY_MEMORY_BYTES
-    written = {"type": "", "outcome": outcome, "peak": peak_memory_bytes, "variables": changes}
-    if not is_short and _written_bytes(written) > _MAX_REPORT_BYTES:
+    is_short = outcome == _WELL and changes is None
+    if not is_short and _written_bytes({"type": "", "outcome": outcome, "variables": changes}) > _MAX_REPORT_BYTES:
         raise ValueError("finished: too large to be passed on")
-    return Report(outcome, cpu_ms, peak_memory_bytes, changes)
+    return Report(outcome, max(0.0, cpu_ms), peak_memory_bytes, changes)
 
 
 def _written_bytes(head: Head) -> int:
-    """Not what was read: a number can be five times as long when it is written again, and what is nested deeply cannot be at all."""
+    """Not what was read: a text can be longer when it is written again."""
     try:
         return len(encode(Frame(head)))
-    except (ProtocolViolation, RecursionError):
+    except ProtocolViolation:
         raise ValueError("finished: cannot be passed on") from None
 
 

@@ -8,6 +8,7 @@ from .artifacts import Workspace
 from .askable_kernels import AskableKernels
 from .awaited_kernel import AwaitedKernel
 from .channel import Channel
+from .checked_outcome import natural
 from .display_frames import display_head
 from .execute_request import kernel_asked_for, missing_of
 from .execution import Execution
@@ -196,10 +197,10 @@ class Executions:
         if execution is None or not mine or execution.report is not None:
             # Of an execution that is over, by a forged end or by an interrupt: nobody's output, but nobody may hang on it either.
             if kind == "drain":
-                kernel.answer_drain(int(frame.head["turn"]))
+                kernel.answer_drain(natural(frame.head["turn"]))
             return
         if kind == "drain":
-            turn = int(frame.head["turn"])  # now, while what is odd about it can end its kernel
+            turn = natural(frame.head["turn"])  # now, while what is odd about it can end its kernel
             execution.pipes.set_barrier(lambda: kernel.answer_drain(turn))
         elif kind == "display":
             self._event(execution, display_head(frame.head), frame.body)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import struct
 from dataclasses import dataclass, field
 from typing import Any, Callable, Iterator
@@ -14,6 +15,10 @@ _NUMBERS = struct.Struct(">II")
 _NUMBERS_OFFSET = 16
 MAX_HEAD_BYTES = 65_536
 MAX_BODY_BYTES = 1_048_576
+# Objects and arrays in one another, the head itself included.
+MAX_HEAD_DEPTH = 64
+# A string, in which brackets are letters like any other; or a bracket.
+_TOKENS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)
 
 Head = dict[str, Any]
 
@@ -102,12 +107,31 @@ def _check_header(magic: bytes, version: int, flags: int, head_bytes: int, body_
 
 def _parse_head(raw: bytes) -> Head:
     try:
-        head = _parse(raw.decode("utf-8"))
+        text = raw.decode("utf-8")
+        if _is_too_deep(text):
+            raise ProtocolViolation(f"head: nested deeper than {MAX_HEAD_DEPTH}")
+        head = _parse(text)
     except (ValueError, RecursionError):
         raise ProtocolViolation("head: not JSON in UTF-8") from None
     if not isinstance(head, dict) or not isinstance(head.get("type"), str):
         raise ProtocolViolation("head: not an object with a type")
     return head
+
+
+def _is_too_deep(text: str) -> bool:
+    """SECURITY: what is nested deeply can be read at one depth of our stack and not be written at another.
+
+    Of what is no JSON any answer will do: it is refused in any case.
+    """
+    if text.count("[") + text.count("{") <= MAX_HEAD_DEPTH:
+        return False
+    depth = 0
+    for token in _TOKENS.finditer(text):
+        first = token[0][0]
+        depth += 1 if first in "[{" else -1 if first in "]}" else 0
+        if depth > MAX_HEAD_DEPTH:
+            return True
+    return False
 
 
 def _no_constant(name: str) -> None:

@@ -170,7 +170,7 @@ class KernelProcess:
                 if self._gone:
                     return
                 self._on_frame(frame)
-        except (ProtocolViolation, KeyError, TypeError, ValueError, OverflowError):
+        except (ProtocolViolation, KeyError, TypeError, ValueError, OverflowError, RecursionError):
             self._end()
 
     def _end(self) -> None:

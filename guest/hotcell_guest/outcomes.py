@@ -28,7 +28,7 @@ def outcome_of(error: BaseException, with_names: bool = False) -> Outcome:
 def _in_one_line(error: BaseException, problem: Exception) -> Outcome:
     if isinstance(error, MemoryError):
         return {"kind": "out-of-memory"}
-    name = type(error).__name__[:500]
+    name = type(error).__name__[:250]
     try:
         message = str(error)[:1_000]
     except Exception:  # noqa: BLE001 - the user's __str__

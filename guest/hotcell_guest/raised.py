@@ -16,7 +16,8 @@ from .source_lines import excerpt
 Outcome = dict[str, Any]
 
 MAX_TRACEBACK_BYTES = 32_768
-MAX_NAME_CHARS = 500
+# The host counts 500 of UTF-16, where one of these may be two.
+MAX_NAME_CHARS = 250
 MAX_MESSAGE_BYTES = 4_096
 _MAX_FRAMES_BYTES = 8_192
 _MAX_FRAMES = 40

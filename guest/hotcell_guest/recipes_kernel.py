@@ -10,6 +10,7 @@ import subprocess
 from dataclasses import dataclass
 from typing import Optional
 
+from .bounded_text import bounded_lines
 from .builds import Builds
 from .frames import Frame, Head
 from .kernel_keeper import signal_name
@@ -18,6 +19,7 @@ from .recipe import Recipe
 
 _MAX_BUILD_BYTES = 24_576
 _MAX_LINE = 1_000
+_MAX_REPORT_BYTES = 49_152
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
@@ -154,7 +156,7 @@ def _compile_error(output: str, exit_code: int) -> Head:
     first = next(
         (line for line in lines if "error" in line.lower()), telling[0] if telling else f"the build ended with exit code {exit_code}"
     )
-    return _raised("CompileError", first.strip(), lines)
+    return _raised("CompileError", first.strip(), bounded_lines(lines, _MAX_REPORT_BYTES))
 
 
 def _raised(name: str, message: str, traceback: list[str]) -> Head:

@@ -63,7 +63,7 @@ export function createSources() {
       .slice(0, MAX_FRAMES)
       .map(([line, url, number]) => ({
         file: cut(known.get(url)?.filename ?? url, MAX_NAME_CHARS),
-        line: Number(number),
+        line: Math.min(Number(number), Number.MAX_SAFE_INTEGER),
         function: cut(/at (?:async )?(.*) \(/.exec(line)?.[1] ?? '', 200),
         own: !url.includes('/node_modules/'),
       }));
@@ -82,7 +82,7 @@ export function createSources() {
 function hintFor(text) {
   const [, name] = /Cannot find (?:package|module) '((?:@[\w.-]+\/)?[\w-][\w.-]*)'/.exec(text) ?? [];
   if (name === undefined) return {};
-  return { hint: `There is no package ${name} here: it is looked for in the workspace's node_modules.` };
+  return { hint: `There is no package ${cut(name, 200)} here: it is looked for in the workspace's node_modules.` };
 }
 
 /** What follows the last frame on its line, as `{` does before an error's own properties, stays. */

@@ -9,12 +9,42 @@ import struct
 import unittest
 from typing import Any
 
-from hotcell_guest.frames import HEADER, MAX_BODY_BYTES, MAX_HEAD_BYTES, Frame, FrameDecoder, ProtocolViolation, encode, set_numbers
+from hotcell_guest.frames import (
+    HEADER,
+    MAX_BODY_BYTES,
+    MAX_HEAD_BYTES,
+    MAX_HEAD_DEPTH,
+    Frame,
+    FrameDecoder,
+    ProtocolViolation,
+    encode,
+    set_numbers,
+)
 
 from .examples import load
 
 SEED = 20_240_601
 ROUNDS = 200
+
+
+class Depth(unittest.TestCase):
+    def test_a_head_may_be_nested_so_deep_and_no_deeper(self) -> None:
+        for depth, is_read in ((MAX_HEAD_DEPTH, True), (MAX_HEAD_DEPTH + 1, False), (20_000, False)):
+            with self.subTest(depth=depth):
+                self.assertEqual(_is_read('{"type":"x","n":' + "[" * (depth - 1) + "]" * (depth - 1) + "}"), is_read)
+
+    def test_brackets_in_a_text_are_no_nesting(self) -> None:
+        text = json.dumps('"\\' + "[{" * 100 + '\\"')
+        self.assertTrue(_is_read('{"type":"x","n":' + text + ',"m":[' + ",".join(["[]"] * 200) + "]}"))
+
+
+def _is_read(head: str) -> bool:
+    raw = head.encode()
+    try:
+        list(FrameDecoder().feed(HEADER.pack(b"HC", 1, 0, len(raw), 0, 0, 0, 0) + raw))
+    except ProtocolViolation:
+        return False
+    return True
 
 
 class Examples(unittest.TestCase):

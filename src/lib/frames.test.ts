@@ -9,6 +9,7 @@ import {
   MAX_BODY_BYTES,
   MAX_FRAME_BYTES,
   MAX_HEAD_BYTES,
+  MAX_HEAD_DEPTH,
   ProtocolViolation,
 } from './frames.ts';
 
@@ -44,6 +45,24 @@ describe('the examples of the protocol', () => {
   test.each(examples.malformedFrames)('$name: is refused byte by byte too', ({ bytes, complaint }) => {
     const pieces = [...Buffer.from(bytes, 'hex')].map((byte) => Buffer.from([byte]));
     expect(() => decode(pieces)).toThrow(complaintAbout(complaint));
+  });
+});
+
+describe('the depth of a head', () => {
+  const nested = (depth: number): Head => {
+    let inner: unknown = [];
+    for (let level = 2; level < depth; level += 1) inner = [inner];
+    return { type: 'x', inner };
+  };
+
+  test('is limited, to the same as in the guest', () => {
+    expect(decode([encodeFrame({ head: nested(MAX_HEAD_DEPTH) })])).toHaveLength(1);
+    expect(() => decode([encodeFrame({ head: nested(MAX_HEAD_DEPTH + 1) })])).toThrow(/head: nested deeper than 64/);
+  });
+
+  test('is not that of the brackets in its texts', () => {
+    const head = { type: 'x', text: `"\\${'[{'.repeat(100)}\\"`, many: Array(100).fill([]) };
+    expect(decode([encodeFrame({ head })])[0]?.head).toEqual(head);
   });
 });
 

@@ -2,6 +2,8 @@
 
 export const MAX_HEAD_BYTES = 65_536;
 export const MAX_BODY_BYTES = 1_048_576;
+/** Objects and arrays in one another, the head itself included. */
+export const MAX_HEAD_DEPTH = 64;
 export const MAX_FRAME_BYTES = 24 + MAX_HEAD_BYTES + MAX_BODY_BYTES;
 /** Neither sequence numbers nor acknowledgements wrap: a channel ends before. */
 export const MAX_SEQUENCE = 0xffff_ffff;
@@ -129,6 +131,7 @@ function checkHeader(bytes: Buffer): number {
 }
 
 function parseHead(bytes: Buffer): Head {
+  if (isTooDeep(bytes)) throw new ProtocolViolation(`head: nested deeper than ${MAX_HEAD_DEPTH}`);
   let head: unknown;
   try {
     head = JSON.parse(UTF8.decode(bytes));
@@ -140,6 +143,34 @@ function parseHead(bytes: Buffer): Head {
   }
   return head as Head;
 }
+
+/**
+ * SECURITY: what reads or writes a head, here and in the guest, may go down one call for each level. Of what is no JSON any answer will do: it is refused in
+ * any case.
+ */
+function isTooDeep(bytes: Buffer): boolean {
+  let depth = 0;
+  let isText = false;
+  for (let at = 0; at < bytes.length; at += 1) {
+    const byte = bytes[at];
+    if (isText) {
+      if (byte === BACKSLASH) at += 1;
+      else if (byte === QUOTE) isText = false;
+    } else if (byte === QUOTE) isText = true;
+    else if (byte === OPEN_BRACKET || byte === OPEN_BRACE) {
+      depth += 1;
+      if (depth > MAX_HEAD_DEPTH) return true;
+    } else if (byte === CLOSE_BRACKET || byte === CLOSE_BRACE) depth -= 1;
+  }
+  return false;
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
 
 /** `ignoreBOM` keeps a byte order mark in the text, where JSON refuses it, as the guest does. */
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
