@@ -215,6 +215,8 @@ class Executions:
 
     def _take_end(self, execution: Execution, frame: Frame) -> None:
         """It is over for the kernel; for the host when what is in the pipes has been passed on."""
+        if execution.out_of_memory:
+            return  # of a kernel that is killed already, after the program that it ran: its own end tells why
         report = checked_report(frame.head)
         if "value" in frame.head:
             execution.value = checked_value(frame.head["value"], frame.body)
