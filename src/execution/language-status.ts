@@ -1,4 +1,3 @@
-import { HotcellError } from '../errors/hotcell-error.ts';
 import type { GuestConnection } from '../guest/connection.ts';
 import { commandsReply } from '../guest/messages.ts';
 import { rethrowAsOurs } from '../guest/refusals.ts';
@@ -19,10 +18,8 @@ export interface LanguageStatus {
 /** Asks the guest which of the commands that languages need are there. Looked up when asked, never at the start of a sandbox. */
 export async function languageStatuses(connection: GuestConnection, languages: Languages): Promise<LanguageStatus[]> {
   const names = [...new Set(languages.flatMap(({ needs }) => needs))];
-  const { result } = await connection.request({ type: 'commands', names }).catch(rethrowAsOurs);
-  const parsed = commandsReply.safeParse(result);
-  if (!parsed.success) throw new HotcellError('guest_misbehaved', 'the guest did not say which commands are there');
-  const missing = new Set(parsed.data.missing);
+  const { result } = await connection.request({ type: 'commands', names }, commandsReply).catch(rethrowAsOurs);
+  const missing = new Set(result.missing);
   return languages.map((language) => {
     const lacks = language.needs.filter((name) => missing.has(name));
     return {

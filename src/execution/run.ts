@@ -1,6 +1,6 @@
 import { HotcellError } from '../errors/hotcell-error.ts';
 import type { GuestConnection } from '../guest/connection.ts';
-import type { GuestOutcome } from '../guest/messages.ts';
+import { type GuestOutcome, nothing } from '../guest/messages.ts';
 import { GuestRefusal } from '../guest/pending-requests.ts';
 import { hintFor, type Language } from '../languages/table.ts';
 import { deferred } from '../lib/deferred.ts';
@@ -105,7 +105,7 @@ function startLadder(connection: GuestConnection, run: KernelRun, exhausted: () 
     if (reason !== undefined) return;
     reason = why;
     run.onInterrupt?.();
-    connection.request({ type: 'interrupt', execution: run.executionId, reason: why }).catch(() => {});
+    connection.request({ type: 'interrupt', execution: run.executionId, reason: why }, nothing).catch(() => {});
     giveUp = setTimeout(exhausted, LADDER_MS);
   };
   const timer = setTimeout(() => interrupt('timed-out'), run.timeoutMs);

@@ -7,7 +7,7 @@ import {
   type WriteMode,
   writePieces,
 } from '../guest/files.ts';
-import type { FileEntry } from '../guest/messages.ts';
+import { type FileEntry, nothing } from '../guest/messages.ts';
 import { rethrowAsOurs } from '../guest/refusals.ts';
 import type { Isolation } from '../sandbox/isolation.ts';
 import { type Completion, type CursorOptions, complete, type Inspection, inspect } from './completion.ts';
@@ -71,7 +71,7 @@ export function sessionFacade(session: CoreSession, isolation: Isolation, policy
     inspect: (code, options) => inspect(session, code, options),
     variables: sessionVariables(session),
     reset: async () => {
-      await (await connection()).request({ type: 'restart' }).catch(rethrowAsOurs);
+      await (await connection()).request({ type: 'restart' }, nothing).catch(rethrowAsOurs);
     },
     files: {
       read: async (path, { limitBytes = DEFAULT_READ_BYTES } = {}) => readWhole(await connection(), path, limitBytes),

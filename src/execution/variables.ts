@@ -1,5 +1,6 @@
 import { HotcellError } from '../errors/hotcell-error.ts';
 import { type VariableAnswer, variableAnswer, variableSummary, variablesAnswer } from '../guest/answers.ts';
+import { nothing } from '../guest/messages.ts';
 import { answered, cancellable, patienceMs } from '../guest/questions.ts';
 import { type Pieces, upload } from '../guest/upload.ts';
 import { askInOrder, type QuestionOptions, turnOf, withOptions } from './completion.ts';
@@ -139,8 +140,9 @@ async function setVariable(
   const question = { head: { type: 'variables.set', name, as }, schema: variableSummary };
   const { head, schema } = withOptions(question, { timeoutMs: SET_TIMEOUT_MS, ...options });
   return session.inOrder(async ({ connection }) => {
-    const send = (onId: (id: number) => void) => upload(connection, head, pieces, { onId, signal });
-    const reply = cancellable(connection, send, patienceMs(head), signal);
+    const send = (onId: (id: number) => void) =>
+      upload(connection, head, pieces, { schema: nothing, onId, signal, limitMs: patienceMs(head) });
+    const reply = cancellable(connection, send, signal);
     return withoutUndefined(await answered(head.type, schema, reply, signal)) as VariableSummary;
   }, turnOf(options));
 }

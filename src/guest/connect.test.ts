@@ -3,11 +3,15 @@ import { createServer, connect as dial, type Server, type Socket } from 'node:ne
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import * as z from 'zod';
 import { HotcellError } from '../errors/hotcell-error.ts';
 import { createFrameDecoder, encodeFrame, type Frame, type Head, MAX_BODY_BYTES } from '../lib/frames.ts';
 import { newId } from '../lib/ids.ts';
 import { connectGuest } from './connect.ts';
 import type { ConnectOptions, GuestConnection } from './connection.ts';
+import { writePieces } from './files.ts';
+import { nothing, sizeReply } from './messages.ts';
+import { createPatience } from './patience.ts';
 
 const CONFIG: ConnectOptions['config'] = {
   limits: { memoryBytes: 1, openFiles: 1, fileBytes: 1, cpus: 1 },
@@ -84,10 +88,17 @@ describe('the handshake', () => {
   });
 
   test('that is refused because another folder is mounted than was checked says so', async () => {
-    const { peer, connecting } = await start();
+    const mounts = [{ target: '/data', device: '1', inode: '2' }];
+    const { peer, connecting } = await start({ config: { ...CONFIG, mounts } as ConnectOptions['config'] });
     peer.send({ type: 'refused', reason: 'any', protocols: [1], code: 'mount-exchanged' });
     await expect(connecting).rejects.toMatchObject({ code: 'mount_denied', remedy: expect.any(String) as string });
     await peer.closed;
+  });
+
+  test('that is refused so where nothing was mounted is a lie', async () => {
+    const { peer, connecting } = await start();
+    peer.send({ type: 'refused', reason: 'any', protocols: [1], code: 'mount-exchanged' });
+    await expect(connecting).rejects.toMatchObject({ code: 'guest_misbehaved' });
   });
 
   test('that the guest does not answer ends with the signal, and the channel with it', async () => {
@@ -151,15 +162,56 @@ describe('a guest that breaks the protocol loses its connection', () => {
     ],
   ])('when it %s', async (_what, act, message) => {
     const { connection, peer } = await welcomed();
-    const waiting = connection.request({ type: 'restart' });
+    const waiting = connection.request({ type: 'restart' }, nothing);
     act(peer);
     const error = await connection.ended;
     expect(error).toBeInstanceOf(HotcellError);
     expect(error).toMatchObject({ code: 'guest_misbehaved', message: expect.stringMatching(message) });
     await expect(waiting).rejects.toBe(error);
     await expect(connection.ready).rejects.toBe(error);
-    await expect(connection.request({ type: 'restart' })).rejects.toBe(error);
+    await expect(connection.request({ type: 'restart' }, nothing)).rejects.toBe(error);
     await peer.closed;
+  });
+
+  test('when the result of a reply is none', async () => {
+    const { connection, peer } = await welcomed();
+    const asked = connection.request({ type: 'file.write' }, sizeReply);
+    peer.send(reply(1, { sizeBytes: 1.5 }), { sequence: 1 });
+    await expect(asked).rejects.toMatchObject({
+      code: 'guest_misbehaved',
+      message: expect.stringMatching(/sizeBytes: /),
+    });
+    await peer.closed;
+  });
+
+  test('when it answers pings and nothing else', async () => {
+    const { connection, peer } = await welcomed({ pingAfterMs: 5 });
+    const patience = createPatience({ limitMs: 120 });
+    const asked = connection.request({ type: 'restart' }, nothing, { patience });
+    asked.catch(() => {});
+    void (async () => {
+      while (true) if ((await peer.next()).head.type === 'ping') peer.send({ type: 'pong' });
+    })();
+    await expect(asked).rejects.toMatchObject({
+      code: 'sandbox_lost',
+      message: 'the guest lives and does not answer (restart)',
+    });
+  });
+
+  test('when it has all of a file that is still being sent', async () => {
+    const { connection, peer } = await welcomed();
+    const returned = vi.fn();
+    const stalled = {
+      [Symbol.asyncIterator]: () => ({ next: () => new Promise<never>(() => {}), return: returned }),
+    };
+    const writing = writePieces(connection, 'a.txt', 'replace', stalled);
+    await peer.next();
+    peer.send(reply(1, { sizeBytes: 3 }), { sequence: 1 });
+    await expect(writing).rejects.toMatchObject({
+      code: 'guest_misbehaved',
+      message: 'the guest answered before it had everything (file.write)',
+    });
+    expect(returned).toHaveBeenCalled();
   });
 
   test('when it overruns its window', async () => {
@@ -218,8 +270,8 @@ describe('a guest that breaks the protocol loses its connection', () => {
 describe('requests', () => {
   test('are numbered, and answered by their number', async () => {
     const { connection, peer } = await welcomed();
-    const first = connection.request({ type: 'file.list', path: 'a' });
-    const second = connection.request({ type: 'file.list', path: 'b' }, { body: Buffer.from('x') });
+    const first = connection.request({ type: 'file.list', path: 'a' }, z.looseObject({}));
+    const second = connection.request({ type: 'file.list', path: 'b' }, z.looseObject({}), { body: Buffer.from('x') });
     const sent = [await peer.next(), await peer.next()];
     expect(sent.map(({ head, sequence }) => [head.id, head.path, sequence])).toEqual([
       [1, 'a', 1],
@@ -259,10 +311,10 @@ describe('requests', () => {
 
   test('that are too large for a frame are refused, and the next one still works', async () => {
     const { connection, peer } = await welcomed();
-    await expect(connection.request({ type: 'file.read', path: 'p'.repeat(70_000) })).rejects.toMatchObject({
+    await expect(connection.request({ type: 'file.read', path: 'p'.repeat(70_000) }, nothing)).rejects.toMatchObject({
       code: 'invalid_argument',
     });
-    const next = connection.request({ type: 'restart' });
+    const next = connection.request({ type: 'restart' }, nothing);
     const { head, sequence } = await peer.next();
     expect(sequence).toBe(1);
     peer.send(reply(head.id as number), { sequence: 1 });
@@ -401,7 +453,7 @@ describe('the host', () => {
 
   test('tells whoever waits when it closes, with the reason', async () => {
     const { connection } = await welcomed();
-    const waiting = connection.request({ type: 'restart' });
+    const waiting = connection.request({ type: 'restart' }, nothing);
     connection.close();
     await expect(waiting).rejects.toMatchObject({ code: 'session_closed' });
     await expect(connection.ended).resolves.toMatchObject({ code: 'session_closed' });
@@ -435,10 +487,10 @@ describe('a channel that is lost', () => {
 
   test('is not the end where it can: what the guest lacks is sent again', async () => {
     const { connection, peer } = await welcomed({ canReconnect: true });
-    const first = connection.request({ type: 'restart' });
+    const first = connection.request({ type: 'restart' }, nothing);
     await peer.next();
     await lose(peer);
-    const second = connection.request({ type: 'restart' });
+    const second = connection.request({ type: 'restart' }, nothing);
     const { peer: next, reconnecting } = await reconnect(connection);
     const hello = await next.next();
     expect(hello.head).toEqual({ type: 'hello', protocols: [1], epoch: 2 });

@@ -1,13 +1,15 @@
 import type { Duplex } from 'node:stream';
+import type * as z from 'zod';
 import { HotcellError } from '../errors/hotcell-error.ts';
 import { type Deferred, deferred } from '../lib/deferred.ts';
 import { createFrameDecoder, encodeFrame, type Frame, type Head, ProtocolViolation, setAck } from '../lib/frames.ts';
 import { saidInside } from '../lib/said-inside.ts';
 import { exchanged } from '../sandbox/mount-denied.ts';
-import type { ConnectOptions, GuestConnection } from './connection.ts';
+import type { ConnectOptions, GuestConnection, RequestOptions } from './connection.ts';
 import { describeViolation, typeOf } from './describe-violation.ts';
 import { createHeartbeat, type Heartbeat } from './heartbeat.ts';
 import { callMessage, refusedMessage, type WarmReport, type Welcome, warmMessage, welcomeMessage } from './messages.ts';
+import { createPatience } from './patience.ts';
 import { createPendingRequests, type Reply } from './pending-requests.ts';
 import { createReceivedFrames } from './received-frames.ts';
 import { createSentFrames, KEEPING_COST_BYTES, REPLAY_BYTES } from './sent-frames.ts';
@@ -120,11 +122,16 @@ class Connection implements GuestConnection {
     await this.attach(channel, options.signal);
   }
 
-  async request(head: Head, options: { body?: Buffer; onId?: (id: number) => void } = {}): Promise<Reply> {
-    return this.#requests.ask((id) => {
-      this.#send({ ...head, id }, options.body);
-      options.onId?.(id);
+  async request<Result>(
+    head: Head,
+    schema: z.ZodType<Result>,
+    { body, onId, patience = createPatience() }: RequestOptions = {},
+  ): Promise<Reply<Result>> {
+    const reply = this.#requests.ask(schema, (id) => {
+      this.#send({ ...head, id }, body);
+      onId?.(id);
     });
+    return patience.during(reply, () => this.close(unanswered(head)));
   }
 
   order(head: Head, body: Buffer, refused: (error: Error) => void): () => void {
@@ -194,7 +201,9 @@ class Connection implements GuestConnection {
     const waiting = this.#welcomed;
     if (frame.head.type === 'refused') {
       const { reason, code: why } = refusedMessage.parse(frame.head);
-      if (why === 'mount-exchanged') return this.close(exchanged('a mounted folder'));
+      // SECURITY: only where it was asked to compare. A guest has no other way to say that the host's folders were exchanged.
+      const compared = this.#epoch === 1 && this.#options.config?.mounts !== undefined;
+      if (why === 'mount-exchanged' && compared) return this.close(exchanged('a mounted folder'));
       // One whose server was killed before it had configured it is no sandbox of anybody's yet.
       const code = this.#options.config === undefined ? 'sandbox_lost' : 'guest_misbehaved';
       this.close(
@@ -323,4 +332,10 @@ class Connection implements GuestConnection {
     this.#channel = undefined;
     channel?.destroy();
   }
+}
+
+function unanswered({ type }: Head): HotcellError {
+  return new HotcellError('sandbox_lost', `the guest lives and does not answer (${type})`, {
+    remedy: 'Open a new session; variables and files of this one are gone.',
+  });
 }

@@ -1,8 +1,10 @@
 import type { Duplex } from 'node:stream';
+import type * as z from 'zod';
 import type { HotcellError } from '../errors/hotcell-error.ts';
 import type { Frame, Head } from '../lib/frames.ts';
 import type { GuestConfig } from '../sandbox/guest-config.ts';
 import type { WarmReport, Welcome } from './messages.ts';
+import type { Patience } from './patience.ts';
 import type { Reply } from './pending-requests.ts';
 import type { GuestStream, StreamReceiver } from './stream-table.ts';
 
@@ -18,8 +20,11 @@ export interface GuestConnection {
   readonly warm: Promise<WarmReport>;
   /** Why the connection ended. Never rejects. */
   readonly ended: Promise<HotcellError>;
-  /** `onId` gets the number of the request, by which another may name it. */
-  request(head: Head, options?: { body?: Buffer; onId?: (id: number) => void }): Promise<Reply>;
+  /**
+   * Waits for the reply, whose result must fit `schema`. A guest that does nothing for it any more loses its sandbox, so nobody waits for ever: `patience` is
+   * for whoever sees its progress, or can wait longer than others. `onId` gets the number of the request, by which another may name it.
+   */
+  request<Result>(head: Head, schema: z.ZodType<Result>, options?: RequestOptions): Promise<Reply<Result>>;
   /** The same for a request that is answered on its stream. Returns what forgets it, to be called when it has been; see PendingRequests. */
   order(head: Head, body: Buffer, refused: (error: Error) => void): () => void;
   /** `onEnd` is told when the connection ends before the stream is released. */
@@ -31,6 +36,12 @@ export interface GuestConnection {
   reconnect(channel: Duplex, options?: { signal?: AbortSignal }): Promise<void>;
   /** Ends the connection at once; what is waiting rejects with `error`. */
   close(error?: HotcellError): void;
+}
+
+export interface RequestOptions {
+  readonly body?: Buffer | undefined;
+  readonly onId?: ((id: number) => void) | undefined;
+  readonly patience?: Patience | undefined;
 }
 
 export interface ConnectOptions {

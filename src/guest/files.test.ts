@@ -20,7 +20,7 @@ test.each([
 test.each([
   ['bad-path', 'bad_path'],
   ['io', 'file_failed'],
-  ['__proto__', 'file_failed'],
+  ['__proto__', 'guest_misbehaved'],
 ])('of any other (%s) the words of the guest are quoted', async (code, ours) => {
   const listing = listFolder(refusing(code), 'a\nb', { recursive: false, limit: 1 });
   await expect(listing).rejects.toMatchObject({

@@ -1,9 +1,9 @@
-import * as z from 'zod';
 import type { ErrorCode } from '../errors/codes.ts';
 import { HotcellError } from '../errors/hotcell-error.ts';
 import { inOneLine, saidInside } from '../lib/said-inside.ts';
 import type { GuestConnection } from './connection.ts';
-import { type FileEntry, fileList } from './messages.ts';
+import { type FileEntry, fileList, listReply, nothing, sizeReply } from './messages.ts';
+import { createPatience } from './patience.ts';
 import { GuestRefusal } from './pending-requests.ts';
 import { type Pieces, upload, withdraw } from './upload.ts';
 
@@ -19,14 +19,17 @@ export async function* readPieces(
   let wake: (() => void) | undefined;
   let ended = false;
   let failure: unknown;
+  // A reader of ours that takes its time is not the guest's silence.
+  const patience = createPatience({ isOurTurn: () => pieces.length > 0 });
   const stream = connection.openStream((frame) => {
     if (frame.head.type !== 'chunk') return;
+    patience.progress();
     return new Promise<void>((taken) => {
       pieces.push({ data: frame.body, taken });
       wake?.();
     });
   });
-  connection.request({ type: 'file.read', stream: stream.id, path, ...range }).then(
+  connection.request({ type: 'file.read', stream: stream.id, path, ...range }, sizeReply, { patience }).then(
     () => {
       ended = true;
       wake?.();
@@ -59,16 +62,14 @@ export async function* readPieces(
 export async function fileSize(connection: GuestConnection, path: string): Promise<number> {
   const stream = connection.openStream(() => {});
   try {
-    const { result } = await connection.request({ type: 'file.read', stream: stream.id, path, length: 0 });
-    return sizeOf.parse(result.sizeBytes);
+    const { result } = await connection.request({ type: 'file.read', stream: stream.id, path, length: 0 }, sizeReply);
+    return result.sizeBytes;
   } catch (error) {
     throw fileError(error, path);
   } finally {
     stream.release();
   }
 }
-
-const sizeOf = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 
 /** Reads a whole file, at most `limitBytes` of it. */
 export async function readWhole(connection: GuestConnection, path: string, limitBytes: number): Promise<Buffer> {
@@ -97,8 +98,8 @@ export async function writePieces(
   pieces: Pieces,
 ): Promise<number> {
   try {
-    const { result } = await upload(connection, { type: 'file.write', path, mode }, pieces);
-    return Number(result.sizeBytes);
+    const { result } = await upload(connection, { type: 'file.write', path, mode }, pieces, { schema: sizeReply });
+    return result.sizeBytes;
   } catch (error) {
     throw error instanceof GuestRefusal ? fileError(error, path) : error;
   }
@@ -110,15 +111,15 @@ export async function listFolder(
   options: { recursive: boolean; limit: number },
 ): Promise<{ entries: FileEntry[]; omitted: number }> {
   try {
-    const { result, body } = await connection.request({ type: 'file.list', path, ...options });
-    return { entries: fileList.parse(JSON.parse(body.toString('utf8'))), omitted: Number(result.omitted) || 0 };
+    const { result, body } = await connection.request({ type: 'file.list', path, ...options }, listReply);
+    return { entries: fileList.parse(JSON.parse(body.toString('utf8'))), omitted: result.omitted };
   } catch (error) {
     throw fileError(error, path);
   }
 }
 
 export async function removePath(connection: GuestConnection, path: string, recursive: boolean): Promise<void> {
-  await connection.request({ type: 'file.remove', path, recursive }).catch((error: unknown) => {
+  await connection.request({ type: 'file.remove', path, recursive }, nothing).catch((error: unknown) => {
     throw fileError(error, path);
   });
 }
@@ -156,6 +157,9 @@ const REFUSALS: ReadonlyMap<string, Refused> = new Map<string, Refused>([
       remedy: 'Remove files that are not needed, or open a session with more disk.',
     },
   ],
+  ['io', { code: 'file_failed' }],
+  ['bad-request', { code: 'invalid_argument' }],
+  ['cancelled', { code: 'cancelled', message: 'withdrawn' }],
   ['not-offered', { code: 'not_offered', message: 'this sandbox does not serve files in that way' }],
 ]);
 
@@ -173,7 +177,7 @@ function fileError(error: unknown, path: string): unknown {
       cause: error,
     });
   }
-  const { code, message, remedy }: Refused = REFUSALS.get(error.code) ?? { code: 'file_failed' };
+  const { code, message, remedy }: Refused = REFUSALS.get(error.code) ?? { code: 'guest_misbehaved' };
   const said = message ?? saidInside(error.message);
   return new HotcellError(code, `${inOneLine(path)}: ${said}`, remedy === undefined ? {} : { remedy });
 }

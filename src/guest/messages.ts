@@ -112,6 +112,10 @@ export type FileEntry = z.infer<typeof fileList>[number];
 export const warmMessage = z.object({ missing: z.array(text(200)).max(200), dropped: z.array(text(200)).max(200) });
 export type WarmReport = z.infer<typeof warmMessage>;
 
+/** Results of requests. */
+export const nothing = z.object({});
+export const sizeReply = z.object({ sizeBytes: count });
+export const listReply = z.object({ omitted: count });
 export const commandsReply = z.object({ missing: z.array(commandName).max(200) });
 
 /** A number in a frame's header. */

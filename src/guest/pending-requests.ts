@@ -1,9 +1,10 @@
+import type * as z from 'zod';
 import type { HotcellError } from '../errors/hotcell-error.ts';
 import { type Frame, ProtocolViolation } from '../lib/frames.ts';
 import { replyMessage } from './messages.ts';
 
-export interface Reply {
-  readonly result: Record<string, unknown>;
+export interface Reply<Result = unknown> {
+  readonly result: Result;
   readonly body: Buffer;
 }
 
@@ -19,8 +20,11 @@ export class GuestRefusal extends Error {
 
 /** Requests that wait for their reply (docs/guest-protocol.md, section 6). */
 export interface PendingRequests {
-  /** Sends with a fresh id, and waits. What `send` throws rejects it. */
-  ask(send: (id: number) => void): Promise<Reply>;
+  /**
+   * Sends with a fresh id, and waits. What `send` throws rejects it. SECURITY: `schema` says what the result must be: any other is a violation of the
+   * protocol, as any odd frame is, and nobody who asks can forget to look.
+   */
+  ask<Result>(schema: z.ZodType<Result>, send: (id: number) => void): Promise<Reply<Result>>;
   /**
    * The same for a request that is answered on its stream: a `reply` only refuses it. `refused` is also told of what `send` throws. Returns
    * what forgets it, to be called when it has been answered.
@@ -31,8 +35,8 @@ export interface PendingRequests {
 }
 
 interface Waiting {
-  /** Where it is absent, only a refusal may come. */
-  readonly resolve?: (reply: Reply) => void;
+  /** Where it is absent, only a refusal may come. Throws where the result is none. */
+  readonly resolve?: (result: unknown, body: Buffer) => void;
   readonly reject: (error: Error) => void;
 }
 
@@ -53,7 +57,10 @@ export function createPendingRequests(): PendingRequests {
   }
 
   return {
-    ask: (send) => new Promise((resolve, reject) => void begin(send, { resolve, reject })),
+    ask: (schema, send) =>
+      new Promise((resolve, reject) => {
+        begin(send, { resolve: (result, body) => resolve({ result: schema.parse(result), body }), reject });
+      }),
     order(send, refused) {
       const id = begin(send, { reject: refused });
       return () => waiting.delete(id);
@@ -62,10 +69,17 @@ export function createPendingRequests(): PendingRequests {
       const reply = replyMessage.parse(frame.head);
       const asked = waiting.get(reply.id);
       if (asked === undefined) throw new ProtocolViolation(`reply: nobody asked ${reply.id}`);
+      if (!reply.ok) {
+        waiting.delete(reply.id);
+        return asked.reject(new GuestRefusal(reply.error.code, reply.error.message));
+      }
+      if (asked.resolve === undefined) {
+        waiting.delete(reply.id);
+        throw new ProtocolViolation(`reply: ${reply.id} is answered on its stream`);
+      }
+      // One whose result is none still waits, and hears why the connection ends.
+      asked.resolve(reply.result, Buffer.from(frame.body));
       waiting.delete(reply.id);
-      if (!reply.ok) return asked.reject(new GuestRefusal(reply.error.code, reply.error.message));
-      if (asked.resolve === undefined) throw new ProtocolViolation(`reply: ${reply.id} is answered on its stream`);
-      asked.resolve({ result: reply.result, body: Buffer.from(frame.body) });
     },
     rejectAll(error) {
       for (const { reject } of waiting.values()) reject(error);

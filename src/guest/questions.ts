@@ -3,6 +3,8 @@ import { HotcellError } from '../errors/hotcell-error.ts';
 import type { Head } from '../lib/frames.ts';
 import type { GuestConnection } from './connection.ts';
 import { describeViolation } from './describe-violation.ts';
+import { nothing } from './messages.ts';
+import { createPatience } from './patience.ts';
 import { GuestRefusal, type Reply } from './pending-requests.ts';
 import { refusalError } from './refusals.ts';
 
@@ -21,32 +23,29 @@ export async function ask<Answer>(
   signal?: AbortSignal,
 ): Promise<Answer> {
   const { head, body, schema } = question;
-  const send = (onId: (id: number) => void) =>
-    connection.request(head, { ...(body === undefined ? {} : { body }), onId });
-  return answered(head.type, schema, cancellable(connection, send, patienceMs(head), signal), signal);
+  const patience = createPatience({ limitMs: patienceMs(head) });
+  const send = (onId: (id: number) => void) => connection.request(head, nothing, { body, onId, patience });
+  return answered(head.type, schema, cancellable(connection, send, signal), signal);
 }
 
-/** Sends with `send`, and withdraws what it sent when the signal is given. A guest that never answers loses its sandbox. */
+/** Sends with `send`, and withdraws what it sent when the signal is given. */
 export async function cancellable(
   connection: GuestConnection,
   send: (onId: (id: number) => void) => Promise<Reply>,
-  limitMs: number,
   signal?: AbortSignal,
 ): Promise<Reply> {
   let target: number | undefined;
   const withdraw = () => {
-    connection.request({ type: 'question.cancel', target }).catch(() => {});
+    connection.request({ type: 'question.cancel', target }, nothing).catch(() => {});
   };
   signal?.throwIfAborted();
   const reply = send((id) => {
     target = id;
   });
   signal?.addEventListener('abort', withdraw, { once: true });
-  const giveUp = setTimeout(() => connection.close(silentGuest()), limitMs);
   try {
     return await reply;
   } finally {
-    clearTimeout(giveUp);
     signal?.removeEventListener('abort', withdraw);
   }
 }
@@ -78,12 +77,6 @@ export async function answered<Answer>(
 /** The guest's own limit and its ladder come first by far, and a kernel may have to be started before. */
 export function patienceMs(head: Head): number {
   return (typeof head.timeoutMs === 'number' ? head.timeoutMs : 2_000) + 30_000;
-}
-
-function silentGuest(): HotcellError {
-  return new HotcellError('sandbox_lost', 'the guest did not answer a question', {
-    remedy: 'Open a new session; variables and files of this one are gone.',
-  });
 }
 
 function withdrawn(kind: string): HotcellError {

@@ -15,7 +15,9 @@ it('gives a refusal of the guest a code of ours', () => {
 
 it('takes no name that every object has for a code', () => {
   for (const code of ['constructor', '__proto__', 'toString', 'unheard-of']) {
-    expect(() => rethrowAsOurs(new GuestRefusal(code, 'x'))).toThrow(expect.objectContaining({ code: 'internal' }));
+    expect(() => rethrowAsOurs(new GuestRefusal(code, 'x'))).toThrow(
+      expect.objectContaining({ code: 'guest_misbehaved' }),
+    );
   }
 });
 

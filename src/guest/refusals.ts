@@ -9,13 +9,14 @@ export function rethrowAsOurs(error: unknown): never {
 }
 
 export function refusalError(refusal: GuestRefusal): HotcellError {
-  return new HotcellError(CODES.get(refusal.code) ?? 'internal', saidInside(refusal.message));
+  return new HotcellError(CODES.get(refusal.code) ?? 'guest_misbehaved', saidInside(refusal.message));
 }
 
 // SECURITY: a Map, because the key is a stranger's: `__proto__` and `constructor` are names like any other.
 const CODES: ReadonlyMap<string, ErrorCode> = new Map<string, ErrorCode>(
   Object.entries({
     busy: 'session_busy',
+    io: 'file_failed',
     cancelled: 'cancelled',
     raised: 'evaluation_failed',
     'bad-request': 'invalid_argument',

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type LiveSandbox, openLiveSandbox } from '../guest/live-sandbox.ts';
+import { nothing } from '../guest/messages.ts';
 import { aborted } from '../lib/abort.ts';
 import { newId } from '../lib/ids.ts';
 import type { Driver } from '../sandbox/driver.ts';
@@ -116,7 +117,7 @@ export function createPool(limits: PoolLimits, startTimeoutMs: number): Pool {
 
 async function warmUp({ connection }: LiveSandbox): Promise<void> {
   await Promise.all([connection.ready, connection.warm]);
-  await connection.request({ type: 'exercise' });
+  await connection.request({ type: 'exercise' }, nothing);
 }
 
 function kindOf(driver: Driver, spec: SandboxSpec): string {

@@ -10,6 +10,7 @@ import { createCollector, DEFAULT_OUTPUT_LIMITS } from '../../src/execution/coll
 import { runInGuest } from '../../src/execution/run.ts';
 import { connectGuest } from '../../src/guest/connect.ts';
 import type { GuestConnection } from '../../src/guest/connection.ts';
+import { nothing } from '../../src/guest/messages.ts';
 import { GuestRefusal } from '../../src/guest/pending-requests.ts';
 import { PYTHON } from '../../src/languages/table.ts';
 import { encodeFrame, type Head } from '../../src/lib/frames.ts';
@@ -81,7 +82,7 @@ async function useWhile(connection: GuestConnection, sent: () => Promise<void>):
   const collector = createCollector(join(folder, 'log'), DEFAULT_OUTPUT_LIMITS, () => {});
   const waiting = [
     runInGuest(connection, RUN, collector).then((end) => end.kind === 'lost' && expectOurs(end.error), expectOurs),
-    connection.request({ type: 'restart' }).then(() => {}, expectOurs),
+    connection.request({ type: 'restart' }, nothing).then(() => {}, expectOurs),
     connection.ready.then(() => {}, expectOurs),
     connection.warm.then(() => {}, expectOurs),
   ];

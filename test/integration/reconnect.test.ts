@@ -9,6 +9,7 @@ import { type RunEnd, runInGuest } from '../../src/execution/run.ts';
 import { connectGuest } from '../../src/guest/connect.ts';
 import type { ConnectOptions, GuestConnection } from '../../src/guest/connection.ts';
 import { readWhole } from '../../src/guest/files.ts';
+import { nothing } from '../../src/guest/messages.ts';
 import { PYTHON } from '../../src/languages/table.ts';
 import { createFrameDecoder, encodeFrame, type Frame } from '../../src/lib/frames.ts';
 import { type ListeningGuest, startListeningGuest } from '../support/listening-guest.ts';
@@ -144,7 +145,7 @@ test('a protocol that is not spoken is refused with those that are', async () =>
   const stranger = await guest.connect();
   stranger.write(encodeFrame({ head: { type: 'hello', protocols: [7], epoch: 9 } }));
   expect((await firstFrame(stranger)).head).toMatchObject({ type: 'refused', protocols: [1] });
-  await connection.request({ type: 'file.list', path: '.', recursive: false, limit: 1 });
+  await connection.request({ type: 'file.list', path: '.', recursive: false, limit: 1 }, nothing);
 });
 
 test('garbage on a second connection ends only that one', async () => {
@@ -152,7 +153,7 @@ test('garbage on a second connection ends only that one', async () => {
   const stranger = await guest.connect();
   stranger.resume().write('GET / HTTP/1.1\r\n\r\n');
   await once(stranger, 'close');
-  await connection.request({ type: 'file.list', path: '.', recursive: false, limit: 1 });
+  await connection.request({ type: 'file.list', path: '.', recursive: false, limit: 1 }, nothing);
 });
 
 test('a second connection with a higher epoch ends the first', async () => {
@@ -181,7 +182,7 @@ test('a request made while nobody is connected is sent when somebody is', async 
   const { connection, socket } = await connected();
   socket.destroy();
   await once(socket, 'close');
-  const listing = connection.request({ type: 'file.list', path: '.', recursive: false, limit: 10 });
+  const listing = connection.request({ type: 'file.list', path: '.', recursive: false, limit: 10 }, nothing);
   await connection.reconnect(await guest.connect());
   await expect(listing).resolves.toMatchObject({ result: { omitted: 0 } });
 });

@@ -5,6 +5,7 @@ import { runInGuest } from '../../src/execution/run.ts';
 import { connectGuest } from '../../src/guest/connect.ts';
 import type { GuestConnection } from '../../src/guest/connection.ts';
 import { readWhole } from '../../src/guest/files.ts';
+import { nothing } from '../../src/guest/messages.ts';
 import { PYTHON } from '../../src/languages/table.ts';
 import type { AloneLimits } from '../../src/sandbox/guest-config.ts';
 import { type ListeningGuest, startListeningGuest } from '../support/listening-guest.ts';
@@ -61,11 +62,13 @@ test('a file on its way, an upload and a question of the host before are dropped
     `open("large.bin", "wb").write(b"a" * ${8 * MiB})\nclass Slow:\n  def __repr__(self):\n    while True: pass\ns = Slow()`,
   );
   const upload = first.openStream(() => {});
-  first.request({ type: 'file.write', stream: upload.id, path: 'half.bin', mode: 'replace' }).catch(() => {});
+  first.request({ type: 'file.write', stream: upload.id, path: 'half.bin', mode: 'replace' }, nothing).catch(() => {});
   await upload.send({ type: 'chunk', end: false }, Buffer.alloc(1000));
   const paused = first.openStream(() => new Promise(() => {}));
-  first.request({ type: 'file.read', stream: paused.id, path: 'large.bin' }).catch(() => {});
-  first.request({ type: 'variables.get', timeoutMs: 60_000 }, { body: Buffer.from(ASKED_WITHOUT_END) }).catch(() => {});
+  first.request({ type: 'file.read', stream: paused.id, path: 'large.bin' }, nothing).catch(() => {});
+  first
+    .request({ type: 'variables.get', timeoutMs: 60_000 }, nothing, { body: Buffer.from(ASKED_WITHOUT_END) })
+    .catch(() => {});
   await guest.fileAppears('asked');
   first.close();
   const second = await nextHost();
