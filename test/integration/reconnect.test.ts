@@ -9,7 +9,7 @@ import { type RunEnd, runInGuest } from '../../src/execution/run.ts';
 import { connectGuest } from '../../src/guest/connect.ts';
 import type { ConnectOptions, GuestConnection } from '../../src/guest/connection.ts';
 import { readWhole } from '../../src/guest/files.ts';
-import { nothing } from '../../src/guest/messages.ts';
+import { listReply, nothing } from '../../src/guest/messages.ts';
 import { PYTHON } from '../../src/languages/table.ts';
 import { createFrameDecoder, encodeFrame, type Frame } from '../../src/lib/frames.ts';
 import { type ListeningGuest, startListeningGuest } from '../support/listening-guest.ts';
@@ -182,7 +182,7 @@ test('a request made while nobody is connected is sent when somebody is', async 
   const { connection, socket } = await connected();
   socket.destroy();
   await once(socket, 'close');
-  const listing = connection.request({ type: 'file.list', path: '.', recursive: false, limit: 10 }, nothing);
+  const listing = connection.request({ type: 'file.list', path: '.', recursive: false, limit: 10 }, listReply);
   await connection.reconnect(await guest.connect());
   await expect(listing).resolves.toMatchObject({ result: { omitted: 0 } });
 });
