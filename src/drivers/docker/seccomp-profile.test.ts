@@ -44,7 +44,7 @@ describe('the profile for the engine', () => {
     ['socket', [1, 1, 0], 'allow'],
     ['socket', [2, 0x80801, 6], 'allow'],
     ['socket', [10, 2, 0], 'allow'],
-    ['socket', [16, 3, 0], 'allow'],
+    ['socket', [16, 3, 0], 'errno 1'],
     ['socket', [16, 3, 12], 'errno 1'],
     ['socket', [2, 1, 262], 'errno 1'],
     ['socket', [2, 3, 1], 'errno 1'],

@@ -43,7 +43,7 @@ const ENOSYS = 38;
 const NAMESPACE_FLAGS = 0x7e020000;
 const SET_ID_BITS = 0o6000;
 const O_CREAT_OR_TMPFILE = 0x400040;
-const [AF_UNIX, AF_INET, AF_INET6, AF_NETLINK] = [1, 2, 10, 16] as const;
+const [AF_UNIX, AF_INET, AF_INET6] = [1, 2, 10] as const;
 const SOCK_TYPE_MASK = 0xf;
 /** The kernel looks at the low half of an int. SECURITY: a comparison of the whole register could be led astray by its other half. */
 const LOW_HALF = 0xffffffff;
@@ -72,7 +72,7 @@ function setsNoId(): Conditional[] {
   ];
 }
 
-/** Unix sockets, routes, and TCP and UDP over the loopback. */
+/** Unix sockets, and TCP and UDP over the loopback. */
 function sockets(): Conditional[] {
   const internet = [AF_INET, AF_INET6].flatMap((family) =>
     [1, 2].flatMap((type) =>
@@ -81,7 +81,6 @@ function sockets(): Conditional[] {
   );
   return [
     { names: ['socket', 'socketpair'], args: [argument(0, AF_UNIX)] },
-    { names: ['socket'], args: [argument(0, AF_NETLINK), argument(2, 0)] },
     ...internet.map((args) => ({ names: ['socket'], args })),
   ];
 }
@@ -92,7 +91,7 @@ const ALLOWED: readonly string[] = `
   fadvise64 fallocate fdatasync fsync sync syncfs sync_file_range ftruncate truncate getdents getdents64 link linkat lseek stat lstat fstat newfstatat
   statx statfs fstatfs read readv pread64 preadv preadv2 write writev pwrite64 pwritev pwritev2 readahead readlink readlinkat rename renameat renameat2
   rmdir symlink symlinkat unlink unlinkat utime utimes utimensat futimesat sendfile splice tee vmsplice ioctl
-  getxattr lgetxattr fgetxattr getxattrat setxattr lsetxattr fsetxattr setxattrat listxattr llistxattr flistxattr listxattrat
+  getxattr lgetxattr fgetxattr getxattrat setxattr lsetxattr fsetxattr listxattr llistxattr flistxattr listxattrat
   removexattr lremovexattr fremovexattr removexattrat inotify_init inotify_init1 inotify_add_watch inotify_rm_watch
 
   poll ppoll select pselect6 epoll_create epoll_create1 epoll_ctl epoll_ctl_old epoll_wait epoll_wait_old epoll_pwait epoll_pwait2
