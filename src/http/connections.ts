@@ -9,6 +9,10 @@ export interface Connections {
   began(socket: Socket): () => void;
   /** The caller proved who it is. Throws where that owner has too many connections. */
   proved(socket: Socket, owner: { readonly id: string; readonly isAnonymous?: boolean }): void;
+  /** Ends connections whose readers take nothing of their answers for too long. Is called every second. */
+  endUnread(): void;
+  /** Bytes of answers that wait for this owner's readers. */
+  unsentBytes(owner: string): number;
   count(): number;
 }
 
@@ -17,9 +21,14 @@ export interface ConnectionLimits {
   /** Connections from one address whose callers have not proved who they are. */
   readonly strangersPerAddress: number;
   readonly perOwner: number;
+  /** How long an answer may wait for a reader that takes nothing of it. */
+  readonly unreadMs?: number;
 }
 
 export const CONNECTION_LIMITS: ConnectionLimits = { total: 4096, strangersPerAddress: 512, perOwner: 1024 };
+const UNREAD_MS = 60_000;
+/** What strangers get fits into the buffers of the kernel. */
+const STRANGERS_UNREAD_MS = 5_000;
 
 interface Connection {
   readonly socket: Socket;
@@ -27,6 +36,8 @@ interface Connection {
   owner?: string;
   /** Requests that are being answered. One whose headers are still coming is none. */
   active: number;
+  /** What waited for its reader when that was last found changed, and when that was. */
+  unsent?: { readonly mark: string; readonly since: number };
 }
 
 /**
@@ -96,8 +107,34 @@ export function createConnections(limits: ConnectionLimits = CONNECTION_LIMITS):
       if (!isAnonymous && count(isTheirs) >= limits.perOwner && !closed(oldestIdle(isTheirs))) throw tooMany(limits);
       connection.owner = id;
     },
+    endUnread: () => {
+      const now = performance.now();
+      const { unreadMs = UNREAD_MS } = limits;
+      for (const connection of all.values()) {
+        const mark = unsentMark(connection);
+        if (mark === undefined) delete connection.unsent;
+        else if (connection.unsent?.mark !== mark) connection.unsent = { mark, since: now };
+        else if (
+          now - connection.unsent.since >=
+          (isStranger(connection) ? Math.min(unreadMs, STRANGERS_UNREAD_MS) : unreadMs)
+        )
+          close(connection);
+      }
+    },
+    unsentBytes: (owner) => {
+      let bytes = 0;
+      for (const connection of all.values()) if (connection.owner === owner) bytes += connection.socket.writableLength;
+      return bytes;
+    },
     count: () => all.size,
   };
+}
+
+/** Changes with every byte that a reader takes. SECURITY: a timeout of the socket would not do, because what the client sends counts as life for it. */
+function unsentMark({ socket }: Connection): string | undefined {
+  if (socket.writableLength === 0) return undefined;
+  const handle = (socket as Socket & { _handle?: { writeQueueSize?: number } | null })._handle;
+  return `${socket.bytesWritten}/${socket.writableLength}/${handle?.writeQueueSize ?? 0}`;
 }
 
 function isStranger({ owner }: Connection): boolean {

@@ -5,6 +5,7 @@ import { HotcellError } from '../errors/hotcell-error.ts';
 import { type Connections, createConnections } from './connections.ts';
 import type { HttpApp } from './environment.ts';
 import { isLoopback } from './exposure.ts';
+import { createOneAtATime } from './one-at-a-time.ts';
 
 /** Something that listens. */
 export interface Listening {
@@ -26,11 +27,14 @@ export interface ListenOptions {
 const HEADERS_MS = 10_000;
 const KEEP_ALIVE_MS = 65_000;
 const LAST_ANSWERS_MS = 1_000;
+/** How often answers that nobody reads are looked for. */
+const SWEEP_MS = 1_000;
 
 export async function listen(
   app: HttpApp,
   { host, port, ref = true, connections = createConnections() }: ListenOptions,
 ): Promise<Listening> {
+  const oneAtATime = createOneAtATime();
   const listener = getRequestListener(app.fetch, { overrideGlobalObjects: false });
   const server = createServer(
     {
@@ -47,11 +51,18 @@ export async function listen(
       // A connection that breaks is told to whoever reads from it or writes to it; nobody else needs to know.
       incoming.on('error', () => {});
       outgoing.on('error', () => {});
+      oneAtATime.answers(incoming.socket, outgoing);
+      if (incoming.socket.destroyed) return;
       outgoing.once('close', connections.began(incoming.socket));
       listener(incoming, outgoing).catch(() => outgoing.destroy());
     },
   );
-  server.on('connection', connections.opened);
+  server.on('connection', (socket) => {
+    oneAtATime.watch(socket);
+    connections.opened(socket);
+  });
+  const sweep = setInterval(connections.endUnread, SWEEP_MS).unref();
+  server.once('close', () => clearInterval(sweep));
   await begin(server, host, port);
   if (!ref) server.unref();
   const { port: taken } = server.address() as AddressInfo;
