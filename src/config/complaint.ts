@@ -1,10 +1,13 @@
 import type { z } from 'zod';
 
+/** SECURITY: what is wrong may come from a request, and be as long as that. */
+const LONGEST = 2_000;
+
 /** What is wrong with an option, in words for whoever set it: `HOTCELL_PORT: abc is not a number`. */
 export function complaint(issue: z.core.$ZodIssue, options: unknown, nameOf: (option: string) => string): string {
   const [option, ...below] = issue.path.map(String);
-  if (option === undefined) return issue.message;
-  return `${[nameOf(option), ...below].join('.')}: ${problem(issue, valueAt(options, issue.path))}`;
+  if (option === undefined) return issue.message.slice(0, LONGEST);
+  return `${[nameOf(option), ...below].join('.')}: ${problem(issue, valueAt(options, issue.path))}`.slice(0, LONGEST);
 }
 
 function problem(issue: z.core.$ZodIssue, value: unknown): string {

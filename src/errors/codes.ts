@@ -162,6 +162,12 @@ export const ERROR_CODES = {
     retry: 'later',
     means: 'too many of your connections are at work already',
   },
+  too_much_in_flight: {
+    httpStatus: 429,
+    exitCode: 75,
+    retry: 'later',
+    means: 'your calls that are not answered yet, or your answers that are not read yet, are all that you may have',
+  },
   unauthorized: { httpStatus: 401, exitCode: 77, retry: 'never', means: 'a token is needed, or is not valid' },
   forbidden: {
     httpStatus: 403,

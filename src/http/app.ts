@@ -34,6 +34,8 @@ export interface AppOptions {
   notReady?(): string | undefined;
   /** Told of everybody who may come, with the connection. Throws where that is one too many. */
   seen?(owner: Owner, socket: Socket): void;
+  /** Bytes of answers that wait for an owner's readers. */
+  unsentBytes?(owner: string): number;
   readonly now?: () => number;
   readonly stallMs?: number;
 }
@@ -61,7 +63,10 @@ export function createApp(options: AppOptions): HttpApp {
       await next();
     });
   }
-  if (mcp !== undefined) addMcpRoute(app, mcp, options.largestMessageBytes);
+  if (mcp !== undefined) {
+    const { largestMessageBytes: bodyBytes, unsentBytes = () => 0 } = options;
+    addMcpRoute(app, mcp, { unsentBytes, ...(bodyBytes === undefined ? {} : { bodyBytes }) });
+  }
   if (mcp !== undefined && config.profile.includes('hotcell')) addRunRoute(app, { config, sessions, stallMs });
   addFilesRoutes(app, {
     sessions,

@@ -12,8 +12,6 @@ export interface BesideOptions {
   readonly host?: string;
   /** Another one if it is taken: the links follow. */
   readonly port?: number;
-  /** An address without its signature is answered with 401, and not as if nothing were there. */
-  readonly signedOnly?: boolean;
 }
 
 /** Links to files for a server that speaks stdio. */
@@ -26,7 +24,7 @@ export interface FilesBesideStdio {
 /** Does nothing until there is a first file to link to: clients start a stdio server only to look at it. */
 export function filesBesideStdio(
   hotcell: ServedHotcell,
-  { host = '127.0.0.1', port = 0, signedOnly = false }: BesideOptions = {},
+  { host = '127.0.0.1', port = 0 }: BesideOptions = {},
 ): FilesBesideStdio {
   const { config, dataDir, sessions, telemetry } = hotcell;
   let starting: Promise<{ listening: Listening; links: LinkMaker } | undefined> | undefined;
@@ -41,7 +39,8 @@ export function filesBesideStdio(
       telemetry,
       tokens,
       exposure: decideExposure(local, (await tokens.list()).length),
-      signedFilesOnly: signedOnly,
+      // SECURITY: the files are those of whoever started this, who is given links. For anybody else nothing is here: no session is looked up or brought back.
+      signedFilesOnly: true,
       linkKey: key,
     });
     const listening = await listen(app, { host, port, ref: false }).catch((error: unknown) => {

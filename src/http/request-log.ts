@@ -13,7 +13,9 @@ export function requestLog(logger: Logger, now: () => number): MiddlewareHandler
     const { status } = context.res;
     const route = `/${context.req.path.split('/')[1]?.slice(0, 40) ?? ''}`;
     const fields = { method: context.req.method, route, status, durationMs: Math.round(now() - begin) };
-    if (status >= 500 && context.error !== undefined)
+    // Whoever leaves makes much fail that has no fault.
+    const hasLeft = context.env.outgoing.destroyed;
+    if (status >= 500 && context.error !== undefined && !hasLeft)
       logger.error('a request failed', { ...fields, error: context.error.name });
     else logger.debug('request', { ...fields, owner: context.get('owner')?.id });
   };

@@ -10,11 +10,23 @@ export function isEvents(response: Response): boolean {
   return response.body !== null && response.headers.get('content-type') === 'text/event-stream';
 }
 
+export interface EventOptions {
+  /** Called when the first event was written. */
+  begun?(): void;
+  /** Whether the reader may still keep what it does not take. */
+  mayWait?(): boolean;
+}
+
 /**
  * Writes an answer in events to Node's own response, as fast as the reader takes it. Its head goes out with the first event, so that a call which ends at once
  * costs one write; where none comes soon the head goes alone, because clients give up on a server that shows nothing. A reader that leaves ends the stream.
+ * SECURITY: so does one that has more waiting than it may have. One that takes nothing is found by whoever watches the connections.
  */
-export async function sendEvents(outgoing: ServerResponse, response: Response): Promise<Response> {
+export async function sendEvents(
+  outgoing: ServerResponse,
+  response: Response,
+  { begun, mayWait = () => true }: EventOptions = {},
+): Promise<Response> {
   const reader = response.body!.getReader();
   outgoing.writeHead(response.status, { ...QUIET, ...Object.fromEntries(response.headers) });
   const head = setTimeout(() => outgoing.flushHeaders(), HEAD_MS);
@@ -29,13 +41,17 @@ export async function sendEvents(outgoing: ServerResponse, response: Response): 
       const { value, done } = await reader.read();
       if (done || outgoing.destroyed) break;
       clearTimeout(head);
-      if (outgoing.write(value)) continue;
+      if (!mayWait()) throw new Error('too much waits for this reader');
+      const isTaken = outgoing.write(value);
+      begun?.();
+      if (isTaken) continue;
       await new Promise<void>((resolve) => {
         drained = resolve;
       });
     }
     outgoing.end();
   } catch {
+    reader.cancel().catch(() => {});
     outgoing.destroy(); // a reader must not take what it has for the whole
   } finally {
     clearTimeout(head);

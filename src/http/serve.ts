@@ -4,7 +4,7 @@ import type { Owner, SessionDirectory } from '../sessions/directory.ts';
 import { tokenOwner } from '../sessions/owner.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { createApp } from './app.ts';
-import { type ConnectionLimits, createConnections } from './connections.ts';
+import { CONNECTION_LIMITS, type ConnectionLimits, createConnections } from './connections.ts';
 import { decideExposure } from './exposure.ts';
 import { createLinkMaker, type LinkMaker } from './file-links.ts';
 import { linkKey } from './link-key.ts';
@@ -57,7 +57,10 @@ export async function serveHttp(hotcell: ServedHotcell, options: ServeOptions): 
     await sessions.recall(owner);
     await sessions.closeAll(owner);
   });
-  const connections = createConnections(options.connectionLimits);
+  const connections = createConnections({
+    ...(options.connectionLimits ?? CONNECTION_LIMITS),
+    ...(options.stallMs === undefined ? {} : { unreadMs: options.stallMs }),
+  });
   const app = createApp({
     config,
     sessions,
@@ -70,6 +73,7 @@ export async function serveHttp(hotcell: ServedHotcell, options: ServeOptions): 
     largestMessageBytes: options.largestMessageBytes,
     notReady: () => options.notReady?.(),
     ...(options.stallMs === undefined ? {} : { stallMs: options.stallMs }),
+    unsentBytes: connections.unsentBytes,
     seen: (owner, socket) => {
       if (isTokenId(owner.id)) watch.seen(owner.id);
       connections.proved(socket, owner);

@@ -66,7 +66,8 @@ export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject
         await unnamed.abandon();
         const error = toHotcellError(thrown);
         if (error.code === 'internal') {
-          call.deps.log.error('a tool failed', {
+          // Whoever leaves makes much fail that has no fault.
+          call.deps.log[call.signal.aborted ? 'debug' : 'error']('a tool failed', {
             tool: rest.name,
             reason: String((error.cause as Error)?.stack ?? error),
           });

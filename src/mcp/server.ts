@@ -5,6 +5,7 @@ import { instructionsFor } from './instructions.ts';
 import { startProgress } from './progress.ts';
 import { registerPrompts } from './prompts/index.ts';
 import { registerResources } from './resources/index.ts';
+import { shortenErrors } from './short-errors.ts';
 import { TOOLS } from './tools/index.ts';
 
 export interface McpOptions {
@@ -41,6 +42,7 @@ export function createMcpFactory(deps: McpDeps, options: McpOptions = {}): () =>
       },
     );
     forgetInheritedNames(server);
+    shortenErrors(server);
     for (const tool of tools) registerTool(server, tool, deps);
     registerResources(server, deps);
     if (hasPrompts) registerPrompts(server);

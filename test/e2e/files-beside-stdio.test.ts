@@ -37,7 +37,12 @@ it('links to files work beside a stdio server, which listens from the first file
   const response = await fetch(url);
   expect([response.status, await response.text()]).toEqual([200, 'x,y\n']);
   const { origin } = new URL(url);
-  expect((await fetch(`${origin}/files/${session_id}/a%20b.csv`)).status).toBe(404); // nobody in particular has no such session
+  // Without a link there is nothing, also no way to have an older session of nobody's brought back.
+  for (const method of ['GET', 'HEAD', 'PUT']) {
+    expect((await fetch(`${origin}/files/${session_id}/a%20b.csv`, { method })).status).toBe(401);
+    expect((await fetch(`${origin}/files/default/a`, { method })).status).toBe(401);
+  }
+  expect((await fetch(url, { method: 'PUT', body: 'x' })).status).toBe(401);
   expect((await fetch(`${origin}/mcp`, { method: 'POST' })).status).toBe(404);
   expect((await fetch(`${origin}/metrics`)).status).toBe(404);
   // A reader that goes in the middle must not put a word on the protocol's stdout.

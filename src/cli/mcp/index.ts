@@ -50,7 +50,7 @@ export async function mcp(flags: McpFlags): Promise<number> {
     if (server === undefined) return undefined;
     const served = server;
     beside ??= import('../../http/files-beside-stdio.ts').then(({ filesBesideStdio }) =>
-      filesBesideStdio(served, offer.signedFilesOnly ? { ...config, signedOnly: true } : {}),
+      filesBesideStdio(served, offer.signedFilesOnly ? config : {}),
     );
     return beside;
   }

@@ -31,6 +31,7 @@ export function addFilesRoutes(app: HttpApp, options: FilesOptions): void {
 
   app.put('/files/*', async (context) => {
     const { session: id, path } = named(context);
+    requireProof(context, options);
     const owner = await options.authorize(context);
     requireSameSite(context);
     const declared = Number(context.req.header('content-length') ?? 0);
@@ -56,13 +57,16 @@ async function readable(
 ): Promise<{ session: ManagedSession; path: string }> {
   const { session: id, path } = named(context);
   if (context.req.query('signature') !== undefined) return { session: await linked(context, options), path };
-  const authorization = context.req.header('authorization');
-  if (options.signedOnly && authorization === undefined) {
-    throw new HotcellError('unauthorized', 'a signed link is needed', { remedy: ASK_AGAIN });
-  }
+  requireProof(context, options);
   const owner = await options.authorize(context);
   requireSameSite(context);
   return { session: await options.sessions.use(owner, id, { via: 'GET /files' }), path };
+}
+
+/** SECURITY: where a link is needed, to be on this machine is no proof of anything. A link reads; it is a token that writes. */
+function requireProof(context: HttpContext, { signedOnly }: FilesOptions): void {
+  if (!signedOnly || context.req.header('authorization') !== undefined) return;
+  throw new HotcellError('unauthorized', 'a signed link is needed', { remedy: ASK_AGAIN });
 }
 
 async function linked(context: HttpContext, options: FilesOptions): Promise<ManagedSession> {

@@ -5,6 +5,7 @@ import { requireAtMost } from '../../config/at-most.ts';
 import { parseOptions } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
 import { HotcellError } from '../../errors/hotcell-error.ts';
+import { excessIn } from '../../lib/json-limits.ts';
 import type { ManagedExecution, SessionDirectory } from '../../sessions/directory.ts';
 import type { HttpApp, HttpContext } from '../environment.ts';
 import { shownError } from '../error-response.ts';
@@ -100,6 +101,8 @@ async function body(context: HttpContext, read: BodyReader): Promise<unknown> {
     throw new HotcellError('invalid_argument', 'Content-Type must be application/json', { remedy: HOW });
   }
   const text = (await read(context.env.incoming, context.get('owner').id)).toString('utf8');
+  const excess = excessIn(text);
+  if (excess !== undefined) throw new HotcellError('invalid_argument', `the body has ${excess}`, { remedy: HOW });
   try {
     return JSON.parse(text);
   } catch {

@@ -18,11 +18,9 @@ export function serveOnStdio(
   options: { largestMessageBytes?: number | undefined } = {},
 ): StdioService {
   const closed = deferred<void>();
-  const transport = createStdioTransport(
-    streams,
-    (reason) => log.warn('a message was refused', { reason }),
-    options.largestMessageBytes,
-  );
+  const transport = createStdioTransport(streams, (reason) => log.warn('a message was refused', { reason }), {
+    largestBytes: options.largestMessageBytes,
+  });
   const handle = serveStdio(factory, {
     transport,
     onerror: ({ name }) => log.debug('a message could not be handled', { error: name }), // its text may hold a user's code

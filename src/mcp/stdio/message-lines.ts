@@ -2,7 +2,7 @@
 export const LARGEST_MESSAGE_BYTES = 32 * 1_048_576;
 
 const NEWLINE = 0x0a;
-const END_BYTES = 1_024;
+export const END_BYTES = 1_024;
 
 export interface LineReader {
   push(chunk: Buffer): void;
@@ -38,7 +38,7 @@ export function createLineReader(
 
   function finish(): void {
     if (beginning === undefined) onLine(Buffer.concat(pieces).toString('utf8'));
-    else onTooLarge(idOf(beginning.toString('utf8'), end.toString('utf8')), size);
+    else onTooLarge(idAtEnds(beginning.toString('utf8'), end.toString('utf8')), size);
     pieces = [];
     size = 0;
     beginning = undefined;
@@ -61,7 +61,8 @@ const VALUE = '("(?:[^"\\\\]|\\\\.){0,200}"|-?\\d{1,15})';
 const AT_BEGINNING = new RegExp(`^\\s*\\{\\s*(?:"jsonrpc"\\s*:\\s*"2\\.0"\\s*,\\s*)?"id"\\s*:\\s*${VALUE}\\s*[,}]`);
 const AT_END = new RegExp(`"id"\\s*:\\s*${VALUE}\\s*(?:,\\s*"jsonrpc"\\s*:\\s*"2\\.0"\\s*)?\\}\\s*$`);
 
-function idOf(beginning: string, end: string): string | number | undefined {
+/** The id of a request of which only both ends are known. */
+export function idAtEnds(beginning: string, end: string): string | number | undefined {
   const found = AT_BEGINNING.exec(beginning)?.[1] ?? AT_END.exec(end)?.[1];
   return found === undefined ? undefined : (JSON.parse(found) as string | number);
 }

@@ -8,10 +8,16 @@ import {
   serializeMessage,
   type Transport,
 } from '@modelcontextprotocol/server';
-import { createLineReader, LARGEST_MESSAGE_BYTES } from './message-lines.ts';
+import { excessIn } from '../../lib/json-limits.ts';
+import { oversizedIn } from '../message-limits.ts';
+import { createLineReader, END_BYTES, idAtEnds, LARGEST_MESSAGE_BYTES } from './message-lines.ts';
 
 /** What may wait for a client that does not read. More, and no further message of its is taken. */
 const MOST_WAITING_BYTES = 4 * 1_048_576;
+/** Notices of progress are dropped while as much waits: the next one says more. */
+const NOTICES_WAITING_BYTES = 65_536;
+/** A client that takes nothing for so long, while more waits than may, has gone. What it closes is not noticed, because nothing is read from it then. */
+const UNREAD_MS = 30_000;
 
 /**
  * Clients made with the SDK end the connection over a message of more than 10 MiB, and everything that runs here with it. Less, because they count what they read at
@@ -31,7 +37,10 @@ export interface StdioStreams {
 export function createStdioTransport(
   { stdin, stdout }: StdioStreams,
   refused: (reason: string) => void,
-  largestBytes: number = LARGEST_MESSAGE_BYTES,
+  {
+    largestBytes = LARGEST_MESSAGE_BYTES,
+    unreadMs = UNREAD_MS,
+  }: { largestBytes?: number | undefined; unreadMs?: number } = {},
 ): Transport {
   let isClosed = false;
 
@@ -53,11 +62,21 @@ export function createStdioTransport(
 
   function take(line: string): void {
     if (line.trim() === '' || isClosed) return;
+    const excess = excessIn(line);
+    if (excess !== undefined) {
+      refuse(INVALID_REQUEST, `The message has ${excess}.`, idAtEdge(line));
+      return;
+    }
     let value: unknown;
     try {
       value = JSON.parse(line);
     } catch {
       refuse(PARSE_ERROR, 'The message is not JSON.');
+      return;
+    }
+    const oversized = oversizedIn(value);
+    if (oversized !== undefined) {
+      refuse(INVALID_REQUEST, `The message is refused: ${oversized}.`, shortIdOf(value));
       return;
     }
     let message: JSONRPCMessage;
@@ -74,7 +93,11 @@ export function createStdioTransport(
     lines.push(chunk);
     if (stdout.writableLength <= MOST_WAITING_BYTES || stdin.isPaused()) return;
     stdin.pause();
-    stdout.once('drain', () => !isClosed && stdin.resume());
+    const unread = watchUnread(stdout, unreadMs, close);
+    stdout.once('drain', () => {
+      clearInterval(unread);
+      if (!isClosed) stdin.resume();
+    });
   };
   const close = () => void transport.close();
 
@@ -86,6 +109,7 @@ export function createStdioTransport(
     },
     send: async (message) => {
       if (isClosed) throw new Error('the client has gone');
+      if (isProgress(message) && stdout.writableLength > NOTICES_WAITING_BYTES) return;
       const line = serializeMessage(message);
       const sizeBytes = Buffer.byteLength(line);
       if (sizeBytes <= LARGEST_REPLY_BYTES) stdout.write(line);
@@ -99,6 +123,34 @@ export function createStdioTransport(
     },
   };
   return transport;
+}
+
+/** Calls `gone` when nothing was taken of what waits for a whole interval. */
+function watchUnread(stdout: Writable, unreadMs: number, gone: () => void): NodeJS.Timeout {
+  let before = stdout.writableLength;
+  const timer = setInterval(() => {
+    const isTaken = stdout.writableLength < before;
+    before = stdout.writableLength;
+    if (isTaken) return;
+    clearInterval(timer);
+    gone();
+  }, unreadMs);
+  return timer;
+}
+
+function isProgress(message: JSONRPCMessage): boolean {
+  return 'method' in message && message.method === 'notifications/progress';
+}
+
+/** An id that is as long as an id may be, and no other. */
+function shortIdOf(value: unknown): string | number | null {
+  const id = idOf(value);
+  return typeof id === 'string' && id.length > 256 ? null : id;
+}
+
+/** Of a message that is not parsed. */
+function idAtEdge(line: string): string | number | null {
+  return idAtEnds(line.slice(0, END_BYTES), line.slice(-END_BYTES)) ?? null;
 }
 
 function tooLargeToTell(sizeBytes: number): string {

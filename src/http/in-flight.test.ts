@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest';
+import { createInFlight } from './in-flight.ts';
+
+const limits = { messages: 3, bytes: 100, totalBytes: 150 };
+const tooMuch = expect.objectContaining({ code: 'too_much_in_flight' });
+
+test('an owner holds so many messages and bytes, until they are answered', () => {
+  const inFlight = createInFlight(limits);
+  const release = inFlight.claim('a', { messages: 1, bytes: 60 });
+  expect(() => inFlight.claim('a', { messages: 1, bytes: 60 })).toThrow(tooMuch);
+  inFlight.claim('a', { messages: 2, bytes: 0 });
+  expect(() => inFlight.claim('a', { messages: 1, bytes: 0 })).toThrow(tooMuch);
+  release();
+  release();
+  inFlight.claim('a', { messages: 1, bytes: 100 });
+  expect(() => inFlight.claim('a', { messages: 1, bytes: 1 })).toThrow(tooMuch);
+});
+
+test('what all hold has a limit too, and the first of an owner is taken in any case', () => {
+  const inFlight = createInFlight(limits);
+  inFlight.claim('a', { messages: 1, bytes: 90 });
+  inFlight.claim('b', { messages: 1, bytes: 90 });
+  expect(() => inFlight.claim('b', { messages: 1, bytes: 5 })).toThrow(tooMuch);
+  inFlight.claim('c', { messages: 1, bytes: 1000 });
+});

@@ -1,0 +1,45 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { excessIn } from './json-limits.ts';
+
+const limits = { members: 5, levels: 3 };
+
+test.each([
+  ['{"a":1,"b":[1,2]}', undefined],
+  ['[1,2,3,4,5]', undefined],
+  ['[1,2,3,4,5,6]', 'more than 5 members and elements'],
+  ['{"a":{},"b":{},"c":{}}', 'more than 5 members and elements'],
+  ['[[[1]]]', undefined],
+  ['[[[[1]]]]', 'more than 3 objects and lists inside each other'],
+  ['["[[[[[,,,,,,", "\\\\", "\\"[[[[,,,,"]', undefined],
+  ['["never ends [[[[,,,,,,,\\"', undefined],
+])('%s', (text, excess) => {
+  expect(excessIn(text, limits)).toBe(excess);
+});
+
+function members(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  const own = Object.values(value);
+  return Math.max(own.length, 1) + own.reduce((sum: number, inner) => sum + members(inner), 0);
+}
+
+test('whatever strings hold, what is counted is what is there', () => {
+  fc.assert(
+    fc.property(fc.jsonValue(), (value) => {
+      const there = members(value);
+      const text = JSON.stringify(value);
+      expect(excessIn(text, { members: there, levels: 100 })).toBeUndefined();
+      if (there > 0) expect(excessIn(text, { members: there - 1, levels: 100 })).toBeDefined();
+    }),
+  );
+});
+
+test.each([
+  ['a string of quotes', `"${'\\"'.repeat(2_000_000)}"`],
+  ['a string of backslashes', `"${'\\\\'.repeat(2_000_000)}"`],
+  ['quotes alone', '"'.repeat(4_000_000)],
+])('it looks at each character once: %s', (_, text) => {
+  const begin = performance.now();
+  expect(excessIn(text)).toBeUndefined();
+  expect(performance.now() - begin).toBeLessThan(2_000);
+});

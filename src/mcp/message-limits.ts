@@ -1,0 +1,34 @@
+/** Characters of what only names something. SECURITY: each is repeated: ids in answers, tokens in every notice of progress, names and addresses in complaints and patterns. */
+const LONGEST = { id: 256, method: 256, name: 256, cursor: 1_024, uri: 16_384, progressToken: 256 };
+
+/** What is wrong with the sizes in a JSON-RPC message, or in a list of them, whatever else it is. */
+export function oversizedIn(message: unknown): string | undefined {
+  if (Array.isArray(message)) return firstOf(message);
+  const { id, method, params } = asRecord(message);
+  const { name, uri, cursor, ref, _meta } = asRecord(params);
+  const { name: refName, uri: refUri } = asRecord(ref);
+  const { progressToken } = asRecord(_meta);
+  return (
+    tooLong({ id, method, name, uri, cursor, progressToken }) ?? tooLong({ name: refName, uri: refUri }) ?? undefined
+  );
+}
+
+function firstOf(messages: readonly unknown[]): string | undefined {
+  for (const message of messages) {
+    const excess = Array.isArray(message) ? undefined : oversizedIn(message);
+    if (excess !== undefined) return excess;
+  }
+  return undefined;
+}
+
+function tooLong(values: Partial<Record<keyof typeof LONGEST, unknown>>): string | undefined {
+  for (const [name, value] of Object.entries(values)) {
+    const longest = LONGEST[name as keyof typeof LONGEST];
+    if (typeof value === 'string' && value.length > longest) return `${name} is longer than ${longest} characters`;
+  }
+  return undefined;
+}
+
+function asRecord(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+}

@@ -1,0 +1,20 @@
+import type { JSONRPCMessage, McpServer, Transport } from '@modelcontextprotocol/server';
+import { clip } from './present/clip.ts';
+
+/** What an error of the protocol says at most. */
+const MESSAGE_CHARS = 2_000;
+
+/** SECURITY: the SDK repeats in its errors all that is wrong with a request, each with its place and name. The answer to ten thousand wrong arguments would be megabytes. */
+export function shortenErrors({ server }: McpServer): void {
+  const connect = server.connect.bind(server);
+  server.connect = (transport: Transport) => {
+    const send = transport.send.bind(transport);
+    transport.send = (message, options) => send(shortened(message), options);
+    return connect(transport);
+  };
+}
+
+function shortened<Message extends JSONRPCMessage>(message: Message): Message {
+  if (!('error' in message) || message.error.message.length <= MESSAGE_CHARS) return message;
+  return { ...message, error: { ...message.error, message: clip(message.error.message, MESSAGE_CHARS).text } };
+}
