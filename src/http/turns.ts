@@ -7,7 +7,7 @@ export interface Turns {
 }
 
 const AT_ONCE = 8;
-const TURN_MS = 100;
+const TURN_MS = 20;
 
 /**
  * SECURITY: five hundred small calls that come at once are begun at once, and the next tenant's comes after all of them. So each owner has a few at work, and the others' come

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import * as z from 'zod';
 import { openDataFolder } from '../../config/folders.ts';
 import { HotcellError } from '../../errors/hotcell-error.ts';
+import { coalesced } from '../../lib/coalesced.ts';
 import { makeOwnFolder, requireTrusted } from '../../lib/own-folder.ts';
 import { claimedId, hashOf, isTokenId, matches, newToken } from './token.ts';
 
@@ -59,7 +60,12 @@ export function openTokenStore(dataDir: string, now: () => number = Date.now): T
   const fileOf = (id: string) => join(folder, `${id}.json`);
   const usedFileOf = (id: string) => join(folder, `${id}.used`);
 
-  async function read(id: string): Promise<StoredToken | undefined> {
+  // SECURITY: the threads that read files are few, and serve who came first. Five hundred requests of one token would keep everybody else from being let in.
+  const read = coalesced(readNow);
+  const lastUse = coalesced((id: string) => stat(usedFileOf(id)).catch(() => undefined));
+  const noteUse = coalesced(noteUseNow);
+
+  async function readNow(id: string): Promise<StoredToken | undefined> {
     if (!isTokenId(id)) return undefined;
     const text = await readFile(fileOf(id), 'utf8').catch(() => undefined);
     if (text === undefined) return undefined;
@@ -71,11 +77,11 @@ export function openTokenStore(dataDir: string, now: () => number = Date.now): T
   }
 
   async function shown({ hash: _, ...token }: StoredToken): Promise<TokenRecord> {
-    const used = await stat(usedFileOf(token.id)).catch(() => undefined);
+    const used = await lastUse(token.id);
     return { ...token, ...(used === undefined ? {} : { lastUsedAt: used.mtime.toISOString() }) };
   }
 
-  async function noteUse(id: string): Promise<void> {
+  async function noteUseNow(id: string): Promise<void> {
     const path = usedFileOf(id);
     const last = await stat(path).catch(() => undefined);
     if (last !== undefined && now() - last.mtimeMs < USE_IS_NOTED_EVERY_MS) return;

@@ -20,3 +20,52 @@ test('an answer that is larger than clients take costs that answer, and not the 
   expect(refused).toHaveLength(1);
   await transport.close();
 });
+
+function started(options: Parameters<typeof createStdioTransport>[2] = {}) {
+  const streams = { stdin: new PassThrough(), stdout: new PassThrough() };
+  const transport = createStdioTransport(streams, () => {}, options);
+  const taken: unknown[] = [];
+  transport.onmessage = (message) => taken.push(message);
+  return { ...streams, transport, taken, answers: () => (streams.stdout.read() ?? '').toString().trim().split('\n') };
+}
+
+test.each([
+  ['very many members', { _meta: Object.fromEntries(Array.from({ length: 400_000 }, (_, index) => [`k${index}`, 0])) }],
+  ['a token without end', { _meta: { progressToken: 'x'.repeat(3_000_000) } }],
+  ['an address without end', { uri: 'x'.repeat(3_000_000) }],
+])('a message with %s is refused in a few words, under its id', async (_, params) => {
+  const { stdin, transport, taken, answers } = started();
+  await transport.start();
+  stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'tools/list', params })}\n`);
+  stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id: 8, method: 'tools/list' })}\n`);
+  await expect.poll(() => taken.length).toBe(1);
+  const [answer] = answers();
+  expect(answer!.length).toBeLessThan(500);
+  expect(JSON.parse(answer!)).toMatchObject({ id: 7, error: { code: -32600 } });
+  await transport.close();
+});
+
+test('notices of progress are dropped while a client reads nothing, and answers are not', async () => {
+  const { stdout, transport } = started();
+  await transport.start();
+  const params = { progressToken: 1, progress: 1, message: 'x'.repeat(1_000) };
+  for (let count = 0; count < 10_000; count += 1) {
+    await transport.send({ jsonrpc: '2.0', method: 'notifications/progress', params });
+  }
+  expect(stdout.writableLength).toBeLessThan(200_000);
+  const before = stdout.writableLength;
+  await transport.send({ jsonrpc: '2.0', id: 1, result: {} });
+  expect(stdout.writableLength).toBeGreaterThan(before);
+  await transport.close();
+});
+
+test('a client that reads nothing of what waits has gone, also where it does not say so', async () => {
+  const { stdin, transport } = started({ unreadMs: 50 });
+  const closed = new Promise<void>((resolve) => {
+    transport.onclose = resolve;
+  });
+  await transport.start();
+  await transport.send({ jsonrpc: '2.0', id: 1, result: { text: 'x'.repeat(5_000_000) } });
+  stdin.end('{}\n'); // nothing more is read of it, and so its end neither
+  await closed;
+});
