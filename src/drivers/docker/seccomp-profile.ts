@@ -102,7 +102,7 @@ const ALLOWED: readonly string[] = `
 
   fork vfork execve execveat exit exit_group wait4 waitid kill tkill tgkill pidfd_open pause alarm getitimer setitimer restart_syscall
   rt_sigaction rt_sigpending rt_sigprocmask rt_sigqueueinfo rt_sigreturn rt_sigsuspend rt_sigtimedwait rt_tgsigqueueinfo sigaltstack
-  getpid getppid gettid getpgid getpgrp getsid setpgid setsid prctl arch_prctl seccomp prlimit64 getrlimit setrlimit getrusage times
+  getpid getppid gettid getpgid getpgrp getsid setpgid setsid prctl arch_prctl prlimit64 getrlimit setrlimit getrusage times
   set_tid_address set_robust_list get_robust_list rseq futex futex_waitv futex_wait futex_wake futex_requeue get_thread_area set_thread_area
   sched_getaffinity sched_setaffinity sched_getattr sched_setattr sched_getparam sched_setparam sched_getscheduler sched_setscheduler
   sched_get_priority_max sched_get_priority_min sched_rr_get_interval sched_yield getcpu getpriority setpriority ioprio_get ioprio_set
