@@ -67,7 +67,6 @@ describe('the profile for the engine', () => {
     ['openat', [3, 0, 0x410002, 0o4755], 'errno 1'],
     ['openat', [3, 0, 0x80000, 0o7777], 'allow'],
     ['execve', [], 'allow'],
-    ['seccomp', [], 'allow'],
   ] as const)('%s(%j): %s', (call, args, decision) => {
     expect(decide(call, args)).toBe(decision);
   });

@@ -91,7 +91,7 @@ const ALLOWED: readonly string[] = `
   fadvise64 fallocate fdatasync fsync sync syncfs sync_file_range ftruncate truncate getdents getdents64 link linkat lseek stat lstat fstat newfstatat
   statx statfs fstatfs read readv pread64 preadv preadv2 write writev pwrite64 pwritev pwritev2 readahead readlink readlinkat rename renameat renameat2
   rmdir symlink symlinkat unlink unlinkat utime utimes utimensat futimesat sendfile splice tee vmsplice ioctl
-  getxattr lgetxattr fgetxattr getxattrat setxattr lsetxattr fsetxattr listxattr llistxattr flistxattr listxattrat
+  getxattr lgetxattr fgetxattr getxattrat listxattr llistxattr flistxattr listxattrat
   removexattr lremovexattr fremovexattr removexattrat inotify_init inotify_init1 inotify_add_watch inotify_rm_watch
 
   poll ppoll select pselect6 epoll_create epoll_create1 epoll_ctl epoll_ctl_old epoll_wait epoll_wait_old epoll_pwait epoll_pwait2
