@@ -63,6 +63,14 @@ describe('a notebook', () => {
     for (const id of ids) expect(id).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);
   });
 
+  it('finds new ids whichever are taken, and in the end', () => {
+    const taken = ['cell-1'];
+    while (taken.length < 40) taken.push(`${taken.at(-1)}-x`.slice(-64));
+    for (let more = 2; more < 30; more += 1) taken.push(`cell-1-${more}`);
+    const { cells } = parseNotebook(notebook([code(''), ...[...new Set(taken)].map((id) => code('', { id }))]));
+    expect(new Set(cells.map(({ id }) => id)).size).toBe(cells.length);
+  });
+
   it('says its language in one of several ways', () => {
     expect(languageOf({ metadata: {} })).toBe('python');
     expect(languageOf({ metadata: { kernelspec: { name: 'python3' } } })).toBe('python');
@@ -87,12 +95,22 @@ describe('a notebook', () => {
       `{"nbformat":4,"cells":[],"metadata":{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}}`,
       /deep|not JSON/,
     ],
+    ['a line that is no text', notebook([code(['a', 7])]), /cells\.0\.source/],
     ['too many cells', notebook(Array.from({ length: 10_001 }, () => code(''))), /more than 10000 cells/],
   ])('is refused with what to do next: %s', (_, given, message) => {
     const refusal = refusalOf(given);
     expect(refusal.code).toBe('invalid_argument');
     expect(refusal.message).toMatch(message);
     expect(refusal.remedy).toMatch(/./);
+  });
+
+  it.each([
+    ['lines', notebook([code(Array(1_000_000).fill(1))])],
+    ['cells', notebook(Array(1_000_000).fill(1))],
+  ])('is refused at the first of many %s that are wrong, without a complaint of each', (_, given) => {
+    const before = process.memoryUsage().heapUsed;
+    expect(refusalOf(given).code).toBe('invalid_argument');
+    expect(process.memoryUsage().heapUsed - before).toBeLessThan(50 * 1_048_576);
   });
 
   it('is refused where it is too large, before it is parsed', () => {

@@ -56,7 +56,11 @@ const MOST_CELLS = 10_000;
 /** As nbformat wants ids: others are replaced. */
 const CELL_ID = /^[a-zA-Z0-9_-]{1,64}$/;
 
-const multiline = z.union([z.string(), z.array(z.string()).transform((lines) => lines.join(''))]);
+const MOST_LINES = 1_000_000;
+
+/** SECURITY: Zod's own lists complain of every wrong element: eight megabytes of `1,` would become gigabytes of complaints. */
+const lines = z.custom<string[]>(isListOfTexts, { error: `is neither text nor a list of at most ${MOST_LINES} lines` });
+const multiline = z.union([z.string(), lines.transform((parts) => parts.join(''))]);
 const metadata = z
   .record(z.string(), z.unknown())
   .refine((value) => isShallow(value), { error: 'is nested too deep' })
@@ -76,7 +80,11 @@ const cellSchema = z.object({
 
 const notebookSchema = z.object({
   metadata,
-  cells: z.array(cellSchema).max(MOST_CELLS, { error: `has more than ${MOST_CELLS} cells` }),
+  // Counted before any is looked at, for the same reason.
+  cells: z
+    .array(z.unknown())
+    .max(MOST_CELLS, { error: `has more than ${MOST_CELLS} cells` })
+    .pipe(z.array(cellSchema)),
 });
 
 const versionSchema = z.object({ nbformat: z.number(), worksheets: z.unknown().optional() });
@@ -121,6 +129,10 @@ export function tagsOf(cell: NotebookCell): string[] {
   return Array.isArray(tags) ? tags.filter((tag) => typeof tag === 'string') : [];
 }
 
+function isListOfTexts(value: unknown): boolean {
+  return Array.isArray(value) && value.length <= MOST_LINES && value.every((part) => typeof part === 'string');
+}
+
 const DEEPEST = 200;
 
 /** What is deeper cannot be written again, nor read by Python, which gives up at a thousand. */
@@ -163,8 +175,9 @@ function requireVersion(version: number, name: string): void {
 function idsBeside(taken: readonly string[]): (index: number) => string {
   const used = new Set(taken);
   return (index) => {
-    let id = `cell-${index + 1}`;
-    while (used.has(id)) id = `${id}-x`.slice(-64);
+    const plain = `cell-${index + 1}`;
+    let id = plain;
+    for (let more = 2; used.has(id); more += 1) id = `${plain}-${more}`;
     used.add(id);
     return id;
   };
