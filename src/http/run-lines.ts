@@ -1,39 +1,42 @@
 import * as z from 'zod';
 import type { ExecutionEvent } from '../execution/events.ts';
 
+const text = (max: number) => z.string().max(max);
+
 /**
  * What `POST /run/{session}` answers with: a JSON object a line. The first says which execution it is, the last how it ended (`ended`) or why it could not run
  * (`error`); an answer without a last one was cut off. An empty object says nothing: it keeps the connection alive. Both ends are tested against this.
+ * SECURITY: whoever reads it may have come to a hostile server: names and lists have the bounds that a guest's have.
  */
 const outcome = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('ok') }),
   z.object({
     kind: z.literal('raised'),
-    name: z.string(),
-    message: z.string(),
-    traceback: z.array(z.string()).readonly(),
-    hint: z.string().optional(),
+    name: text(500),
+    message: text(8_192),
+    traceback: z.array(text(4_096)).max(2_000).readonly(),
+    hint: text(2_000).optional(),
   }),
   z.object({ kind: z.literal('exited'), exitCode: z.number().int().min(0).max(255) }),
   z.object({ kind: z.literal('timed-out'), limitMs: z.number() }),
   z.object({ kind: z.literal('out-of-memory'), limitBytes: z.number() }),
   z.object({ kind: z.literal('interrupted'), reason: z.enum(['session-expired', 'shutting-down']).optional() }),
-  z.object({ kind: z.literal('kernel-died'), signal: z.string().optional() }),
-  z.object({ kind: z.literal('sandbox-lost'), reason: z.string() }),
-  z.object({ kind: z.literal('unavailable'), missing: z.array(z.string()).readonly(), hint: z.string() }),
+  z.object({ kind: z.literal('kernel-died'), signal: text(100).optional() }),
+  z.object({ kind: z.literal('sandbox-lost'), reason: text(10_000) }),
+  z.object({ kind: z.literal('unavailable'), missing: z.array(text(100)).max(20).readonly(), hint: text(2_000) }),
 ]);
 
 export const runLine = z.object({
-  execution_id: z.string().optional(),
+  execution_id: text(200).optional(),
   stdout: z.string().optional(),
   stderr: z.string().optional(),
   /** Something was shown: its text, and in which forms the result has it. */
   display: z
     .object({
-      id: z.string().optional(),
+      id: text(200).optional(),
       update: z.boolean(),
       text: z.string().optional(),
-      media_types: z.array(z.string()),
+      media_types: z.array(text(100)).max(16),
     })
     .optional(),
   ended: z.object({ outcome }).optional(),
@@ -64,17 +67,17 @@ export function lineOf(event: ExecutionEvent): RunLine | undefined {
   }
 }
 
+const NOTHING = Buffer.alloc(0);
+
 /** The event of a line, without the data of what is no text. */
 export function eventOf({ stdout, stderr, display }: RunLine): ExecutionEvent | undefined {
   if (stdout !== undefined) return { kind: 'stdout', text: stdout };
   if (stderr !== undefined) return { kind: 'stderr', text: stderr };
   if (display === undefined) return undefined;
   const { id, update, text = '', media_types } = display;
+  const data = Buffer.from(text);
   return {
     ...{ kind: 'display', update, ...(id === undefined ? {} : { id }) },
-    representations: media_types.map((mediaType) => ({
-      mediaType,
-      data: Buffer.from(mediaType === 'text/plain' ? text : ''),
-    })),
+    representations: media_types.map((mediaType) => ({ mediaType, data: mediaType === 'text/plain' ? data : NOTHING })),
   };
 }

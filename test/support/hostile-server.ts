@@ -13,6 +13,8 @@ export interface HostileAnswers {
   tool(name: string): object;
   run(response: ServerResponse): void;
   file?(response: ServerResponse): void;
+  /** True: it has answered the call of a tool itself. */
+  call?(name: string, response: ServerResponse): boolean;
 }
 
 export async function startHostileHotcell(answers: HostileAnswers): Promise<HostileServer> {
@@ -22,6 +24,7 @@ export async function startHostileHotcell(answers: HostileAnswers): Promise<Host
     if (request.method !== 'POST') return response.writeHead(405).end();
     const message = JSON.parse(await bodyOf(request)) as { id?: unknown; method: string; params?: { name?: string } };
     if (message.id === undefined) return response.writeHead(202).end();
+    if (message.method === 'tools/call' && answers.call?.(message.params?.name ?? '', response)) return;
     const result = resultOf(message, answers);
     const answer = result === undefined ? { error: { code: -32601, message: 'not known' } } : { result };
     response.writeHead(200, { 'content-type': 'application/json' });

@@ -1,5 +1,7 @@
+import type { ServerResponse } from 'node:http';
 import { expect, test } from 'vitest';
 import { startHostileHotcell, startHostileServer } from '../../../test/support/hostile-server.ts';
+import { createElementCounter } from './count-elements.ts';
 import { connectRemote, type RemoteHotcell } from './remote-hotcell.ts';
 import { SERVER_LIMITS, type ServerLimits } from './server-requests.ts';
 
@@ -96,3 +98,64 @@ test.each(['<html>', '{"error":{"code":"constructor","message":"m"}}', '[]', '']
     await expect(outputOf(remote)).rejects.toMatchObject({ code: 'server_misbehaved' });
   },
 );
+
+test('a call is left whose answer begins and does not go on', async () => {
+  const begin = (response: ServerResponse) =>
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).write(':\n\n');
+  await using server = await startHostileHotcell({
+    ...NOTHING,
+    call: (name, response) => name === 'open_session' && begin(response),
+  });
+  await using remote = await connect(server.url, { idleMs: 300 });
+  const message = expect.stringContaining('said nothing');
+  await expect(remote.call('open_session', {})).rejects.toMatchObject({ code: 'server_misbehaved', message });
+  await using mute = await startHostileServer((_, response) => void begin(response));
+  await expect(connect(mute.url, { idleMs: 300 })).rejects.toMatchObject({ code: 'server_misbehaved', message });
+});
+
+const MANY = Array(1_000_000).fill(1);
+
+test.each([
+  [
+    'a display in as many forms',
+    { display: { update: false, text: 'a', media_types: Array(1500).fill('text/plain') } },
+  ],
+  ['a display with a huge id', { display: { id: 'i'.repeat(8_000_000), update: true, text: 'a', media_types: [] } }],
+  ['missing commands that are none', { ended: { outcome: { kind: 'unavailable', hint: '', missing: MANY } } }],
+  ['a huge hint', { ended: { outcome: { kind: 'unavailable', hint: 'h'.repeat(8_000_000), missing: ['a'] } } }],
+])('a line that is larger than it looks is refused before it is kept: %s', async (_, line) => {
+  await using server = await startHostileHotcell({
+    ...NOTHING,
+    run: (response) => response.end(`{"execution_id":"x"}\n${JSON.stringify(line)}\n`),
+  });
+  await using remote = await connect(server.url);
+  const before = process.memoryUsage().heapUsed;
+  await expect(outputOf(remote)).rejects.toMatchObject({ code: 'server_misbehaved' });
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(100 * 1_048_576);
+});
+
+test.each([
+  ['content', { content: MANY }],
+  ['notes', { content: [], structuredContent: { notes: MANY } }],
+])('a reply of a tool with a list that is too long is not looked at: %s', async (_, answer) => {
+  await using server = await startHostileHotcell({ ...NOTHING, tool: () => answer });
+  await using remote = await connect(server.url);
+  await expect(remote.call('get_execution', {})).rejects.toMatchObject({
+    code: 'server_misbehaved',
+    message: expect.stringContaining('lists that are too long'),
+  });
+});
+
+test('commas are counted where they part elements, however the bytes are cut', () => {
+  const count = (text: string, size: number) => {
+    const add = createElementCounter();
+    const bytes = Buffer.from(text);
+    let last = 0;
+    for (let at = 0; at < bytes.length; at += size) last = add(bytes.subarray(at, at + size));
+    return last;
+  };
+  for (const size of [1, 2, 100]) {
+    expect(count('{"a,\\",,": [1,2,"x\\\\"], "b": "é,"}', size)).toBe(3);
+    expect(count(': "\ndata: [1,2]', size)).toBe(1);
+  }
+});

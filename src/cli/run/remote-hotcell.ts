@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { filePath } from '../../artifacts/file-path.ts';
 import { ERROR_CODES, type ErrorCode } from '../../errors/codes.ts';
 import { HotcellError } from '../../errors/hotcell-error.ts';
+import { aborted } from '../../lib/abort.ts';
 import { ERROR_META } from '../../mcp/present/error-result.ts';
 import { executionOutput } from '../../mcp/present/execution-output.ts';
 import { createServerRequests, misbehaved, SERVER_LIMITS, type ServerRequests } from './server-requests.ts';
@@ -48,20 +49,19 @@ export async function connectRemote(
     fetch: requests.fetchBounded,
   });
   try {
-    await client.connect(transport);
+    await Promise.race([client.connect(transport), aborted(requests.misbehaviour)]);
   } catch (error) {
+    await transport.close().catch(() => {});
     throw hotcellErrorIn(error) ?? (await unreachable(base, headers, requests, error));
   }
   return {
     async call(name, args, { signal, timeoutMs = LONGEST_CALL_MS } = {}) {
-      const options = { timeout: timeoutMs, ...(signal === undefined ? {} : { signal }) };
-      const result = await client
-        .callTool({ name, arguments: args as Record<string, unknown> }, options)
-        .catch((error: unknown) => {
-          throw (
-            hotcellErrorIn(error) ?? (error instanceof ProtocolError ? notOffered(base, error) : broken(base, error))
-          );
-        });
+      // Whoever asks for progress hears of a call that takes its time every few seconds, and can tell it from one that hangs.
+      const options = { timeout: timeoutMs, onprogress: () => {}, ...(signal === undefined ? {} : { signal }) };
+      const called = client.callTool({ name, arguments: args as Record<string, unknown> }, options);
+      const result = await Promise.race([called, aborted(requests.misbehaviour)]).catch((error: unknown) => {
+        throw hotcellErrorIn(error) ?? (error instanceof ProtocolError ? notOffered(base, error) : broken(base, error));
+      });
       if (result.isError === true) throw remoteError(base, { error: result._meta?.[ERROR_META] });
       const pictures = result.content.flatMap((block) =>
         block.type === 'image' ? [{ mediaType: block.mimeType, data: Buffer.from(block.data, 'base64') }] : [],

@@ -1,4 +1,5 @@
 import { HotcellError } from '../../errors/hotcell-error.ts';
+import { createElementCounter } from './count-elements.ts';
 
 /** SECURITY: how much of a server is borne. It may be hostile, or a stranger that answers at an address that was mistyped. */
 export interface ServerLimits {
@@ -8,9 +9,14 @@ export interface ServerLimits {
   readonly idleMs: number;
   /** Of an answer that is read whole. */
   readonly replyBytes: number;
+  /** The same: members and elements of its JSON. A Hotcell's have some hundred. */
+  readonly replyElements: number;
 }
 
-export const SERVER_LIMITS: ServerLimits = { headersMs: 60_000, idleMs: 60_000, replyBytes: 64 * 1_048_576 };
+export const SERVER_LIMITS: ServerLimits = {
+  ...{ headersMs: 60_000, idleMs: 60_000 },
+  ...{ replyBytes: 64 * 1_048_576, replyElements: 50_000 },
+};
 
 const LARGEST_ERROR_BYTES = 65_536;
 
@@ -18,8 +24,10 @@ const LARGEST_ERROR_BYTES = 65_536;
 export interface ServerRequests {
   /** As `fetch`, but for redirects, which are an error: they would take the token along, or code, to where nobody sent them. */
   fetch(url: string | URL, init?: RequestInit): Promise<Response>;
-  /** The same; and more than `replyBytes` is an error, too. For whoever reads an answer whole. */
+  /** The same; and silence, more than `replyBytes` or `replyElements` is an error, too. For whoever reads an answer whole. */
   fetchBounded(url: string | URL, init?: RequestInit): Promise<Response>;
+  /** Fires with the error when an answer of `fetchBounded` broke one of the limits: the MCP client would wait on, and connect again. */
+  readonly misbehaviour: AbortSignal;
   /** The body in pieces. */
   pieces(response: Response): AsyncGenerator<Uint8Array>;
   /** The body of an error as JSON; undefined where it is none. */
@@ -27,6 +35,8 @@ export interface ServerRequests {
 }
 
 export function createServerRequests(base: URL, limits: ServerLimits): ServerRequests {
+  const misbehaviour = new AbortController();
+
   async function request(url: string | URL, init: RequestInit = {}): Promise<Response> {
     const late = new AbortController();
     const timer = setTimeout(() => late.abort(silent(base, limits.headersMs)), limits.headersMs);
@@ -60,13 +70,31 @@ export function createServerRequests(base: URL, limits: ServerLimits): ServerReq
     }
   }
 
+  async function* bounded(reply: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    const elementsWith = createElementCounter();
+    let size = 0;
+    try {
+      for await (const piece of reply) {
+        size += piece.length;
+        if (size > limits.replyBytes) throw misbehaved(base, `answered with more than ${limits.replyBytes} bytes`);
+        if (elementsWith(piece) > limits.replyElements) throw misbehaved(base, 'answered with lists that are too long');
+        yield piece;
+      }
+    } catch (error) {
+      if (error instanceof HotcellError) misbehaviour.abort(error);
+      throw error;
+    }
+  }
+
   return {
     fetch: request,
     async fetchBounded(url, init) {
       const response = await request(url, init);
-      if (response.body === null) return response;
-      return new Response(response.body.pipeThrough(atMost(limits.replyBytes, () => tooLarge(base, limits))), response);
+      // A GET only listens for news, which may be none for hours. Nobody waits for it.
+      if (response.body === null || init?.method === 'GET') return response;
+      return new Response(ReadableStream.from(bounded(pieces(response))), response);
     },
+    misbehaviour: misbehaviour.signal,
     pieces,
     async errorBody(response) {
       const parts: Uint8Array[] = [];
@@ -92,21 +120,6 @@ export function misbehaved(base: URL, what: string, remedy = 'Is it a Hotcell of
 
 function silent(base: URL, limitMs: number): HotcellError {
   return misbehaved(base, `said nothing for ${Math.round(limitMs / 1000)} s`, 'Check the server, and try again.');
-}
-
-function tooLarge(base: URL, { replyBytes }: ServerLimits): HotcellError {
-  return misbehaved(base, `answered with more than ${replyBytes} bytes`);
-}
-
-function atMost(limitBytes: number, error: () => HotcellError): TransformStream<Uint8Array, Uint8Array> {
-  let size = 0;
-  return new TransformStream({
-    transform(piece, controller) {
-      size += piece.length;
-      if (size > limitBytes) controller.error(error());
-      else controller.enqueue(piece);
-    },
-  });
 }
 
 async function inTime<T>(work: Promise<T>, limitMs: number, error: () => HotcellError): Promise<T> {
