@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../errors/codes.ts';
 import { HotcellError } from '../errors/hotcell-error.ts';
-import { inOneLine, saidInside } from '../lib/said-inside.ts';
+import { quotedName, saidInside } from '../lib/said-inside.ts';
 import type { GuestConnection } from './connection.ts';
 import { type FileEntry, fileList, listReply, nothing, sizeReply } from './messages.ts';
 import { createPatience } from './patience.ts';
@@ -179,5 +179,5 @@ function fileError(error: unknown, path: string): unknown {
   }
   const { code, message, remedy }: Refused = REFUSALS.get(error.code) ?? { code: 'guest_misbehaved' };
   const said = message ?? saidInside(error.message);
-  return new HotcellError(code, `${inOneLine(path)}: ${said}`, remedy === undefined ? {} : { remedy });
+  return new HotcellError(code, `${quotedName(path)}: ${said}`, remedy === undefined ? {} : { remedy });
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { inOneLine, saidInside } from './said-inside.ts';
+import { inOneLine, quotedName, saidInside } from './said-inside.ts';
 
 it('quotes what a sandbox said, in one line that can be seen', () => {
   expect(saidInside('a.txt: Permission denied\n')).toBe('the sandbox said "a.txt: Permission denied"');
@@ -13,4 +13,13 @@ it('leaves a name as it is, unless it would break its line', () => {
   expect(inOneLine('日本 1.csv')).toBe('日本 1.csv');
   expect(inOneLine('a\nNote: b')).toBe('"a\\nNote: b"');
   expect(inOneLine('\u202efdp.exe')).toBe('"\\u202efdp.exe"');
+});
+
+it('leaves a name in a sentence as it is only where it is one plain word', () => {
+  for (const plain of ['a.csv', 'out/日本-1.csv', 'x_1@2+3', 'größe.txt']) expect(quotedName(plain)).toBe(plain);
+  expect(quotedName('a.csv (created, 9 bytes) http:∕∕x')).toBe('"a.csv (created, 9 bytes) http:∕∕x"');
+  expect(quotedName('a b')).toBe('"a b"');
+  expect(quotedName('"')).toBe('"\\""');
+  expect(quotedName('')).toBe('""');
+  expect(quotedName('a\nb\u202e')).toBe('"a\\nb\\u202e"');
 });

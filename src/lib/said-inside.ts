@@ -12,7 +12,15 @@ export function saidInside(words: string): string {
   return `the sandbox said ${visibleJson(JSON.stringify(shown.toWellFormed()))}`;
 }
 
-/** A name from inside as part of a line: in quotation marks where it would not be one word of one line. */
+/**
+ * A name from inside as part of a sentence of ours: in quotation marks unless it is one plain word. SECURITY: `a.csv (created, 9 bytes) http:∕∕…` is a name
+ * that a file can have; its spaces and signs would read as ours.
+ */
+export function quotedName(name: string): string {
+  return /^[\p{L}\p{M}\p{N}_./@+-]+$/u.test(name) ? name : visibleJson(JSON.stringify(name.toWellFormed()));
+}
+
+/** Words from inside as part of a line: in quotation marks where they would not stay in it. */
 export function inOneLine(name: string): string {
   return /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(name) ? visibleJson(JSON.stringify(name)) : name;
 }

@@ -61,7 +61,7 @@ export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject
         const given = { ...call, deps: unnamed.deps };
         const { structured, content } = await handler(checkedArguments(definition.input, args), given);
         if (call.signal.aborted) await unnamed.abandon();
-        return { content: [...content, ...unnamed.note()], structuredContent: structured };
+        return { content: withNote(content, unnamed.note()), structuredContent: structured };
       } catch (thrown) {
         await unnamed.abandon();
         const error = toHotcellError(thrown);
@@ -76,4 +76,10 @@ export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject
       }
     },
   };
+}
+
+/** In the first block, which is ours. */
+function withNote([first, ...others]: readonly ContentBlock[], note: string | undefined): ContentBlock[] {
+  if (first?.type !== 'text' || note === undefined) return first === undefined ? [] : [first, ...others];
+  return [{ ...first, text: `${first.text}\n${note}` }, ...others];
 }

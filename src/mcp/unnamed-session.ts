@@ -1,4 +1,3 @@
-import type { ContentBlock } from '@modelcontextprotocol/server';
 import type { ManagedSession } from '../sessions/directory.ts';
 import type { McpDeps } from './deps.ts';
 
@@ -7,14 +6,14 @@ export interface UnnamedSession {
   /** What the handler is given. */
   readonly deps: McpDeps;
   /** For the text of the reply: a model may see nothing else. */
-  note(): ContentBlock[];
+  note(): string | undefined;
   /** Nobody will hear of it, and nobody could find it again: it is closed. */
   abandon(): Promise<void>;
 }
 
 export function watchUnnamed(deps: McpDeps): UnnamedSession {
   const { directory, owner } = deps;
-  if (owner.isAnonymous !== true) return { deps, note: () => [], abandon: async () => {} };
+  if (owner.isAnonymous !== true) return { deps, note: () => undefined, abandon: async () => {} };
   let opened: ManagedSession | undefined;
   const use: typeof directory.use = async (asking, id, options) => {
     const managed = await directory.use(asking, id, options);
@@ -24,9 +23,7 @@ export function watchUnnamed(deps: McpDeps): UnnamedSession {
   return {
     deps: { ...deps, directory: { ...directory, use } },
     note: () =>
-      opened === undefined
-        ? []
-        : [{ type: 'text', text: `A new session: ${opened.id}. Pass it as session_id to go on in it.` }],
+      opened === undefined ? undefined : `A new session: ${opened.id}. Pass it as session_id to go on in it.`,
     abandon: async () => {
       if (opened !== undefined) await directory.close(owner, opened.id).catch(() => {});
     },

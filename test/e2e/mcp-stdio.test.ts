@@ -86,7 +86,8 @@ const call = (id: unknown, name: string, args: object, meta: object = {}) => ({
   params: { name, arguments: args, _meta: meta },
 });
 const run = (id: unknown, code: string) => call(id, 'run_code', { code });
-const textOf = ({ result }: Message) => result.content[0].text as string;
+/** What the program said, or we where it said nothing: the last block. */
+const textOf = ({ result }: Message) => result.content.at(-1).text as string;
 
 describe('hotcell mcp', () => {
   it.each(ERAS)('does nothing at all for a client that only looks (%s)', async (era) => {

@@ -67,13 +67,13 @@ describe.each([
   describe('run_code', () => {
     it('answers with what was printed and the value, and keeps the state for the next call', async () => {
       const first = await mcp.call('run_code', { code: 'print("hello")\nx = 20\nx + 1' });
-      expect(first.text).toBe('hello\nvalue: 21');
+      expect(first.text).toBe('Done.\noutput:\nhello\nvalue: 21');
       expect(first.data).toMatchObject({
         ...{ state: 'ended', outcome: 'ok', stdout: 'hello\n', stderr: '', value: '21', variables: 'kept' },
         ...{ changed: { added: ['x'] }, isolation: { driver: 'process', level: 1 }, files: [], images: 0 },
       });
       const second = await mcp.call('run_code', { code: 'x * 2' });
-      expect(second.text).toBe('value: 40');
+      expect(second.text).toBe('Done.\nvalue: 40');
       expect(second.data.session_id).toBe(first.data.session_id);
     });
 
@@ -86,9 +86,9 @@ describe.each([
         error: { name: 'NameError', message: "name 'totl' is not defined" },
       });
       expect(failed.text).toMatch(
-        /^before\nTraceback[\s\S]+NameError: name 'totl' is not defined\nhint from inside the sandbox: .*total/,
+        /^The code raised an error\.\noutput:\nbefore\nerror:\nTraceback[\s\S]+NameError: name 'totl' is not defined\nhint from inside the sandbox: .*total/,
       );
-      expect((await mcp.call('run_code', { code: 'total' })).text).toBe('value: 7');
+      expect((await mcp.call('run_code', { code: 'total' })).text).toBe('Done.\nvalue: 7');
     });
 
     it('shows the values where it failed, on request', async () => {
@@ -100,7 +100,7 @@ describe.each([
       await mcp.call('run_code', { code: 'open("shared.txt", "w").write("from python")' });
       await mcp.call('run_code', { language: 'bash', code: 'greeting="read: $(cat shared.txt)"' });
       expect((await mcp.call('run_code', { language: 'bash', code: 'echo "$greeting"' })).text).toBe(
-        'read: from python',
+        'Done.\noutput:\nread: from python',
       );
       await mcp.call('run_code', { language: 'javascript', code: 'const rows = [1, 2, 3]' });
       const doubled = await mcp.call('run_code', {
@@ -126,8 +126,8 @@ describe.each([
     it('leaves the middle of a long output out, and says where it is', async () => {
       const { data, text } = await mcp.call('run_code', { code: 'for i in range(100000): print("line", i)' });
       expect(text.length).toBeLessThan(40_000);
-      expect(text).toMatch(/^line 0\n/);
-      expect(text).toContain('line 99999\n');
+      expect(text).toMatch(/^Done\.\nNot all [^\n]+\noutput:\nline 0\n/);
+      expect(text).toContain('line 99999');
       expect(data.omitted.stdout_chars).toBeGreaterThan(1_000_000);
       const { contents } = await mcp.client.readResource({ uri: data.omitted.log_uri });
       const log = (contents[0] as { text: string }).text;
@@ -150,7 +150,7 @@ with open("räume & more.csv", "w") as f: print("a,b", file=f)`;
     expect(image.mimeType).toBe('image/png');
     expect(Buffer.from(image.data, 'base64').subarray(1, 4).toString()).toBe('PNG');
     const link = content.find(({ type }) => type === 'resource_link') as { uri: string };
-    expect(link).toMatchObject({ name: 'räume & more.csv', mimeType: 'text/csv', size: 4 });
+    expect(link).toMatchObject({ name: '"räume & more.csv"', mimeType: 'text/csv', size: 4 });
     expect(data.files).toMatchObject([{ path: 'räume & more.csv', uri: link.uri, change: 'created' }]);
     const { contents } = await mcp.client.readResource({ uri: link.uri });
     expect(contents).toMatchObject([{ uri: link.uri, mimeType: 'text/csv', text: 'a,b\n' }]);
@@ -165,7 +165,7 @@ with open("räume & more.csv", "w") as f: print("a,b", file=f)`;
 display("plain", Rich())`;
     const { data, text } = await mcp.call('run_code', { code });
     expect(data.shown).toEqual(["'plain'", 'a rich thing']);
-    expect(text).toBe("'plain'\na rich thing");
+    expect(text).toBe("Done.\nshown:\n'plain'\na rich thing");
     const flood = await mcp.call('run_code', { code: 'for i in range(900): display("y" * 9000)' });
     expect(JSON.stringify(flood.content).length + JSON.stringify(flood.data).length).toBeLessThan(60_000);
     expect(flood.data.shown.at(-1)).toMatch(/\d+ more things were displayed/);
@@ -195,13 +195,13 @@ display("plain", Rich())`;
         environment: { WORD: "it's $HOME; `id`" },
         cwd: '/tmp',
       });
-      expect(text).toBe("A\nB\nIT'S $HOME; `ID`\n/tmp\nbash");
+      expect(text).toBe("Done.\noutput:\nA\nB\nIT'S $HOME; `ID`\n/tmp\nbash");
       expect(data).toMatchObject({ outcome: 'ok', exit_code: 0 });
     });
 
     it('gives the exit code as a result', async () => {
       const { isError, text, data } = await mcp.call('run_command', { command: 'echo half; echo bad >&2; exit 3' });
-      expect({ isError, text }).toEqual({ isError: false, text: 'half\nstderr:\nbad\nExit code 3.' });
+      expect({ isError, text }).toEqual({ isError: false, text: 'Exit code 3.\noutput:\nhalf\nstderr:\nbad' });
       expect(data).toMatchObject({ outcome: 'exited', exit_code: 3 });
     });
 
@@ -231,7 +231,7 @@ display("plain", Rich())`;
       const late = await mcp.call('get_execution', { execution_id, wait_ms: 20_000 });
       expect(late.data).toMatchObject({ state: 'ended', outcome: 'ok', value: "'done'" });
       const end = await mcp.call('get_execution', { execution_id, log_offset: late.data.stdout.length });
-      expect(end).toMatchObject({ text: '(nothing from there on: the log has 7 bytes)', data: { log: { text: '' } } });
+      expect(end).toMatchObject({ text: 'Nothing from there on: the log has 7 bytes.', data: { log: { text: '' } } });
     });
 
     it('can be cancelled, and the variables are kept', async () => {
@@ -239,7 +239,7 @@ display("plain", Rich())`;
       const { data } = await mcp.call('run_code', { code: 'import time\ntime.sleep(60)', background: true });
       const cancelled = await mcp.call('get_execution', { execution_id: data.execution_id, cancel: true });
       expect(cancelled.data).toMatchObject({ state: 'ended', outcome: 'interrupted', variables: 'kept' });
-      expect((await mcp.call('run_code', { code: 'kept' })).text).toBe('value: 1');
+      expect((await mcp.call('run_code', { code: 'kept' })).text).toBe('Done.\nvalue: 1');
     });
 
     it('has an id, and any other is unknown', async () => {
@@ -294,7 +294,7 @@ display("plain", Rich())`;
       expect(some.data.files.map(({ path }: { path: string }) => path)).toContain('programs/quick-start.mjs');
       const folder = await mcp.call('load_file', { source: join(root, 'examples/sales'), target: 'all' });
       expect(folder.data.files.map(({ path }: { path: string }) => path)).toContain('all/sales.csv');
-      expect((await mcp.call('run_command', { command: 'wc -l < sales.csv' })).text).toBe('145');
+      expect((await mcp.call('run_command', { command: 'wc -l < sales.csv' })).text).toBe('Done.\noutput:\n145');
     });
 
     it('makes a variable of a file', async () => {
@@ -303,7 +303,7 @@ display("plain", Rich())`;
         variable: 'sales',
       });
       expect(data.variable).toMatchObject({ name: 'sales', type: 'pandas.DataFrame' });
-      expect((await mcp.call('run_code', { code: 'sales.shape' })).text).toBe('value: (144, 5)');
+      expect((await mcp.call('run_code', { code: 'sales.shape' })).text).toBe('Done.\nvalue: (144, 5)');
     });
 
     it.each([
@@ -369,7 +369,7 @@ display("plain", Rich())`;
     });
     const gone = await mcp.call('run_code', { code: '1', session_id: opened.data.session_id });
     expect(gone.data.error.code).toMatch(/^session_(closed|not_found)$/);
-    expect((await mcp.call('run_code', { code: 'mine' })).text).toBe('value: 1');
+    expect((await mcp.call('run_code', { code: 'mine' })).text).toBe('Done.\nvalue: 1');
   });
 
   it('resets a session whatever runs in it', async () => {
@@ -429,7 +429,7 @@ display("plain", Rich())`;
     );
     await expect(call).rejects.toThrow(/enough|abort/i);
     const next = await mcp.call('run_code', { code: 'precious' }, { timeout: 10_000 });
-    expect(next.text).toBe('value: 99');
+    expect(next.text).toBe('Done.\nvalue: 99');
   });
 
   it('completes ids, and offers prompts', async () => {

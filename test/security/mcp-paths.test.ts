@@ -195,6 +195,6 @@ while time.time() < end:
     });
     expect(isError).toBe(false);
     expect(data.stdout).toContain(forged);
-    expect((await mcp.call('run_code', { code: '"still here"' })).text).toBe("value: 'still here'");
+    expect((await mcp.call('run_code', { code: '"still here"' })).text).toBe("Done.\nvalue: 'still here'");
   });
 });

@@ -1,5 +1,6 @@
 import type { ContentBlock } from '@modelcontextprotocol/server';
 import type { Artifact, ExecutionResult } from '../../execution/result.ts';
+import { quotedName } from '../../lib/said-inside.ts';
 import type { ManagedExecution, ManagedSession } from '../../sessions/directory.ts';
 import type { ToolReply } from '../define-tool.ts';
 import type { McpDeps } from '../deps.ts';
@@ -7,6 +8,7 @@ import { type ExecutionOutput, endedOutput, fileEntry, unendedOutput } from './e
 import { executionTexts } from './execution-text.ts';
 import { notesOf } from './notes.ts';
 import { imageBlock, isPicture, MOST_PICTURES, PICTURE_BYTES, shownOf } from './pictures.ts';
+import { textBlocks } from './text-blocks.ts';
 
 /** Files of one execution that a reply names; more are counted. So are those after names that are too long together. */
 const MOST_FILES = 20;
@@ -36,7 +38,7 @@ export async function endedReply(
   });
   return {
     structured,
-    content: [...textBlocks(structured), ...images, ...files.map(linkTo)],
+    content: [...blocksOf(structured), ...images, ...files.map(linkTo)],
   };
 }
 
@@ -51,11 +53,11 @@ export function unendedReply(
   const what = state === 'running' ? 'Runs on.' : isBehind ? 'Waits for its turn in the session.' : 'Begins.';
   const note = `${what} Ask again: get_execution with execution_id ${execution.id} (wait_ms to wait for it, cancel to stop it).`;
   const structured = unendedOutput(state, execution.partial(), placeOf(managed, execution, deps), [note]);
-  return { structured, content: textBlocks(structured) };
+  return { structured, content: blocksOf(structured) };
 }
 
-function textBlocks(output: ExecutionOutput): ContentBlock[] {
-  return executionTexts(output).map((text) => ({ type: 'text', text }));
+function blocksOf(output: ExecutionOutput): ContentBlock[] {
+  return textBlocks(...executionTexts(output));
 }
 
 function namable(artifacts: readonly Artifact[]): readonly Artifact[] {
@@ -89,5 +91,5 @@ async function pictureFiles(managed: ManagedSession, artifacts: readonly Artifac
 }
 
 function linkTo({ uri, path, media_type, size_bytes }: ExecutionOutput['files'][number]): ContentBlock {
-  return { type: 'resource_link', uri, name: path, mimeType: media_type, size: size_bytes };
+  return { type: 'resource_link', uri, name: quotedName(path), mimeType: media_type, size: size_bytes };
 }

@@ -1,29 +1,40 @@
-import { inOneLine } from '../../lib/said-inside.ts';
+import { inOneLine, quotedName } from '../../lib/said-inside.ts';
 import type { ExecutionOutput } from './execution-output.ts';
 
 /**
- * An execution as text, in two parts: first what is the program's (printed, shown, the value, what was raised), then what is ours (which files were made, and
- * what to know). SECURITY: each is a block of its own in the reply, because a program can print lines that look like ours.
+ * An execution as text blocks. The first is ours: how it ended, what to know, which files were made. The others are the program's, each behind a label that
+ * says what it is. SECURITY: a program can print lines that look like ours. So ours stand in the first block always, and the program's words never do.
  */
-export function executionTexts(output: ExecutionOutput): string[] {
+export function executionTexts(output: ExecutionOutput): [ours: string, ...theirs: string[]] {
+  const { stdout, stderr, shown, value, error } = output;
   const printed = [
-    output.stdout.trimEnd(),
-    ...(output.stderr.trim() === '' ? [] : [`stderr:\n${output.stderr.trimEnd()}`]),
-    ...output.shown.map((text) => text.trimEnd()),
-    ...(output.value === undefined ? [] : [`value: ${output.value}`]),
-    ...(output.error === undefined ? [] : [output.error.traceback, ...hintLines(output.error.hint)]),
+    ...labelled('output', stdout),
+    ...labelled('stderr', stderr),
+    ...labelled('shown', shown.map((text) => text.trimEnd()).join('\n')),
+    ...(value === undefined ? [] : [`value: ${value}`]),
+    ...(error === undefined ? [] : [`error:\n${error.traceback}`, ...hintTexts(error.hint)]),
   ];
   const ours = [
+    ...endLines(output, printed.length === 0),
+    ...output.notes,
     ...madeLines(output),
     ...(output.omitted === undefined ? [] : [omittedLine(output.omitted)]),
-    ...output.notes,
   ];
-  const texts = [printed, ours].map((parts) => parts.filter((part) => part !== '').join('\n'));
-  const said = texts.filter((text) => text !== '');
-  return said.length === 0 ? ['(ended well, nothing printed)'] : said;
+  return [ours.join('\n'), ...printed];
 }
 
-function hintLines(hint: string | undefined): string[] {
+function labelled(label: string, text: string): string[] {
+  return text.trim() === '' ? [] : [`${label}:\n${text.trimEnd()}`];
+}
+
+/** Of every other end there is a note. */
+function endLines({ outcome }: ExecutionOutput, isSilent: boolean): string[] {
+  if (outcome === 'raised') return ['The code raised an error.'];
+  if (outcome !== 'ok') return [];
+  return [isSilent ? 'Done; nothing was printed.' : 'Done.'];
+}
+
+function hintTexts(hint: string | undefined): string[] {
   return hint === undefined ? [] : [`hint from inside the sandbox: ${inOneLine(hint)}`];
 }
 
@@ -31,7 +42,7 @@ function madeLines({ files, files_omitted }: ExecutionOutput): string[] {
   if (files.length === 0) return files_omitted === -1 ? ['files: too many to compare; see list_files'] : [];
   const lines = files.map(
     ({ path, change, size_bytes, url }) =>
-      `  ${inOneLine(path)} (${change}, ${size_bytes.toLocaleString('en-US')} bytes)${url === undefined ? '' : ` ${url}`}`,
+      `  ${quotedName(path)} (${change}, ${size_bytes.toLocaleString('en-US')} bytes)${url === undefined ? '' : ` ${url}`}`,
   );
   return [['files:', ...lines, ...(files_omitted > 0 ? [`  and ${files_omitted} more`] : [])].join('\n')];
 }

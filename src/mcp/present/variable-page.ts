@@ -1,10 +1,10 @@
 import type { VariablePage } from '../../execution/variables.ts';
 import { clip } from './clip.ts';
 
-/** A page of a value as text, with where it stands in the whole. */
-export function pageText(page: VariablePage, chars: number): string {
+/** A page of a value as text, and where it stands in the whole, in words of ours. */
+export function pageText(page: VariablePage, chars: number): { text: string; place: string } {
   const { text } = clip(bodyOf(page), chars);
-  return [text, ...placeOf(page)].join('\n');
+  return { text, place: placeOf(page).join(' ') };
 }
 
 function bodyOf(page: VariablePage): string {

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { HotcellError } from '../../errors/hotcell-error.ts';
+import { quotedName } from '../../lib/said-inside.ts';
 import { defineTool } from '../define-tool.ts';
 import { replaceExact } from '../replace-exact.ts';
 import { fileUri } from '../resources/uris.ts';
@@ -46,7 +47,7 @@ export const editFile = defineTool({
         size_bytes: sizeBytes,
         uri: fileUri(managed.id, path),
       },
-      content: [{ type: 'text', text: `${path}: replaced in ${count} place${count === 1 ? '' : 's'}` }],
+      content: [{ type: 'text', text: `${quotedName(path)}: replaced in ${count} place${count === 1 ? '' : 's'}` }],
     };
   },
 });

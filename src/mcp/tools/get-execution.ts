@@ -8,6 +8,7 @@ import { readLog } from '../execution-log.ts';
 import { executionOutput } from '../present/execution-output.ts';
 import { endedReply, unendedReply } from '../present/execution-reply.ts';
 import { latestOutput } from '../present/latest-output.ts';
+import { textBlocks } from '../present/text-blocks.ts';
 
 const LOG_BYTES = 16_384;
 
@@ -57,10 +58,12 @@ Results are kept while the session lives, the oldest dropped first.`,
         : unendedReply(managed, execution, call.deps);
     if (log_offset === undefined) return reply;
     const log = await readLog(execution, { offset: log_offset, length: LOG_BYTES });
-    const rest =
-      log.next_offset === undefined ? '' : `\n… go on with log_offset ${log.next_offset} of ${log.size_bytes}`;
-    const text = `${log.text}${rest}` || `(nothing from there on: the log has ${log.size_bytes} bytes)`;
-    return { structured: { ...reply.structured, log }, content: [{ type: 'text', text }] };
+    const rest = log.next_offset === undefined ? ', to its end' : `; go on with log_offset ${log.next_offset}`;
+    const ours =
+      log.text === ''
+        ? `Nothing from there on: the log has ${log.size_bytes} bytes.`
+        : `The log from byte ${log_offset} of ${log.size_bytes}${rest}.`;
+    return { structured: { ...reply.structured, log }, content: textBlocks(ours, log.text) };
   },
 });
 

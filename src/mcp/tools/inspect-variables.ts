@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import type { VariablePage, VariableView } from '../../execution/variables.ts';
-import { inOneLine } from '../../lib/said-inside.ts';
+import { inOneLine, quotedName } from '../../lib/said-inside.ts';
 import { defineTool } from '../define-tool.ts';
+import { textBlocks } from '../present/text-blocks.ts';
 import { pageText } from '../present/variable-page.ts';
 import { sessionArgument } from './session-argument.ts';
 
@@ -68,21 +69,25 @@ A page says how many there are in total; go on with offset. Summaries are bounde
       const lines = list.variables.map(({ name, type, summary }) =>
         [`${inOneLine(name)}: ${inOneLine(type)}`, inOneLine(summary)].join(' = '),
       );
-      const more =
-        list.total > offset + lines.length
-          ? [`… ${list.total} in all; go on with offset ${offset + lines.length}`]
-          : [];
-      const text = lines.length === 0 ? 'No variables.' : [...lines, ...more].join('\n');
+      const isAll = list.total <= offset + lines.length;
+      const more = isAll ? '' : `; go on with offset ${offset + lines.length}`;
+      const said =
+        lines.length === 0 ? 'No variables.' : `Variables: ${lines.length} of ${list.total}, from ${offset}${more}.`;
       return {
         structured: { session_id: managed.id, variables: list.variables.map(named), total: list.total },
-        content: [{ type: 'text', text }],
+        content: textBlocks(said, lines.join('\n')),
       };
     }
     const view = await variables.get(expression, { ...paging, columnOffset: column_offset });
-    const page = pageText(view.page, deps.config.replyChars);
+    const { text, place } = pageText(view.page, deps.config.replyChars);
     return {
-      structured: { session_id: managed.id, value: unnamed(view), page, ...totalOf(view.page) },
-      content: [{ type: 'text', text: `${inOneLine(view.type)}${shapeText(view)}\n${page}` }],
+      structured: {
+        session_id: managed.id,
+        value: unnamed(view),
+        page: [text, place].filter(Boolean).join('\n'),
+        ...totalOf(view.page),
+      },
+      content: textBlocks(`${quotedName(view.type)}${shapeText(view)}${place && ` ${place}`}`, text),
     };
   },
 });

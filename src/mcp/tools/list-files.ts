@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { FileEntry } from '../../guest/messages.ts';
-import { inOneLine } from '../../lib/said-inside.ts';
+import { quotedName } from '../../lib/said-inside.ts';
 import { defineTool } from '../define-tool.ts';
 import { sessionArgument } from './session-argument.ts';
 
@@ -67,7 +67,7 @@ function namable(entries: readonly FileEntry[]): readonly FileEntry[] {
 }
 
 function lineOf({ path, kind, size_bytes }: { path: string; kind: string; size_bytes: number }): string {
-  const name = inOneLine(path);
+  const name = quotedName(path);
   return kind === 'folder'
     ? `${name}/`
     : `${name}  ${size_bytes.toLocaleString('en-US')} bytes${kind === 'file' ? '' : ` (${kind})`}`;

@@ -1,10 +1,11 @@
 import { extname, posix } from 'node:path';
 import * as z from 'zod';
 import { HotcellError, toHotcellError } from '../../errors/hotcell-error.ts';
-import { inOneLine } from '../../lib/said-inside.ts';
+import { inOneLine, quotedName } from '../../lib/said-inside.ts';
 import type { ManagedSession } from '../../sessions/directory.ts';
 import { defineTool, type ToolCall } from '../define-tool.ts';
 import { type Found, type HostFiles, tooLarge } from '../host-files/index.ts';
+import { textBlocks } from '../present/text-blocks.ts';
 import { sessionArgument } from './session-argument.ts';
 
 const FORMATS = ['text', 'bytes', 'json', 'csv', 'parquet'] as const;
@@ -97,7 +98,7 @@ async function intoWorkspace(
   const totalBytes = files.reduce((sum, { size_bytes }) => sum + size_bytes, 0);
   const names = files
     .slice(0, 20)
-    .map(({ path, size_bytes }) => `  ${path} (${size_bytes.toLocaleString('en-US')} bytes)`);
+    .map(({ path, size_bytes }) => `  ${quotedName(path)} (${size_bytes.toLocaleString('en-US')} bytes)`);
   const more = files.length > names.length ? [`  and ${files.length - names.length} more`] : [];
   return {
     structured: {
@@ -146,7 +147,7 @@ async function intoVariable(
       total_bytes: file.sizeBytes,
       variable: { name, type, summary },
     },
-    content: [{ type: 'text' as const, text: `${name} = ${inOneLine(type)}: ${inOneLine(summary)}` }],
+    content: textBlocks(`Loaded into the variable ${name}.`, `${inOneLine(type)}: ${inOneLine(summary)}`),
   };
 }
 

@@ -1,9 +1,10 @@
-import type { ContentBlock } from '@modelcontextprotocol/server';
 import * as z from 'zod';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import { mediaTypeOf } from '../../lib/media-type.ts';
+import { quotedName } from '../../lib/said-inside.ts';
 import { defineTool } from '../define-tool.ts';
 import { imageBlock, isPicture, PICTURE_BYTES } from '../present/pictures.ts';
+import { textBlocks } from '../present/text-blocks.ts';
 import { readBytes, readTextBytes, readTextLines, type TextPiece } from '../read-ranges.ts';
 import { fileUri } from '../resources/uris.ts';
 import { pathArgument, sessionArgument } from './session-argument.ts';
@@ -56,7 +57,7 @@ export const readFile = defineTool({
 
     if (isPicture(mediaType) && !isByLine && !isByByte && encoding === 'utf8') {
       const data = await files.read(path, { limitBytes: PICTURE_BYTES });
-      const text = `${path}: ${mediaType}, ${data.length} bytes`;
+      const text = `${quotedName(path)}: ${mediaType}, ${data.length} bytes`;
       return {
         structured: { ...place, kind: 'image' as const },
         content: [{ type: 'text', text }, imageBlock(mediaType, data)],
@@ -68,23 +69,22 @@ export const readFile = defineTool({
       const text = data.toString('base64');
       return {
         structured: { ...place, kind: 'base64' as const, text, ...where },
-        content: textBlocks({ ...where, text }),
+        content: textBlocks(placeText({ ...where, text }), text),
       };
     }
     const chars = deps.config.replyChars;
     const piece = isByByte
       ? await readTextBytes(files, path, { offset: offset ?? 0, length: Math.min(length ?? chars, chars) })
       : await readTextLines(files, path, { fromLine: start_line ?? 1, lines: lines ?? Number.MAX_SAFE_INTEGER, chars });
-    return { structured: { ...place, kind: 'text' as const, ...piece }, content: textBlocks(piece) };
+    return {
+      structured: { ...place, kind: 'text' as const, ...piece },
+      content: textBlocks(placeText(piece), piece.text),
+    };
   },
 });
 
-function textBlocks({ text, next_line, next_offset }: TextPiece): ContentBlock[] {
-  const more =
-    next_line !== undefined
-      ? [`… more of the file follows: start_line ${next_line}`]
-      : next_offset !== undefined
-        ? [`… more of the file follows: offset ${next_offset}`]
-        : [];
-  return [text === '' ? '(empty)' : text, ...more].map((part) => ({ type: 'text', text: part }));
+function placeText({ text, next_line, next_offset }: TextPiece): string {
+  if (next_line !== undefined) return `More of the file follows: start_line ${next_line}.`;
+  if (next_offset !== undefined) return `More of the file follows: offset ${next_offset}.`;
+  return text === '' ? 'Empty.' : 'To its end:';
 }

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { HotcellError } from '../../errors/hotcell-error.ts';
+import { quotedName } from '../../lib/said-inside.ts';
 import { defineTool } from '../define-tool.ts';
 import { fileUri } from '../resources/uris.ts';
 import { pathArgument, sessionArgument } from './session-argument.ts';
@@ -37,7 +38,9 @@ For a file that is on this machine already, load_file (if it is offered) is bett
     const { sizeBytes } = await managed.session.files.write(path, data, { mode });
     return {
       structured: { session_id: managed.id, path, size_bytes: sizeBytes, uri: fileUri(managed.id, path) },
-      content: [{ type: 'text', text: `${path}: ${mode === 'append' ? 'now' : 'written,'} ${sizeBytes} bytes` }],
+      content: [
+        { type: 'text', text: `${quotedName(path)}: ${mode === 'append' ? 'now' : 'written,'} ${sizeBytes} bytes` },
+      ],
     };
   },
 });
