@@ -41,3 +41,16 @@ describe('what is written', () => {
     expect(written()).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
   });
 });
+
+it('ends a colour that a program left on, also where the process exits before the program ends', async () => {
+  const { out, written } = output({ isTTY: true, hasColors: () => true });
+  const before = process.listenerCount('exit');
+  const program = out.program();
+  await program.push('a\x1b[31mb');
+  await program.push('c');
+  expect(process.listenerCount('exit')).toBe(before + 1);
+  (process.listeners('exit').at(-1) as () => void)();
+  expect(written()).toMatch(/bc\x1b\[0m$/);
+  await program.end();
+  expect(process.listenerCount('exit')).toBe(before);
+});

@@ -76,7 +76,18 @@ export function createOutput(stream: OutputStream): Output {
     program() {
       if (!isTTY) return { push: put, end: async () => {} };
       const filter = createTerminalFilter({ colours });
-      return { push: (text) => put(filter.push(text)), end: () => put(filter.end()) };
+      // Ctrl-C twice, SIGTERM: the process may exit before anybody comes to the end.
+      const reset = () => void stream.write(filter.end());
+      return {
+        push: (text) => {
+          process.off('exit', reset).once('exit', reset);
+          return put(filter.push(text));
+        },
+        end: () => {
+          process.off('exit', reset);
+          return put(filter.end());
+        },
+      };
     },
     json: (value, { indent } = { indent: 2 }) => put(`${visibleJson(JSON.stringify(value, null, indent))}\n`),
   };

@@ -87,3 +87,21 @@ describe('a line of our own at a terminal', () => {
     expect(isPictureSequence('\x1b]1337;File=inline=1;size=3:YW\x07\x1b]52;c;x\x07')).toBe(false);
   });
 });
+
+it.each([
+  ['8', ''],
+  ['08', ''],
+  ['8:1', ''],
+  ['8;31', '31'],
+  ['31;8;1', '31;1'],
+  ['38;5;8', '38;5;8'],
+  ['38;2;8;8;8', '38;2;8;8;8'],
+  ['48;5;8;8', '48;5;8'],
+  ['38;8', ''],
+  ['38;5', ''],
+  ['38:5:8', '38:5:8'],
+  ['', ''],
+])('hides no text, whatever else is asked for beside it: %j', (parameters, kept) => {
+  const filtered = createTerminalFilter({ colours: true }).push(`a\x1b[${parameters}mb`);
+  expect(filtered).toBe(parameters === '' ? 'a\x1b[mb' : kept === '' ? 'ab' : `a\x1b[${kept}mb`);
+});

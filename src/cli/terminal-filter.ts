@@ -24,8 +24,10 @@ export function createTerminalFilter({ colours }: { colours: boolean }): Termina
     },
     sequence: (parameters, final) => {
       if (!colours || final !== 'm' || !/^[\d;:]*$/.test(parameters)) return;
+      const shown = withoutConcealing(parameters);
+      if (shown === undefined) return;
       isColoured = true;
-      out += `\x1b[${parameters}m`;
+      out += `\x1b[${shown}m`;
     },
   });
   const take = (): string => {
@@ -40,6 +42,27 @@ export function createTerminalFilter({ colours }: { colours: boolean }): Termina
     },
     end: () => (isColoured ? '\x1b[0m' : ''),
   };
+}
+
+/**
+ * Colours without the one that hides text (8). SECURITY: what was typed or said after it could not be seen. Undefined where nothing is left, or where
+ * terminals may read the numbers in different ways.
+ */
+function withoutConcealing(parameters: string): string | undefined {
+  const kept: string[] = [];
+  const numbers = parameters.split(';');
+  for (let at = 0; at < numbers.length; at += 1) {
+    const [first] = numbers[at]!.split(':');
+    if (Number(first) === 8) continue;
+    kept.push(numbers[at]!);
+    if (!/^0*[345]8$/.test(numbers[at]!)) continue;
+    // A colour by its number, or by three: what follows is no command.
+    const taken = { 5: 2, 2: 4 }[Number(numbers[at + 1])];
+    if (taken === undefined || at + taken >= numbers.length) return undefined;
+    kept.push(...numbers.slice(at + 1, at + 1 + taken));
+    at += taken;
+  }
+  return kept.length === 0 ? undefined : kept.join(';');
 }
 
 /** Text that is whole, safe to show and, unless they are wanted, without colours. */

@@ -1,9 +1,9 @@
-import { writeFile } from 'node:fs/promises';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import type { Session } from '../../main.ts';
 import { notebookText } from '../../notebooks/write.ts';
 import { type Paint, shownName, sizeText } from '../print.ts';
 import { shownText } from '../terminal-filter.ts';
+import { writeOutput } from '../write-output.ts';
 
 /** What a command works with. */
 export interface CommandContext {
@@ -120,8 +120,9 @@ async function save({ session, say, paint }: CommandContext, words: readonly str
     });
   }
   const notebook = await session.exportNotebook();
-  const flag = words.includes('-f') ? 'w' : 'wx';
-  await writeFile(file, notebookText(notebook), { flag }).catch((error: NodeJS.ErrnoException) => {
+  const overwrite = words.includes('-f');
+  await writeOutput(file, notebookText(notebook), { overwrite }).catch((error: NodeJS.ErrnoException) => {
+    if (error instanceof HotcellError) throw error;
     const exists = error.code === 'EEXIST';
     const message = exists ? 'is there already' : `cannot be written (${error.code ?? error.message})`;
     throw new HotcellError('invalid_argument', `%save: ${file} ${message}`, {

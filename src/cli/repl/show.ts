@@ -25,13 +25,18 @@ export async function showExecution(
 ): Promise<ExecutionResult> {
   const printed = createPrinter(screen);
   const updated = new Set<string>();
-  for await (const event of execution) {
-    if (event.kind === 'stdout' || event.kind === 'stderr') await printed.output(event.kind, event.text);
-    else if (event.kind === 'display') {
-      // A progress bar is updated a thousand times; its last state is enough.
-      if (!event.update || event.id === undefined) await showDisplay(event);
-      else if (updated.size < MOST_UPDATED) updated.add(event.id);
+  try {
+    for await (const event of execution) {
+      if (event.kind === 'stdout' || event.kind === 'stderr') await printed.output(event.kind, event.text);
+      else if (event.kind === 'display') {
+        // A progress bar is updated a thousand times; its last state is enough.
+        if (!event.update || event.id === undefined) await showDisplay(event);
+        else if (updated.size < MOST_UPDATED) updated.add(event.id);
+      }
     }
+  } catch (error) {
+    await printed.end();
+    throw error;
   }
   const result = await execution;
   for (const display of result.displays)

@@ -7,6 +7,7 @@ import { HotcellError } from '../../errors/hotcell-error.ts';
 import type { Artifact } from '../../execution/result.ts';
 import type { SessionFiles } from '../../main.ts';
 import { EXIT_NOT_SAVED, exitCodeWith, saveArtifacts, savedLines, unsavedText, withoutMounted } from './artifacts.ts';
+import { saveFile } from './save-file.ts';
 
 let folder: string;
 beforeEach(async () => {
@@ -110,6 +111,20 @@ describe('saving what a program made', () => {
     expect(notSaved).toEqual([{ path: 'endless', reason: expect.stringContaining('bytes that were allowed') }]);
     expect(sent).toBeLessThan(80);
     expect(await readdir(out)).toEqual([]);
+  });
+
+  it('makes no folders without number, in one path or in many', async () => {
+    const out = join(folder, 'out');
+    const paths = [`${'a'.repeat(5_000)}/f`, `${'a/'.repeat(200)}f`];
+    const { notSaved } = await saveArtifacts({ artifacts: paths.map(artifact), displays: [] }, files, out);
+    expect(notSaved.map(({ reason }) => reason)).toEqual(paths.map(() => expect.stringContaining('too long')));
+    expect(await readdir(out)).toEqual([]);
+    const room = { bytes: 100, folders: 2 };
+    const save = (path: string) => saveFile(out, path, [Buffer.from('x')], { room, limitBytes: 10 });
+    await save('a/b/f');
+    await save('a/b/g');
+    await expect(save('c/f')).rejects.toMatchObject({ message: expect.stringContaining('more folders') });
+    expect(room.bytes).toBe(98);
   });
 
   it('refuses a folder that cannot be used, as a mistake in how it was called', async () => {

@@ -6,6 +6,7 @@ import { makeFolder } from '../../lib/make-folder.ts';
 import { trimEndOf } from '../../lib/trim-end.ts';
 import type { MountRequest } from '../../sessions/mounts.ts';
 import { shownName, sizeText } from '../print.ts';
+import { outputPlace } from '../write-output.ts';
 import { namedDisplays, picturesOf } from './displays.ts';
 import { type Content, saveFile } from './save-file.ts';
 
@@ -28,6 +29,7 @@ export const EXIT_NOT_SAVED = 73;
 /** A file may grow by so much after it was listed. SECURITY: the list and the files may be a hostile server's. */
 const MOST_GROWTH_BYTES = 64 * 1_048_576;
 const MOST_BYTES = 8 * 1024 ** 3;
+const MOST_FOLDERS = 10_000;
 
 /**
  * Copies what a program made to a folder of the host. What it only showed becomes `figure-1.png`, `display-2.html` and so on. One that cannot be copied does
@@ -37,11 +39,11 @@ export async function saveArtifacts(made: Made, files: FileSource, folder: strin
   const root = await usableFolder(folder);
   const saved: string[] = [];
   const notSaved: { path: string; reason: string }[] = [];
-  let room = MOST_BYTES;
+  const room = { bytes: MOST_BYTES, folders: MOST_FOLDERS };
 
   async function save(path: string, content: Content, listedBytes: number): Promise<void> {
     try {
-      room -= await saveFile(root, path, content, Math.min(room, listedBytes + MOST_GROWTH_BYTES));
+      await saveFile(root, path, content, { room, limitBytes: listedBytes + MOST_GROWTH_BYTES });
       saved.push(join(folder, path));
     } catch (error) {
       // A later cell, or a process in the background, removed it again before it could be copied.
@@ -95,9 +97,11 @@ export function unsavedText({ artifacts, displays }: Made): string | undefined {
 
 async function usableFolder(folder: string): Promise<string> {
   try {
-    makeFolder(folder);
-    return await realpath(folder);
+    const place = outputPlace(folder);
+    makeFolder(place);
+    return await realpath(place);
   } catch (error) {
+    if (error instanceof HotcellError) throw error;
     throw new HotcellError('invalid_argument', `--save-artifacts: ${(error as Error).message}`, {
       remedy: 'Name a folder that you may write to.',
     });

@@ -1,4 +1,3 @@
-import { writeFile } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import type { Artifact, Display, ExecutionResult } from '../../execution/result.ts';
@@ -8,6 +7,7 @@ import { notebookText } from '../../notebooks/write.ts';
 import { exitCodeOfOutcome } from '../../sandbox/exit-code.ts';
 import type { KernelState, Outcome } from '../../sandbox/outcome.ts';
 import type { Outputs } from '../output.ts';
+import { writeOutput } from '../write-output.ts';
 import type { Made } from './artifacts.ts';
 import { endingText } from './ending.ts';
 import { jsonResult } from './json-result.ts';
@@ -84,7 +84,8 @@ export async function runCells(
 
 /** Writes a notebook to the host, for `--output`. */
 export async function writeNotebook(file: string, notebook: Notebook): Promise<void> {
-  await writeFile(file, notebookText(notebook)).catch((error: NodeJS.ErrnoException) => {
+  await writeOutput(file, notebookText(notebook)).catch((error: NodeJS.ErrnoException) => {
+    if (error instanceof HotcellError) throw error;
     throw new HotcellError('invalid_argument', `${file}: cannot be written (${error.code ?? error.message})`, {
       remedy: 'Name a file in a folder that is there and that you may write to.',
     });

@@ -1,4 +1,4 @@
-import { constants, type FileHandle, mkdir, open, rm } from 'node:fs/promises';
+import { constants, type FileHandle, lstat, mkdir, open, rm } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import { isWorkspacePath } from '../../lib/workspace-path.ts';
@@ -12,23 +12,40 @@ const { O_CREAT, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = con
  * Writes a file below `root`, with the folders on its way. SECURITY: the path comes from a sandbox or a server. The way is walked name by name, each
  * folder is looked at before anything is made in it, and no link is followed: neither one that lies there, nor one that is put there meanwhile.
  */
-export async function saveFile(root: string, path: string, content: Content, limitBytes: number): Promise<number> {
+export async function saveFile(
+  root: string,
+  path: string,
+  content: Content,
+  { room, limitBytes }: { room: Room; limitBytes: number },
+): Promise<void> {
   const names = path.split('/');
+  if (path.length > LONGEST_PATH || names.length > MOST_NAMES) throw tooMuch(path, 'is a path that is too long');
   // Windows knows two more characters that end a name.
   if (!isWorkspacePath(path) || (process.platform === 'win32' && /[\\:]/.test(path))) throw outside(path);
   const last = names.pop()!;
   let folder = await openFolder(root);
   try {
     for (const name of names) {
-      const next = await stepInto(folder, name, path);
+      const next = await stepInto(folder, name, { path, room });
       await folder.handle.close();
       folder = next;
     }
-    return await writeBounded(`${folder.place}/${last}`, path, content, limitBytes);
+    const most = Math.min(limitBytes, room.bytes);
+    room.bytes -= await writeBounded(`${folder.place}/${last}`, path, content, most);
   } finally {
     await folder.handle.close();
   }
 }
+
+/** What may still be written in all, and how many folders made for it. */
+export interface Room {
+  bytes: number;
+  folders: number;
+}
+
+/** As in a guest's lists. SECURITY: one path of a server's could name a million folders. */
+const LONGEST_PATH = 4_200;
+const MOST_NAMES = 100;
 
 /** A folder that is held open. `place` leads to the one that was opened, also where another has taken its name since; Linux alone can say that. */
 interface OpenFolder {
@@ -41,8 +58,18 @@ async function openFolder(path: string, flags = 0): Promise<OpenFolder> {
   return { handle, place: process.platform === 'linux' ? `/proc/self/fd/${handle.fd}` : path };
 }
 
-async function stepInto({ place }: OpenFolder, name: string, path: string): Promise<OpenFolder> {
+async function stepInto(
+  { place }: OpenFolder,
+  name: string,
+  { path, room }: { path: string; room: Room },
+): Promise<OpenFolder> {
   const next = `${place}/${name}`;
+  const isThere = await lstat(next).then(
+    () => true,
+    () => false,
+  );
+  if (!isThere && room.folders === 0) throw tooMuch(path, 'needs more folders than are made for one run');
+  if (!isThere) room.folders -= 1;
   await mkdir(next).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST') throw error;
   });
@@ -87,6 +114,10 @@ function outside(path: string): HotcellError {
 
 function unsuitable(path: string): HotcellError {
   return new HotcellError('bad_path', `where ${shownName(path)} would be written there is something that is no file`);
+}
+
+function tooMuch(path: string, what: string): HotcellError {
+  return new HotcellError('bad_path', `${shownName(path.slice(0, 100))} ${what}`);
 }
 
 function tooLarge(path: string, limitBytes: number): HotcellError {
