@@ -37,13 +37,28 @@ it('refuses every way out of the current folder that a stranger has put there', 
   symlinkSync(join(home, '.ssh', 'authorized_keys'), join(repository, 'result.ipynb'));
   symlinkSync('../.ssh/new', join(repository, 'dangling'));
   symlinkSync('inner/../../.ssh', join(repository, 'winding'));
-  for (const path of ['out', 'out/a', 'out/new/deep', 'result.ipynb', 'dangling', 'winding', 'inner/../out']) {
+  mkdirSync(join(home, '.ssh', 'zz'));
+  mkdirSync(join(repository, 'real'));
+  symlinkSync('../.ssh/zz', join(repository, 'd'));
+  symlinkSync('d/../real', join(repository, 'ambiguous')); // for the kernel `~/.ssh/real`
+  mkdirSync(join(home, '.ssh', 'real'));
+  for (const path of [
+    'ambiguous',
+    'ambiguous/a',
+    'out',
+    'out/a',
+    'out/new/deep',
+    'result.ipynb',
+    'dangling',
+    'winding',
+    'inner/../out',
+  ]) {
     expect(() => outputPlace(path), path).toThrow(refused);
     await expect(writeOutput(path, 'x')).rejects.toEqual(refused);
     await expect(writeOutput(path, 'x', { overwrite: false })).rejects.toEqual(refused);
   }
   expect(readFileSync(join(home, '.ssh', 'authorized_keys'), 'utf8')).toBe('precious');
-  expect(readdirSync(join(home, '.ssh'))).toEqual(['authorized_keys']);
+  expect(readdirSync(join(home, '.ssh')).sort()).toEqual(['authorized_keys', 'real', 'zz']);
 });
 
 it('follows a link that stays in it, and takes a path elsewhere as it is', async () => {

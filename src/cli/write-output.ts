@@ -33,7 +33,7 @@ export function outputPlace(path: string): string {
   const here = process.cwd();
   const place = resolve(path);
   if (!isWithin(place, here)) return place;
-  let reached = realpathSync(here);
+  let reached = realpathSync.native(here);
   const root = reached;
   for (const name of relative(here, place).split(sep).filter(Boolean)) {
     reached = resolve(reached, name);
@@ -49,7 +49,7 @@ export function outputPlace(path: string): string {
 
 function leadsTo(link: string): string | undefined {
   try {
-    return realpathSync(link);
+    return realpathSync.native(link); // The other one takes `d/..` as text.
   } catch {
     return undefined;
   }

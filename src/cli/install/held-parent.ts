@@ -36,7 +36,7 @@ function asParent(held: HeldFolder | undefined): HeldParent | undefined {
 
 function realOf(path: string): string | undefined {
   try {
-    return realpathSync(path);
+    return realpathSync.native(path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT' && dirname(path) !== path) return undefined;
     throw error;

@@ -180,6 +180,29 @@ describe('hotcell install', () => {
     expect(readdirSync(home).sort()).toEqual(['.bashrc', 'project']);
   });
 
+  it('takes a link of a project as the kernel does, so that it copies no private file into the project', async () => {
+    const project = join(home, 'project');
+    mkdirSync(join(home, 'other', 'zz'), { recursive: true });
+    write(join(home, 'other', '.ssh', 'id_rsa'), 'private\n');
+    symlinkSync('../other/zz', join(project, 'd'));
+    symlinkSync('d/../.ssh/id_rsa', join(project, 'CLAUDE.md')); // as text: .ssh/id_rsa of the project
+    mkdirSync(join(project, '.ssh'));
+    await expect(install('claude-code', { scope: 'project' }, machine)).rejects.toThrow('leads out of the project');
+    symlinkSync('d/../.ssh', join(project, '.cursor'));
+    await expect(install('cursor', { scope: 'project' }, machine)).rejects.toThrow('leads out of the project');
+    expect(readdirSync(join(project, '.ssh'))).toEqual([]);
+    expect(readFileSync(join(home, 'other', '.ssh', 'id_rsa'), 'utf8')).toBe('private\n');
+  });
+
+  it.each([['cursor', '.cursor'] as const, ['claude-code', 'CLAUDE.md'] as const])(
+    'refuses a link that leads to no folder, as a fault of the project: %s',
+    async (client, name) => {
+      symlinkSync('nowhere/at/all', join(home, 'project', name));
+      const refusal = { code: 'invalid_argument', message: expect.stringContaining('It was not touched') };
+      await expect(install(client, { scope: 'project' }, machine)).rejects.toMatchObject(refusal);
+    },
+  );
+
   it('refuses a file that it cannot parse, and leaves nothing behind', async () => {
     write(file('vscode'), '{ "servers": {');
     await expect(install('vscode', {}, machine)).rejects.toMatchObject({

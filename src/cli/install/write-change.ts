@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, lstatSync, readlinkSync, realpathSync, type Stats } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
-import { basename, dirname, resolve } from 'node:path';
+import { basename, dirname, isAbsolute } from 'node:path';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import { isWithin } from '../../lib/is-within.ts';
 import { requireTrusted } from '../../lib/own-folder.ts';
@@ -78,7 +78,7 @@ export function requireAllowed({ path, before, after }: Change, { folder }: Writ
 
 /** SECURITY: a project is a stranger's until it was read. A `CLAUDE.md` in it that is a link to `~/.bashrc` would have us write there. */
 function requireBelow(existing: string, path: string, folder: string | undefined): void {
-  if (folder === undefined || isWithin(existing, realpathSync(folder))) return;
+  if (folder === undefined || isWithin(existing, realpathSync.native(folder))) return;
   throw unusable(path, 'a link that leads out of the project');
 }
 
@@ -102,7 +102,7 @@ function requireOwn(existing: string, path: string): void {
 }
 
 function nearestExisting(path: string): string {
-  return existsSync(path) ? realpathSync(path) : nearestExisting(dirname(path));
+  return existsSync(path) ? realpathSync.native(path) : nearestExisting(dirname(path));
 }
 
 /** A folder that cannot be written to, or that is exchanged meanwhile, is no fault of ours. */
@@ -131,12 +131,22 @@ async function replace(target: string, text: string, mode: number, old: Stats | 
   }
 }
 
+/**
+ * One link further. SECURITY: as the kernel goes, name by name, and not as text: with a planted `d` that leads elsewhere, `d/../key` is not `key`. We would read
+ * one file, and write what is in it to the other.
+ */
+function afterLink(link: string): string {
+  const led = readlinkSync(link);
+  const next = isAbsolute(led) ? led : `${dirname(link)}/${led}`;
+  return `${realpathSync.native(dirname(next))}/${basename(next)}`;
+}
+
 /** Where a path leads through links, the last of which may lead to a file that is not there yet. */
 function targetOf(path: string): string {
   let target = path;
   for (let links = 0; links < 40; links += 1) {
     if (!lstatSync(target, { throwIfNoEntry: false })?.isSymbolicLink()) return target;
-    target = resolve(dirname(target), readlinkSync(target));
+    target = afterLink(target);
   }
   throw new HotcellError('invalid_argument', `${path}: a link that leads back to itself`, {
     remedy: 'Remove it, and run the same command again.',
