@@ -27,8 +27,8 @@ _KEEP = linux.MS_NOSUID | linux.MS_NODEV
 _SHARED_COUNTERS = ("inotify_instances", "inotify_watches")
 _SHARE = 16
 _LEAST = 4
-# SECURITY: of the session's own network, which is a loopback. Leaving groups takes the host's lock on networks; connections that were closed with
-# data left are counted for the host, and go on for minutes unless they are given up after a second.
+# SECURITY: of the session's own network, which is a loopback. Leaving groups takes the host's lock on networks; connections that were
+# closed with data left are counted for the host, and go on for minutes unless they are given up after a second.
 _NETWORK_SETTINGS = (("igmp_max_memberships", b"0"), ("tcp_orphan_retries", b"1"), ("tcp_rto_max_ms", b"1000"), ("tcp_fin_timeout", b"5"))
 
 

@@ -102,7 +102,6 @@ const COMMON: readonly Rule[] = [
     decide: [load(argument(0)), ifEqual(PR_SET_SECCOMP, undefined, 'allow'), refuse(EINVAL), label('allow'), ALLOW],
     calls: { prctl: [157, 167] },
   },
-  { decide: setsAllowedOption(), calls: { setsockopt: [54, 208] } },
   {
     decide: [load(argument(0)), ifAnyBit(NAMESPACE_FLAGS, 'refuse', 'allow'), ...REFUSED],
     calls: { clone: [56, 220] },
@@ -172,8 +171,10 @@ const NO_NETLINK = [refuse(EACCES)] as const;
 /** Routes, or getifaddrs breaks; the other families are a large part of a kernel's surface. */
 const ROUTES = [load(argument(2)), ifEqual(0, undefined, 'family'), ALLOW] as const;
 
+const SOCKET_OPTIONS: Rule = { decide: setsAllowedOption(), calls: { setsockopt: [54, 208] } };
+
 /** For the host's kernel. */
-export const RULES: readonly Rule[] = [...COMMON, socketsWith(NO_NETLINK)];
+export const RULES: readonly Rule[] = [...COMMON, socketsWith(NO_NETLINK), SOCKET_OPTIONS];
 /** For a kernel of the sandbox's own, whose memory is the sandbox's. */
 export const OWN_KERNEL_RULES: readonly Rule[] = [...COMMON, socketsWith(ROUTES)];
 
