@@ -57,8 +57,7 @@ const RUNS_MODULE = /(?<!'-I', )'-m', '[a-z]/;
  * for writing before its mode is set, and rewrite it later.
  */
 const WRITERS_WITHOUT_MODE: Readonly<Record<string, string>> = {
-  'cli/repl/commands.ts': 'a file that the user named for output',
-  'cli/run/notebook.ts': 'a file that the user named for output',
+  'cli/write-output.ts': 'a file that the person asked for, with the mode that their umask gives',
   'drivers/docker/node-program.ts': 'inside a temporary folder of makeTemporaryFolder',
   'drivers/docker/socket-memory.ts': 'cgroups, whose files the kernel makes',
   'drivers/gvisor/setup.ts': 'inside a temporary folder of makeTemporaryFolder',
