@@ -246,6 +246,13 @@ describe.skipIf((await reasonToSkip(TARGETS.docker)) !== undefined)('persistent 
       code: expect.stringMatching(/^(sandbox_lost|session_not_found)$/),
     });
     await third.close();
+
+    // Its record is gone with that, so the next server that uses containers takes it for a leftover.
+    const fourth = await start();
+    const id = (await open(fourth)).id;
+    await ended(fourth, id);
+    await until(() => containersOf(home).length === 0, 'the container of nobody is removed');
+    await fourth.close();
   });
 
   it('whose container was killed get another, which outlives the server as well', async () => {
