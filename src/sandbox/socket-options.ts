@@ -10,7 +10,7 @@ const ENOPROTOOPT = 92;
  * a multicast group takes the host's lock on networks, and a process with many of them outlives its end by minutes. IPv6 flow labels are counted for the
  * host. Errors and timestamps (IP_RECVERR, SO_TIMESTAMP) queue packets beside the buffers, or change the code of the kernel while they are on.
  */
-const ALLOWED: Readonly<Record<number, Readonly<Record<string, number>>>> = {
+export const SETTABLE_OPTIONS: Readonly<Record<number, Readonly<Record<string, number>>>> = {
   // SOL_SOCKET
   1: {
     ...{ SO_REUSEADDR: 2, SO_DONTROUTE: 5, SO_BROADCAST: 6, SO_SNDBUF: 7, SO_RCVBUF: 8, SO_KEEPALIVE: 9 },
@@ -39,7 +39,7 @@ const ALLOWED: Readonly<Record<number, Readonly<Record<string, number>>>> = {
 
 /** What `setsockopt` may set. The others are answered as by a kernel that has no such option: programs then do without. */
 export function setsAllowedOption(): readonly Line[] {
-  const levels = Object.entries(ALLOWED);
+  const levels = Object.entries(SETTABLE_OPTIONS);
   return [
     load(argument(1)),
     ...levels.map(([level]) => ifEqual(Number(level), level)),

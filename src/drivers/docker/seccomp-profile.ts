@@ -1,10 +1,11 @@
+import { SETTABLE_OPTIONS } from '../../sandbox/socket-options.ts';
 import { NOT_REVIEWED, RULES } from '../../sandbox/system-calls.ts';
 
 /**
  * The system call filter as a profile for the engine, which installs it before the image's first instruction: the guest's own filter comes from the
  * image's Python, and a hostile image would go without. It allows what is named here, so it is as tight as the engine's default profile, which it
- * replaces, and refuses what our rules refuse (`system-calls.ts`). The guest's filter stays behind it, for the supervisor's protection, for terminals
- * and for the errors that programs expect.
+ * replaces, and refuses what our rules refuse (`system-calls.ts`). The guest's filter stays behind it, for the supervisor's protection, for terminals,
+ * for filters of a program's own and for the errors that programs expect.
  */
 export function seccompProfile(): SeccompProfile {
   return {
@@ -14,7 +15,10 @@ export function seccompProfile(): SeccompProfile {
     syscalls: [
       { names: ALLOWED, action: 'SCMP_ACT_ALLOW' },
       { names: absent(), action: 'SCMP_ACT_ERRNO', errnoRet: ENOSYS },
-      ...[...clones(), ...setsNoId(), ...sockets()].map((rule) => ({ ...rule, action: 'SCMP_ACT_ALLOW' as const })),
+      ...[...clones(), ...setsNoId(), ...sockets(), ...files(), ...socketOptions()].map((rule) => ({
+        ...rule,
+        action: 'SCMP_ACT_ALLOW' as const,
+      })),
     ],
   };
 }
@@ -45,6 +49,7 @@ const SET_ID_BITS = 0o6000;
 const O_CREAT_OR_TMPFILE = 0x400040;
 const [AF_UNIX, AF_INET, AF_INET6] = [1, 2, 10] as const;
 const SOCK_TYPE_MASK = 0xf;
+const RWF_NOWAIT = 8;
 /** The kernel looks at the low half of an int. SECURITY: a comparison of the whole register could be led astray by its other half. */
 const LOW_HALF = 0xffffffff;
 
@@ -85,11 +90,35 @@ function sockets(): Conditional[] {
   ];
 }
 
+/** No leases, no notes of changes (F_SETLEASE 1024, F_NOTIFY 1026, F_SETDELEG 1040), and no reading of what is in memory alone (RWF_NOWAIT). */
+function files(): Conditional[] {
+  // Commands of POSIX and their relatives, below 64; F_GETLEASE; F_DUPFD_CLOEXEC and the size of pipes; seals and hints.
+  const commands = [
+    argument(1, 0, 0xffffffc0),
+    argument(1, 1025),
+    argument(1, 1030, 0xfffffffe),
+    argument(1, 1032, 0xfffffff8),
+  ];
+  return [
+    ...commands.map((command) => ({ names: ['fcntl'], args: [command] })),
+    { names: ['preadv2'], args: [argument(5, 0, RWF_NOWAIT)] },
+  ];
+}
+
+function socketOptions(): Conditional[] {
+  return Object.entries(SETTABLE_OPTIONS).flatMap(([level, options]) =>
+    Object.values(options).map((option) => ({
+      names: ['setsockopt'],
+      args: [argument(1, Number(level)), argument(2, option)],
+    })),
+  );
+}
+
 /** Calls that are allowed whatever their arguments are, by what they are about. */
 const ALLOWED: readonly string[] = `
-  access faccessat faccessat2 chdir fchdir getcwd chown fchown lchown fchownat close close_range copy_file_range dup dup2 dup3 fcntl flock umask
+  access faccessat faccessat2 chdir fchdir getcwd chown fchown lchown fchownat close close_range copy_file_range dup dup2 dup3 flock umask
   fadvise64 fallocate fdatasync fsync sync syncfs sync_file_range ftruncate truncate getdents getdents64 link linkat lseek stat lstat fstat newfstatat
-  statx statfs fstatfs read readv pread64 preadv preadv2 write writev pwrite64 pwritev pwritev2 readahead readlink readlinkat rename renameat renameat2
+  statx statfs fstatfs read readv pread64 preadv write writev pwrite64 pwritev pwritev2 readahead readlink readlinkat rename renameat renameat2
   rmdir symlink symlinkat unlink unlinkat utime utimes utimensat futimesat sendfile splice tee vmsplice ioctl
   getxattr lgetxattr fgetxattr getxattrat listxattr llistxattr flistxattr listxattrat
   removexattr lremovexattr fremovexattr removexattrat inotify_init inotify_init1 inotify_add_watch inotify_rm_watch
@@ -116,7 +145,7 @@ const ALLOWED: readonly string[] = `
   shmat shmctl shmdt shmget semctl semget semop semtimedop msgctl msgget msgrcv msgsnd
   mq_getsetattr mq_notify mq_open mq_timedreceive mq_timedsend mq_unlink
 
-  accept accept4 bind connect listen getsockname getpeername getsockopt setsockopt recvfrom recvmmsg recvmsg sendto sendmmsg sendmsg shutdown
+  accept accept4 bind connect listen getsockname getpeername getsockopt recvfrom recvmmsg recvmsg sendto sendmmsg sendmsg shutdown
 `
   .trim()
   .split(/\s+/);
