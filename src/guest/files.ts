@@ -54,6 +54,7 @@ export async function* readPieces(
     }
   } finally {
     stream.release();
+    pieces.length = 0; // SECURITY: a guest that never answers the read would keep them, and its silence would count as ours
     if (!ended && failure === undefined) withdraw(connection, stream.id);
   }
 }

@@ -45,7 +45,7 @@ function realOf(path: string): string | undefined {
 
 function makeUnlessThere(path: string): void {
   try {
-    mkdirSync(path);
+    mkdirSync(path, 0o755); // whatever the umask is: one that others may write to would be refused the next time
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }

@@ -54,6 +54,16 @@ describe('saving what a program made', () => {
     },
   );
 
+  it('leaves hidden files in the sandbox, because programs of the host take them for commands', async () => {
+    const hidden = ['.git/config', '.envrc', 'a/.npmrc'];
+    const made = { artifacts: [...hidden, 'out.csv'].map(artifact), displays: [] };
+    const result = await saveArtifacts(made, files, folder);
+    expect(await readdir(folder)).toEqual(['out.csv']);
+    expect(result.notSaved.map(({ path }) => path)).toEqual(hidden);
+    expect(savedLines(result).join('\n')).toContain('begins with a dot');
+    expect(exitCodeWith(0, result)).toBe(0);
+  });
+
   it('does not write through a link that lies in the folder', async () => {
     const target = join(folder, 'precious');
     await writeFile(target, 'precious');

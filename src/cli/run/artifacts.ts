@@ -20,8 +20,18 @@ export interface FileSource {
 /** What became of the files: the paths of those that were copied, and of the others why not. */
 export interface Saved {
   readonly saved: readonly string[];
-  readonly notSaved: readonly { readonly path: string; readonly reason: string }[];
+  readonly notSaved: readonly NotSaved[];
 }
+
+interface NotSaved {
+  readonly path: string;
+  readonly reason: string;
+  /** Left where it was on purpose: no failure. */
+  readonly isHidden?: true;
+}
+
+/** SECURITY: `.git/config`, `.envrc` and their like are read as commands by programs of the host. A sandbox does not get to write them, wherever files are saved. */
+const HIDDEN = { reason: 'left in the sandbox: its name begins with a dot', isHidden: true } as const;
 
 /** The exit code of a program that ended well when a file of it could not be saved. As in sysexits.h: an output file cannot be made. */
 export const EXIT_NOT_SAVED = 73;
@@ -38,10 +48,14 @@ const MOST_FOLDERS = 10_000;
 export async function saveArtifacts(made: Made, files: FileSource, folder: string): Promise<Saved> {
   const root = await usableFolder(folder);
   const saved: string[] = [];
-  const notSaved: { path: string; reason: string }[] = [];
+  const notSaved: NotSaved[] = [];
   const room = { bytes: MOST_BYTES, folders: MOST_FOLDERS };
 
   async function save(path: string, content: Content, listedBytes: number): Promise<void> {
+    if (path.split('/').some((name) => name.startsWith('.') && name !== '.' && name !== '..')) {
+      notSaved.push({ path, ...HIDDEN });
+      return;
+    }
     try {
       await saveFile(root, path, content, { room, limitBytes: listedBytes + MOST_GROWTH_BYTES });
       saved.push(join(folder, path));
@@ -73,7 +87,8 @@ const MOST_TOLD = 20;
 
 /** The program's own exit code. Where it ended well and files are missing, that is told by another. */
 export function exitCodeWith(exitCode: number, saved: Saved | undefined): number {
-  return exitCode === 0 && saved !== undefined && saved.notSaved.length > 0 ? EXIT_NOT_SAVED : exitCode;
+  const isMissing = saved?.notSaved.some(({ isHidden }) => isHidden !== true) === true;
+  return exitCode === 0 && isMissing ? EXIT_NOT_SAVED : exitCode;
 }
 
 /** What lies in the sandbox alone: a file below a folder that was mounted is on the host already. */
