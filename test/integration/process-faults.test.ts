@@ -7,6 +7,7 @@ import {
   readFileSync,
   realpathSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -219,6 +220,8 @@ function installFakePython(home: string, prefix: string, script: string): void {
   rmSync(join(home, 'python'));
   mkdirSync(join(home, 'python', '0123456789ab'), { recursive: true });
   chmodSync(prefix, 0o755);
+  // A record counts only for a Python of its own environment.
+  symlinkSync(prefix, join(home, 'python', '0123456789ab', 'bin'));
   const python = join(prefix, 'python3');
   writeFileSync(python, `#!/bin/sh\n[ -d ${GUEST_FOLDER} ] || exit 0\n${script}\n`, { mode: 0o755 });
   const record = { kind: 'own', python, prefix, basePrefix: prefix, version: '3.11.0', packages: {}, missing: [] };
