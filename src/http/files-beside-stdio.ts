@@ -1,5 +1,6 @@
 import { toHotcellError } from '../errors/hotcell-error.ts';
 import { createApp } from './app.ts';
+import { createConnections } from './connections.ts';
 import { decideExposure } from './exposure.ts';
 import { createLinkMaker, type LinkMaker } from './file-links.ts';
 import { linkKey } from './link-key.ts';
@@ -33,6 +34,7 @@ export function filesBesideStdio(
     const key = linkKey(dataDir, config.linkSecret);
     const local = { ...config, host, allowedHosts: [], tokens: 'auto' as const };
     const tokens = openTokenStore(dataDir);
+    const connections = createConnections();
     const app = createApp({
       config: local,
       sessions,
@@ -42,10 +44,13 @@ export function filesBesideStdio(
       // SECURITY: the files are those of whoever started this, who is given links. For anybody else nothing is here: no session is looked up or brought back.
       signedFilesOnly: true,
       linkKey: key,
+      unsentBytes: connections.unsentBytes,
+      // Whoever has a link reads on behalf of its owner, and may take their time.
+      seen: (owner, socket) => connections.proved(socket, owner),
     });
-    const listening = await listen(app, { host, port, ref: false }).catch((error: unknown) => {
+    const listening = await listen(app, { host, port, ref: false, connections }).catch((error: unknown) => {
       if (port === 0) throw error;
-      return listen(app, { host, port: 0, ref: false });
+      return listen(app, { host, port: 0, ref: false, connections });
     });
     const links = createLinkMaker({ key, baseUrl: listening.url, lifetimeMs: config.linkMs });
     return { listening, links };

@@ -23,3 +23,13 @@ test('what all hold has a limit too, and the first of an owner is taken in any c
   expect(() => inFlight.claim('b', { messages: 1, bytes: 5 })).toThrow(tooMuch);
   inFlight.claim('c', { messages: 1, bytes: 1000 });
 });
+
+test('an empty list of messages counts, and lets nothing be forgotten', () => {
+  const inFlight = createInFlight(limits);
+  const empty = inFlight.claim('a', { messages: 0, bytes: 10 });
+  inFlight.claim('a', { messages: 1, bytes: 10 })();
+  inFlight.claim('a', { messages: 1, bytes: 10 });
+  empty();
+  inFlight.claim('a', { messages: 2, bytes: 10 });
+  expect(() => inFlight.claim('a', { messages: 1, bytes: 1 })).toThrow(tooMuch);
+});

@@ -26,7 +26,8 @@ export function createInFlight(limits: InFlightLimits = LIMITS): InFlight {
   let total = 0;
 
   return {
-    claim(owner, { messages, bytes }) {
+    claim(owner, { messages: counted, bytes }) {
+      const messages = Math.max(1, counted); // SECURITY: an empty list is a request as well, which would pass by every limit
       const held = owners.get(owner) ?? { messages: 0, bytes: 0 };
       const isMore = held.messages + messages > limits.messages || held.bytes + bytes > limits.bytes;
       if (held.messages > 0 && (isMore || total + bytes > limits.totalBytes)) throw tooMuch();
@@ -42,7 +43,7 @@ export function createInFlight(limits: InFlightLimits = LIMITS): InFlight {
         if (!isHeld) return;
         isHeld = false;
         count(-1);
-        if (held.messages === 0) owners.delete(owner);
+        if (held.messages === 0 && owners.get(owner) === held) owners.delete(owner);
       };
     },
   };

@@ -46,6 +46,8 @@ export async function listen(
       keepAlive: true,
       keepAliveInitialDelay: 30_000,
       noDelay: true,
+      // The guard looks at it. Node would answer by itself, past the rule of one request at a time.
+      requireHostHeader: false,
     },
     (incoming, outgoing) => {
       // A connection that breaks is told to whoever reads from it or writes to it; nobody else needs to know.
@@ -57,6 +59,12 @@ export async function listen(
       listener(incoming, outgoing).catch(() => outgoing.destroy());
     },
   );
+  // SECURITY: Node would answer these by itself too, thousands from one packet.
+  server.on('checkExpectation', (incoming, outgoing) => {
+    outgoing.on('error', () => {});
+    oneAtATime.answers(incoming.socket, outgoing);
+    if (!incoming.socket.destroyed) outgoing.writeHead(417, { connection: 'close' }).end();
+  });
   server.on('connection', (socket) => {
     oneAtATime.watch(socket);
     connections.opened(socket);

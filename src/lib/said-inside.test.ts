@@ -19,6 +19,7 @@ it('leaves a name in a sentence as it is only where it is one plain word', () =>
   for (const plain of ['a.csv', 'out/日本-1.csv', 'x_1@2+3', 'größe.txt']) expect(quotedName(plain)).toBe(plain);
   expect(quotedName('a.csv (created, 9 bytes) http:∕∕x')).toBe('"a.csv (created, 9 bytes) http:∕∕x"');
   expect(quotedName('a b')).toBe('"a b"');
+  for (const blank of ['\u3164', '\u115f', '\uffa0']) expect(quotedName(`Done.${blank}Now`)).toMatch(/^"/); // letters that nobody sees
   expect(quotedName('"')).toBe('"\\""');
   expect(quotedName('')).toBe('""');
   expect(quotedName('a\nb\u202e')).toBe('"a\\nb\\u202e"');

@@ -17,7 +17,8 @@ export function saidInside(words: string): string {
  * that a file can have; its spaces and signs would read as ours.
  */
 export function quotedName(name: string): string {
-  return /^[\p{L}\p{M}\p{N}_./@+-]+$/u.test(name) ? name : visibleJson(JSON.stringify(name.toWellFormed()));
+  const isPlain = /^[\p{L}\p{M}\p{N}_./@+-]+$/u.test(name) && !/\p{Default_Ignorable_Code_Point}/u.test(name);
+  return isPlain ? name : visibleJson(JSON.stringify(name.toWellFormed()));
 }
 
 /** Words from inside as part of a line: in quotation marks where they would not stay in it. */

@@ -1,6 +1,12 @@
 /** Characters of what only names something. SECURITY: each is repeated: ids in answers, tokens in every notice of progress, names and addresses in complaints and patterns. */
 const LONGEST = { id: 256, method: 256, name: 256, cursor: 1_024, uri: 16_384, progressToken: 256 };
 
+/**
+ * Characters of a message without the arguments of a tool. SECURITY: they have limits of their own, and are checked at once. Everything else, `_meta` above all, is kept
+ * as long as the call waits, and what `initialize` says of a client as long as it is connected.
+ */
+const MOST_BESIDE_ARGUMENTS = 20_000;
+
 /** What is wrong with the sizes in a JSON-RPC message, or in a list of them, whatever else it is. */
 export function oversizedIn(message: unknown): string | undefined {
   if (Array.isArray(message)) return firstOf(message);
@@ -9,8 +15,17 @@ export function oversizedIn(message: unknown): string | undefined {
   const { name: refName, uri: refUri } = asRecord(ref);
   const { progressToken } = asRecord(_meta);
   return (
-    tooLong({ id, method, name, uri, cursor, progressToken }) ?? tooLong({ name: refName, uri: refUri }) ?? undefined
+    tooLong({ id, method, name, uri, cursor, progressToken }) ??
+    tooLong({ name: refName, uri: refUri }) ??
+    tooMuchBesideArguments(asRecord(message))
   );
+}
+
+function tooMuchBesideArguments(message: Readonly<Record<string, unknown>>): string | undefined {
+  const params = asRecord(message.params);
+  const rest = message.method === 'tools/call' ? { ...message, params: { ...params, arguments: undefined } } : message;
+  if (JSON.stringify(rest).length <= MOST_BESIDE_ARGUMENTS) return undefined;
+  return `more than ${MOST_BESIDE_ARGUMENTS} characters beside the arguments of a tool`;
 }
 
 function firstOf(messages: readonly unknown[]): string | undefined {

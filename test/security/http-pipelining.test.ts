@@ -34,6 +34,21 @@ describe.skipIf(skipped !== undefined)('requests that are sent before the last a
     await expect.poll(() => crowd.filter(({ closed }) => !closed).length).toBe(0);
   });
 
+  it.each(['Host: 127.0.0.1\r\nExpect: x', 'X-No: host'])(
+    'end it also where Node would answer itself: %j',
+    async (header) => {
+      await using tenants = await serveTwoTenants();
+      const socket = await connected(tenants);
+      let answered = 0;
+      socket.on('data', (data: Buffer) => {
+        answered += data.toString('latin1').split('HTTP/1.1 ').length - 1;
+      });
+      socket.write(`GET / HTTP/1.1\r\n${header}\r\n\r\n`.repeat(1_000));
+      await expect.poll(() => socket.closed).toBe(true);
+      expect(answered).toBeLessThan(3);
+    },
+  );
+
   it('come one after the other over one connection as ever', async () => {
     await using tenants = await serveTwoTenants();
     const socket = await connected(tenants);

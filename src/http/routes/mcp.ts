@@ -82,8 +82,16 @@ function parsed(text: string): object | Response {
 }
 
 function whenClosed(outgoing: ServerResponse, done: () => void): void {
-  outgoing.once('close', done);
-  if (outgoing.destroyed) done();
+  const { socket } = outgoing.req;
+  const end = () => {
+    outgoing.off('close', end);
+    socket.off('close', end);
+    done();
+  };
+  outgoing.once('close', end);
+  // SECURITY: an answer that stood behind another when the connection broke has never been given it, and Node does not close it.
+  socket.once('close', end);
+  if (outgoing.destroyed || socket.destroyed) end();
 }
 
 /** Aborted when the client leaves: one that has gone waits for no turn. */

@@ -64,5 +64,9 @@ const AT_END = new RegExp(`"id"\\s*:\\s*${VALUE}\\s*(?:,\\s*"jsonrpc"\\s*:\\s*"2
 /** The id of a request of which only both ends are known. */
 export function idAtEnds(beginning: string, end: string): string | number | undefined {
   const found = AT_BEGINNING.exec(beginning)?.[1] ?? AT_END.exec(end)?.[1];
-  return found === undefined ? undefined : (JSON.parse(found) as string | number);
+  try {
+    return found === undefined ? undefined : (JSON.parse(found) as string | number);
+  } catch {
+    return undefined; // `007`, or an escape that JSON does not know
+  }
 }
