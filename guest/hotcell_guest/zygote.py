@@ -110,7 +110,7 @@ def open_sandbox(frame: Frame, workspace: str) -> None:
     """Clones the pid 1 of a new sandbox. The parent comes back at once; the child never does."""
     token, uid = str(frame.head["token"]), frame.head.get("uid")
     own, gid = os.getuid(), os.getgid()
-    # Connected here, because the socket's folder is open to the zygote's uid alone.
+    # Connected here: the folder of the socket is covered in a session.
     channel = socket.socket(socket.AF_UNIX)
     try:
         channel.connect(CONTROL_SOCKET)
