@@ -17,6 +17,8 @@ const SERVER_ID = /^[0-9a-f]{12}$/;
 /** `folder` is there, and this user's own (`openRunFolder`). */
 export async function holdServerLock(folder: string, serverId: string): Promise<ServerLock> {
   const path = join(folder, serverId + SUFFIX);
+  // Whoever opens a server installs what ends it right after the call: nothing may be there to be left before that.
+  await undefined;
   const server = createServer((socket) => socket.destroy());
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);

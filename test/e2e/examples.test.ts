@@ -31,7 +31,7 @@ const printed: Readonly<Record<string, { args?: string[]; lines: (string | RegEx
     lines: [
       'created out/sorted.txt, 17 bytes of text/plain',
       'Ada, Barbara, Grace',
-      /^bad_path: .*leaves the workspace$/,
+      /^bad_path: .*leaves the workspace"$/,
     ],
   },
   'variables.mjs': {

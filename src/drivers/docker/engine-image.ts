@@ -1,6 +1,7 @@
 import { posix } from 'node:path';
 import type { ImageInspectInfo } from 'dockerode';
 import { HotcellError } from '../../errors/hotcell-error.ts';
+import { trimEndOf } from '../../lib/trim-end.ts';
 import type { DriverName } from '../../sandbox/isolation.ts';
 import type { EngineConnector } from './engine.ts';
 import { imageMissing, statusOf } from './engine-errors.ts';
@@ -23,7 +24,7 @@ export async function imageVolumes(image: string, where: ImageWhere): Promise<st
 
 /** SECURITY: as the engine spells it when it looks for what covers the volume. `/v/./2`, covered as that, would be a folder on the host's disk. */
 export function volumePath(image: string, declared: string): string {
-  const path = posix.normalize(declared).replace(/\/+$/, '');
+  const path = trimEndOf(posix.normalize(declared), '/');
   // A colon or a comma separates the parts of a mount in the engine's own syntax.
   if (/^\/[^\p{Cc}:,]+$/u.test(path)) return path;
   throw new HotcellError(
