@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import * as z from 'zod';
 import { identityOf } from '../lib/held-folder.ts';
 import type { Mount } from '../sandbox/spec.ts';
 
@@ -19,6 +20,24 @@ export interface RegisteredMount {
 
 /** As it is written down: a server of another version may read it, and writes no `above` if it is older. */
 export type WrittenMount = Pick<Mount, 'source' | 'readOnly' | 'identity'> & Partial<Pick<RegisteredMount, 'above'>>;
+
+const written = z.array(
+  z.object({
+    source: z.string(),
+    readOnly: z.boolean(),
+    identity: z.object({ device: z.string(), inode: z.string() }),
+    above: z.array(z.string()).exactOptional(),
+  }),
+);
+
+/** Nothing where the text is no entry: after a loss of power a file may be empty, or hold half of it. */
+export function parseEntry(text: string): WrittenMount[] | undefined {
+  try {
+    return written.parse(JSON.parse(text));
+  } catch {
+    return undefined;
+  }
+}
 
 export async function writtenMounts(mounts: readonly WrittenMount[]): Promise<Required<WrittenMount>[]> {
   return Promise.all(

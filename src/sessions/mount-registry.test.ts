@@ -141,10 +141,52 @@ test('an entry of an older server counts', async () => {
   await expect(ours.claim([await readOnly('proj/sub')])).rejects.toMatchObject({ code: 'mount_denied' });
 });
 
-test('an entry that cannot be read lets nobody in', async () => {
-  await ours.claim([await readOnly('proj')]);
-  await writeFile(join(folder, 'run', OURS, 'mounts', 'm-1.json'), 'no entry');
-  await expect(ours.claim([await readOnly('project')])).rejects.toThrow();
+const BROKEN = [
+  ['empty', ''],
+  ['half an entry', '[{"source":'],
+  ['no entry', '{"mounts":1}'],
+] as const;
+
+test.each(BROKEN)(
+  'beside an entry of a live server that is %s nobody is let in, and whoever is in gets out',
+  async (_what, text) => {
+    const releases = [await ours.claim([await readOnly('proj')]), await ours.claim([await writable('project')])];
+    const broken = join(folder, 'run', OURS, 'mounts', 'm-1.json');
+    await writeFile(broken, text);
+    await expect(ours.claim([await readOnly('project')])).rejects.toMatchObject({
+      code: 'mount_denied',
+      remedy: expect.any(String) as string,
+    });
+    for (const release of releases) await release();
+    await rm(broken);
+    await ours.claim([await writable('proj'), await writable('project')]);
+    expect(await readdir(join(folder, 'run', OURS, 'mounts'))).toHaveLength(1);
+  },
+);
+
+test.each(BROKEN)('an entry of a dead server that is %s counts no more than any other', async (_what, text) => {
+  await theirs.claim([await readOnly('project')]);
+  await writeFile(join(folder, 'run', THEIRS, 'mounts', 'm-1.json'), text);
+  alive.delete(THEIRS);
+  const release = await ours.claim([await writable('proj')]);
+  await release();
+  await ours.claim([await readOnly('proj/sub')]);
+});
+
+test.each(BROKEN)('an entry of a session that has ended is removed when it is %s', async (_what, text) => {
+  await mkdir(join(folder, 'run', 'ended-mounts'), { recursive: true, mode: 0o700 });
+  await writeFile(join(folder, 'run', 'ended-mounts', 'm-1.json'), text);
+  const release = await ours.claim([await writable('proj')]);
+  await release();
+  await ours.claim([await readOnly('proj/sub')]);
+  expect(await readdir(join(folder, 'run'))).toEqual([OURS]);
+});
+
+test('a session whose own entry was lost meanwhile ends like any other', async () => {
+  const releases = [await ours.claim([await writable('proj')]), await ours.claim([await writable('proj')])];
+  for (const name of await readdir(join(folder, 'run', OURS, 'mounts')))
+    await writeFile(join(folder, 'run', OURS, 'mounts', name), '');
+  for (const release of releases) await release();
 });
 
 async function mountOf(name: string, isReadOnly: boolean): Promise<Mount> {

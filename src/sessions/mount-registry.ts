@@ -8,9 +8,9 @@ import type { Mount } from '../sandbox/spec.ts';
 import {
   type MountEntry,
   mountEntry,
+  parseEntry,
   type RegisteredMount,
   stillReachable,
-  type WrittenMount,
   writtenMounts,
 } from './mount-entry.ts';
 
@@ -28,6 +28,7 @@ export interface MountRegistry {
   enter(mounts: readonly Mount[]): Promise<Release>;
 }
 
+/** Never rejects: what cannot be taken out counts until its server is gone. */
 export type Release = () => Promise<void>;
 
 export interface RegistryOptions {
@@ -63,21 +64,25 @@ export function createMountRegistry({ host, left }: RegistryOptions): MountRegis
     await writeFile(`${path}.new`, JSON.stringify(written), { mode: 0o600 });
     await rename(`${path}.new`, path);
     const isWritable = mounts.some(({ readOnly }) => !readOnly);
-    return { path, entry, release: isWritable ? () => end(path) : () => rm(path, { force: true }) };
+    return {
+      path,
+      entry,
+      release: isWritable ? () => end({ ...entry, path }) : () => rm(path, { force: true }).catch(() => {}),
+    };
   }
 
   /** Kept as long as a session that lives may hold its folders. One at a time: of two that shared a folder, the second finds the first ended. */
-  function end(path: string): Promise<void> {
+  function end(own: FoundEntry): Promise<void> {
     const ending = lastEnd.then(async () => {
-      const { live, ended } = await allBut(path);
-      const own: FoundEntry = { ...(await readEntry(path)), path };
+      // Where it cannot be told what lives, it is kept, and told by the next that ends.
+      const { live, ended } = await allBut(own.path).catch(() => ({ live: [own], ended: [] }));
       const kept = stillReachable(live, [...ended, own]);
-      if (kept.includes(own)) await moveToEnded(path);
+      if (kept.includes(own)) await moveToEnded(own.path);
       for (const entry of [...ended, own]) if (!kept.includes(entry)) await rm(entry.path, { force: true });
       if (kept.length === 0) await rmdir(endedFolder).catch(() => {});
     });
     lastEnd = ending.catch(() => {});
-    return ending;
+    return lastEnd;
   }
 
   async function moveToEnded(path: string, attempts = 3): Promise<void> {
@@ -99,13 +104,15 @@ export function createMountRegistry({ host, left }: RegistryOptions): MountRegis
   async function allBut(own: string): Promise<{ live: MountEntry[]; ended: FoundEntry[] }> {
     const live: MountEntry[] = [];
     for (const server of (await namesIn(dirname(runDir))).filter((name) => SERVER_ID.test(name))) {
-      const entries = await entriesIn(join(dirname(runDir), server, FOLDER));
-      if (entries.length > 0 && (server === serverId || (await isServerAlive(server))))
-        live.push(...entries.filter(({ path }) => path !== own));
+      const paths = (await entryPaths(join(dirname(runDir), server, FOLDER))).filter((path) => path !== own);
+      // Asked before anything is read: whatever a dead server left is nobody's, and may be broken.
+      if (paths.length === 0 || (server !== serverId && !(await isServerAlive(server)))) continue;
+      live.push(...(await readEntries(paths, unreadable)));
     }
     live.push(...(await leftEntries()));
     // Last: an entry goes from one to the other, and may then be found in both, but not in neither.
-    return { live, ended: await entriesIn(endedFolder) };
+    const remove = (path: string) => rm(path, { force: true });
+    return { live, ended: await readEntries(await entryPaths(endedFolder), remove) };
   }
 
   return {
@@ -154,19 +161,36 @@ function liesBelow({ above }: RegisteredMount, outers: readonly RegisteredMount[
   return outers.find(({ key }) => above.includes(key));
 }
 
-async function entriesIn(folder: string): Promise<FoundEntry[]> {
-  const paths = (await namesIn(folder)).filter((name) => ENTRY.test(name)).map((name) => join(folder, name));
-  const entries = await Promise.all(paths.map(async (path) => ({ ...(await readEntry(path)), path })));
-  return entries.filter(({ mounts }) => mounts.length > 0);
+async function entryPaths(folder: string): Promise<string[]> {
+  return (await namesIn(folder)).filter((name) => ENTRY.test(name)).map((name) => join(folder, name));
 }
 
-/** What is gone meanwhile is no entry. What cannot be read is an error: it may be one that counts. */
-async function readEntry(path: string): Promise<MountEntry> {
+async function readEntries(paths: readonly string[], onBroken: (path: string) => Promise<void>): Promise<FoundEntry[]> {
+  const found = await Promise.all(
+    paths.map(async (path) => {
+      const mounts = await readWritten(path);
+      if (mounts === undefined) await onBroken(path);
+      return { ...(await mountEntry(mounts ?? [])), path };
+    }),
+  );
+  return found.filter(({ mounts }) => mounts.length > 0);
+}
+
+/** What is gone meanwhile is no entry. */
+async function readWritten(path: string) {
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return '[]';
     throw error;
   });
-  return mountEntry(JSON.parse(text) as WrittenMount[]);
+  return parseEntry(text);
+}
+
+/** SECURITY: nobody is let in beside an entry of a live server that says nothing: it may be one that counts. */
+async function unreadable(path: string): Promise<never> {
+  throw mountDenied(
+    `${path}: this entry in the registry of mounts cannot be read`,
+    'Restart the server that the folder above it is named after, or all of this installation.',
+  );
 }
 
 async function namesIn(folder: string): Promise<string[]> {

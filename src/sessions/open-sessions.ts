@@ -155,8 +155,10 @@ export function createOpenSessions(config: Config, server: Server, choose: Isola
       closing ??= (async () => {
         stop.abort();
         await Promise.allSettled(openings);
-        await Promise.all([...sessions].map((session) => session.close()));
+        // One that cannot be closed must not keep the rest from it.
+        const closed = await Promise.allSettled([...sessions].map((session) => session.close()));
         await pool.close();
+        for (const one of closed) if (one.status === 'rejected') throw one.reason;
       })();
       return closing;
     },
