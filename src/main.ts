@@ -82,6 +82,7 @@ export async function openServer(serverOptions: ServerOptions = {}): Promise<Hot
       const { spec, state, retire, leave } = core;
       return { session: facadeOf(core, watchRun), spec, state, retire, leave };
     },
+    mayTakeOver: openSessions.mayTakeOver,
     host: server.host,
     records: server.records,
     standardImage: standardImageTag,

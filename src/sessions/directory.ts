@@ -13,6 +13,7 @@ import { createKeptTotal } from './kept-total.ts';
 import { type ManagedSession, manageSession, type OpenedSession, type OwnedSession } from './managed-session.ts';
 import { missingSession } from './missing-session.ts';
 import type { CheckedRequest, OpenRequest } from './open-request.ts';
+import type { OpenSessions } from './open-sessions.ts';
 import { createOpenings, type Entry, type Openings } from './openings.ts';
 import type { Owner } from './owner.ts';
 import { createPersistence, type PersistencePlan } from './persistence.ts';
@@ -77,6 +78,7 @@ export type OpenSession = (
 
 export interface DirectoryOptions {
   readonly openSession: OpenSession;
+  readonly mayTakeOver: OpenSessions['mayTakeOver'];
   readonly host: Pick<Host, 'serverId' | 'isServerAlive'>;
   readonly records: PersistentRecords;
   readonly standardImage: () => string;
@@ -91,12 +93,20 @@ export interface DirectoryOptions {
 const DEFAULT_SESSION = 'default';
 
 export function createDirectory(options: DirectoryOptions): SessionDirectory {
-  const { openSession, host, records, standardImage, config, clock, audit, metrics, logger } = options;
+  const { openSession, mayTakeOver, host, records, standardImage, config, clock, audit, metrics, logger } = options;
   const roster = createRoster<Entry>();
   const executions = createExecutionQuota(config.maxExecutions);
   const keptTotal = createKeptTotal({ bytes: config.keptTotalBytes, logBytes: config.keptTotalLogBytes });
   const books = createBookkeeping(audit, metrics);
-  const persistence = createPersistence({ records, config, host, roster, clock, openings: () => openings });
+  const persistence = createPersistence({
+    records,
+    mayTakeOver,
+    config,
+    host,
+    roster,
+    clock,
+    openings: () => openings,
+  });
   const closings = createClosings({ roster, persistence, books });
   const openings: Openings = createOpenings({
     config,

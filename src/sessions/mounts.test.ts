@@ -5,7 +5,14 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { HotcellError } from '../errors/hotcell-error.ts';
 import { identityOf } from '../lib/held-folder.ts';
 import type { Mount } from '../sandbox/spec.ts';
-import { deniedByDefault, type MountPolicy, type MountRequest, mountPolicy, resolveMounts } from './mounts.ts';
+import {
+  concernsPolicy,
+  deniedByDefault,
+  type MountPolicy,
+  type MountRequest,
+  mountPolicy,
+  resolveMounts,
+} from './mounts.ts';
 
 let folder: string;
 let policy: MountPolicy;
@@ -245,3 +252,20 @@ async function resolve(...requests: MountRequest[]): Promise<readonly Mount[]> {
   for (const folder of folders) await folder.close();
   return mounts;
 }
+
+test.each([
+  ['below a root', ['/srv/a'], true],
+  ['outside the roots', ['/srv/a', '/opt/b'], false],
+  ['denied', ['/srv/secret/c'], true],
+  ['denied, and another outside the roots', ['/opt/b', '/srv/secret'], true],
+  ['above what is denied, and outside the roots', ['/'], true],
+  ['nowhere: there are none', [], true],
+])('a session that another server left, with mounts that are %s', (_where, sources, expected) => {
+  const policy = { roots: ['/srv'], denied: ['/srv/secret'] };
+  expect(
+    concernsPolicy(
+      sources.map((source) => ({ source })),
+      policy,
+    ),
+  ).toBe(expected);
+});

@@ -116,19 +116,36 @@ async function requirePlainPlace(target: string, outer: Mount): Promise<void> {
 }
 
 /** SECURITY: also for mounts that a session has already: the folder may have been taken from the roots since, or denied. */
-export function requireAllowed(shown: string, source: string | undefined, { roots, denied }: MountPolicy): void {
-  if (source === undefined || !roots.some((root) => isWithin(source, root))) {
+export function requireAllowed(shown: string, source: string | undefined, policy: MountPolicy): void {
+  if (source === undefined || !isBelowRoots(source, policy)) {
     throw mountDenied(
       `${shown}: not below an allowed folder`,
       'Allow it, or a folder above it, first: mountRoots, or HOTCELL_MOUNT_ROOTS.',
     );
   }
-  const secret = denied.find((path) => isWithin(source, path) || isWithin(path, source));
+  const secret = deniedFor(source, policy);
   if (secret !== undefined)
     throw mountDenied(
       `${shown}: holds or lies in ${secret}, which is never mounted`,
       'Copy what is needed to another folder.',
     );
+}
+
+/**
+ * Whether a server with this policy has any business with a session that has these mounts: not where one merely lies outside its roots, as another server of
+ * the installation may have others. Where one is denied it has: to end the session.
+ */
+export function concernsPolicy(mounts: readonly Pick<Mount, 'source'>[], policy: MountPolicy): boolean {
+  if (mounts.some(({ source }) => deniedFor(source, policy) !== undefined)) return true;
+  return mounts.every(({ source }) => isBelowRoots(source, policy));
+}
+
+function isBelowRoots(source: string, { roots }: MountPolicy): boolean {
+  return roots.some((root) => isWithin(source, root));
+}
+
+function deniedFor(source: string, { denied }: MountPolicy): string | undefined {
+  return denied.find((path) => isWithin(source, path) || isWithin(path, source));
 }
 
 async function resolveMount(request: MountRequest, policy: MountPolicy): Promise<{ mount: Mount; folder: HeldFolder }> {

@@ -4,10 +4,10 @@ import { HotcellError } from '../errors/hotcell-error.ts';
 import type { LiveSandbox } from '../guest/live-sandbox.ts';
 import type { Driver } from '../sandbox/driver.ts';
 import type { IsolationRequest, PassedOver } from '../sandbox/isolation.ts';
-import type { SandboxSpec } from '../sandbox/spec.ts';
+import type { Mount, SandboxSpec } from '../sandbox/spec.ts';
 import { type HeldMounts, holdKnownMounts, holdMounts } from './held-mounts.ts';
 import type { IsolationChoices } from './isolation-choices.ts';
-import { deniedByDefault, mountPolicy } from './mounts.ts';
+import { concernsPolicy, deniedByDefault, mountPolicy } from './mounts.ts';
 import type { PersistencePlan } from './persistence.ts';
 import { createPool } from './pool.ts';
 import type { Server } from './server.ts';
@@ -34,6 +34,8 @@ export interface GivenToSession {
 export interface OpenSessions {
   /** Rejects with a HotcellError, with nothing left. */
   open(wanted: OpenOptions, given?: Partial<GivenToSession>): Promise<Session>;
+  /** Whether a session that another server left, with these mounts, is this one's to take over. */
+  mayTakeOver(mounts: readonly Mount[]): boolean;
   /** Resolves when nothing is being made ahead. */
   settled(): Promise<void>;
   /** Withdraws what is being opened and closes the rest. Safe to repeat. */
@@ -150,6 +152,7 @@ export function createOpenSessions(config: Config, server: Server, choose: Isola
       openings.add(opening);
       return opening.finally(() => openings.delete(opening));
     },
+    mayTakeOver: (mounts) => concernsPolicy(mounts, policy),
     settled: pool.settled,
     close: () => {
       closing ??= (async () => {

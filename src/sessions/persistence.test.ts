@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import type { Mount } from '../sandbox/spec.ts';
 import type { Owner } from './owner.ts';
 import { createPersistence, type PersistenceOptions } from './persistence.ts';
+import type { FoundRecord, PersistentRecord } from './persistent-records.ts';
 
 const ADA = { id: 'ada' } as Owner;
 
@@ -17,6 +19,40 @@ function counted() {
   };
   return { persistence: createPersistence({ records } as unknown as PersistenceOptions), reads: () => reads };
 }
+
+test('one whose folders this server has no business with is neither taken over nor forgotten', async () => {
+  const recordOf = (session: string, source: string) => ({
+    record: {
+      session,
+      id: session,
+      owner: 'ada',
+      driver: 'docker',
+      openedAt: 0,
+      idleMs: 1000,
+      maxAgeMs: 1000,
+      spec: { id: session, mounts: [{ source }] },
+    },
+    holder: 'gone',
+    lastUsedAt: 0,
+  });
+  const [touched, resumed]: [string[], string[]] = [[], []];
+  const persistence = createPersistence({
+    records: {
+      all: async () => [recordOf('s-1', '/ours'), recordOf('s-2', '/theirs')],
+      claim: async ({ record }: FoundRecord) => touched.push(record.session) > 0,
+      remove: async (session: string) => touched.push(session),
+    },
+    mayTakeOver: (mounts: readonly Mount[]) => mounts.every(({ source }) => source === '/ours'),
+    config: { minIsolation: 'process' },
+    host: { serverId: 'here', isServerAlive: async () => false },
+    roster: { all: () => [], find: () => undefined },
+    openings: () => ({ resume: (_owner: Owner, { session }: PersistentRecord) => resumed.push(session) }),
+    clock: { now: () => 0 },
+  } as unknown as PersistenceOptions);
+  await persistence.recall(ADA);
+  expect(resumed).toEqual(['s-1']);
+  expect(touched).toEqual(['s-1']);
+});
 
 test('a crowd that asks for sessions that never were does not read the records once for each', async () => {
   const { persistence, reads } = counted();

@@ -5,7 +5,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { AloneLimits } from '../sandbox/guest-config.ts';
 import type { Host } from '../sandbox/host.ts';
 import { type DriverName, ISOLATION_LEVELS } from '../sandbox/isolation.ts';
-import type { SandboxSpec } from '../sandbox/spec.ts';
+import type { Mount, SandboxSpec } from '../sandbox/spec.ts';
 import type { CheckedRequest } from './open-request.ts';
 import type { Entry, Openings } from './openings.ts';
 import type { Owner } from './owner.ts';
@@ -41,6 +41,8 @@ export interface PersistencePlan {
 
 export interface PersistenceOptions {
   readonly records: PersistentRecords;
+  /** SECURITY: asked before it is taken over. A server that has other folders must not end, by a look, what is not its own. */
+  readonly mayTakeOver: (mounts: readonly Mount[]) => boolean;
   readonly config: Pick<Config, 'minIsolation'>;
   readonly host: Pick<Host, 'serverId' | 'isServerAlive'>;
   readonly roster: Pick<Roster<Entry>, 'all' | 'find'>;
@@ -63,7 +65,7 @@ interface Look {
 const INTERRUPT_ALONE_MS = 60_000;
 
 export function createPersistence(options: PersistenceOptions): Persistence {
-  const { records, config, host, roster, openings, clock } = options;
+  const { records, mayTakeOver, config, host, roster, openings, clock } = options;
   const looks = new Map<string, Look>();
   const has = (session: string) => roster.all().some(({ uniqueId }) => uniqueId === session);
 
@@ -85,6 +87,7 @@ export function createPersistence(options: PersistenceOptions): Persistence {
   async function isFree({ record, holder, lastUsedAt }: FoundRecord): Promise<boolean> {
     if (has(record.session) || whyDue({ ...record, lastUsedAt, inUse: false }, clock.now()) !== undefined) return false;
     if (ISOLATION_LEVELS[record.driver] < ISOLATION_LEVELS[config.minIsolation]) return false;
+    if (!mayTakeOver(record.spec.mounts)) return false;
     return holder === host.serverId || !(await host.isServerAlive(holder));
   }
 
@@ -105,7 +108,7 @@ export function createPersistence(options: PersistenceOptions): Persistence {
       if (entry.isPersistent) await records.remove(entry.uniqueId);
     },
     failed: async (entry, error, record) => {
-      // Whatever else kept it from being reached may be over the next time. One whose folders are not allowed any more has been ended.
+      // Whatever else kept it from being reached may be over the next time. One that has a folder which is denied now has been ended.
       const isGone = record === undefined || isSandboxGone(error) || toHotcellError(error).code === 'mount_denied';
       if (entry.isPersistent && isGone) await records.remove(entry.uniqueId);
     },

@@ -38,7 +38,7 @@ export function createSessionSandboxes(options: SandboxesOptions): SessionSandbo
     return live;
   }
 
-  /** SECURITY: one that was taken over ends here where its folders have been taken from the allowed ones since, or denied; else it would have them for ever. */
+  /** SECURITY: one that was taken over ends here where one of its folders has been denied since; else it would have it for ever. One with folders outside the roots is not taken over at all. */
   async function endUnlessAllowed(live: LiveSandbox): Promise<void> {
     try {
       held.requireAllowed();

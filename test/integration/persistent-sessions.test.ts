@@ -86,10 +86,26 @@ for (const target of [TARGETS.docker, TARGETS.gvisor]) {
       await expect(use(second)).rejects.toMatchObject({ code: 'session_closed' });
     });
 
+    it('is left alone by a server that may not mount its folders, and is there for one that may', async () => {
+      const folder = realpathSync(mkdtempSync(join(tmpdir(), 'hotcell-others-')));
+      const first = await start({ isolation, mountRoots: [folder] });
+      const session = await open(first, { mounts: [{ source: folder, target: '/data', readOnly: false }] });
+      await session.run('n = 21').result;
+      await first.close();
+      const second = await start({ isolation, mountRoots: [join(folder, 'other')] });
+      await expect(use(second)).rejects.toMatchObject({ code: 'session_not_found' });
+      expect(second.sessions.list(ownerOf(second))).toEqual([]);
+      expect(containersOf(home)).toHaveLength(1);
+      const third = await start({ isolation, mountRoots: [folder] });
+      expect(await value(await use(third), 'n')).toBe('21');
+      await ended(third);
+      rmSync(folder, { recursive: true });
+    });
+
     it.each([
-      ['taken from the folders that may be mounted', (folder: string) => ({ mountRoots: [join(folder, 'other')] })],
-      ['denied', (folder: string) => ({ mountRoots: [folder], mountDenied: [folder] })],
-    ])('is ended where a folder that it has was %s meanwhile', async (_how, options) => {
+      ['', (folder: string) => ({ mountRoots: [folder], mountDenied: [folder] })],
+      [', and taken from the folders that may be mounted,', (folder: string) => ({ mountDenied: [folder] })],
+    ])('is ended where a folder whose mount it has was denied%s meanwhile', async (_how, options) => {
       const folder = realpathSync(mkdtempSync(join(tmpdir(), 'hotcell-taken-')));
       const first = await start({ isolation, mountRoots: [folder] });
       await open(first, { mounts: [{ source: folder, target: '/data', readOnly: false }] });
