@@ -2,7 +2,7 @@ import { realpath, stat } from 'node:fs/promises';
 import { type HeldFolder, holdFolder, identityOf, isSameFolder } from '../lib/held-folder.ts';
 import { exchanged, mountDenied } from '../sandbox/mount-denied.ts';
 import type { Mount } from '../sandbox/spec.ts';
-import type { MountRegistry, Release } from './mount-registry.ts';
+import type { MountRegistry, Release, ReleaseOptions } from './mount-registry.ts';
 import { type MountPolicy, type MountRequest, requireAllowed, requirePlainPlaces, resolveMounts } from './mounts.ts';
 
 /** What one session mounts: held open and entered in the registry from its check until the session has ended. */
@@ -13,7 +13,7 @@ export interface HeldMounts {
   /** To be awaited before each making of a sandbox. Rejects with `mount_denied` where a path no longer leads to the folder that was checked. */
   requireSame(): Promise<void>;
   /** Only when nothing of the session runs any more. Safe to repeat. */
-  release(): Promise<void>;
+  release(how?: ReleaseOptions): Promise<void>;
 }
 
 /** Checks what a caller asks for. Rejects with `mount_denied`, and with nothing held. */
@@ -71,8 +71,8 @@ function heldMounts(
       }
       await requirePlainPlaces(mounts);
     },
-    release: async () => {
-      await leaveRegistry();
+    release: async (how) => {
+      await leaveRegistry(how);
       await Promise.all(folders.splice(0).map((folder) => folder.close()));
     },
   };

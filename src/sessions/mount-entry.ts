@@ -83,6 +83,12 @@ export function stillReachable<T extends MountEntry>(live: readonly MountEntry[]
   }
 }
 
+/** Whether `ended` need not be kept beside `later`, which has ended too: whatever it could write to, `later` could. */
+export function covers(later: MountEntry, ended: MountEntry): boolean {
+  const keys = new Set(writableKeys(later));
+  return writableKeys(ended).every((key) => keys.has(key));
+}
+
 function writableKeys({ mounts }: MountEntry): string[] {
   return mounts.filter(({ readOnly }) => !readOnly).map(({ key }) => key);
 }

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -103,6 +103,53 @@ test('two that shared a folder and end at once leave nothing', async () => {
   await Promise.all(both.map((close) => close()));
   expect(await readdir(join(folder, 'run'))).toEqual([OURS]);
   expect(await readdir(join(folder, 'run', OURS, 'mounts'))).toEqual([]);
+});
+
+test('sessions with the same folders leave one entry when they end, however many', async () => {
+  await ours.claim([await writable('proj')]);
+  for (let round = 0; round < 20; round += 1) {
+    const release = await ours.claim([await writable('proj'), await writable('project')]);
+    await release();
+    await release();
+  }
+  expect(await readdir(join(folder, 'run/ended-mounts'))).toHaveLength(1);
+});
+
+test('what sessions with other folders leave when they end is bounded; the latest count', async () => {
+  for (let round = 0; round <= 70; round += 1) await mkdir(join(folder, `f${round}/in`), { recursive: true });
+  const close = await ours.claim([await writable('proj')]);
+  for (let round = 0; round <= 70; round += 1)
+    await (await ours.claim([await writable('proj'), await writable(`f${round}`)]))();
+  expect(await readdir(join(folder, 'run/ended-mounts'))).toHaveLength(64);
+  await (await ours.claim([await readOnly('f6/in')]))();
+  await expect(ours.claim([await readOnly('f7/in')])).rejects.toMatchObject({ code: 'mount_denied' });
+  await expect(ours.claim([await readOnly('f70/in')])).rejects.toMatchObject({ code: 'mount_denied' });
+  await close();
+  await ours.claim([await readOnly('f70/in')]);
+  // The last that lived had a folder that they shared: nothing is left.
+  await (await ours.claim([await writable('project')]))();
+  expect(await readdir(join(folder, 'run'))).toEqual([OURS]);
+});
+
+test('of a session that has ended only what it could write to counts, and nothing that it could not hand on', async () => {
+  await mkdir(join(folder, 'shared'));
+  await ours.claim([await writable('shared')]);
+  await (await ours.claim([await writable('shared'), await readOnly('proj/sub')]))();
+  await (await ours.claim([await writable('proj')]))({ mayBeHandedOn: false });
+  await (await ours.claim([await writable('shared'), await writable('project')]))({ mayBeHandedOn: false });
+  await ours.claim([await writable('proj')]);
+  const ended = await readdir(join(folder, 'run/ended-mounts'));
+  const texts = await Promise.all(ended.map((name) => readFile(join(folder, 'run/ended-mounts', name), 'utf8')));
+  expect(texts.flatMap((text) => (JSON.parse(text) as Mount[]).map(({ source }) => source))).toEqual([
+    join(folder, 'shared'),
+  ]);
+});
+
+test('the last that shared a folder takes what the others left with it, also if it could hand on nothing', async () => {
+  const close = await ours.claim([await writable('proj')]);
+  await (await ours.claim([await writable('proj'), await writable('project')]))();
+  await close({ mayBeHandedOn: false });
+  expect(await readdir(join(folder, 'run'))).toEqual([OURS]);
 });
 
 test('whoever compares does not look at the folders above the mounts of others', async () => {

@@ -6,11 +6,13 @@ import type { Host } from '../sandbox/host.ts';
 import { mountDenied } from '../sandbox/mount-denied.ts';
 import type { Mount } from '../sandbox/spec.ts';
 import {
+  covers,
   type MountEntry,
   mountEntry,
   parseEntry,
   type RegisteredMount,
   stillReachable,
+  type WrittenMount,
   writtenMounts,
 } from './mount-entry.ts';
 
@@ -19,7 +21,7 @@ import {
  *
  * SECURITY: code in a sandbox can exchange whatever lies below a folder that it can write to, for a link to anywhere. So nothing that lies strictly below such
  * a folder is mounted into another session, before or after. An entry ends with its session, unless another that lives has shared a writable folder with it, and
- * may have been handed its folders: then with the last of those. It counts no more when its server is gone.
+ * may have been handed its folders: then what it could write to counts until the last of those ends. It counts no more when its server is gone.
  */
 export interface MountRegistry {
   /** Enters the mounts of a session, unless they and those of another would lie in each other that way: `mount_denied`, with nothing entered. */
@@ -28,8 +30,13 @@ export interface MountRegistry {
   enter(mounts: readonly Mount[]): Promise<Release>;
 }
 
-/** Never rejects: what cannot be taken out counts until its server is gone. */
-export type Release = () => Promise<void>;
+/** Safe to repeat. Never rejects: what cannot be taken out counts until its server is gone. */
+export type Release = (how?: ReleaseOptions) => Promise<void>;
+
+export interface ReleaseOptions {
+  /** Whether its sandbox could hand open folders to another. So unless it is said not to be. */
+  readonly mayBeHandedOn?: boolean;
+}
 
 export interface RegistryOptions {
   readonly host: Pick<Host, 'runDir' | 'serverId' | 'isServerAlive'>;
@@ -44,6 +51,11 @@ interface FoundEntry extends MountEntry {
 const FOLDER = 'mounts';
 /** Beside the folders of servers: for entries of sessions that have ended. */
 const ENDED = 'ended-mounts';
+/**
+ * So many of one server, and the oldest is dropped beyond. SECURITY: every opening compares with all of them, so without an end whoever opens and closes sessions
+ * beside one that lives would slow down all others. Who may have been handed the folders of a dropped one could exchange what lies in them under a later session.
+ */
+const MOST_ENDED = 64;
 const SERVER_ID = /^[0-9a-f]{12}$/;
 const ENTRY = /\.json$/;
 
@@ -52,44 +64,52 @@ export function createMountRegistry({ host, left }: RegistryOptions): MountRegis
   const folder = join(runDir, FOLDER);
   const endedFolder = join(dirname(runDir), ENDED);
   let knownLeft = new Map<string, Promise<MountEntry>>();
+  /** Entries of sessions that ended here, the oldest first. */
+  let endedHere: string[] = [];
   let lastEnd: Promise<void> = Promise.resolve();
 
-  async function enter(mounts: readonly Mount[]): Promise<{ path: string; entry: MountEntry; release: Release }> {
+  async function enter(written: readonly Required<WrittenMount>[]): Promise<{ path: string; release: Release }> {
     const path = join(folder, `${newId('m')}.json`);
-    const written = await writtenMounts(mounts);
-    const entry = await mountEntry(written);
-    if (mounts.length === 0) return { path, entry, release: async () => {} };
+    if (written.length === 0) return { path, release: async () => {} };
     makeOwnFolder(folder, 0o700);
-    // Whole or not there at all, for whoever reads it meanwhile.
-    await writeFile(`${path}.new`, JSON.stringify(written), { mode: 0o600 });
-    await rename(`${path}.new`, path);
-    const isWritable = mounts.some(({ readOnly }) => !readOnly);
-    return {
-      path,
-      entry,
-      release: isWritable ? () => end({ ...entry, path }) : () => rm(path, { force: true }).catch(() => {}),
+    await writeWhole(path, written);
+    let ending: Promise<void> | undefined;
+    const release: Release = ({ mayBeHandedOn = true } = {}) => {
+      // A folder that can only be read can be exchanged by nobody, whoever was handed it; and the session does not mount it again.
+      const writable = written.filter(({ readOnly }) => !readOnly);
+      ending ??= writable.length > 0 ? end(path, writable, mayBeHandedOn) : rm(path, { force: true }).catch(() => {});
+      return ending;
     };
+    return { path, release };
   }
 
   /** Kept as long as a session that lives may hold its folders. One at a time: of two that shared a folder, the second finds the first ended. */
-  function end(own: FoundEntry): Promise<void> {
+  function end(path: string, writable: readonly WrittenMount[], mayBeHandedOn: boolean): Promise<void> {
     const ending = lastEnd.then(async () => {
+      const own: FoundEntry = { ...(await mountEntry(writable)), path: join(endedFolder, basename(path)) };
       // Where it cannot be told what lives, it is kept, and told by the next that ends.
-      const { live, ended } = await allBut(own.path).catch(() => ({ live: [own], ended: [] }));
-      const kept = stillReachable(live, [...ended, own]);
-      if (kept.includes(own)) await moveToEnded(own.path);
-      for (const entry of [...ended, own]) if (!kept.includes(entry)) await rm(entry.path, { force: true });
-      if (kept.length === 0) await rmdir(endedFolder).catch(() => {});
+      const { live, ended } = await allBut(path).catch(() => ({ live: [own], ended: undefined }));
+      const reachable = stillReachable(live, [...(ended ?? []), ...(mayBeHandedOn ? [own] : [])]);
+      const isKept = reachable.includes(own);
+      if (isKept) await writeEnded(path, writable);
+      await rm(path, { force: true });
+      const kept = reachable.filter((entry) => entry === own || !(isKept && covers(own, entry)));
+      for (const entry of ended ?? []) if (!kept.includes(entry)) await rm(entry.path, { force: true });
+      const keptPaths = kept.map((entry) => entry.path);
+      endedHere = [...endedHere, own.path].filter((path) => ended === undefined || keptPaths.includes(path));
+      for (const path of endedHere.splice(0, Math.max(0, endedHere.length - MOST_ENDED)))
+        await rm(path, { force: true });
+      if (ended !== undefined && kept.length === 0) await rmdir(endedFolder).catch(() => {});
     });
     lastEnd = ending.catch(() => {});
     return lastEnd;
   }
 
-  async function moveToEnded(path: string, attempts = 3): Promise<void> {
+  async function writeEnded(path: string, writable: readonly WrittenMount[], attempts = 3): Promise<void> {
     makeOwnFolder(endedFolder, 0o700);
-    await rename(path, join(endedFolder, basename(path))).catch((error: unknown) => {
+    await writeWhole(join(endedFolder, basename(path)), writable, `${path}.new`).catch((error: unknown) => {
       if (attempts === 1) throw error;
-      return moveToEnded(path, attempts - 1); // another server has found the folder empty meanwhile, and removed it
+      return writeEnded(path, writable, attempts - 1); // another server has found the folder empty meanwhile, and removed it
     });
   }
 
@@ -116,10 +136,12 @@ export function createMountRegistry({ host, left }: RegistryOptions): MountRegis
   }
 
   return {
-    enter: async (mounts) => (await enter(mounts)).release,
+    enter: async (mounts) => (await enter(await writtenMounts(mounts))).release,
     claim: async (mounts) => {
+      const written = await writtenMounts(mounts);
+      const entry = await mountEntry(written);
       // Entered first and compared then: of two at once, in whatever servers, at least one sees the other.
-      const { path, entry, release } = await enter(mounts);
+      const { path, release } = await enter(written);
       try {
         if (mounts.length > 0) {
           const { live, ended } = await allBut(path);
@@ -132,6 +154,12 @@ export function createMountRegistry({ host, left }: RegistryOptions): MountRegis
       }
     },
   };
+}
+
+/** Whole or not there at all, for whoever reads it meanwhile. */
+async function writeWhole(path: string, written: readonly WrittenMount[], draft = `${path}.new`): Promise<void> {
+  await writeFile(draft, JSON.stringify(written), { mode: 0o600 });
+  await rename(draft, path);
 }
 
 function requireApart(entry: MountEntry, entries: readonly MountEntry[]): void {

@@ -94,7 +94,8 @@ export function createOpenSessions(config: Config, server: Server, choose: Isola
       first: await firstOf(driver, spec, sandboxes, tried),
       reopen: () => sandboxes.next(driver),
       onClosed: () => sessions.delete(session),
-      onEnded: held.release,
+      // gVisor passes no descriptors out of a sandbox.
+      onEnded: () => held.release({ mayBeHandedOn: driver.name !== 'gvisor' }),
       slots,
     });
     sessions.add(session);
