@@ -180,6 +180,20 @@ test('of two at once that lie in each other at most one is let in', async () => 
   await theirs.claim([inner]);
 });
 
+test('an opening that is refused refuses no other of its server meanwhile', async () => {
+  await mkdir(join(folder, 'project/in'));
+  await ours.claim([await writable('project')]);
+  const refused = [await writable('proj'), await readOnly('project/in')];
+  const wanted = [await readOnly('proj/sub')];
+  for (let round = 0; round < 20; round += 1) {
+    const attempts = [refused, refused, wanted, refused].map((mounts) => ours.claim(mounts));
+    const [first, second, release, last] = await Promise.allSettled(attempts);
+    expect([first, second, last].map((claim) => claim?.status)).toEqual(['rejected', 'rejected', 'rejected']);
+    if (release?.status !== 'fulfilled') throw new Error(`refused in round ${round}`, { cause: release?.reason });
+    await release.value();
+  }
+});
+
 test('an entry of an older server counts', async () => {
   await theirs.claim([await readOnly('project')]);
   const { source, readOnly: isReadOnly, identity } = await writable('proj');

@@ -67,6 +67,7 @@ export function createMountRegistry({ host, left }: RegistryOptions): MountRegis
   /** Entries of sessions that ended here, the oldest first. */
   let endedHere: string[] = [];
   let lastEnd: Promise<void> = Promise.resolve();
+  let lastClaim: Promise<unknown> = Promise.resolve();
 
   async function enter(written: readonly Required<WrittenMount>[]): Promise<{ path: string; release: Release }> {
     const path = join(folder, `${newId('m')}.json`);
@@ -113,6 +114,23 @@ export function createMountRegistry({ host, left }: RegistryOptions): MountRegis
     });
   }
 
+  /**
+   * Entered first and compared then: of two at once, in whatever servers, at least one sees the other. SECURITY: here one at a time, so that nobody is refused
+   * for an entry that is about to be refused itself: a tenant could keep others from their folders by openings that fail.
+   */
+  async function claim(written: readonly Required<WrittenMount>[]): Promise<Release> {
+    const entry = await mountEntry(written);
+    const { path, release } = await enter(written);
+    try {
+      const { live, ended } = await allBut(path);
+      requireApart(entry, [...live, ...stillReachable(live, ended)]);
+      return release;
+    } catch (error) {
+      await rm(path, { force: true });
+      throw error;
+    }
+  }
+
   /** Each found once: whoever leaves sessions with many mounts must not make every opening look at all folders above them. */
   async function leftEntries(): Promise<MountEntry[]> {
     const found = (await left()).map((mounts) => [JSON.stringify(mounts), mounts] as const);
@@ -138,20 +156,12 @@ export function createMountRegistry({ host, left }: RegistryOptions): MountRegis
   return {
     enter: async (mounts) => (await enter(await writtenMounts(mounts))).release,
     claim: async (mounts) => {
+      // Before its turn: a file system that does not answer must not hold up the others.
       const written = await writtenMounts(mounts);
-      const entry = await mountEntry(written);
-      // Entered first and compared then: of two at once, in whatever servers, at least one sees the other.
-      const { path, release } = await enter(written);
-      try {
-        if (mounts.length > 0) {
-          const { live, ended } = await allBut(path);
-          requireApart(entry, [...live, ...stillReachable(live, ended)]);
-        }
-        return release;
-      } catch (error) {
-        await rm(path, { force: true });
-        throw error;
-      }
+      if (written.length === 0) return (await enter(written)).release;
+      const claiming = lastClaim.then(() => claim(written));
+      lastClaim = claiming.catch(() => {});
+      return claiming;
     },
   };
 }
