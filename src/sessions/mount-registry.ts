@@ -1,4 +1,4 @@
-import { readdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises';
+import { rm, rmdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { newId } from '../lib/ids.ts';
 import { makeOwnFolder } from '../lib/own-folder.ts';
@@ -9,12 +9,12 @@ import {
   covers,
   type MountEntry,
   mountEntry,
-  parseEntry,
   type RegisteredMount,
   stillReachable,
   type WrittenMount,
   writtenMounts,
 } from './mount-entry.ts';
+import { entryPaths, type FoundEntry, namesIn, readEntries, unreadable, writeWhole } from './mount-files.ts';
 
 /**
  * The folders that live sessions have mounted, in all servers that share a run folder, and in sessions that outlive their server.
@@ -44,10 +44,6 @@ export interface RegistryOptions {
   readonly left: () => Promise<readonly (readonly Mount[])[]>;
 }
 
-interface FoundEntry extends MountEntry {
-  readonly path: string;
-}
-
 const FOLDER = 'mounts';
 /** Beside the folders of servers: for entries of sessions that have ended. */
 const ENDED = 'ended-mounts';
@@ -57,7 +53,6 @@ const ENDED = 'ended-mounts';
  */
 const MOST_ENDED = 64;
 const SERVER_ID = /^[0-9a-f]{12}$/;
-const ENTRY = /\.json$/;
 
 export function createMountRegistry({ host, left }: RegistryOptions): MountRegistry {
   const { runDir, serverId, isServerAlive } = host;
@@ -166,12 +161,6 @@ export function createMountRegistry({ host, left }: RegistryOptions): MountRegis
   };
 }
 
-/** Whole or not there at all, for whoever reads it meanwhile. */
-async function writeWhole(path: string, written: readonly WrittenMount[], draft = `${path}.new`): Promise<void> {
-  await writeFile(draft, JSON.stringify(written), { mode: 0o600 });
-  await rename(draft, path);
-}
-
 function requireApart(entry: MountEntry, entries: readonly MountEntry[]): void {
   const writable = (all: readonly RegisteredMount[]) => all.filter(({ readOnly }) => !readOnly);
   const others = entries.flatMap(({ mounts }) => mounts);
@@ -197,43 +186,4 @@ function requireApart(entry: MountEntry, entries: readonly MountEntry[]): void {
 /** The one of `outers` that lies strictly above. */
 function liesBelow({ above }: RegisteredMount, outers: readonly RegisteredMount[]): RegisteredMount | undefined {
   return outers.find(({ key }) => above.includes(key));
-}
-
-async function entryPaths(folder: string): Promise<string[]> {
-  return (await namesIn(folder)).filter((name) => ENTRY.test(name)).map((name) => join(folder, name));
-}
-
-async function readEntries(paths: readonly string[], onBroken: (path: string) => Promise<void>): Promise<FoundEntry[]> {
-  const found = await Promise.all(
-    paths.map(async (path) => {
-      const mounts = await readWritten(path);
-      if (mounts === undefined) await onBroken(path);
-      return { ...(await mountEntry(mounts ?? [])), path };
-    }),
-  );
-  return found.filter(({ mounts }) => mounts.length > 0);
-}
-
-/** What is gone meanwhile is no entry. */
-async function readWritten(path: string) {
-  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return '[]';
-    throw error;
-  });
-  return parseEntry(text);
-}
-
-/** SECURITY: nobody is let in beside an entry of a live server that says nothing: it may be one that counts. */
-async function unreadable(path: string): Promise<never> {
-  throw mountDenied(
-    `${path}: this entry in the registry of mounts cannot be read`,
-    'Restart the server that the folder above it is named after, or all of this installation.',
-  );
-}
-
-async function namesIn(folder: string): Promise<string[]> {
-  return readdir(folder).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return [];
-    throw error;
-  });
 }

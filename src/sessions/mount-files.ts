@@ -1,0 +1,60 @@
+import { readdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { mountDenied } from '../sandbox/mount-denied.ts';
+import { type MountEntry, mountEntry, parseEntry, type WrittenMount } from './mount-entry.ts';
+
+/** An entry of the registry, and the file that it is in. */
+export interface FoundEntry extends MountEntry {
+  readonly path: string;
+}
+
+const ENTRY = /\.json$/;
+
+/** Whole or not there at all, for whoever reads it meanwhile. */
+export async function writeWhole(path: string, written: readonly WrittenMount[], draft = `${path}.new`): Promise<void> {
+  await writeFile(draft, JSON.stringify(written), { mode: 0o600 });
+  await rename(draft, path);
+}
+
+export async function entryPaths(folder: string): Promise<string[]> {
+  return (await namesIn(folder)).filter((name) => ENTRY.test(name)).map((name) => join(folder, name));
+}
+
+/** `onBroken` is told of each file that holds no entry, and then it counts for nothing, or throws. */
+export async function readEntries(
+  paths: readonly string[],
+  onBroken: (path: string) => Promise<void>,
+): Promise<FoundEntry[]> {
+  const found = await Promise.all(
+    paths.map(async (path) => {
+      const mounts = await readWritten(path);
+      if (mounts === undefined) await onBroken(path);
+      return { ...(await mountEntry(mounts ?? [])), path };
+    }),
+  );
+  return found.filter(({ mounts }) => mounts.length > 0);
+}
+
+/** What is gone meanwhile is no entry. */
+async function readWritten(path: string) {
+  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return '[]';
+    throw error;
+  });
+  return parseEntry(text);
+}
+
+/** SECURITY: nobody is let in beside an entry of a live server that says nothing: it may be one that counts. */
+export async function unreadable(path: string): Promise<never> {
+  throw mountDenied(
+    `${path}: this entry in the registry of mounts cannot be read`,
+    'Restart the server that the folder above it is named after, or all of this installation.',
+  );
+}
+
+export async function namesIn(folder: string): Promise<string[]> {
+  return readdir(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return [];
+    throw error;
+  });
+}
