@@ -71,13 +71,18 @@ function keyOf({ device, inode }: Mount['identity']): string {
  * other open folders, which outlive the session that they were mounted for (not under gVisor).
  */
 export function stillReachable<T extends MountEntry>(live: readonly MountEntry[], ended: readonly T[]): T[] {
-  const reachable: T[] = [];
+  return reachableInSteps(live, ended).flat();
+}
+
+/** The same, those first that have shared a folder with one of `live`, then those that have with the first, and so on. */
+export function reachableInSteps<T extends MountEntry>(live: readonly MountEntry[], ended: readonly T[]): T[][] {
+  const steps: T[][] = [];
   const shared = new Set(live.flatMap(writableKeys));
   let rest = [...ended];
   for (;;) {
     const found = rest.filter((entry) => writableKeys(entry).some((key) => shared.has(key)));
-    if (found.length === 0) return reachable;
-    reachable.push(...found);
+    if (found.length === 0) return steps;
+    steps.push(found);
     for (const entry of found) for (const key of writableKeys(entry)) shared.add(key);
     rest = rest.filter((entry) => !found.includes(entry));
   }

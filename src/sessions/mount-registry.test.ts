@@ -131,6 +131,16 @@ test('what sessions with other folders leave when they end is bounded; the lates
   expect(await readdir(join(folder, 'run'))).toEqual([OURS]);
 });
 
+test('where each shared a folder with the next, the bound loses none of those in between', async () => {
+  for (let round = 0; round <= 70; round += 1) await mkdir(join(folder, `f${round}/in`), { recursive: true });
+  await ours.claim([await writable('f0')]);
+  for (let round = 0; round < 70; round += 1)
+    await (await ours.claim([await writable(`f${round}`), await writable(`f${round + 1}`)]))();
+  expect(await readdir(join(folder, 'run/ended-mounts'))).toHaveLength(64);
+  for (const name of ['f1/in', 'f64/in'])
+    await expect(ours.claim([await readOnly(name)])).rejects.toMatchObject({ code: 'mount_denied' });
+});
+
 test('of a session that has ended only what it could write to counts, and nothing that it could not hand on', async () => {
   await mkdir(join(folder, 'shared'));
   await ours.claim([await writable('shared')]);

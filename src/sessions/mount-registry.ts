@@ -10,6 +10,7 @@ import {
   type MountEntry,
   mountEntry,
   type RegisteredMount,
+  reachableInSteps,
   stillReachable,
   type WrittenMount,
   writtenMounts,
@@ -48,7 +49,7 @@ const FOLDER = 'mounts';
 /** Beside the folders of servers: for entries of sessions that have ended. */
 const ENDED = 'ended-mounts';
 /**
- * So many of one server, and the oldest is dropped beyond. SECURITY: every opening compares with all of them, so without an end whoever opens and closes sessions
+ * So many of one server, and one is dropped for each beyond (`dropOne`). SECURITY: every opening compares with all of them, so without an end whoever opens and closes sessions
  * beside one that lives would slow down all others. Who may have been handed the folders of a dropped one could exchange what lies in them under a later session.
  */
 const MOST_ENDED = 64;
@@ -93,12 +94,19 @@ export function createMountRegistry({ host, left }: RegistryOptions): MountRegis
       for (const entry of ended ?? []) if (!kept.includes(entry)) await rm(entry.path, { force: true });
       const keptPaths = kept.map((entry) => entry.path);
       endedHere = [...endedHere, own.path].filter((path) => ended === undefined || keptPaths.includes(path));
-      for (const path of endedHere.splice(0, Math.max(0, endedHere.length - MOST_ENDED)))
-        await rm(path, { force: true });
+      if (endedHere.length > MOST_ENDED) await dropOne(reachableInSteps(live, kept));
       if (ended !== undefined && kept.length === 0) await rmdir(endedFolder).catch(() => {});
     });
     lastEnd = ending.catch(() => {});
     return lastEnd;
+  }
+
+  /** The oldest of those that no other is reached by: with one in the middle all behind it would be lost. */
+  async function dropOne(steps: readonly FoundEntry[][]): Promise<void> {
+    const last = steps.findLast((step) => step.some(({ path }) => endedHere.includes(path))) ?? [];
+    const dropped = endedHere.find((path) => last.some((entry) => entry.path === path)) ?? endedHere[0];
+    endedHere = endedHere.filter((path) => path !== dropped);
+    if (dropped !== undefined) await rm(dropped, { force: true });
   }
 
   async function writeEnded(path: string, writable: readonly WrittenMount[], attempts = 3): Promise<void> {
