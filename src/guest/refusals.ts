@@ -9,7 +9,10 @@ export function rethrowAsOurs(error: unknown): never {
 }
 
 export function refusalError(refusal: GuestRefusal): HotcellError {
-  return new HotcellError(CODES.get(refusal.code) ?? 'guest_misbehaved', saidInside(refusal.message));
+  return new HotcellError(
+    CODES.get(refusal.code) ?? 'guest_misbehaved',
+    saidInside(refusal.message.replace(/^variables\.\w{1,20}: /, '')),
+  );
 }
 
 // SECURITY: a Map, because the key is a stranger's: `__proto__` and `constructor` are names like any other.

@@ -154,10 +154,10 @@ function childrenOf(folder) {
   }
 }
 
-/** A group without a limit is one that is kept ready for a session to come. */
+/** A group without a limit is one that is kept ready for a session to come; a zygote's has a limit of its own. */
 function sessionGroups() {
-  const limit = (path) => read(join(CGROUP_ROOT, path, 'memory.max')) ?? 'max';
-  return groups().filter((path) => limit(path) !== 'max');
+  const limit = (path) => read(join(CGROUP_ROOT, path, 'pids.max')) ?? 'max';
+  return groups().filter((path) => limit(path) === String(LIMITS.processes));
 }
 
 function sessionFile(name) {
