@@ -17,8 +17,8 @@ MAX_HEAD_BYTES = 65_536
 MAX_BODY_BYTES = 1_048_576
 # Objects and arrays in one another, the head itself included.
 MAX_HEAD_DEPTH = 64
-# A string, in which brackets are letters like any other; or a bracket. SECURITY: one that does not end goes to the end of the text. Were it no
-# string, each quotation mark in it would be tried as the beginning of another, which takes the square of its length.
+# A string, in which brackets are letters like any other; or a bracket. SECURITY: a string that does not end goes to the end of the text.
+# Were it no string, each quotation mark in it would be tried as the beginning of another, which takes the square of its length.
 _TOKENS = re.compile(r'"[^"\\]*(?:\\.?[^"\\]*)*(?:"|$)|[\[\]{}]', re.DOTALL)
 
 Head = dict[str, Any]
