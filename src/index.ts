@@ -1,5 +1,16 @@
 /** Hotcell as a library: `import { openHotcell } from 'hotcell'`. */
 
+export type {
+  CallOptions,
+  ManagedExecution,
+  ManagedSession,
+  OpenRequest,
+  Owner,
+  OwnerQuotas,
+  RunOptions,
+  SessionDirectory,
+} from './directory/directory.ts';
+export { anonymousOwner, localOwner, tokenOwner } from './directory/owner.ts';
 export { ERROR_CODES, type ErrorCode, type Retry } from './errors/codes.ts';
 export { HotcellError } from './errors/hotcell-error.ts';
 export type {
@@ -74,16 +85,5 @@ export type {
 } from './sandbox/isolation.ts';
 export type { InterruptionReason, KernelState, Outcome, Raised, StackFrame } from './sandbox/outcome.ts';
 export type { Limits } from './sandbox/spec.ts';
-export type {
-  CallOptions,
-  ManagedExecution,
-  ManagedSession,
-  OpenRequest,
-  Owner,
-  OwnerQuotas,
-  RunOptions,
-  SessionDirectory,
-} from './sessions/directory.ts';
 export type { MountRequest } from './sessions/mounts.ts';
-export { anonymousOwner, localOwner, tokenOwner } from './sessions/owner.ts';
 export type { SessionState } from './sessions/state.ts';

@@ -1,5 +1,7 @@
 import { loadConfig, resolveDataDir, resolveRunDir } from './config/load.ts';
 import type { Config } from './config/schema.ts';
+import { createDirectory, type SessionDirectory } from './directory/directory.ts';
+import type { RunWatch } from './directory/run-notes.ts';
 import { standardImageTag } from './drivers/docker/image.ts';
 import { type DriverFactories, loadDrivers } from './drivers/loaded-drivers.ts';
 import { HotcellError } from './errors/hotcell-error.ts';
@@ -11,10 +13,8 @@ import { notebookSession, type Session } from './notebooks/notebook-session.ts';
 import type { Probe } from './sandbox/driver.ts';
 import { DRIVER_NAMES, type DriverName, ISOLATION_LEVELS, type PassedOver } from './sandbox/isolation.ts';
 import { probeDriver } from './sessions/choose-isolation.ts';
-import { createDirectory, type SessionDirectory } from './sessions/directory.ts';
 import { createIsolationChoices } from './sessions/isolation-choices.ts';
 import { createOpenSessions, type OpenOptions, type OpenSessions } from './sessions/open-sessions.ts';
-import type { RunWatch } from './sessions/run-notes.ts';
 import { becomeServer, type Server } from './sessions/server.ts';
 import type { Session as CoreSession } from './sessions/session.ts';
 import { openTelemetry, type Telemetry } from './telemetry/telemetry.ts';

@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
 import { Hono } from 'hono';
 import type { Config } from '../config/schema.ts';
+import type { Owner, SessionDirectory } from '../directory/directory.ts';
 import { HotcellError, toHotcellError } from '../errors/hotcell-error.ts';
-import type { Owner, SessionDirectory } from '../sessions/directory.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { createAuthorizer, ownerOfLink } from './authorize.ts';
 import type { HttpApp, HttpContext, HttpEnvironment } from './environment.ts';

@@ -1,6 +1,6 @@
 import type { Config } from '../config/schema.ts';
+import { anonymousOwner, type Owner, tokenOwner } from '../directory/owner.ts';
 import { HotcellError } from '../errors/hotcell-error.ts';
-import { anonymousOwner, type Owner, tokenOwner } from '../sessions/owner.ts';
 import type { Exposure } from './exposure.ts';
 import type { TokenStore } from './tokens/store.ts';
 

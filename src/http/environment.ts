@@ -1,6 +1,6 @@
 import type { HttpBindings } from '@hono/node-server';
 import type { Context, Hono } from 'hono';
-import type { Owner } from '../sessions/directory.ts';
+import type { Owner } from '../directory/directory.ts';
 
 /** What a route finds in its context: Node's own request and response, and who asks, where a guard has found that out. */
 export interface HttpEnvironment {

@@ -1,7 +1,7 @@
 import type { McpServer } from '@modelcontextprotocol/server';
 import type { Config } from '../config/schema.ts';
-import type { Owner, SessionDirectory } from '../sessions/directory.ts';
-import { tokenOwner } from '../sessions/owner.ts';
+import type { Owner, SessionDirectory } from '../directory/directory.ts';
+import { tokenOwner } from '../directory/owner.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { createApp } from './app.ts';
 import { CONNECTION_LIMITS, type ConnectionLimits, createConnections } from './connections.ts';

@@ -1,5 +1,5 @@
 import type { Config } from '../config/schema.ts';
-import type { Owner, SessionDirectory } from '../sessions/directory.ts';
+import type { Owner, SessionDirectory } from '../directory/directory.ts';
 import type { AuditSink } from '../telemetry/audit.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { HostFiles } from './host-files/index.ts';

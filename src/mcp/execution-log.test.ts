@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { ManagedExecution } from '../sessions/directory.ts';
+import type { ManagedExecution } from '../directory/directory.ts';
 import { type LogPiece, readLog, wholeCharacters } from './execution-log.ts';
 
 function executionWith(stdout: string, logPath?: string): ManagedExecution {

@@ -1,5 +1,5 @@
 import { open } from 'node:fs/promises';
-import type { ManagedExecution } from '../sessions/directory.ts';
+import type { ManagedExecution } from '../directory/directory.ts';
 
 export interface LogPiece {
   readonly offset: number;

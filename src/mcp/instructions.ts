@@ -1,4 +1,4 @@
-import type { Owner } from '../sessions/directory.ts';
+import type { Owner } from '../directory/directory.ts';
 
 /** What a model is told of the whole server before it sees a tool. Clients cut it at 2 KB. */
 export const INSTRUCTIONS = `Hotcell runs code in a sandbox that keeps its state between calls, like a notebook: variables, imports and files stay.

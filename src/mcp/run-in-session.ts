@@ -1,4 +1,4 @@
-import type { ManagedExecution, ManagedSession, RunOptions } from '../sessions/directory.ts';
+import type { ManagedExecution, ManagedSession, RunOptions } from '../directory/directory.ts';
 import type { ToolCall, ToolReply } from './define-tool.ts';
 import type { ExecutionOutput } from './present/execution-output.ts';
 import { endedReply, unendedReply } from './present/execution-reply.ts';

@@ -1,4 +1,4 @@
-import type { ManagedSession } from '../sessions/directory.ts';
+import type { ManagedSession } from '../directory/directory.ts';
 import type { McpDeps } from './deps.ts';
 
 /** The session that a call may open by naming none, where there is no default one: its id is known to nobody until the reply says it. */

@@ -8,7 +8,7 @@ import type { Mount, SandboxSpec } from '../sandbox/spec.ts';
 import { type HeldMounts, holdKnownMounts, holdMounts } from './held-mounts.ts';
 import type { IsolationChoices } from './isolation-choices.ts';
 import { concernsPolicy, deniedByDefault, mountPolicy } from './mounts.ts';
-import type { PersistencePlan } from './persistence.ts';
+import type { PersistencePlan } from './persistence-plan.ts';
 import { createPool } from './pool.ts';
 import type { Server } from './server.ts';
 import { createSession, type Session, type Slots } from './session.ts';

@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { makeOwnFolder, requireTrusted } from '../lib/own-folder.ts';
 import { DRIVER_NAMES } from '../sandbox/isolation.ts';
 import type { SandboxSpec } from '../sandbox/spec.ts';
-import { whyDue } from './reaper.ts';
+import { whyDue } from './lifetime.ts';
 
 /** What a later server must know of a session that outlives this one. */
 export interface PersistentRecord {

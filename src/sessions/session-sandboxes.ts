@@ -4,7 +4,7 @@ import { newId } from '../lib/ids.ts';
 import type { Driver } from '../sandbox/driver.ts';
 import type { SandboxSpec } from '../sandbox/spec.ts';
 import type { HeldMounts } from './held-mounts.ts';
-import type { PersistencePlan } from './persistence.ts';
+import type { PersistencePlan } from './persistence-plan.ts';
 
 /** Makes the sandboxes of one session, one at a time. Each rejects with a HotcellError, with nothing left. Called by `open-sessions.ts`. */
 export interface SessionSandboxes {

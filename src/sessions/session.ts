@@ -3,10 +3,10 @@ import { HotcellError } from '../errors/hotcell-error.ts';
 import type { CoreSession } from '../execution/core-session.ts';
 import type { LiveSandbox } from '../guest/live-sandbox.ts';
 import { either } from '../lib/abort.ts';
+import { unlessWithdrawn } from '../lib/unless-withdrawn.ts';
 import type { Isolation } from '../sandbox/isolation.ts';
 import type { SandboxSpec } from '../sandbox/spec.ts';
 import { type SessionState, takesWork, transition } from './state.ts';
-import { unlessWithdrawn } from './unless-withdrawn.ts';
 
 /**
  * What a client holds: an id, a spec, and one sandbox at a time. When a sandbox is lost, the next use makes another and says so. `execution/` runs

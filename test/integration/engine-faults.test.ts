@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { localOwner } from '../../src/directory/owner.ts';
 import { LABELS } from '../../src/drivers/docker/container-config.ts';
 import { createEngineConnector } from '../../src/drivers/docker/engine.ts';
 import { createDockerDriver } from '../../src/drivers/docker/index.ts';
 import { HotcellError } from '../../src/errors/hotcell-error.ts';
 import { type Hotcell, type HotcellOptions, openHotcell, openServer, type Session } from '../../src/main.ts';
-import { localOwner } from '../../src/sessions/owner.ts';
 import { until } from '../support/host-processes.ts';
 import { type PrivateEngine, reasonWithoutEngine, startPrivateEngine } from '../support/private-engine.ts';
 

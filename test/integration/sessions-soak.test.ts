@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, it } from 'vitest';
+import { tokenOwner } from '../../src/directory/owner.ts';
 import { type HotcellServer, openServer } from '../../src/main.ts';
-import { tokenOwner } from '../../src/sessions/owner.ts';
 import { makeHome } from '../support/child-hotcell.ts';
 import { jailProcesses } from '../support/host-traces.ts';
 import { createRandom, type Random } from '../support/random.ts';

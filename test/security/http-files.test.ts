@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ManagedSession } from '../../src/directory/directory.ts';
 import { createLinkMaker } from '../../src/http/file-links.ts';
 import { linkKey } from '../../src/http/link-key.ts';
-import type { ManagedSession } from '../../src/sessions/directory.ts';
 import { type ServedHotcell, serveForTest } from '../support/served-hotcell.ts';
 import { reasonToSkip, TARGETS } from '../support/targets.ts';
 

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { localOwner } from '../../src/directory/owner.ts';
 import { standardImageTag } from '../../src/drivers/docker/image.ts';
 import { ERROR_META } from '../../src/mcp/present/error-result.ts';
-import { localOwner } from '../../src/sessions/owner.ts';
 import { type ServedHotcell, serveForTest, toolCall } from '../support/served-hotcell.ts';
 import { reasonToSkip, TARGETS } from '../support/targets.ts';
 

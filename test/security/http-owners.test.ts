@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ManagedSession } from '../../src/directory/directory.ts';
 import { ERROR_META } from '../../src/mcp/present/error-result.ts';
 import { TOOLS } from '../../src/mcp/tools/index.ts';
-import type { ManagedSession } from '../../src/sessions/directory.ts';
 import { type ServedHotcell, serveForTest, toolCall } from '../support/served-hotcell.ts';
 import { reasonToSkip, TARGETS } from '../support/targets.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { shareOfMemory } from '../../src/sessions/owner.ts';
+import { shareOfMemory } from '../../src/directory/owner.ts';
 import { reasonToSkip, TARGETS } from '../support/targets.ts';
 import { serveTwoTenants } from '../support/two-tenants.ts';
 

@@ -1,8 +1,8 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import type { OpenRequest } from '../../src/directory/open-request.ts';
 import type { ServerOptions } from '../../src/main.ts';
-import type { OpenRequest } from '../../src/sessions/open-request.ts';
 import { talkTo } from './child-hotcell.ts';
 
 /** The built server of sessions in a process of its own, to be ended in every way. */

@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { mcpServerFor } from '../../src/cli/serve/mcp-server-for.ts';
 import { loadCodeSandbox, resolveDataDir } from '../../src/config/load.ts';
+import type { Owner } from '../../src/directory/directory.ts';
+import { anonymousOwner, tokenOwner } from '../../src/directory/owner.ts';
 import { type ServeOptions, serveHttp } from '../../src/http/serve.ts';
 import { openTokenStore, type TokenStore } from '../../src/http/tokens/store.ts';
 import { type HotcellOptions, type HotcellServer, openServer } from '../../src/main.ts';
 import { offerOf } from '../../src/mcp/profiles/index.ts';
 import { longTools } from '../../src/mcp/server.ts';
-import type { Owner } from '../../src/sessions/directory.ts';
-import { anonymousOwner, tokenOwner } from '../../src/sessions/owner.ts';
 import { TARGETS } from './targets.ts';
 
 /** A server as `hotcell serve` starts it, in this process and in a data folder of its own. */

@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net';
-import type { ManagedSession } from '../../src/sessions/directory.ts';
+import type { ManagedSession } from '../../src/directory/directory.ts';
 import { type Answer, type ServedHotcell, serveForTest, type TestOptions, toolCall } from './served-hotcell.ts';
 
 /** A server with two tokens: `mallory` misbehaves, and what `ada` does is measured. */

@@ -1,6 +1,8 @@
 import { homedir } from 'node:os';
 import { parse } from 'node:path';
 import { loadCodeSandbox, loadConfig, resolveDataDir } from '../../config/load.ts';
+import { createLazyDirectory } from '../../directory/lazy-directory.ts';
+import { localOwner } from '../../directory/owner.ts';
 import type { FilesBesideStdio } from '../../http/files-beside-stdio.ts';
 import { packageVersion } from '../../lib/package-version.ts';
 import type { HotcellServer } from '../../main.ts';
@@ -9,9 +11,7 @@ import { offerOf } from '../../mcp/profiles/index.ts';
 import { createMcpFactory } from '../../mcp/server.ts';
 import { serveOnStdio } from '../../mcp/stdio/index.ts';
 import { LARGEST_REPLY_BYTES } from '../../mcp/stdio/transport.ts';
-import { createLazyDirectory } from '../../sessions/lazy-directory.ts';
 import { deniedByDefault } from '../../sessions/mounts.ts';
-import { localOwner } from '../../sessions/owner.ts';
 import { hasRecords } from '../../sessions/records-folder.ts';
 import { createLogger } from '../../telemetry/logger.ts';
 import { protocolStreams } from '../output.ts';

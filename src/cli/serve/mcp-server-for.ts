@@ -1,11 +1,11 @@
 import type { McpServer } from '@modelcontextprotocol/server';
+import type { Owner } from '../../directory/directory.ts';
 import type { LinkMaker } from '../../http/file-links.ts';
 import { packageVersion } from '../../lib/package-version.ts';
 import type { HotcellServer } from '../../main.ts';
 import type { HostFiles } from '../../mcp/host-files/index.ts';
 import type { Offer } from '../../mcp/profiles/index.ts';
 import { createMcpFactory } from '../../mcp/server.ts';
-import type { Owner } from '../../sessions/directory.ts';
 
 /** MCP servers for whoever calls over HTTP: the same tools for all, each over the sessions of one owner. */
 export function mcpServerFor(

@@ -1,12 +1,12 @@
 import { resolveDataDir, resolveRunDir } from '../../config/load.ts';
+import { tokenOwner } from '../../directory/owner.ts';
 import { HotcellError, toHotcellError } from '../../errors/hotcell-error.ts';
 import { openTokenStore, type TokenRecord } from '../../http/tokens/store.ts';
 import { requireTrusted } from '../../lib/own-folder.ts';
 import { isServerAlive } from '../../lib/server-lock.ts';
 import { openServer } from '../../main.ts';
-import { tokenOwner } from '../../sessions/owner.ts';
+import { expiresAt } from '../../sessions/lifetime.ts';
 import { createPersistentRecords, type FoundRecord, type PersistentRecord } from '../../sessions/persistent-records.ts';
-import { expiresAt } from '../../sessions/reaper.ts';
 import { recordsFolder } from '../../sessions/records-folder.ts';
 import { standardOutputs } from '../output.ts';
 import { shownName } from '../print.ts';

@@ -8,7 +8,7 @@ import {
   type McpServer,
   PROTOCOL_VERSION_META_KEY,
 } from '@modelcontextprotocol/server';
-import type { Owner } from '../../sessions/directory.ts';
+import type { Owner } from '../../directory/directory.ts';
 import { createLegacyConnections } from './legacy-connections.ts';
 import { createListeningStreams } from './listening-streams.ts';
 

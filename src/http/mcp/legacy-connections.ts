@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type McpServer, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server';
-import type { Owner } from '../../sessions/directory.ts';
+import type { Owner } from '../../directory/directory.ts';
 
 /** Connections of clients that open with `initialize` (the protocol up to 2025-11-25): each has an id and lives over many requests. */
 export interface LegacyConnections {

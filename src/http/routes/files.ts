@@ -1,7 +1,7 @@
 import { type NamedFile, parseFilePath } from '../../artifacts/file-path.ts';
 import { verifySignedPath } from '../../artifacts/signed-url.ts';
+import type { ManagedSession, Owner, SessionDirectory } from '../../directory/directory.ts';
 import { HotcellError } from '../../errors/hotcell-error.ts';
-import type { ManagedSession, Owner, SessionDirectory } from '../../sessions/directory.ts';
 import type { HttpApp, HttpContext } from '../environment.ts';
 import { fileHeaders } from '../file-headers.ts';
 import { wantedBytes } from '../range.ts';

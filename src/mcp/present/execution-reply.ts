@@ -1,7 +1,7 @@
 import type { ContentBlock } from '@modelcontextprotocol/server';
+import type { ManagedExecution, ManagedSession } from '../../directory/directory.ts';
 import type { Artifact, ExecutionResult } from '../../execution/result.ts';
 import { quotedName } from '../../lib/said-inside.ts';
-import type { ManagedExecution, ManagedSession } from '../../sessions/directory.ts';
 import type { ToolReply } from '../define-tool.ts';
 import type { McpDeps } from '../deps.ts';
 import { type ExecutionOutput, endedOutput, fileEntry, unendedOutput } from './execution-output.ts';

@@ -1,4 +1,4 @@
-import type { ManagedExecution } from '../../sessions/directory.ts';
+import type { ManagedExecution } from '../../directory/directory.ts';
 
 const CHARS = 300;
 

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { ManagedSession } from '../../sessions/directory.ts';
+import type { ManagedSession } from '../../directory/directory.ts';
 
 /** A session as data. */
 export const sessionOutput = z.object({

@@ -6,9 +6,9 @@ import {
   ResourceNotFoundError,
   ResourceTemplate,
 } from '@modelcontextprotocol/server';
+import type { ManagedSession } from '../../directory/directory.ts';
 import { type HotcellError, toHotcellError } from '../../errors/hotcell-error.ts';
 import { isTextType, mediaTypeOf } from '../../lib/media-type.ts';
-import type { ManagedSession } from '../../sessions/directory.ts';
 import type { McpDeps } from '../deps.ts';
 import { readLog } from '../execution-log.ts';
 import { decoded, FILE_TEMPLATE, fileUri, LOG_TEMPLATE, logUri } from './uris.ts';

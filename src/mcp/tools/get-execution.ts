@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod';
+import type { ManagedExecution, ManagedSession } from '../../directory/directory.ts';
 import { HotcellError } from '../../errors/hotcell-error.ts';
-import type { ManagedExecution, ManagedSession } from '../../sessions/directory.ts';
 import { defineTool } from '../define-tool.ts';
 import type { McpDeps } from '../deps.ts';
 import { readLog } from '../execution-log.ts';

@@ -1,8 +1,8 @@
 import { extname, posix } from 'node:path';
 import * as z from 'zod';
+import type { ManagedSession } from '../../directory/directory.ts';
 import { HotcellError, toHotcellError } from '../../errors/hotcell-error.ts';
 import { inOneLine, quotedName } from '../../lib/said-inside.ts';
-import type { ManagedSession } from '../../sessions/directory.ts';
 import { defineTool, type ToolCall } from '../define-tool.ts';
 import { type Found, type HostFiles, tooLarge } from '../host-files/index.ts';
 import { textBlocks } from '../present/text-blocks.ts';

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { requireAtMost } from '../../config/at-most.ts';
-import type { ManagedSession } from '../../sessions/directory.ts';
+import type { ManagedSession } from '../../directory/directory.ts';
 import type { ToolCall } from '../define-tool.ts';
 
 /** Arguments of the tools that run something. */

@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import * as z from 'zod';
+import type { ManagedSession } from '../../../directory/directory.ts';
 import { mediaTypeOf } from '../../../lib/media-type.ts';
-import type { ManagedSession } from '../../../sessions/directory.ts';
 import type { FileLinks } from '../../deps.ts';
 
 /** Where files are, inside and in every reply. */

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { CodeSandboxSettings } from '../../../config/code-sandbox.ts';
+import type { ManagedSession } from '../../../directory/directory.ts';
 import type { ExecutionResult } from '../../../execution/result.ts';
 import { exitCodeOfOutcome } from '../../../sandbox/exit-code.ts';
 import type { Outcome } from '../../../sandbox/outcome.ts';
-import type { ManagedSession } from '../../../sessions/directory.ts';
 import type { FileLinks } from '../../deps.ts';
 import { type Artifact, artifactOf } from './artifacts.ts';
 import { clipBytes } from './clip-bytes.ts';

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { type CodeSandboxSettings, memoryLimitBytes } from '../../../config/code-sandbox.ts';
+import type { ManagedSession, OpenRequest } from '../../../directory/directory.ts';
+import { SESSION_ID } from '../../../directory/open-request.ts';
 import { HotcellError } from '../../../errors/hotcell-error.ts';
-import type { ManagedSession, OpenRequest } from '../../../sessions/directory.ts';
-import { SESSION_ID } from '../../../sessions/open-request.ts';
 import type { ToolCall } from '../../define-tool.ts';
 import { DATA_FOLDER } from './artifacts.ts';
 import { Failure } from './failures.ts';

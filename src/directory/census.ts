@@ -1,5 +1,5 @@
+import type { SessionState } from '../sessions/state.ts';
 import type { Entry } from './openings.ts';
-import type { SessionState } from './state.ts';
 
 /** How many sessions are in one state under one driver. */
 export interface CensusCount {

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import type { Mount } from '../sandbox/spec.ts';
+import type { FoundRecord, PersistentRecord } from '../sessions/persistent-records.ts';
 import type { Owner } from './owner.ts';
 import { createPersistence, type PersistenceOptions } from './persistence.ts';
-import type { FoundRecord, PersistentRecord } from './persistent-records.ts';
 
 const ADA = { id: 'ada' } as Owner;
 

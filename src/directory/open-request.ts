@@ -4,8 +4,8 @@ import type { Config } from '../config/schema.ts';
 import { HotcellError } from '../errors/hotcell-error.ts';
 import type { IsolationRequest } from '../sandbox/isolation.ts';
 import type { Limits } from '../sandbox/spec.ts';
-import { environmentVariables } from './environment-variables.ts';
-import type { MountRequest } from './mounts.ts';
+import { environmentVariables } from '../sessions/environment-variables.ts';
+import type { MountRequest } from '../sessions/mounts.ts';
 
 /** What a client may say of a new session. Whatever it leaves out is the server's default. */
 export interface OpenRequest {

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { manualClock } from '../../test/support/manual-clock.ts';
-import { createReaper, expiresAt, type Lifetime, nextLookAt, whyDue } from './reaper.ts';
+import { expiresAt, type Lifetime, whyDue } from '../sessions/lifetime.ts';
+import { createReaper, nextLookAt } from './reaper.ts';
 
 const life: Lifetime = { openedAt: 1000, lastUsedAt: 2000, inUse: false, idleMs: 100, maxAgeMs: 5000 };
 

@@ -1,28 +1,7 @@
 import type { Clock } from '../lib/clock.ts';
+import type { Lifetime } from '../sessions/lifetime.ts';
 
-/** What decides how long a session lives. Milliseconds since 1970. */
-export interface Lifetime {
-  readonly openedAt: number;
-  readonly lastUsedAt: number;
-  /** Something runs or waits in it, or is being copied in or out. */
-  readonly inUse: boolean;
-  readonly idleMs: number;
-  readonly maxAgeMs: number;
-}
-
-/** Why a session must be closed now, if it must. Age counts for a busy one too; idleness never does. */
-export function whyDue(life: Lifetime, now: number): 'age' | 'idle' | undefined {
-  if (now >= life.openedAt + life.maxAgeMs) return 'age';
-  if (!life.inUse && now >= life.lastUsedAt + life.idleMs) return 'idle';
-  return undefined;
-}
-
-/** When it ends if nobody uses it again. */
-export function expiresAt(life: Lifetime): number {
-  return Math.min(life.openedAt + life.maxAgeMs, life.lastUsedAt + life.idleMs);
-}
-
-/** When to look again. One in use becomes idle later than now, and so cannot be due before this. */
+/** When to look again. A session in use becomes idle later than now, and so cannot be due before this. */
 export function nextLookAt(life: Lifetime, now: number): number {
   return Math.min(life.openedAt + life.maxAgeMs, (life.inUse ? now : life.lastUsedAt) + life.idleMs);
 }

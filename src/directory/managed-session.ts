@@ -5,16 +5,16 @@ import type { Clock } from '../lib/clock.ts';
 import type { Session } from '../notebooks/notebook-session.ts';
 import type { InterruptionReason } from '../sandbox/outcome.ts';
 import type { SandboxSpec } from '../sandbox/spec.ts';
+import { expiresAt, type Lifetime } from '../sessions/lifetime.ts';
+import type { SessionState } from '../sessions/state.ts';
 import type { AuditEntry, AuditSink } from '../telemetry/audit.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { KeptShare } from './kept-total.ts';
 import type { ManagedExecution, RunOptions } from './managed-execution.ts';
 import type { Owner } from './owner.ts';
-import { expiresAt, type Lifetime } from './reaper.ts';
 import { createRunNotes, type RunWatch } from './run-notes.ts';
 import { createRuns } from './session-runs.ts';
 import { shuttingDownError } from './shutting-down.ts';
-import type { SessionState } from './state.ts';
 import { trackSession } from './tracked-session.ts';
 
 /** A session as the servers see it: the library's Session plus whose it is, since when, and what ran in it. */

@@ -2,15 +2,15 @@ import type { Config } from '../config/schema.ts';
 import { toHotcellError } from '../errors/hotcell-error.ts';
 import { isSandboxGone } from '../guest/live-sandbox.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { AloneLimits } from '../sandbox/guest-config.ts';
 import type { Host } from '../sandbox/host.ts';
-import { type DriverName, ISOLATION_LEVELS } from '../sandbox/isolation.ts';
-import type { Mount, SandboxSpec } from '../sandbox/spec.ts';
+import { ISOLATION_LEVELS } from '../sandbox/isolation.ts';
+import type { Mount } from '../sandbox/spec.ts';
+import { whyDue } from '../sessions/lifetime.ts';
+import type { PersistencePlan } from '../sessions/persistence-plan.ts';
+import type { FoundRecord, PersistentRecord, PersistentRecords } from '../sessions/persistent-records.ts';
 import type { CheckedRequest } from './open-request.ts';
 import type { Entry, Openings } from './openings.ts';
 import type { Owner } from './owner.ts';
-import type { FoundRecord, PersistentRecord, PersistentRecords } from './persistent-records.ts';
-import { whyDue } from './reaper.ts';
 import type { Roster } from './roster.ts';
 
 /** What the directory does for sessions that outlive their server: writes them down, and brings them back. */
@@ -27,16 +27,6 @@ export interface Persistence {
    * server that ran beside this one may have ended since. Never rejects.
    */
   recall(owner: Owner, options?: { again?: boolean }): Promise<void>;
-}
-
-/** How a session outlives its server. */
-export interface PersistencePlan {
-  /** For how long its sandbox waits for the next server. */
-  readonly alone: AloneLimits;
-  /** To be awaited before a sandbox is made, with its spec: a container without a record is a remnant. */
-  readonly keep: (spec: SandboxSpec, driver: DriverName) => Promise<void>;
-  /** It exists, and is to be taken over. */
-  readonly resume?: PersistentRecord;
 }
 
 export interface PersistenceOptions {

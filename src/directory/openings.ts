@@ -4,11 +4,11 @@ import type { Clock } from '../lib/clock.ts';
 import { createFairQueue } from '../lib/fair-queue.ts';
 import { newId } from '../lib/ids.ts';
 import { DEFAULT_LIMITS } from '../sandbox/spec.ts';
+import type { PersistentRecord } from '../sessions/persistent-records.ts';
 import { allowedImage } from './allowed-image.ts';
 import type { OpenedSession, OwnedSession } from './managed-session.ts';
 import { type CheckedRequest, checkRequest, type OpenRequest } from './open-request.ts';
 import { LOCAL_OWNER, type Owner } from './owner.ts';
-import type { PersistentRecord } from './persistent-records.ts';
 import { admit, displaced, type Holding, requireMemory } from './quota.ts';
 import type { Roster } from './roster.ts';
 

@@ -1,0 +1,14 @@
+import type { AloneLimits } from '../sandbox/guest-config.ts';
+import type { DriverName } from '../sandbox/isolation.ts';
+import type { SandboxSpec } from '../sandbox/spec.ts';
+import type { PersistentRecord } from './persistent-records.ts';
+
+/** How a session outlives its server. The directory makes the plan; the library follows it. */
+export interface PersistencePlan {
+  /** Timeouts of a sandbox that no server is connected to. */
+  readonly alone: AloneLimits;
+  /** Writes the record of the session. Awaited before a sandbox is made: a container without a record is removed as an orphan. */
+  readonly keep: (spec: SandboxSpec, driver: DriverName) => Promise<void>;
+  /** The record of a session that exists, which is to be taken over. */
+  readonly resume?: PersistentRecord;
+}
