@@ -7,7 +7,6 @@ export type {
   OpenRequest,
   Owner,
   OwnerQuotas,
-  RunOptions,
   SessionDirectory,
 } from './directory/directory.ts';
 export { anonymousOwner, localOwner, tokenOwner } from './directory/owner.ts';
@@ -21,7 +20,7 @@ export type {
   QuestionOptions,
 } from './execution/completion.ts';
 export type { ExecutionEvent } from './execution/events.ts';
-export type { Execution, ExecutionOptions, PartialOutput } from './execution/execute.ts';
+export type { Execution, ExecutionOptions, PartialOutput } from './execution/execution.ts';
 export type { LanguageStatus } from './execution/language-status.ts';
 export type {
   Artifact,
@@ -32,6 +31,7 @@ export type {
   Value,
   VariableChanges,
 } from './execution/result.ts';
+export type { SessionState } from './execution/session-state.ts';
 export type {
   SessionVariables,
   VariableFormat,
@@ -86,4 +86,3 @@ export type {
 export type { InterruptionReason, KernelState, Outcome, Raised, StackFrame } from './sandbox/outcome.ts';
 export type { Limits } from './sandbox/spec.ts';
 export type { MountRequest } from './sessions/mounts.ts';
-export type { SessionState } from './sessions/state.ts';

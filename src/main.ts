@@ -1,27 +1,24 @@
 import { loadConfig, resolveDataDir, resolveRunDir } from './config/load.ts';
 import type { Config } from './config/schema.ts';
 import { createDirectory, type SessionDirectory } from './directory/directory.ts';
-import type { RunWatch } from './directory/run-notes.ts';
 import { standardImageTag } from './drivers/docker/image.ts';
 import { type DriverFactories, loadDrivers } from './drivers/loaded-drivers.ts';
 import { HotcellError } from './errors/hotcell-error.ts';
-import type { ExecutionPolicy } from './execution/execute.ts';
+import type { ExecutionPolicy } from './execution/execution.ts';
 import { policyOf } from './execution/policy.ts';
-import { sessionFacade } from './execution/session-facade.ts';
 import { type Clock, systemClock } from './lib/clock.ts';
-import { notebookSession, type Session } from './notebooks/notebook-session.ts';
 import type { Probe } from './sandbox/driver.ts';
 import { DRIVER_NAMES, type DriverName, ISOLATION_LEVELS, type PassedOver } from './sandbox/isolation.ts';
 import { probeDriver } from './sessions/choose-isolation.ts';
 import { createIsolationChoices } from './sessions/isolation-choices.ts';
-import { createOpenSessions, type OpenOptions, type OpenSessions } from './sessions/open-sessions.ts';
+import { createLiveSessions, type LiveSessions, type OpenOptions } from './sessions/live-sessions.ts';
 import { becomeServer, type Server } from './sessions/server.ts';
-import type { Session as CoreSession } from './sessions/session.ts';
+import { createSession, type Session } from './sessions/session.ts';
 import { openTelemetry, type Telemetry } from './telemetry/telemetry.ts';
 
-export type { SessionFiles } from './execution/session-facade.ts';
-export type { Session } from './notebooks/notebook-session.ts';
-export type { OpenOptions } from './sessions/open-sessions.ts';
+export type { OpenOptions } from './sessions/live-sessions.ts';
+export type { Session } from './sessions/session.ts';
+export type { SessionFiles } from './sessions/session-files.ts';
 
 /** Options of one Hotcell. What is left out comes from the environment (`HOTCELL_…`) or the defaults of docs/configuration.md. */
 export interface HotcellOptions extends Partial<Config> {
@@ -71,25 +68,20 @@ export interface ServerOptions extends HotcellOptions {
 /** As cheap to start as a Hotcell: some clients start a server only to look at it. */
 export async function openServer(serverOptions: ServerOptions = {}): Promise<HotcellServer> {
   const { metrics = false, clock = systemClock, ...options } = serverOptions;
-  const { hotcell, config, dataDir, server, openSessions, facadeOf } = await start(options);
+  const { hotcell, config, dataDir, server, live, policy } = await start(options);
   const telemetry = await openTelemetry(config, dataDir, { metrics }).catch(async (error: unknown) => {
     await hotcell.close();
     throw error;
   });
   const sessions = createDirectory({
-    openSession: async ({ id, slots, watchRun, ...request }, persistence) => {
-      const core = await openSessions.open(request, { id, slots, persistence });
-      const { spec, state, retire, leave } = core;
-      return { session: facadeOf(core, watchRun), spec, state, retire, leave };
-    },
-    mayTakeOver: openSessions.mayTakeOver,
+    live,
+    policy,
     host: server.host,
     records: server.records,
     standardImage: standardImageTag,
     config,
     clock,
-    audit: telemetry.audit,
-    metrics: telemetry.metrics,
+    feed: telemetry.feed,
     logger: telemetry.logger,
   });
   telemetry.watch(sessions.census);
@@ -110,8 +102,8 @@ interface Started {
   readonly config: Config;
   readonly dataDir: string;
   readonly server: Server;
-  readonly openSessions: OpenSessions;
-  facadeOf(core: CoreSession, watchRun?: RunWatch): Session;
+  readonly live: LiveSessions;
+  readonly policy: () => ExecutionPolicy;
 }
 
 async function start(options: HotcellOptions): Promise<Started> {
@@ -120,31 +112,32 @@ async function start(options: HotcellOptions): Promise<Started> {
   const server = await becomeServer(dataDir, resolveRunDir(dataDir));
   const drivers = loadDrivers(server.host, givenDrivers, server.clearAfterDead);
   const choose = createIsolationChoices(drivers.load, config.minIsolation);
-  const openSessions = createOpenSessions(config, server, choose);
+  const live = createLiveSessions(config, server, choose);
   const probeOne = (name: DriverName) => probeDriver(name, drivers.load[name]);
   let closing: Promise<void> | undefined;
 
   function close(): Promise<void> {
     closing ??= (async () => {
-      await openSessions.close();
+      await live.close();
       await drivers.close();
       await server.release();
     })();
     return closing;
   }
 
-  // Not before the first session: the languages take longer to read than all the rest of a start.
-  let policy: ExecutionPolicy | undefined;
-  const facadeOf = (core: CoreSession, watchRun?: RunWatch) => {
-    policy ??= policyOf(config);
-    return withNotebook(core, policy, config.recordBytes, watchRun);
+  // Not before the first session: reading the languages takes longer than the rest of a start.
+  let known: ExecutionPolicy | undefined;
+  const policy = () => {
+    known ??= policyOf(config);
+    return known;
   };
 
   const hotcell: Hotcell = {
-    open: async (wanted = {}) => facadeOf(await openSessions.open(wanted)),
+    open: async (wanted = {}) =>
+      createSession(await live.open(wanted), { policy: policy(), recordBytes: config.recordBytes }),
     close,
     settled: async () => {
-      await openSessions.settled();
+      await live.settled();
       await drivers.settled();
     },
     isolation: async () => {
@@ -155,14 +148,7 @@ async function start(options: HotcellOptions): Promise<Started> {
     probe: (only) => Promise.all((only === undefined ? DRIVER_NAMES : [only]).map(probeOne)),
     [Symbol.asyncDispose]: close,
   };
-  return { hotcell, config, dataDir, server, openSessions, facadeOf };
-}
-
-function withNotebook(core: CoreSession, policy: ExecutionPolicy, recordBytes: number, watchRun?: RunWatch): Session {
-  const facade = sessionFacade(core, core.isolationOf(core.first), policy);
-  if (watchRun === undefined) return notebookSession(facade, recordBytes);
-  const run: Session['run'] = (code, options = {}) => watchRun(code, options, (given) => facade.run(code, given));
-  return notebookSession({ ...facade, run }, recordBytes);
+  return { hotcell, config, dataDir, server, live, policy };
 }
 
 function requireAvailable(probe: Probe): void {

@@ -1,4 +1,4 @@
-import type { SessionState } from '../sessions/state.ts';
+import type { SessionState } from '../execution/session-state.ts';
 import type { Entry } from './openings.ts';
 
 /** How many sessions are in one state under one driver. */

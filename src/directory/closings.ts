@@ -1,8 +1,9 @@
 import { HotcellError } from '../errors/hotcell-error.ts';
-import type { Bookkeeping, ClosingReason } from './bookkeeping.ts';
+import type { ClosingReason } from '../telemetry/feed.ts';
 import type { Entry } from './openings.ts';
 import type { Persistence } from './persistence.ts';
 import type { Roster } from './roster.ts';
+import type { SessionEvents } from './session-events.ts';
 
 /** How sessions leave the directory. */
 export interface Closings {
@@ -16,7 +17,7 @@ export interface Closings {
 export interface ClosingsOptions {
   readonly roster: Roster<Entry>;
   readonly persistence: Pick<Persistence, 'forget'>;
-  readonly books: Pick<Bookkeeping, 'closed'>;
+  readonly events: Pick<SessionEvents, 'closed'>;
 }
 
 const EPITAPHS: Readonly<Record<ClosingReason, string>> = {
@@ -27,7 +28,7 @@ const EPITAPHS: Readonly<Record<ClosingReason, string>> = {
   left: 'lives on without this server',
 };
 
-export function createClosings({ roster, persistence, books }: ClosingsOptions): Closings {
+export function createClosings({ roster, persistence, events }: ClosingsOptions): Closings {
   async function end(entry: Entry, why: ClosingReason): Promise<void> {
     // One that is only being taken over exists already: whoever closes it wants that to end.
     if (entry.isTakenOver && why !== 'left') await entry.opened;
@@ -44,7 +45,7 @@ export function createClosings({ roster, persistence, books }: ClosingsOptions):
       await persistence.forget(entry);
     } finally {
       roster.remove(entry);
-      books.closed(entry, why);
+      events.closed(entry, why);
     }
   }
 

@@ -1,22 +1,20 @@
 import type { Config } from '../config/schema.ts';
 import { HotcellError, toHotcellError } from '../errors/hotcell-error.ts';
+import type { ExecutionPolicy } from '../execution/execution.ts';
+import type { SessionCore } from '../execution/session-core.ts';
 import type { Clock } from '../lib/clock.ts';
 import { unlessWithdrawn } from '../lib/unless-withdrawn.ts';
 import type { Host } from '../sandbox/host.ts';
 import { whyDue } from '../sessions/lifetime.ts';
-import type { OpenSessions } from '../sessions/open-sessions.ts';
-import type { PersistencePlan } from '../sessions/persistence-plan.ts';
+import type { LiveSessions } from '../sessions/live-sessions.ts';
 import type { PersistentRecord, PersistentRecords } from '../sessions/persistent-records.ts';
-import type { Slots } from '../sessions/session.ts';
-import type { AuditSink } from '../telemetry/audit.ts';
+import type { Feed } from '../telemetry/feed.ts';
 import type { Logger } from '../telemetry/logger.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
-import { createBookkeeping } from './bookkeeping.ts';
 import { type CensusCount, censusOf } from './census.ts';
 import { createClosings } from './closings.ts';
 import { createExecutionQuota } from './execution-quota.ts';
 import { createKeptTotal } from './kept-total.ts';
-import { type ManagedSession, manageSession, type OpenedSession, type OwnedSession } from './managed-session.ts';
+import { type DirectorySession, type ManagedSession, manageSession } from './managed-session.ts';
 import { missingSession } from './missing-session.ts';
 import type { CheckedRequest, OpenRequest } from './open-request.ts';
 import { createOpenings, type Entry, type Openings } from './openings.ts';
@@ -24,10 +22,10 @@ import type { Owner } from './owner.ts';
 import { createPersistence } from './persistence.ts';
 import { createReaper } from './reaper.ts';
 import { createRoster } from './roster.ts';
-import type { RunWatch } from './run-notes.ts';
+import { createSessionEvents } from './session-events.ts';
 import { shuttingDownError } from './shutting-down.ts';
 
-export type { ManagedExecution, RunOptions } from './managed-execution.ts';
+export type { ManagedExecution } from './managed-execution.ts';
 export type { ManagedSession } from './managed-session.ts';
 export type { OpenRequest } from './open-request.ts';
 export type { Owner, OwnerQuotas } from './owner.ts';
@@ -56,7 +54,7 @@ export interface SessionDirectory {
   close(owner: Owner, id: string, options?: CallOptions): Promise<void>;
   /** The same for all of the owner's, those being opened included. What could not be closed is no reason to stop. */
   closeAll(owner: Owner): Promise<void>;
-  /** By `session.id`, whoever owns it. SECURITY: for callers with a proof of their own, such as a signed link; never for an id from a client alone. */
+  /** The session of that unique id, of any owner. SECURITY: for callers with a proof of their own, such as a signed link; never for an id from a client alone. */
   find(uniqueId: string): ManagedSession | undefined;
   /** Counts by state and driver, for metrics. */
   census(): readonly CensusCount[];
@@ -72,22 +70,17 @@ export interface CallOptions {
   readonly check?: () => void;
 }
 
-/** What the directory asks of the library: a session with this id, whose executions take a place among those of the server. */
-export type OpenSession = (
-  request: CheckedRequest & { id: string; owner: string; slots: Slots; watchRun: RunWatch; signal: AbortSignal },
-  persistence: PersistencePlan | undefined,
-) => Promise<OpenedSession>;
-
 export interface DirectoryOptions {
-  readonly openSession: OpenSession;
-  readonly mayTakeOver: OpenSessions['mayTakeOver'];
+  /** Opens sessions of the library. */
+  readonly live: Pick<LiveSessions, 'open' | 'mayTakeOver'>;
+  /** Asked for when the first session is opened: reading all languages takes longer than the rest of a start. */
+  readonly policy: () => ExecutionPolicy;
   readonly host: Pick<Host, 'serverId' | 'isServerAlive'>;
   readonly records: PersistentRecords;
   readonly standardImage: () => string;
   readonly config: Config;
   readonly clock: Clock;
-  readonly audit: AuditSink;
-  readonly metrics: Metrics;
+  readonly feed: Pick<Feed, 'emit'>;
   readonly logger: Pick<Logger, 'error'>;
 }
 
@@ -95,42 +88,43 @@ export interface DirectoryOptions {
 const DEFAULT_SESSION = 'default';
 
 export function createDirectory(options: DirectoryOptions): SessionDirectory {
-  const { openSession, mayTakeOver, host, records, standardImage, config, clock, audit, metrics, logger } = options;
+  const { live, policy, host, records, standardImage, config, clock, feed, logger } = options;
   const roster = createRoster<Entry>();
   const executions = createExecutionQuota(config.maxExecutions);
   const keptTotal = createKeptTotal({ bytes: config.keptTotalBytes, logBytes: config.keptTotalLogBytes });
-  const books = createBookkeeping(audit, metrics);
+  const events = createSessionEvents(feed);
   const persistence = createPersistence({
     records,
-    mayTakeOver,
+    mayTakeOver: live.mayTakeOver,
     config,
     host,
     roster,
     clock,
     openings: () => openings,
   });
-  const closings = createClosings({ roster, persistence, books });
+  const closings = createClosings({ roster, persistence, events });
   const openings: Openings = createOpenings({
     config,
     roster,
     standardImage,
-    openSession: (entry, request, record) =>
-      openSession(
+    openSession: (entry, request, record) => {
+      const { owner, uniqueId, activity, stop } = entry;
+      return live.open(
+        { ...request, owner: owner.id, signal: stop.signal },
         {
-          ...request,
-          id: entry.uniqueId,
-          owner: entry.owner.id,
-          slots: executions.slotsOf(entry.owner),
-          watchRun: (code, options, run) => entry.session?.watchRun(code, options, run) ?? run(options),
-          signal: entry.stop.signal,
+          uniqueId,
+          slots: executions.slotsOf(owner),
+          beginUse: activity.beginUse,
+          persistence: persistence.planOf(entry, request, record),
         },
-        persistence.planOf(entry, request, record),
-      ),
+      );
+    },
+    onUsed: persistence.used,
     onFailed: persistence.failed,
-    onOpened: (entry, request, opened, record) => {
-      const session = manage(entry, request, opened, record);
+    onOpened: (entry, request, core, record) => {
+      const session = manage(entry, request, core, record);
       reaper.watch(session.lifetime());
-      books.opened(entry, request, opened, clock.now() - entry.askedAt);
+      events.opened(entry, request, core, clock.now() - entry.askedAt);
       return session;
     },
     clock,
@@ -152,16 +146,15 @@ export function createDirectory(options: DirectoryOptions): SessionDirectory {
 
   function manage(
     entry: Entry,
-    request: CheckedRequest,
-    opened: OpenedSession,
+    { idleMs, maxAgeMs }: CheckedRequest,
+    core: SessionCore,
     record: PersistentRecord | undefined,
-  ): OwnedSession {
-    const { id, name, owner } = entry;
-    const { idleMs, maxAgeMs } = request;
-    return manageSession({
-      openedAt: record?.openedAt ?? (entry.isPersistent ? entry.askedAt : undefined),
-      onUsed: () => persistence.used(entry),
-      ...{ opened, id, name, owner, idleMs, maxAgeMs, config, clock, audit, metrics },
+  ): DirectorySession {
+    const { id, name, owner, activity } = entry;
+    return manageSession(core, {
+      ...{ id, name, owner, activity, idleMs, maxAgeMs, config, clock, feed },
+      openedAt: record?.openedAt ?? (entry.isPersistent ? entry.askedAt : clock.now()),
+      policy: policy(),
       keptShare: keptTotal.of(owner.id),
       admit: () => executions.admit(owner),
       close: () => closings.close(entry, 'asked'),
@@ -172,7 +165,7 @@ export function createDirectory(options: DirectoryOptions): SessionDirectory {
     owner: Owner,
     id: string | undefined,
     { signal, ...call }: CallOptions,
-  ): Promise<OwnedSession> {
+  ): Promise<DirectorySession> {
     requireRunning();
     const hasDefault = owner.isAnonymous !== true;
     if (id === undefined && !hasDefault) return openings.begin(owner, {}, { signal, ...call }).opened;
@@ -200,10 +193,10 @@ export function createDirectory(options: DirectoryOptions): SessionDirectory {
     if (shuttingDown !== undefined) throw shuttingDownError();
   }
 
-  /** Keeps the books of what `work` is refused with. */
+  /** Emits an event where `work` is refused. */
   async function noted<T>(
     owner: Owner,
-    session: string | undefined,
+    id: string | undefined,
     { via, check }: CallOptions,
     work: () => Promise<T>,
   ): Promise<T> {
@@ -212,7 +205,7 @@ export function createDirectory(options: DirectoryOptions): SessionDirectory {
       return await work();
     } catch (thrown) {
       const error = toHotcellError(thrown);
-      books.refused(owner, error, { via, session });
+      events.refused(owner, error, { via, id });
       throw error;
     }
   }

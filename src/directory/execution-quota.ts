@@ -1,6 +1,6 @@
 import { HotcellError } from '../errors/hotcell-error.ts';
+import type { Slots } from '../execution/session-core.ts';
 import { createFairQueue } from '../lib/fair-queue.ts';
-import type { Slots } from '../sessions/session.ts';
 import { LOCAL_OWNER, type Owner } from './owner.ts';
 
 /** What runs in all sessions of a server: so much at once, owner by owner; and how much of one owner's may wait. */

@@ -1,51 +1,44 @@
 import { type HotcellError, toHotcellError } from '../errors/hotcell-error.ts';
 import type { ExecutionEvent } from '../execution/events.ts';
-import type { Execution, ExecutionOptions, PartialOutput } from '../execution/execute.ts';
+import type { ExecutionOptions, PartialOutput } from '../execution/execution.ts';
+import type { ObservedExecution } from '../execution/observe-runs.ts';
 import type { ExecutionResult } from '../execution/result.ts';
 import type { InterruptionReason } from '../sandbox/outcome.ts';
 
-/** Options of an execution in a server. */
-export interface RunOptions extends ExecutionOptions {
-  /** The tool or route it came through, for the audit log. */
-  readonly via?: string;
-  /** It has its place among those of its owner already. Set by the directory alone. */
-  readonly isCounted?: true;
-}
-
-/** One execution: awaitable, iterable, and readable meanwhile. */
+/** One execution of a server, which several calls can look at: by its result, its events, or its output so far. */
 export interface ManagedExecution {
   readonly id: string;
-  /** When it was asked for. */
+  /** When the execution was asked for. */
   readonly startedAt: Date;
-  /** Rejects with a HotcellError where Hotcell could not run it. Nobody has to listen. */
+  /** Rejects with a HotcellError where Hotcell could not run the code. The rejection need not be handled. */
   readonly result: Promise<ExecutionResult>;
   state(): 'waiting' | 'running' | 'ended';
-  /** Head and tail of what was printed so far. */
+  /** Head and tail of the output so far. */
   partial(): PartialOutput;
-  /** What happens from now on. Several may iterate; the slowest sets the pace. */
+  /** Events from now on. Several readers may iterate; the slowest applies backpressure to the execution. */
   events(): AsyncIterable<ExecutionEvent>;
-  /** Interrupts it, or withdraws it while it waits. */
+  /** Interrupts the execution, or withdraws it while it waits. */
   cancel(): void;
 }
 
-/** What the directory can do beyond its callers: say why it ended an execution. */
+/** A managed execution as its session sees it. */
 export interface EndableExecution extends ManagedExecution {
+  readonly isRefused: boolean;
+  /** Ends the execution, with the reason in its outcome. */
   end(reason: InterruptionReason): void;
 }
 
-/** Starts an execution by `start` and keeps hold of it. Called by a managed session. */
+/** Starts an execution and tracks its state. `notBegun` makes the error of an execution that had not begun when its session ended. */
 export function manageExecution(
-  start: (options: RunOptions) => Execution,
-  { signal, onBegin, ...options }: RunOptions,
-  startedAt: Date,
-  /** What a withdrawal means when the session ended it. */
-  ended: (reason: InterruptionReason) => HotcellError,
+  start: (options: ExecutionOptions) => ObservedExecution,
+  { signal, onBegin, ...options }: ExecutionOptions,
+  { startedAt, notBegun }: { startedAt: Date; notBegun: (reason: InterruptionReason) => HotcellError },
 ): EndableExecution {
   const stop = new AbortController();
-  let state: 'waiting' | 'running' | 'ended' = 'waiting';
+  let state: ReturnType<ManagedExecution['state']> = 'waiting';
   let endedBy: InterruptionReason | undefined;
   const cancel = () => stop.abort();
-  // The listener goes with the execution: some callers abort their signal after every success.
+  // The listener is removed with the execution: some callers abort their signal after every success.
   signal?.addEventListener('abort', cancel, { once: true });
   if (signal?.aborted === true) cancel();
   const execution = start({
@@ -56,6 +49,7 @@ export function manageExecution(
       onBegin?.();
     },
   });
+  if (execution.isRefused) state = 'ended';
   const result = settle();
   result.catch(() => {});
 
@@ -65,7 +59,7 @@ export function manageExecution(
       return endedBy === undefined ? found : withReason(found, endedBy);
     } catch (thrown) {
       const error = toHotcellError(thrown);
-      throw endedBy !== undefined && error.code === 'cancelled' ? ended(endedBy) : error;
+      throw endedBy !== undefined && error.code === 'cancelled' ? notBegun(endedBy) : error;
     } finally {
       state = 'ended';
       signal?.removeEventListener('abort', cancel);
@@ -74,6 +68,7 @@ export function manageExecution(
 
   return {
     id: execution.id,
+    isRefused: execution.isRefused,
     startedAt,
     result,
     state: () => state,

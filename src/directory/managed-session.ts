@@ -1,203 +1,153 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/schema.ts';
 import { HotcellError } from '../errors/hotcell-error.ts';
+import type { ExecutionOptions, ExecutionPolicy } from '../execution/execution.ts';
+import type { SessionCore } from '../execution/session-core.ts';
+import type { SessionState } from '../execution/session-state.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { Session } from '../notebooks/notebook-session.ts';
 import type { InterruptionReason } from '../sandbox/outcome.ts';
-import type { SandboxSpec } from '../sandbox/spec.ts';
 import { expiresAt, type Lifetime } from '../sessions/lifetime.ts';
-import type { SessionState } from '../sessions/state.ts';
-import type { AuditEntry, AuditSink } from '../telemetry/audit.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
+import { createSession, type Session } from '../sessions/session.ts';
+import type { Feed } from '../telemetry/feed.ts';
+import type { Activity } from './activity.ts';
+import { createKeptRuns } from './kept-runs.ts';
 import type { KeptShare } from './kept-total.ts';
-import type { ManagedExecution, RunOptions } from './managed-execution.ts';
+import type { ManagedExecution } from './managed-execution.ts';
 import type { Owner } from './owner.ts';
-import { createRunNotes, type RunWatch } from './run-notes.ts';
-import { createRuns } from './session-runs.ts';
+import { admitRuns, emitRuns } from './run-observers.ts';
+import { factsOf } from './session-facts.ts';
 import { shuttingDownError } from './shutting-down.ts';
-import { trackSession } from './tracked-session.ts';
+import { watchFiles } from './watched-files.ts';
 
-/** A session as the servers see it: the library's Session plus whose it is, since when, and what ran in it. */
+/** A session of a server: the library's `Session`, its owner, its age, and the executions in it. */
 export interface ManagedSession {
-  /** As its owner calls it. `session.id` is unique in the whole server. */
+  /** The id that its owner uses: one that the owner chose, else the unique id. */
   readonly id: string;
+  readonly uniqueId: string;
   readonly name?: string;
   readonly owner: string;
   readonly openedAt: Date;
-  /** It outlives the server. */
+  /** Whether the session outlives the server. */
   readonly isPersistent: boolean;
-  /** Every use of it counts as use of the session; closing it is closing this. */
+  /** The library's session. Every call of it counts as use; closing it closes this session. */
   readonly session: Session;
   state(): SessionState;
   lastUsedAt(): Date;
-  /** When it is closed if nobody uses it again. */
+  /** When the session is closed unless it is used again. */
   expiresAt(): Date;
-  /** Runs in order and keeps the execution findable by id while it runs and for a while after (bounded in count and bytes). */
-  run(code: string, options?: RunOptions): ManagedExecution;
+  /** Runs in order. The execution can be found by its id while it runs and for a while after (bounded in count and bytes). */
+  run(code: string, options?: ExecutionOptions): ManagedExecution;
   execution(id: string): ManagedExecution | undefined;
-  /** The oldest first. */
+  /** The executions that can be found, oldest first. */
   executions(): readonly ManagedExecution[];
 }
 
-/** A session of the library, and what only its directory may do with it. */
-export interface OpenedSession {
-  readonly session: Session;
-  readonly spec: SandboxSpec;
-  state(): SessionState;
-  /** Refuses new work from now on. */
-  retire(): void;
-  /** Closes it here; its sandbox lives on. */
-  leave(): Promise<void>;
-}
-
 export interface ManagedOptions {
-  readonly opened: OpenedSession;
   readonly id: string;
   readonly name: string | undefined;
   readonly owner: Owner;
-  /** Of one that was opened by another server. */
-  readonly openedAt?: number | undefined;
-  /** Called when it was used, not more often than is worth remembering. */
-  readonly onUsed?: (() => void) | undefined;
+  readonly activity: Activity;
+  /** When the session was opened, by this server or the one before. */
+  readonly openedAt: number;
   readonly idleMs: number;
   readonly maxAgeMs: number;
-  readonly config: Pick<Config, 'keptExecutions' | 'keptExecutionBytes' | 'keptLogBytes' | 'timeoutMs'>;
+  readonly config: Pick<Config, 'keptExecutions' | 'keptExecutionBytes' | 'keptLogBytes' | 'timeoutMs' | 'recordBytes'>;
+  readonly policy: ExecutionPolicy;
   readonly clock: Clock;
-  readonly audit: AuditSink;
-  readonly metrics: Metrics;
+  readonly feed: Pick<Feed, 'emit'>;
   readonly keptShare: KeptShare;
+  /** Counts one more execution of the owner, or throws; the returned function ends it. */
   readonly admit: () => () => void;
   readonly close: () => Promise<void>;
 }
 
-/** What the directory sees of it. */
-export interface OwnedSession extends ManagedSession {
+/** A managed session as the directory sees it. */
+export interface DirectorySession extends ManagedSession {
   readonly driver: string;
-  /** Sees every execution in it. */
-  readonly watchRun: RunWatch;
   lifetime(): Lifetime;
   touch(): void;
   retire(): void;
-  /** Ends what runs, with the reason in its outcome. Resolves when nothing runs any more, or does not end by itself. */
+  /** Ends running executions, with the reason in their outcome. Resolves when none runs, or after a timeout. */
   expire(): Promise<void>;
-  /** Ends what runs, and closes the library's session without its sandbox. */
+  /** Ends running executions and closes the session here; its sandbox lives on. */
   leave(): Promise<void>;
-  /** Closes the library's session. */
+  /** Closes the session and its sandbox. */
   dispose(): Promise<void>;
 }
 
-/** The guest's ladder and the host's patience with it are over by then. */
+/** Longer than the guest's interrupt ladder and the host's timeout for it. */
 const EXPIRY_MS = 6_000;
-const TOLD_EVERY_MS = 10_000;
 
-export function manageSession(options: ManagedOptions): OwnedSession {
-  const { opened, id, name, owner, config, clock, audit, metrics } = options;
-  const { driver } = opened.session.isolation;
-  const { openedAt = clock.now() } = options;
-  let lastUsedAt = clock.now();
-  let lastToldAt = lastUsedAt;
-  let uses = 0;
-
-  function touch(): void {
-    lastUsedAt = clock.now();
-    if (lastUsedAt < lastToldAt + TOLD_EVERY_MS) return;
-    lastToldAt = lastUsedAt;
-    options.onUsed?.();
-  }
-
-  function begin(): () => void {
-    uses += 1;
-    touch();
-    let isOver = false;
-    return () => {
-      if (isOver) return;
-      isOver = true;
-      uses -= 1;
-      touch();
-    };
-  }
-
-  const isolation = shortIsolation(opened);
-  const record = (entry: Omit<AuditEntry, 'owner' | 'session' | 'isolation'>) =>
-    audit.record({ ...entry, owner: owner.id, session: id, isolation });
-
-  const session = trackSession(opened.session, {
-    begin,
-    uploadBytes: owner.quotas.uploadBytes,
-    close: options.close,
-    onFile: (kind, path, sizeBytes) => {
-      record({ event: `file-${kind}`, path, sizeBytes });
-      if (kind !== 'removed') metrics.bytes(kind === 'written' ? 'in' : 'out', 'file', sizeBytes);
-    },
-  });
-
-  const notes = createRunNotes({
-    metrics,
-    record,
-    driver,
-    policy: { timeoutMs: config.timeoutMs, limits: opened.spec.limits },
-  });
-  const runs = createRuns({
-    start: session.run,
-    kept: { count: config.keptExecutions, bytes: config.keptExecutionBytes, logBytes: config.keptLogBytes },
-    keptShare: options.keptShare,
-    admit: options.admit,
-    onRefused: notes.refused,
+export function manageSession(core: SessionCore, options: ManagedOptions): DirectorySession {
+  const { id, name, owner, activity, openedAt, config, policy, clock, feed } = options;
+  const facts = factsOf(core, owner);
+  activity.touch(); // idleness counts from here, not from the request
+  const { timeoutMs, recordBytes } = config;
+  const observers = [emitRuns(feed, facts, { timeoutMs, limits: core.spec.limits }), admitRuns(options.admit)];
+  const { files, ...session } = createSession(core, { policy, recordBytes, observers });
+  const runs = createKeptRuns({
+    run: session.run,
+    limits: { count: config.keptExecutions, bytes: config.keptExecutionBytes, logBytes: config.keptLogBytes },
+    share: options.keptShare,
     clock,
-    expired: (reason) =>
-      reason === 'shutting-down'
-        ? shuttingDownError()
-        : new HotcellError('session_closed', `the session ${id} reached its maximum age before this ran`, {
-            remedy: 'Open a new one.',
-          }),
+    notBegun: (reason) => (reason === 'shutting-down' ? shuttingDownError() : tooOld(id)),
   });
 
   const lifetime = (): Lifetime => ({
     openedAt,
-    lastUsedAt,
-    inUse: uses > 0,
+    lastUsedAt: activity.lastUsedAt(),
+    inUse: activity.inUse(),
     idleMs: options.idleMs,
     maxAgeMs: options.maxAgeMs,
   });
 
   async function end(reason: InterruptionReason): Promise<void> {
-    opened.retire();
+    core.retire();
     await Promise.race([runs.end(reason), sleep(EXPIRY_MS, undefined, { ref: false })]);
   }
 
   return {
     id,
+    uniqueId: core.uniqueId,
     ...(name === undefined ? {} : { name }),
     owner: owner.id,
     openedAt: new Date(openedAt),
-    isPersistent: opened.spec.persistent !== undefined,
-    session,
-    driver,
-    watchRun: (code, given, run) => runs.count(code, given, (counted) => notes.watch(code, counted, run)),
-    state: opened.state,
-    lastUsedAt: () => new Date(lastUsedAt),
+    isPersistent: core.spec.persistent !== undefined,
+    session: {
+      ...session,
+      files: watchFiles(files, {
+        uploadBytes: owner.quotas.uploadBytes,
+        onFile: (event, path, sizeBytes) => feed.emit({ ...facts, event, path, sizeBytes }),
+      }),
+      close: options.close,
+      [Symbol.asyncDispose]: options.close,
+    },
+    driver: core.isolation.driver,
+    state: core.state,
+    lastUsedAt: () => new Date(activity.lastUsedAt()),
     expiresAt: () => new Date(expiresAt(lifetime())),
     run: (code, runOptions = {}) => runs.run(code, runOptions),
     execution: runs.get,
     executions: runs.all,
     lifetime,
-    touch,
-    retire: opened.retire,
+    touch: activity.touch,
+    retire: core.retire,
     leave: async () => {
       await end('shutting-down');
       runs.forget();
-      options.onUsed?.();
-      await opened.leave();
+      activity.flush();
+      await core.leave();
     },
     expire: () => end('session-expired'),
     dispose: () => {
       runs.forget();
-      return opened.session.close();
+      return core.close();
     },
   };
 }
 
-export function shortIsolation({ session }: OpenedSession): AuditEntry['isolation'] {
-  const { driver, level, shape } = session.isolation;
-  return { driver, level, shape };
+function tooOld(id: string): HotcellError {
+  return new HotcellError('session_closed', `the session ${id} reached its maximum age before this ran`, {
+    remedy: 'Open a new one.',
+  });
 }

@@ -1,12 +1,14 @@
 import type { Config } from '../config/schema.ts';
 import { HotcellError, toHotcellError } from '../errors/hotcell-error.ts';
+import type { SessionCore } from '../execution/session-core.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createFairQueue } from '../lib/fair-queue.ts';
 import { newId } from '../lib/ids.ts';
 import { DEFAULT_LIMITS } from '../sandbox/spec.ts';
 import type { PersistentRecord } from '../sessions/persistent-records.ts';
+import { type Activity, createActivity } from './activity.ts';
 import { allowedImage } from './allowed-image.ts';
-import type { OpenedSession, OwnedSession } from './managed-session.ts';
+import type { DirectorySession } from './managed-session.ts';
 import { type CheckedRequest, checkRequest, type OpenRequest } from './open-request.ts';
 import { LOCAL_OWNER, type Owner } from './owner.ts';
 import { admit, displaced, type Holding, requireMemory } from './quota.ts';
@@ -30,12 +32,13 @@ export interface Entry {
   readonly isPersistent: boolean;
   /** Was opened by another server. */
   readonly isTakenOver: boolean;
+  readonly activity: Activity;
   /** Aborted with the reason when it is not to be opened after all. */
   readonly stop: AbortController;
   /** Still waits for its turn to be opened. */
   isWaiting: boolean;
-  session?: OwnedSession;
-  opened: Promise<OwnedSession>;
+  session?: DirectorySession;
+  opened: Promise<DirectorySession>;
   closing?: Promise<void>;
 }
 
@@ -51,14 +54,16 @@ export interface OpeningsOptions {
   /** The name of the image that is used where none is named. */
   readonly standardImage: () => string;
   /** Asks the library for it. */
-  readonly openSession: (entry: Entry, request: CheckedRequest, record?: PersistentRecord) => Promise<OpenedSession>;
+  readonly openSession: (entry: Entry, request: CheckedRequest, record?: PersistentRecord) => Promise<SessionCore>;
   /** It is open: makes it known. */
   readonly onOpened: (
     entry: Entry,
     request: CheckedRequest,
-    opened: OpenedSession,
+    core: SessionCore,
     record?: PersistentRecord,
-  ) => OwnedSession;
+  ) => DirectorySession;
+  /** The session was used. */
+  readonly onUsed: (entry: Entry) => void;
   readonly onFailed: (entry: Entry, error: unknown, record?: PersistentRecord) => Promise<void>;
 }
 
@@ -71,7 +76,7 @@ export interface Openings {
 }
 
 export function createOpenings(options: OpeningsOptions): Openings {
-  const { config, clock, roster, standardImage, openSession, onOpened, onFailed } = options;
+  const { config, clock, roster, standardImage, openSession, onOpened, onUsed, onFailed } = options;
   const queue = createFairQueue(config.maxOpenings, { alone: LOCAL_OWNER });
 
   function begin(owner: Owner, request: OpenRequest, { signal, via }: OpeningOptions): Entry {
@@ -105,10 +110,11 @@ export function createOpenings(options: OpeningsOptions): Openings {
     request: CheckedRequest,
     its: Pick<Entry, 'id' | 'uniqueId' | 'via' | 'isTakenOver'>,
   ): Entry {
-    return {
+    const entry: Entry = {
       ...its,
       name: request.name,
       owner,
+      activity: createActivity(clock, () => onUsed(entry)),
       isolation: request.isolation ?? config.isolation,
       askedAt: clock.now(),
       memoryBytes: request.limits?.memoryBytes ?? DEFAULT_LIMITS.memoryBytes,
@@ -117,9 +123,10 @@ export function createOpenings(options: OpeningsOptions): Openings {
       isWaiting: true,
       opened: undefined as never, // `add` knows it
     };
+    return entry;
   }
 
-  function add(entry: Entry, opened: Promise<OwnedSession>): Entry {
+  function add(entry: Entry, opened: Promise<DirectorySession>): Entry {
     roster.add(entry);
     entry.opened = opened;
     entry.opened.catch(() => {});
@@ -150,7 +157,7 @@ export function createOpenings(options: OpeningsOptions): Openings {
     entry: Entry,
     request: CheckedRequest,
     { signal, record }: { signal?: AbortSignal | undefined; record?: PersistentRecord },
-  ): Promise<OwnedSession> {
+  ): Promise<DirectorySession> {
     const { owner, stop } = entry;
     const withdraw = () => stop.abort(new HotcellError('cancelled', 'the opening was withdrawn'));
     signal?.addEventListener('abort', withdraw, { once: true });
@@ -158,11 +165,11 @@ export function createOpenings(options: OpeningsOptions): Openings {
     try {
       const release = await queue.take(owner.id, { signal: stop.signal });
       entry.isWaiting = false;
-      const opened = await openSession(entry, request, record).finally(release);
+      const core = await openSession(entry, request, record).finally(release);
       // One that is only being taken over does not end because this server does.
-      if (stop.signal.aborted) await (record === undefined ? opened.session.close() : opened.leave());
+      if (stop.signal.aborted) await (record === undefined ? core.close() : core.leave());
       stop.signal.throwIfAborted();
-      entry.session = onOpened(entry, request, opened, record);
+      entry.session = onOpened(entry, request, core, record);
       return entry.session;
     } catch (thrown) {
       const error = stop.signal.aborted ? stop.signal.reason : thrown;

@@ -2,7 +2,7 @@ import { HotcellError } from '../errors/hotcell-error.ts';
 import { completionAnswer, inspectionAnswer } from '../guest/answers.ts';
 import { ask, type Question } from '../guest/questions.ts';
 import { partAround, pointsIn, unitsOf } from './code-part.ts';
-import type { CoreSession as Session } from './core-session.ts';
+import type { SessionCore } from './session-core.ts';
 
 /** Options of whatever is asked of an idle kernel. */
 export interface QuestionOptions {
@@ -44,7 +44,7 @@ export interface Inspection {
 }
 
 /** Completions from the live namespace. */
-export async function complete(session: Session, code: string, options: CursorOptions = {}): Promise<Completion> {
+export async function complete(session: SessionCore, code: string, options: CursorOptions = {}): Promise<Completion> {
   const { question, from, text } = aboutCode('complete', code, options, completionAnswer);
   const answer = await askInOrder(session, question, options);
   return {
@@ -56,7 +56,7 @@ export async function complete(session: Session, code: string, options: CursorOp
 
 /** Signature and documentation of what stands at the cursor; undefined where nothing is known of it. */
 export async function inspect(
-  session: Session,
+  session: SessionCore,
   code: string,
   options: CursorOptions = {},
 ): Promise<Inspection | undefined> {
@@ -75,7 +75,7 @@ export async function inspect(
 
 /** Asks when every earlier execution is done: questions take their turn like executions. */
 export async function askInOrder<Answer>(
-  session: Session,
+  session: SessionCore,
   question: Question<Answer>,
   options: QuestionOptions,
 ): Promise<Answer> {

@@ -1,6 +1,6 @@
 import type { Config } from '../config/schema.ts';
 import { allLanguages } from '../languages/table.ts';
-import type { ExecutionPolicy } from './execute.ts';
+import type { ExecutionPolicy } from './execution.ts';
 
 const DISPLAY_BYTES = 32 * 1_048_576;
 

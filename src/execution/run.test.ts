@@ -10,7 +10,7 @@ const run = {
 
 test('only what the language needs can be missing: of a name that a guest made up nothing is told', () => {
   const outcome = (...missing: string[]) =>
-    outcomeOf({ kind: 'unavailable', missing }, { memoryBytes: 1 } as Limits, run, false);
+    outcomeOf({ kind: 'unavailable', missing }, run, { limits: { memoryBytes: 1 } as Limits, memoryKilled: false });
   expect(outcome('cc', 'made-up')).toMatchObject({ kind: 'unavailable', missing: ['cc'] });
   expect(outcome('made-up')).toEqual({ kind: 'kernel-died' });
 });

@@ -76,7 +76,11 @@ function silentGuest(): HotcellError {
 }
 
 /** The outcome as the caller gets it: the limits that were set, and the driver's word on why a kernel was killed. */
-export function outcomeOf(outcome: GuestOutcome, limits: Limits, run: KernelRun, memoryKilled: boolean): Outcome {
+export function outcomeOf(
+  outcome: GuestOutcome,
+  run: KernelRun,
+  { limits, memoryKilled }: { limits: Limits; memoryKilled: boolean },
+): Outcome {
   switch (outcome.kind) {
     case 'timed-out':
       return { kind: 'timed-out', limitMs: run.timeoutMs };

@@ -4,7 +4,7 @@ import { nothing } from '../guest/messages.ts';
 import { answered, cancellable, patienceMs } from '../guest/questions.ts';
 import { type Pieces, upload } from '../guest/upload.ts';
 import { askInOrder, type QuestionOptions, turnOf, withOptions } from './completion.ts';
-import type { CoreSession as Session } from './core-session.ts';
+import type { SessionCore } from './session-core.ts';
 
 /** The variables of a session's kernel. Every call takes its turn like an execution, and none can cost the session its state by itself. */
 export interface SessionVariables {
@@ -99,7 +99,7 @@ export interface VariableSetOptions extends QuestionOptions {
 const SET_TIMEOUT_MS = 30_000;
 const MAX_EXPRESSION_BYTES = 65_536;
 
-export function sessionVariables(session: Session): SessionVariables {
+export function sessionVariables(session: SessionCore): SessionVariables {
   return {
     async list(options = {}) {
       const { limit = 200, offset = 0, filter, hidden = false, modules = false } = options;
@@ -128,7 +128,7 @@ export function sessionVariables(session: Session): SessionVariables {
 }
 
 async function setVariable(
-  session: Session,
+  session: SessionCore,
   name: string,
   content: string | Uint8Array | Pieces,
   options: VariableSetOptions,

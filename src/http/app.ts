@@ -21,7 +21,7 @@ import type { TokenStore } from './tokens/store.ts';
 export interface AppOptions {
   readonly config: Config;
   readonly sessions: SessionDirectory;
-  readonly telemetry: Pick<Telemetry, 'audit' | 'metrics' | 'exposition' | 'logger'>;
+  readonly telemetry: Pick<Telemetry, 'feed' | 'exposition' | 'logger'>;
   readonly tokens: TokenStore;
   readonly exposure: Exposure;
   readonly linkKey: Buffer;
@@ -95,13 +95,7 @@ export function createApp(options: AppOptions): HttpApp {
     const error = toHotcellError(thrown);
     // What the directory refused, it has counted itself.
     if (error.code === 'unauthorized' || error.code === 'forbidden' || error.code === 'link_invalid') {
-      telemetry.metrics.refused(error.code);
-      telemetry.audit.record({
-        event: 'refused',
-        owner: 'unknown',
-        via: routeOf(req.path),
-        refusal: error.code,
-      });
+      telemetry.feed.emit({ event: 'refused', owner: 'unknown', via: routeOf(req.path), refusal: error.code });
     }
     return errorResponse(error);
   });

@@ -19,7 +19,7 @@ export interface ServedHotcell {
   readonly config: Config;
   readonly dataDir: string;
   readonly sessions: SessionDirectory;
-  readonly telemetry: Pick<Telemetry, 'audit' | 'metrics' | 'exposition' | 'logger'>;
+  readonly telemetry: Pick<Telemetry, 'feed' | 'exposition' | 'logger'>;
 }
 
 export interface HttpServing extends Listening {

@@ -1,6 +1,6 @@
 import type { Config } from '../config/schema.ts';
 import type { Owner, SessionDirectory } from '../directory/directory.ts';
-import type { AuditSink } from '../telemetry/audit.ts';
+import type { Feed } from '../telemetry/feed.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { HostFiles } from './host-files/index.ts';
 
@@ -17,11 +17,11 @@ export interface McpDeps {
   /** The largest answer that the client takes in one message. Absent: any. */
   readonly largestReplyBytes?: number;
   readonly log: Logger;
-  readonly audit: AuditSink;
+  readonly feed: Pick<Feed, 'emit'>;
 }
 
 /** Addresses at which a browser or `curl` gets a file of a workspace. */
 export interface FileLinks {
-  /** `uniqueId` is `session.id` of a managed session; the address calls it that, or `shownAs`. Undefined where nothing listens. */
+  /** The address of a file in the session of that unique id. The address names the session `shownAs`, if given. Undefined where nothing listens. */
   urlFor(uniqueId: string, path: string, shownAs?: string): Promise<string | undefined>;
 }

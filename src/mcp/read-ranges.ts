@@ -1,5 +1,5 @@
 import { HotcellError } from '../errors/hotcell-error.ts';
-import type { SessionFiles } from '../execution/session-facade.ts';
+import type { SessionFiles } from '../sessions/session-files.ts';
 import { wholeCharacters } from './execution-log.ts';
 
 /** Pieces of a file for a reader who cannot take it whole. Nothing here holds more than a piece in memory. */

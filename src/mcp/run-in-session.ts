@@ -1,19 +1,24 @@
-import type { ManagedExecution, ManagedSession, RunOptions } from '../directory/directory.ts';
+import type { ManagedExecution, ManagedSession } from '../directory/directory.ts';
+import type { ExecutionOptions } from '../execution/execution.ts';
 import type { ToolCall, ToolReply } from './define-tool.ts';
 import type { ExecutionOutput } from './present/execution-output.ts';
 import { endedReply, unendedReply } from './present/execution-reply.ts';
 import { latestOutput } from './present/latest-output.ts';
 
-/** Runs code for a call: in the background, or until it ends. A call that is withdrawn interrupts its run; the session keeps its state. */
+export interface RunRequest {
+  readonly code: string;
+  readonly options: ExecutionOptions;
+  readonly isBackground: boolean;
+}
+
+/** Runs code for a call: in the background, or until it ends. A call that is cancelled interrupts its run; the session keeps its state. */
 export async function runInSession(
   managed: ManagedSession,
-  code: string,
-  options: RunOptions,
+  { code, options, isBackground }: RunRequest,
   call: ToolCall,
-  isBackground: boolean,
 ): Promise<ToolReply<ExecutionOutput>> {
   const execution = managed.run(code, options);
-  // One that was refused has ended already: it is told now, because nobody finds it again.
+  // A refused execution has ended already. Reply with its error now: get_execution would not find it.
   if (isBackground && execution.state() !== 'ended') {
     execution.result.catch(() => {}); // get_execution tells
     return unendedReply(managed, execution, call.deps);
@@ -24,7 +29,7 @@ export async function runInSession(
   });
 }
 
-/** `work` while the signal can cancel the execution. SECURITY: not longer: over HTTP the signal fires after every answered call, and would interrupt whatever runs then. */
+/** Runs `work` while the signal can cancel the execution. SECURITY: no longer than that: over HTTP the signal fires after every answered call, and would interrupt a later run. */
 export async function cancelledWith<T>(
   signal: AbortSignal,
   execution: ManagedExecution,

@@ -1,4 +1,5 @@
-import type { Execution, ExecutionOptions } from '../execution/execute.ts';
+import type { Execution, ExecutionOptions } from '../execution/execution.ts';
+import type { RunCode } from '../execution/observe-runs.ts';
 import type { ExecutionResult } from '../execution/result.ts';
 import { deferred } from '../lib/deferred.ts';
 import type { Outcome } from '../sandbox/outcome.ts';
@@ -55,8 +56,6 @@ export interface NotebookResult {
 
 /** A notebook that runs: iterate over it for each cell as it ends, await it for the whole. Both at once is fine; neither is needed for it to run. */
 export interface NotebookRun extends AsyncIterable<CellResult>, PromiseLike<NotebookResult> {}
-
-export type RunCode = (code: string, options: ExecutionOptions) => Execution;
 
 const RECORD_BYTES = 64 * 1_048_576;
 

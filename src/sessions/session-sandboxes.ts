@@ -6,7 +6,7 @@ import type { SandboxSpec } from '../sandbox/spec.ts';
 import type { HeldMounts } from './held-mounts.ts';
 import type { PersistencePlan } from './persistence-plan.ts';
 
-/** Makes the sandboxes of one session, one at a time. Each rejects with a HotcellError, with nothing left. Called by `open-sessions.ts`. */
+/** Makes the sandboxes of one session, one at a time. Each rejects with a HotcellError, with nothing left. Called by `live-sessions.ts`. */
 export interface SessionSandboxes {
   /** The one it begins with; of a session that another server left, the one it lives in. Ends with the opening's signal. */
   first(driver: Driver): Promise<LiveSandbox>;

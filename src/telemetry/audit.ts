@@ -1,43 +1,50 @@
 import type { ErrorCode } from '../errors/codes.ts';
+import type { FeedEvent } from './feed.ts';
 
-/**
- * One decision or deed, as the audit log keeps it: who, what, under which policy and isolation, with which end. SECURITY: it has no place for code,
- * output, contents of files or tokens; what identifies a piece of code is its hash.
- */
+/** One line of the audit log: who did what, under which policy and isolation, and how it ended. It is made from an event of the feed alone. */
 export interface AuditEntry {
-  readonly event:
-    | 'session-opened'
-    | 'session-closed'
-    | 'execution-began'
-    | 'execution-ended'
-    | 'file-written'
-    | 'file-read'
-    | 'file-removed'
-    | 'refused'
-    | 'token-created'
-    | 'token-revoked';
+  readonly event: FeedEvent['event'];
   readonly owner: string;
-  /** The tool or route that it came through. */
+  /** The tool or route that the call came through. */
   readonly via?: string;
+  /** The unique id of the session. */
   readonly session?: string;
+  /** The id and the name that the owner chose, when the session is opened or not found. */
+  readonly id?: string;
+  readonly name?: string;
   readonly execution?: string;
   readonly isolation?: { readonly driver: string; readonly level: number; readonly shape: string };
   /** Limits and permissions in force. */
   readonly policy?: Readonly<Record<string, unknown>>;
   readonly code?: { readonly sha256: string; readonly sizeBytes: number };
-  /** Below the workspace. */
+  /** The path, relative to the workspace. */
   readonly path?: string;
   readonly sizeBytes?: number;
   /** The kind of an outcome, or why a session was closed. */
   readonly outcome?: string;
   readonly durationMs?: number;
-  /** Why not: the code of the error. */
+  /** The code of the error that the caller got. */
   readonly refusal?: ErrorCode;
 }
 
-/** Where entries go. Called by whoever decides; never throws and never makes its caller wait, whatever the disk does. */
+/** The audit log as the feed writes to it. Never throws and never blocks, whatever the disk does. */
 export interface AuditSink {
   record(entry: AuditEntry): void;
 }
 
-export const silentAudit: AuditSink = { record: () => {} };
+export function auditEntryOf(event: FeedEvent): AuditEntry {
+  switch (event.event) {
+    case 'session-closed': {
+      const { driver: _, why, ...entry } = event;
+      return { ...entry, outcome: why };
+    }
+    case 'session-opened':
+      return { ...event, durationMs: Math.round(event.durationMs) };
+    case 'execution-ended': {
+      const { codeBytes: _code, outputBytes: _output, ...entry } = event;
+      return { ...entry, durationMs: Math.round(entry.durationMs) };
+    }
+    default:
+      return event;
+  }
+}

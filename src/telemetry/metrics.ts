@@ -1,19 +1,30 @@
 import type { ErrorCode } from '../errors/codes.ts';
+import type { ClosingReason, FeedEvent } from './feed.ts';
 
-/** What is counted while a server runs. Called on the way of every call: cheap, and never throws. */
+/** The counters of a server. Labels have few values: drivers, outcomes, reasons, error codes. */
 export interface Metrics {
   opened(driver: string, seconds: number): void;
-  /** Why: `asked`, `idle`, `age`, `shutdown`, `lost`. */
-  closed(driver: string, why: string): void;
+  closed(driver: string, why: ClosingReason): void;
   executed(driver: string, outcome: string, seconds: number): void;
   bytes(direction: 'in' | 'out', kind: 'code' | 'output' | 'file', count: number): void;
   refused(code: ErrorCode): void;
 }
 
-export const silentMetrics: Metrics = {
-  opened: () => {},
-  closed: () => {},
-  executed: () => {},
-  bytes: () => {},
-  refused: () => {},
-};
+export function countEvent(metrics: Metrics, event: FeedEvent): void {
+  switch (event.event) {
+    case 'session-opened':
+      return metrics.opened(event.isolation.driver, event.durationMs / 1000);
+    case 'session-closed':
+      return metrics.closed(event.driver, event.why);
+    case 'execution-ended':
+      metrics.executed(event.isolation.driver, event.outcome, event.durationMs / 1000);
+      metrics.bytes('in', 'code', event.codeBytes);
+      return metrics.bytes('out', 'output', event.outputBytes);
+    case 'file-written':
+      return metrics.bytes('in', 'file', event.sizeBytes);
+    case 'file-read':
+      return metrics.bytes('out', 'file', event.sizeBytes);
+    case 'refused':
+      return metrics.refused(event.refusal);
+  }
+}

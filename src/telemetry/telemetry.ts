@@ -1,24 +1,24 @@
 import { join } from 'node:path';
 import type { Config } from '../config/schema.ts';
-import { type AuditSink, silentAudit } from './audit.ts';
+import { auditEntryOf } from './audit.ts';
 import { createAuditLog } from './audit-log.ts';
+import { createFeed, type Feed } from './feed.ts';
 import { createLogger, type Logger } from './logger.ts';
-import { type Metrics, silentMetrics } from './metrics.ts';
+import { countEvent } from './metrics.ts';
 import { createPrometheusMetrics, type SessionCensus } from './prometheus.ts';
 
-/** What a server tells of itself: to the people who run it, to Prometheus, and to whoever must know later who did what. */
+/** The telemetry of a server: a log for the people who run it, and a feed of events, from which the audit log and the Prometheus metrics are made. */
 export interface Telemetry {
   readonly logger: Logger;
-  readonly audit: AuditSink;
-  readonly metrics: Metrics;
-  /** All metrics as Prometheus reads them. Empty where they were not asked for. */
+  readonly feed: Feed;
+  /** All metrics in the exposition format of Prometheus. Empty where metrics were not asked for. */
   exposition(): Promise<{ contentType: string; text: string }>;
-  /** Sessions are counted when somebody asks. */
+  /** Sets how sessions are counted; they are counted on each scrape. */
   watch(census: SessionCensus): void;
   close(): Promise<void>;
 }
 
-/** Opens no file and loads nothing heavy before there is something to write, but for metrics where they are asked for. */
+/** Opens no file and loads no library before there is something to write, except prom-client where metrics are asked for. */
 export async function openTelemetry(
   config: Pick<Config, 'logLevel' | 'logFile' | 'logFormat' | 'auditBytes' | 'auditFiles'>,
   dataDir: string,
@@ -35,10 +35,12 @@ export async function openTelemetry(
         });
   let census: SessionCensus = () => [];
   const prometheus = metrics ? await createPrometheusMetrics(() => census()) : undefined;
+  const feed = createFeed();
+  if (auditLog !== undefined) feed.subscribe((event) => auditLog.record(auditEntryOf(event)));
+  if (prometheus !== undefined) feed.subscribe((event) => countEvent(prometheus, event));
   return {
     logger,
-    audit: auditLog ?? silentAudit,
-    metrics: prometheus ?? silentMetrics,
+    feed,
     exposition: prometheus?.exposition ?? (async () => ({ contentType: 'text/plain; charset=utf-8', text: '' })),
     watch: (counted) => {
       census = counted;

@@ -143,7 +143,7 @@ for (const target of [TARGETS.docker, TARGETS.gvisor]) {
       const session = await open(server);
       const running = session.run('import time\nfor i in range(40):\n  print(i, flush=True)\n  time.sleep(0.05)');
       await until(() => running.partial().stdout.length > 10, 'it prints');
-      expect(killRelays(session.session.id)).toBeGreaterThan(0);
+      expect(killRelays(session.uniqueId)).toBeGreaterThan(0);
       const { outcome, stdout, truncation } = await running.result;
       expect(outcome).toEqual({ kind: 'ok' });
       expect(stdout).toBe(Array.from({ length: 40 }, (_, index) => `${index}\n`).join(''));
@@ -275,7 +275,7 @@ describe.skipIf((await reasonToSkip(TARGETS.docker)) !== undefined)('persistent 
     const first = await start();
     const session = await open(first);
     await session.run('n = 1').result;
-    docker('kill', containerName(session.session.id));
+    docker('kill', containerName(session.uniqueId));
     await until(() => containersOf(home).length === 0, 'it is gone');
     expect(await session.run('"n" in dir()').result).toMatchObject({
       value: { text: 'False' },
@@ -293,7 +293,7 @@ describe.skipIf((await reasonToSkip(TARGETS.docker)) !== undefined)('persistent 
     const first = await start();
     const session = await open(first);
     await first.close();
-    docker('kill', containerName(session.session.id));
+    docker('kill', containerName(session.uniqueId));
     const second = await start();
     await expect(use(second)).rejects.toMatchObject({ code: 'sandbox_lost' });
     await expect(use(second)).rejects.toMatchObject({
@@ -308,7 +308,7 @@ describe.skipIf((await reasonToSkip(TARGETS.docker)) !== undefined)('persistent 
     'whose container ends %i ms after another server began to take them over are gone, and that is said',
     async (delayMs) => {
       const first = await start();
-      const { session } = await open(first);
+      const { uniqueId } = await open(first);
       await first.close();
       const second = await start();
       const using = use(second).then(
@@ -316,7 +316,7 @@ describe.skipIf((await reasonToSkip(TARGETS.docker)) !== undefined)('persistent 
         ({ code }: { code: string }) => code,
       );
       await sleep(delayMs);
-      docker('kill', containerName(session.id));
+      docker('kill', containerName(uniqueId));
       expect(await using).toMatch(/^(sandbox_lost|sandbox-lost|ok)$/);
     },
   );
@@ -336,10 +336,10 @@ describe.skipIf((await reasonToSkip(TARGETS.docker)) !== undefined)('persistent 
 
   it('end by themselves where no server comes at all', async () => {
     const first = await start();
-    const { session } = await open(first, { idleMs: 1_000 });
+    const { uniqueId } = await open(first, { idleMs: 1_000 });
     const leftAt = Date.now();
     await first.close();
-    const inspected = (what: string) => docker('inspect', '--format', `{{.State.${what}}}`, containerName(session.id));
+    const inspected = (what: string) => docker('inspect', '--format', `{{.State.${what}}}`, containerName(uniqueId));
     await until(() => inspected('Running') === 'false', 'its container ended');
     expect(Date.parse(inspected('FinishedAt')) - leftAt).toBeGreaterThanOrEqual(1_000);
     const second = await start();
@@ -353,23 +353,23 @@ describe.skipIf((await reasonToSkip(TARGETS.docker)) !== undefined)('persistent 
     const session = await open(first);
     await session.run('n = 4').result;
     await first.close();
-    docker('pause', containerName(session.session.id));
+    docker('pause', containerName(session.uniqueId));
     const second = await start();
     const refusal = { code: 'engine_failed', remedy: expect.stringContaining('docker unpause') };
     await expect(use(second)).rejects.toMatchObject(refusal);
-    docker('unpause', containerName(session.session.id));
+    docker('unpause', containerName(session.uniqueId));
     expect(await value(await use(second), 'n')).toBe('4');
   });
 
   it('are ended by whoever closes them, connected or not', async () => {
     const first = await start();
-    const { session } = await open(first);
+    const { uniqueId } = await open(first);
     await first.close();
     const second = await start();
     await ended(second);
     expect(containersOf(home)).toEqual([]);
     expect(records()).toEqual([]);
-    expect(second.sessions.find(session.id)).toBeUndefined();
+    expect(second.sessions.find(uniqueId)).toBeUndefined();
   });
 
   it('are listed and closed from the command line, where no server holds them', async () => {

@@ -76,7 +76,7 @@ describe.skipIf(skip !== undefined)('a directory of sessions', () => {
     const his = await server.sessions.open(bob, { id: 'work', name: 'the work' });
     await Promise.all([hers.run('who = "ada"').result, his.run('who = "bob"').result]);
     expect((await (await server.sessions.use(bob, 'the work')).run('who').result).value?.text).toBe("'bob'");
-    expect(hers.session.id).not.toBe(his.session.id);
+    expect(hers.uniqueId).not.toBe(his.uniqueId);
     expect(await codeOf(server.sessions.open(ada, { id: 'other', name: 'work' }))).toBe('session_exists');
     await server.sessions.close(ada, 'work');
     expect(await codeOf(server.sessions.use(ada, 'work'))).toBe('session_closed');
@@ -86,7 +86,7 @@ describe.skipIf(skip !== undefined)('a directory of sessions', () => {
   it("says of another owner's session what it says of one that never was", async () => {
     const [carl, dora] = [ownerOf(server, 'carl'), ownerOf(server, 'dora')];
     const session = await server.sessions.open(carl, { name: 'mine' });
-    for (const handle of [session.id, session.session.id, 'mine', 'never-was']) {
+    for (const handle of [session.id, session.uniqueId, 'mine', 'never-was']) {
       const asked = [server.sessions.use(dora, handle), server.sessions.close(dora, handle)];
       const errors = await Promise.all(
         asked.map((call) =>
@@ -102,7 +102,7 @@ describe.skipIf(skip !== undefined)('a directory of sessions', () => {
     }
     expect(server.sessions.list(dora)).toEqual([]);
     expect(server.sessions.list(carl)).toEqual([session]);
-    expect(server.sessions.find(session.session.id)).toBe(session);
+    expect(server.sessions.find(session.uniqueId)).toBe(session);
   });
 
   it('keeps executions findable while they run and after, with what they printed so far', async () => {
@@ -416,6 +416,7 @@ describe.skipIf(skip !== undefined)('a server', () => {
         { id: 'work', environment: { KEY: 'secret-1' } },
         { via: 'open_session' },
       );
+      const { uniqueId } = session;
       await session.run('print("secret" + "-2")  # secret-3', { via: 'run_code' }).result;
       await session.session.files.write('a.txt', 'secret-4');
       await codeOf(server.sessions.use(me, 'nowhere', { via: 'run_code' }));
@@ -432,7 +433,8 @@ describe.skipIf(skip !== undefined)('a server', () => {
         {
           event: 'session-opened',
           owner: 'ada',
-          session: 'work',
+          session: uniqueId,
+          id: 'work',
           via: 'open_session',
           isolation: { driver: 'process', level: 1 },
           policy: { environment: ['KEY'] },
@@ -443,10 +445,10 @@ describe.skipIf(skip !== undefined)('a server', () => {
           code: { sizeBytes: 34, sha256: expect.stringMatching(/^[0-9a-f]{64}$/) },
           policy: { timeoutMs: 60_000 },
         },
-        { event: 'execution-ended', outcome: 'ok' },
+        { event: 'execution-ended', session: uniqueId, outcome: 'ok' },
         { event: 'file-written', path: 'a.txt', sizeBytes: 8 },
-        { event: 'refused', refusal: 'session_not_found', session: 'nowhere', via: 'run_code' },
-        { event: 'session-closed', outcome: 'shutdown' },
+        { event: 'refused', refusal: 'session_not_found', id: 'nowhere', via: 'run_code' },
+        { event: 'session-closed', session: uniqueId, outcome: 'shutdown' },
       ]);
       expect(metrics).toContain('hotcell_sessions{state="idle",driver="process"} 1');
       expect(metrics).toContain('hotcell_refusals_total{code="session_not_found"} 1');

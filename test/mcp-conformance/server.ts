@@ -15,7 +15,7 @@ export async function serveWithFixtures(): Promise<AsyncDisposable & { readonly 
   const serving = await serveHttp(server, {
     serverFor: (owner, maker) => {
       const links = { urlFor: async (session: string, path: string) => maker.linkTo(owner.id, session, path) };
-      const deps = { version: '0', directory, owner, config, links, log: telemetry.logger, audit: telemetry.audit };
+      const deps = { version: '0', directory, owner, config, links, log: telemetry.logger, feed: telemetry.feed };
       return addConformanceFixtures(
         createMcpFactory(deps, { asking: { requestState: { verify: stateCodec.verify } } })(),
       );

@@ -36,7 +36,7 @@ describe.skipIf(skipped !== undefined)('files of a session over HTTP', () => {
     hotcell.send('GET', path, { token: mine, headers });
   const link = (path: string, lifetimeMs = 60_000, key = linkKey(hotcell.home, undefined)) => {
     const maker = createLinkMaker({ key, baseUrl: 'http://x', lifetimeMs });
-    return maker.linkTo(myId, session.session.id, path)!.slice('http://x'.length);
+    return maker.linkTo(myId, session.uniqueId, path)!.slice('http://x'.length);
   };
 
   it('come whole, in part and as headers alone', async () => {
@@ -108,7 +108,7 @@ describe.skipIf(skipped !== undefined)('files of a session over HTTP', () => {
   });
 
   it("are not found in another's session, by its id, its unique id or its name, to read or to write", async () => {
-    for (const id of ['work', session.session.id, 'default', 'none']) {
+    for (const id of ['work', session.uniqueId, 'default', 'none']) {
       for (const method of ['GET', 'HEAD', 'PUT']) {
         const there = await hotcell.send(method, `/files/${id}/a/b.txt`, {
           token: theirs,
@@ -182,7 +182,7 @@ describe.skipIf(skipped !== undefined)('files of a session over HTTP', () => {
     const open = async (content: string) => {
       const one = await own.server.sessions.open(own.nobody, { id: 'mine' });
       await one.session.files.write('f', content);
-      return maker.linkTo('anonymous', one.session.id, 'f', one.id)!;
+      return maker.linkTo('anonymous', one.uniqueId, 'f', one.id)!;
     };
     const old = await open('old');
     expect(old).toMatch(/^\/files\/mine\/f\?/);
@@ -205,12 +205,12 @@ describe.skipIf(skipped !== undefined)('files of a session over HTTP', () => {
     await one.session.files.write('f', 'x');
     expect((await own.send('GET', '/files/x/f', { token: token.text })).status).toBe(200);
     const maker = createLinkMaker({ key: linkKey(own.home, undefined), baseUrl: '', lifetimeMs: 60_000 });
-    const path = maker.linkTo(token.id, one.session.id, 'f')!;
+    const path = maker.linkTo(token.id, one.uniqueId, 'f')!;
     expect((await own.send('GET', path)).status).toBe(200);
     await own.tokens.revoke('short');
     expect((await own.send('GET', '/files/x/f', { token: token.text })).status).toBe(401);
     expect((await own.send('GET', path)).status).toBe(404);
-    await expect.poll(() => own.server.sessions.find(one.session.id)).toBeUndefined();
+    await expect.poll(() => own.server.sessions.find(one.uniqueId)).toBeUndefined();
   });
 });
 

@@ -52,7 +52,7 @@ describe.skipIf(skipped !== undefined)('two owners of one server', () => {
   it.each(Object.entries(others))(
     "%s: another's session is not found, by id, unique id or name",
     async (name, args) => {
-      for (const session_id of ['mine', session.session.id, 'my work']) {
+      for (const session_id of ['mine', session.uniqueId, 'my work']) {
         const given = { ...args, session_id, ...(name === 'get_execution' ? { execution_id: execution } : {}) };
         const never = await call('theirs', name, { ...given, session_id: 'never-was' });
         const result = await call('theirs', name, given);
@@ -68,7 +68,7 @@ describe.skipIf(skipped !== undefined)('two owners of one server', () => {
 
   it("/run: another's session is not found, by id, unique id or name", async () => {
     const run = { headers: { 'content-type': 'application/json' }, body: '{"code": "print(secret)"}' };
-    for (const id of ['mine', session.session.id, 'my%20work']) {
+    for (const id of ['mine', session.uniqueId, 'my%20work']) {
       const answer = await hotcell.send('POST', `/run/${id}`, { ...run, token: tokens.theirs.text });
       expect([answer.status, answer.json()]).toMatchObject([404, { error: { code: 'session_not_found' } }]);
     }
@@ -90,7 +90,7 @@ describe.skipIf(skipped !== undefined)('two owners of one server', () => {
   it.each(['resources/list', 'resources/read'])('%s gives nothing away', async (method) => {
     const uris = [
       'hotcell://sessions/mine/files/secret.txt',
-      `hotcell://sessions/${session.session.id}/files/secret.txt`,
+      `hotcell://sessions/${session.uniqueId}/files/secret.txt`,
       `hotcell://sessions/mine/executions/${execution}/log`,
     ];
     for (const uri of uris) {

@@ -71,7 +71,7 @@ export async function mcp(flags: McpFlags): Promise<number> {
       }),
       largestReplyBytes: LARGEST_REPLY_BYTES,
       log,
-      audit: { record: (entry) => server?.telemetry.audit.record(entry) },
+      feed: { emit: (event) => server?.telemetry.feed.emit(event) },
     },
     offer,
   );

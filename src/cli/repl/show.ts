@@ -1,4 +1,4 @@
-import type { Execution } from '../../execution/execute.ts';
+import type { Execution } from '../../execution/execution.ts';
 import type { Display, ExecutionResult } from '../../execution/result.ts';
 import type { Screen } from '../output.ts';
 import { durationText, sizeText } from '../print.ts';

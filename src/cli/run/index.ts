@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import { loadConfig } from '../../config/load.ts';
-import type { ExecutionOptions } from '../../execution/execute.ts';
+import type { ExecutionOptions } from '../../execution/execution.ts';
 import { allLanguages } from '../../languages/table.ts';
 import { type Hotcell, openHotcell, type Session } from '../../main.ts';
 import { exitCodeOfOutcome } from '../../sandbox/exit-code.ts';

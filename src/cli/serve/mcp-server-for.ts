@@ -24,7 +24,7 @@ export function mcpServerFor(
         links: { urlFor: async (...file) => links.linkTo(owner.id, ...file) },
         ...(hostFiles === undefined ? {} : { hostFiles }),
         log: telemetry.logger,
-        audit: telemetry.audit,
+        feed: telemetry.feed,
       },
       offer,
     )();

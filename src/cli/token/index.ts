@@ -44,7 +44,7 @@ export async function revokeToken(which: string, flags: { json?: boolean }): Pro
 /** Who may come is as much a matter of record as what they do. */
 async function note(event: 'token-created' | 'token-revoked', { id, quotas }: TokenRecord): Promise<void> {
   const telemetry = await openTelemetry(loadConfig(), resolveDataDir(), { metrics: false });
-  telemetry.audit.record({ event, owner: id, via: 'hotcell token', policy: quotas });
+  telemetry.feed.emit({ event, owner: id, via: 'hotcell token', policy: { ...quotas } });
   await telemetry.close();
 }
 

@@ -71,7 +71,7 @@ function namable(artifacts: readonly Artifact[]): readonly Artifact[] {
 
 /** A file that cannot be linked to is still a file. */
 function urlOf(managed: ManagedSession, { path }: Artifact, { links }: McpDeps): Promise<string | undefined> {
-  return links.urlFor(managed.session.id, path).catch(() => undefined);
+  return links.urlFor(managed.uniqueId, path).catch(() => undefined);
 }
 
 function placeOf(managed: ManagedSession, execution: ManagedExecution, { config }: McpDeps) {

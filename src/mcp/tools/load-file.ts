@@ -65,12 +65,12 @@ Only below folders that the user allows; never keys, tokens or hidden files of t
 });
 
 async function allowed(hostFiles: HostFiles, source: string, managed: ManagedSession, call: ToolCall) {
-  const { owner, audit } = call.deps;
+  const { owner, feed } = call.deps;
   try {
     return await hostFiles.find(source, { signal: call.signal });
   } catch (thrown) {
     const { code } = toHotcellError(thrown);
-    audit.record({ event: 'refused', owner: owner.id, session: managed.session.id, via: 'load_file', refusal: code });
+    feed.emit({ event: 'refused', owner: owner.id, session: managed.uniqueId, via: 'load_file', refusal: code });
     throw thrown;
   }
 }

@@ -46,6 +46,6 @@ For work of more than a few minutes: background: true, then get_execution.`,
       tracebackLocals: traceback_locals,
       ...(timeout_ms === undefined ? {} : { timeoutMs: timeout_ms }),
     };
-    return runInSession(managed, code, options, call, background);
+    return runInSession(managed, { code, options, isBackground: background }, call);
   },
 });

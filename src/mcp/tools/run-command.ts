@@ -38,7 +38,7 @@ Examples:
     const { code, language } = shellRun({ command, cwd, environment });
     const managed = await sessionFor(call, 'run_command', { session_id, timeout_ms });
     const options = { language, via: 'run_command', ...(timeout_ms === undefined ? {} : { timeoutMs: timeout_ms }) };
-    const reply = await runInSession(managed, code, options, call, background);
+    const reply = await runInSession(managed, { code, options, isBackground: background }, call);
     const { outcome } = reply.structured;
     return outcome === 'ok' ? { ...reply, structured: { ...reply.structured, exit_code: 0 } } : reply;
   },

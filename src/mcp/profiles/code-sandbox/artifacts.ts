@@ -29,7 +29,7 @@ export async function artifactOf(
     filename: posix.basename(path),
     size_bytes: sizeBytes,
     mime_type: mediaTypeOf(path),
-    download_url: (await links.urlFor(managed.session.id, path, managed.id)) ?? null,
+    download_url: (await links.urlFor(managed.uniqueId, path, managed.id)) ?? null,
   };
 }
 

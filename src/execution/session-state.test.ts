@@ -7,7 +7,7 @@ import {
   type SessionState,
   takesWork,
   transition,
-} from './state.ts';
+} from './session-state.ts';
 
 describe('a session', () => {
   test.each<[SessionState, SessionEvent, SessionState | undefined]>([

@@ -1,6 +1,7 @@
 import { parseOptions } from '../config/load.ts';
 import { type Config, configSchema } from '../config/schema.ts';
 import { HotcellError } from '../errors/hotcell-error.ts';
+import { createSessionCore, type SessionCore, type SessionCoreOptions } from '../execution/session-core.ts';
 import type { LiveSandbox } from '../guest/live-sandbox.ts';
 import type { Driver } from '../sandbox/driver.ts';
 import type { IsolationRequest, PassedOver } from '../sandbox/isolation.ts';
@@ -11,7 +12,6 @@ import { concernsPolicy, deniedByDefault, mountPolicy } from './mounts.ts';
 import type { PersistencePlan } from './persistence-plan.ts';
 import { createPool } from './pool.ts';
 import type { Server } from './server.ts';
-import { createSession, type Session, type Slots } from './session.ts';
 import { createSessionSandboxes, type SessionSandboxes } from './session-sandboxes.ts';
 import { type SandboxWishes, specFor } from './spec-for.ts';
 
@@ -23,17 +23,16 @@ export interface OpenOptions extends SandboxWishes {
 }
 
 /** What a server decides for a session, and a user of the library does not. */
-export interface GivenToSession {
-  readonly id: string;
-  readonly slots: Slots;
-  /** Where it is to outlive the server. */
+export interface GivenToSession extends Pick<SessionCoreOptions, 'slots' | 'beginUse'> {
+  readonly uniqueId: string;
+  /** The plan of a session that is to outlive the server. */
   readonly persistence: PersistencePlan | undefined;
 }
 
 /** The sessions of one Hotcell that are open or being opened, and the sandboxes made ahead for more. */
-export interface OpenSessions {
+export interface LiveSessions {
   /** Rejects with a HotcellError, with nothing left. */
-  open(wanted: OpenOptions, given?: Partial<GivenToSession>): Promise<Session>;
+  open(wanted: OpenOptions, given?: Partial<GivenToSession>): Promise<SessionCore>;
   /** Whether a session that another server left, with these mounts, is this one's to take over. */
   mayTakeOver(mounts: readonly Mount[]): boolean;
   /** Resolves when nothing is being made ahead. */
@@ -46,7 +45,7 @@ const POOL_TOTAL = 32;
 const POOL_LEAST_FREE_BYTES = 1_073_741_824;
 const POOL_IDLE_MS = 15 * 60_000;
 
-export function createOpenSessions(config: Config, server: Server, choose: IsolationChoices): OpenSessions {
+export function createLiveSessions(config: Config, server: Server, choose: IsolationChoices): LiveSessions {
   const { startTimeoutMs } = config;
   const denied = [...deniedByDefault(server.host.dataDir), ...config.mountDenied];
   const policy = mountPolicy({ roots: config.mountRoots, denied });
@@ -54,12 +53,12 @@ export function createOpenSessions(config: Config, server: Server, choose: Isola
     { perKind: config.poolSize, total: POOL_TOTAL, leastFreeBytes: POOL_LEAST_FREE_BYTES, idleMs: POOL_IDLE_MS },
     startTimeoutMs,
   );
-  const sessions = new Set<Session>();
-  const openings = new Set<Promise<Session>>();
+  const sessions = new Set<SessionCore>();
+  const openings = new Set<Promise<SessionCore>>();
   const stop = new AbortController();
   let closing: Promise<void> | undefined;
 
-  async function openSession(wanted: OpenOptions, given: Partial<GivenToSession>): Promise<Session> {
+  async function openSession(wanted: OpenOptions, given: Partial<GivenToSession>): Promise<SessionCore> {
     const held = await mountsOf(wanted, given);
     try {
       return await openWith(held, wanted, given);
@@ -69,8 +68,8 @@ export function createOpenSessions(config: Config, server: Server, choose: Isola
     }
   }
 
-  async function openWith(held: HeldMounts, wanted: OpenOptions, given: Partial<GivenToSession>): Promise<Session> {
-    const { persistence, slots } = given;
+  async function openWith(held: HeldMounts, wanted: OpenOptions, given: Partial<GivenToSession>): Promise<SessionCore> {
+    const { persistence, slots, beginUse } = given;
     const spec = specOf(wanted, given, held);
     const { signal } = wanted;
     const sandboxes = createSessionSandboxes({ spec, held, persistence, startTimeoutMs, stop: stop.signal, signal });
@@ -86,8 +85,8 @@ export function createOpenSessions(config: Config, server: Server, choose: Isola
     requireOpen();
     if (persistence !== undefined) requirePersisting(driver, passedOver);
     if (wanted.image !== undefined) requireImages(driver, passedOver);
-    const session: Session = createSession({
-      id: spec.id,
+    const session: SessionCore = createSessionCore({
+      uniqueId: spec.id,
       spec,
       passedOver,
       logFolder: server.logFolder(spec.id),
@@ -97,6 +96,7 @@ export function createOpenSessions(config: Config, server: Server, choose: Isola
       // gVisor passes no descriptors out of a sandbox.
       onEnded: () => held.release({ mayBeHandedOn: driver.name !== 'gvisor' }),
       slots,
+      beginUse,
     });
     sessions.add(session);
     return session;
@@ -124,12 +124,12 @@ export function createOpenSessions(config: Config, server: Server, choose: Isola
 
   function specOf(
     wanted: OpenOptions,
-    { id, persistence }: Partial<GivenToSession>,
+    { uniqueId, persistence }: Partial<GivenToSession>,
     { mounts }: HeldMounts,
   ): SandboxSpec {
     return {
       ...(persistence?.resume?.spec ?? specFor(config, wanted, mounts)),
-      ...(id === undefined ? {} : { id }),
+      ...(uniqueId === undefined ? {} : { id: uniqueId }),
       ...(persistence === undefined ? {} : { persistent: persistence.alone }),
     };
   }

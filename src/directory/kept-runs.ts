@@ -1,0 +1,51 @@
+import type { HotcellError } from '../errors/hotcell-error.ts';
+import type { ExecutionOptions } from '../execution/execution.ts';
+import type { RunCode } from '../execution/observe-runs.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { InterruptionReason } from '../sandbox/outcome.ts';
+import { createKeptExecutions, type KeptLimits } from './kept-executions.ts';
+import type { KeptShare } from './kept-total.ts';
+import { type ManagedExecution, manageExecution } from './managed-execution.ts';
+
+export interface KeptRunsOptions {
+  readonly run: RunCode;
+  readonly limits: KeptLimits;
+  readonly share: KeptShare;
+  readonly clock: Clock;
+  /** The error of an execution that had not begun when its session ended. */
+  readonly notBegun: (reason: InterruptionReason) => HotcellError;
+}
+
+/** The executions of one session that a surface can find again by their id. */
+export interface KeptRuns {
+  run(code: string, options: ExecutionOptions): ManagedExecution;
+  get(id: string): ManagedExecution | undefined;
+  all(): readonly ManagedExecution[];
+  /** Ends all executions that run or wait. Resolves when they have ended. */
+  end(reason: InterruptionReason): Promise<void>;
+  /** Drops them all: the session is closed. */
+  forget(): void;
+}
+
+export function createKeptRuns({ run, limits, share, clock, notBegun }: KeptRunsOptions): KeptRuns {
+  const kept = createKeptExecutions(limits, share);
+  return {
+    run: (code, options) => {
+      const execution = manageExecution((given) => run(code, given), options, {
+        startedAt: new Date(clock.now()),
+        notBegun,
+      });
+      // SECURITY: refused executions are not kept, so that an owner at its quota cannot fill the memory with them.
+      if (!execution.isRefused) kept.add(execution, code.length);
+      return execution;
+    },
+    get: kept.get,
+    all: kept.all,
+    forget: kept.forget,
+    end: async (reason) => {
+      const unfinished = kept.unfinished();
+      for (const execution of unfinished) execution.end(reason);
+      await Promise.allSettled(unfinished.map(({ result }) => result));
+    },
+  };
+}

@@ -1,0 +1,42 @@
+import { HotcellError } from '../errors/hotcell-error.ts';
+import { languageNamed } from '../languages/table.ts';
+import type { ExecutionPolicy, Run } from './execution.ts';
+import type { KernelRun } from './run.ts';
+
+const MOST_FILENAME_CHARS = 4_096;
+
+/** Throws `code_too_large` or `invalid_argument`, in words of the caller's arguments. */
+export function checkRun({ id, code, options }: Run, name: string, policy: ExecutionPolicy): KernelRun {
+  const bytes = Buffer.from(code, 'utf8');
+  if (bytes.length > policy.maxCodeBytes) {
+    throw new HotcellError(
+      'code_too_large',
+      `the code has ${bytes.length} bytes; the limit is ${policy.maxCodeBytes}`,
+      {
+        remedy: 'Write large data to a file of the workspace and read it from the code.',
+        data: { sizeBytes: bytes.length, limitBytes: policy.maxCodeBytes },
+      },
+    );
+  }
+  const filename = options.filename ?? name;
+  if (filename.length > MOST_FILENAME_CHARS || filename.includes('\0')) {
+    throw new HotcellError('invalid_argument', `filename: has a NUL or more than ${MOST_FILENAME_CHARS} characters`, {
+      remedy: 'Give a short name: it is only shown.',
+    });
+  }
+  const timeoutMs = options.timeoutMs ?? policy.defaultTimeoutMs;
+  if (!Number.isFinite(timeoutMs) || timeoutMs <= 0 || timeoutMs > policy.maxTimeoutMs) {
+    throw new HotcellError('invalid_argument', `timeoutMs: ${timeoutMs} is not between 1 and ${policy.maxTimeoutMs}`, {
+      remedy: 'Give a positive number of milliseconds.',
+    });
+  }
+  return {
+    executionId: id,
+    code: bytes,
+    language: languageNamed(policy.languages, options.language ?? 'python'),
+    filename,
+    ...(options.tracebackLocals === true ? { tracebackLocals: true } : {}),
+    timeoutMs,
+    signal: options.signal,
+  };
+}

@@ -1,0 +1,220 @@
+import { rm } from 'node:fs/promises';
+import { HotcellError } from '../errors/hotcell-error.ts';
+import type { LiveSandbox } from '../guest/live-sandbox.ts';
+import { either } from '../lib/abort.ts';
+import { unlessWithdrawn } from '../lib/unless-withdrawn.ts';
+import type { Isolation } from '../sandbox/isolation.ts';
+import type { SandboxSpec } from '../sandbox/spec.ts';
+import { type SessionState, takesWork, transition } from './session-state.ts';
+
+/**
+ * The core of a session: a unique id, a spec and one sandbox at a time. When the sandbox is lost, the next use makes another and says so. `execute` takes
+ * its turn in it; `sessions/session.ts` builds the public `Session` over it; a server's directory retires and leaves it.
+ */
+export interface SessionCore {
+  readonly uniqueId: string;
+  readonly spec: SandboxSpec;
+  readonly logFolder: string;
+  /** The isolation of the first sandbox. Later ones have the same. */
+  readonly isolation: Isolation;
+  state(): SessionState;
+  /** Counts executions, from 1. The number names an execution in tracebacks. */
+  nextNumber(): number;
+  /** Runs `work` when all earlier work is done. `busy: 'refuse'` rejects with `session_busy` instead of waiting. */
+  inOrder<T>(
+    work: (live: LiveSandbox, restarted: string | undefined) => Promise<T>,
+    options: { busy: 'wait' | 'refuse'; signal?: AbortSignal | undefined },
+  ): Promise<T>;
+  /** Runs `work` at once, beside executions: files, a reset. */
+  use<T>(work: (live: LiveSandbox) => Promise<T>): Promise<T>;
+  /** The same for a stream, which uses the session while it is being read. */
+  stream<T>(work: (live: LiveSandbox) => AsyncIterable<T>): AsyncIterable<T>;
+  isolationOf(live: LiveSandbox): Isolation;
+  /** Refuses new work from now on; running work goes on until `close`. */
+  retire(): void;
+  /** Resolves when nothing of the session is left. Safe to repeat. */
+  close(): Promise<void>;
+  /** Closes the session here and lets its sandbox live on, for a later server. */
+  leave(): Promise<void>;
+}
+
+/** Places among the executions of a whole server, which may have to be waited for. */
+export interface Slots {
+  /** Takes a free place synchronously: a call in a quiet server costs no promise. */
+  tryTake(): (() => void) | undefined;
+  take(signal: AbortSignal): Promise<() => void>;
+}
+
+export interface SessionCoreOptions {
+  readonly uniqueId: string;
+  readonly spec: SandboxSpec;
+  readonly logFolder: string;
+  readonly passedOver: Isolation['passedOver'];
+  /** The first sandbox. */
+  readonly first: LiveSandbox;
+  /** Makes another sandbox after a loss. */
+  readonly reopen: () => Promise<LiveSandbox>;
+  readonly onClosed: () => void;
+  /** Cleanup that is awaited once no sandbox is left here. */
+  readonly onEnded?: () => Promise<void>;
+  /** Slots of a server that bounds how much runs at once in all its sessions. */
+  readonly slots?: Slots | undefined;
+  /** Called at the beginning of each use, whatever its kind; the returned function is called at its end. The reaper asks whether a session is idle. */
+  readonly beginUse?: (() => () => void) | undefined;
+}
+
+export function createSessionCore(options: SessionCoreOptions): SessionCore {
+  const { beginUse = () => () => {} } = options;
+  let state: SessionState = 'opening';
+  let current: LiveSandbox | undefined;
+  let reopening: Promise<LiveSandbox> | undefined;
+  let lossReason: string | undefined;
+  let queue: Promise<unknown> = Promise.resolve();
+  let waiting = 0;
+  let executions = 0;
+  let closing: Promise<void> | undefined;
+  const retired = new AbortController();
+
+  adopt(options.first);
+  move('opened');
+
+  function adopt(live: LiveSandbox): void {
+    current = live;
+    void live.connection.ended.then((error) => {
+      if (current !== live || !takesWork(state)) return;
+      current = undefined;
+      lossReason = error.message;
+    });
+  }
+
+  function requireOpen(): void {
+    if (takesWork(state)) return;
+    throw new HotcellError('session_closed', `the session ${options.uniqueId} is closed`, {
+      remedy: 'Open a new one.',
+    });
+  }
+
+  async function live(signal?: AbortSignal): Promise<LiveSandbox> {
+    requireOpen();
+    if (current !== undefined) return current;
+    // Without the caller's signal: other callers may wait for the same sandbox.
+    reopening ??= options.reopen().finally(() => {
+      reopening = undefined;
+    });
+    const made = await unlessWithdrawn(reopening, signal, withdrawal);
+    if (takesWork(state) && current === undefined) adopt(made);
+    if (current !== made) await made.dispose();
+    requireOpen();
+    return current ?? made;
+  }
+
+  function retire(): void {
+    move('closing-began');
+    retired.abort();
+  }
+
+  /** Waits for a slot. Rejects when the caller withdraws or the session is closed meanwhile. */
+  async function slot(signal: AbortSignal | undefined): Promise<(() => void) | undefined> {
+    return options.slots?.take(either(retired.signal, signal)).catch(() => {
+      requireOpen();
+      throw withdrawal();
+    });
+  }
+
+  function end(part: (sandbox: LiveSandbox) => Promise<void>): Promise<void> {
+    closing ??= (async () => {
+      retire();
+      const sandbox = current;
+      current = undefined;
+      options.onClosed();
+      const late = await reopening?.catch(() => undefined);
+      await Promise.all([sandbox, late].map((held) => held && part(held)));
+      await options.onEnded?.();
+      await queue;
+      // A log that cannot be removed does not keep the session open; the next start of a server tries again.
+      await rm(options.logFolder, { recursive: true, force: true }).catch(() => {});
+      move('closed');
+    })();
+    return closing;
+  }
+
+  function move(event: Parameters<typeof transition>[1]): void {
+    state = transition(state, event) ?? state;
+  }
+
+  const isolationOf = (sandbox: LiveSandbox): Isolation => ({
+    ...sandbox.sandbox.isolation,
+    passedOver: options.passedOver,
+  });
+
+  return {
+    uniqueId: options.uniqueId,
+    spec: options.spec,
+    logFolder: options.logFolder,
+    isolation: isolationOf(options.first),
+    isolationOf,
+    state: () => state,
+    retire,
+    nextNumber: () => {
+      executions += 1;
+      return executions;
+    },
+
+    async inOrder(work, { busy, signal }) {
+      requireOpen();
+      if (busy === 'refuse' && (state === 'busy' || waiting > 0)) {
+        throw new HotcellError('session_busy', `the session ${options.uniqueId} runs an execution already`, {
+          remedy: 'Wait for it, cancel it, or open another session.',
+        });
+      }
+      waiting += 1;
+      const endUse = beginUse();
+      let hasBegun = false;
+      const turn = queue.then(async () => {
+        waiting -= 1;
+        requireOpen();
+        if (signal?.aborted === true) throw withdrawal();
+        move('execution-began');
+        let release: (() => void) | undefined;
+        try {
+          release = options.slots?.tryTake() ?? (await slot(signal));
+          hasBegun = true;
+          const sandbox = await live(signal);
+          const restarted = lossReason;
+          lossReason = undefined;
+          return await work(sandbox, restarted);
+        } finally {
+          release?.();
+          move('execution-ended');
+        }
+      });
+      queue = turn.then(endUse, endUse);
+      return unlessWithdrawn(turn, signal, () => (hasBegun ? undefined : withdrawal()));
+    },
+
+    async use(work) {
+      const endUse = beginUse();
+      try {
+        return await work(await live());
+      } finally {
+        endUse();
+      }
+    },
+
+    async *stream(work) {
+      const endUse = beginUse();
+      try {
+        yield* work(await live());
+      } finally {
+        endUse();
+      }
+    },
+
+    close: () => end((sandbox) => sandbox.dispose()),
+    leave: () => end((sandbox) => sandbox.leave()),
+  };
+}
+
+function withdrawal(): HotcellError {
+  return new HotcellError('cancelled', 'the execution was withdrawn before it began');
+}

@@ -1,0 +1,33 @@
+import type { RunObserver } from '../execution/observe-runs.ts';
+import type { ExecutionResult } from '../execution/result.ts';
+import { createRecord, type ExecutionRecord } from './record.ts';
+
+/** The record of what a session ran, for a notebook of it. */
+export interface RecordedRuns {
+  readonly observer: RunObserver;
+  /** The record with every run that has ended. */
+  record(): ExecutionRecord;
+}
+
+/** Records the runs of a session, `limitBytes` at most. Runs that failed before they produced a result are no part of a notebook. */
+export function recordRuns(limitBytes: number): RecordedRuns {
+  const record = createRecord(limitBytes);
+  let ended: [code: string, result: ExecutionResult][] = [];
+  const flush = () => {
+    for (const [code, result] of ended) record.add(code, result);
+    ended = [];
+  };
+  return {
+    observer: ({ code }) => ({
+      ended: (result) => {
+        ended.push([code, result]);
+        // Deferred, so that the caller gets its result first.
+        if (ended.length === 1) setImmediate(flush);
+      },
+    }),
+    record: () => {
+      flush();
+      return record;
+    },
+  };
+}

@@ -1,0 +1,116 @@
+import type { ErrorCode } from '../errors/codes.ts';
+import type { Outcome } from '../sandbox/outcome.ts';
+
+/**
+ * What happens in a server, as one stream of typed events. The directory and the surfaces emit; the audit log and the metrics read. SECURITY: an event has
+ * no member for code, output, contents of files or tokens; a hash identifies a piece of code.
+ */
+export interface Feed {
+  /** Called on the path of every call: readers are synchronous, cheap and never throw. */
+  emit(event: FeedEvent): void;
+  /** Returns the function that unsubscribes. */
+  subscribe(reader: (event: FeedEvent) => void): () => void;
+}
+
+export type FeedEvent =
+  | SessionOpened
+  | SessionClosed
+  | ExecutionBegan
+  | ExecutionEnded
+  | FileCopied
+  | Refused
+  | TokenChanged;
+
+/** Members of every event in a session. */
+interface InSession {
+  readonly owner: string;
+  /** The unique id, never the id or the name that the owner chose, which can be used again. */
+  readonly session: string;
+  readonly isolation: { readonly driver: string; readonly level: number; readonly shape: string };
+}
+
+export interface SessionOpened extends InSession {
+  readonly event: 'session-opened';
+  /** The id that the owner chose, or the unique id. */
+  readonly id: string;
+  readonly name?: string;
+  /** The tool or route that asked. */
+  readonly via?: string;
+  /** Limits and permissions in force. */
+  readonly policy: Readonly<Record<string, unknown>>;
+  readonly durationMs: number;
+}
+
+/** `left`: closed with the server, while its sandbox lives on. */
+export type ClosingReason = 'asked' | 'idle' | 'age' | 'shutdown' | 'left';
+
+export interface SessionClosed {
+  readonly event: 'session-closed';
+  readonly owner: string;
+  readonly session: string;
+  readonly driver: string;
+  readonly why: ClosingReason;
+}
+
+export interface ExecutionBegan extends InSession {
+  readonly event: 'execution-began';
+  readonly execution: string;
+  readonly via?: string;
+  readonly code: CodeHash;
+  readonly policy: Readonly<Record<string, unknown>>;
+}
+
+export interface ExecutionEnded extends InSession {
+  readonly event: 'execution-ended';
+  readonly execution: string;
+  readonly via?: string;
+  readonly outcome: Outcome['kind'];
+  readonly durationMs: number;
+  readonly codeBytes: number;
+  readonly outputBytes: number;
+}
+
+export interface FileCopied extends InSession {
+  readonly event: 'file-written' | 'file-read' | 'file-removed';
+  /** Relative to the workspace. */
+  readonly path: string;
+  readonly sizeBytes: number;
+}
+
+export interface Refused {
+  readonly event: 'refused';
+  /** The owner, or `unknown` where the caller has proved nothing. */
+  readonly owner: string;
+  readonly via?: string;
+  readonly session?: string;
+  /** The id by which the caller named a session, where no session was found. */
+  readonly id?: string;
+  readonly execution?: string;
+  readonly code?: CodeHash;
+  readonly refusal: ErrorCode;
+}
+
+export interface TokenChanged {
+  readonly event: 'token-created' | 'token-revoked';
+  readonly owner: string;
+  readonly via: string;
+  readonly policy: Readonly<Record<string, unknown>>;
+}
+
+export interface CodeHash {
+  readonly sha256: string;
+  readonly sizeBytes: number;
+}
+
+export function createFeed(): Feed {
+  const readers = new Set<(event: FeedEvent) => void>();
+  return {
+    emit: (event) => {
+      for (const reader of readers) reader(event);
+    },
+    subscribe: (reader) => {
+      readers.add(reader);
+      return () => readers.delete(reader);
+    },
+  };
+}
