@@ -108,7 +108,7 @@ interface Started {
 
 async function start(options: HotcellOptions): Promise<Started> {
   const { dataDir = resolveDataDir(), drivers: givenDrivers = {}, ...given } = options;
-  const config = loadConfig(given);
+  const config = loadConfig(given, { dataDir });
   const server = await becomeServer(dataDir, resolveRunDir(dataDir));
   const drivers = loadDrivers(server.host, givenDrivers, server.clearAfterDead);
   const choose = createIsolationChoices(drivers.load, config.minIsolation);

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { configJsonSchema } from '../src/config/json-schema.ts';
 import { configurationPage } from './documents/configuration-page.ts';
 import { errorsPage } from './documents/errors-page.ts';
 import { toolsPage } from './documents/tools-page.ts';
@@ -15,6 +16,10 @@ describe('the documents', () => {
 
   it('list exactly the options that there are', async () => {
     await expect(configurationPage()).toMatchFileSnapshot('../docs/configuration.md');
+  });
+
+  it('describe the configuration file for editors as it is', async () => {
+    await expect(`${JSON.stringify(configJsonSchema(), null, 2)}\n`).toMatchFileSnapshot('../config.schema.json');
   });
 
   it('list exactly the tools that there are', async () => {

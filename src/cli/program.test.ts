@@ -21,7 +21,9 @@ describe('the help of every command', () => {
 it('names the time limit that a run really has', () => {
   const run = createProgram().commands.find((command) => command.name() === 'run')!;
   const flag = run.options.find(({ long }) => long === '--timeout')!;
-  expect(flag.description).toContain(`(default: ${loadConfig({}, {}).timeoutMs / 1000}s)`);
+  expect(flag.description).toContain(
+    `(default: ${loadConfig({}, { env: {}, dataDir: '/nowhere' }).timeoutMs / 1000}s)`,
+  );
 });
 
 function pathOf(command: Command): string {

@@ -3,6 +3,7 @@ import { HotcellError } from '../errors/hotcell-error.ts';
 import { errorText, exitCodeOf, presentError } from '../errors/present.ts';
 import { packageVersion } from '../lib/package-version.ts';
 import { completionCommand } from './commands/completion.ts';
+import { configCommand } from './commands/config.ts';
 import { demoCommand } from './commands/demo.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { installCommand } from './commands/install.ts';
@@ -55,6 +56,7 @@ export function createProgram(): Command {
     installCommand(),
     tokenCommand(),
     sessionsCommand(),
+    configCommand(),
     doctorCommand(),
     setupCommand(),
     demoCommand(),
@@ -63,9 +65,22 @@ export function createProgram(): Command {
     program.addCommand(command.copyInheritedSettings(program));
     for (const below of command.commands) below.copyInheritedSettings(command);
   }
+  for (const command of program.commands) if (!WITHOUT_CONFIG.has(command.name())) addConfigFlag(command);
   for (const command of [program, ...program.commands.flatMap((each) => [each, ...each.commands])])
     command.exitOverride();
   return program;
+}
+
+/** Commands that read no option. */
+const WITHOUT_CONFIG: ReadonlySet<string> = new Set(['install', 'completion']);
+
+/** `--config FILE` before or after a subcommand. It is in force before anything reads an option. */
+function addConfigFlag(command: Command): void {
+  command.option('--config <file>', 'read options from this file (default: config.json in the data folder)');
+  command.hook('preAction', async (_, action) => {
+    const { config } = action.optsWithGlobals<{ config?: string }>();
+    if (config !== undefined) (await import('../config/load.ts')).useConfigFile(config);
+  });
 }
 
 const EXAMPLES = `

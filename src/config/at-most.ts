@@ -1,5 +1,5 @@
 import { HotcellError } from '../errors/hotcell-error.ts';
-import { environmentName } from './load.ts';
+import { environmentName } from './environment.ts';
 import type { Config } from './schema.ts';
 
 type NumberOption = 'maxTimeoutMs' | 'maxMemoryBytes' | 'maxCpus' | 'maxProcesses' | 'sessionMaxAgeMs';

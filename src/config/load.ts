@@ -1,83 +1,106 @@
 import { homedir, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import * as z from 'zod';
-import { HotcellError } from '../errors/hotcell-error.ts';
-import { type CodeSandboxSettings, codeSandboxSchema, serverDefaults } from './code-sandbox.ts';
-import { complaint } from './complaint.ts';
-import { type Config, configSchema } from './schema.ts';
+import type * as z from 'zod';
+import { nearestName } from '../lib/nearest-name.ts';
+import { type ConfigFile, readConfigFile } from './config-file.ts';
+import { environmentName, optionsFromEnvironment } from './environment.ts';
+import { parseOptions } from './parse-options.ts';
+import { profileDefaults, readSettings } from './profile-settings.ts';
+import type { ProfileSettings } from './profiles/define-settings.ts';
+import { type Config, configSchema, type ProfileName } from './schema.ts';
 
-/** Options as given, then the environment, then defaults. The only reader of `process.env`. */
-export function loadConfig(given: Partial<Config> = {}, env: NodeJS.ProcessEnv = process.env): Config {
-  const fromEnvironment: Record<string, unknown> = {};
-  for (const [name, schema] of Object.entries(configSchema.shape)) {
-    const value = env[environmentName(name)];
-    if (value === undefined || value === '') continue;
-    fromEnvironment[name] = fromText(name, schema, value);
-  }
+/** Where options come from. Tests give their own; everybody else takes what the process has. */
+export interface ConfigSources {
+  readonly env?: NodeJS.ProcessEnv;
+  /** The data folder, whose `config.json` is read. */
+  readonly dataDir?: string;
+}
+
+/** Where the value of one option comes from. */
+export type Origin =
+  | { readonly kind: 'given' }
+  | { readonly kind: 'environment'; readonly name: string }
+  | { readonly kind: 'file'; readonly path: string }
+  | { readonly kind: 'profile'; readonly name: ProfileName }
+  | { readonly kind: 'default' };
+
+/** The options in force: as given, then from the environment, then from the configuration file, then from the profile, then the defaults. */
+export function loadConfig(given: Partial<Config> = {}, sources: ConfigSources = {}): Config {
+  return explainConfig(given, sources).config;
+}
+
+/** The options in force, and where each value comes from. */
+export function explainConfig(
+  given: Partial<Config>,
+  { env = process.env, dataDir = resolveDataDir(env) }: ConfigSources = {},
+): { readonly config: Config; readonly origins: Readonly<Record<keyof Config, Origin>>; readonly file?: ConfigFile } {
+  const file = configFileOf(env, dataDir);
   const defined = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-  const profile = defined.profile ?? fromEnvironment.profile;
-  const nameOf = (option: string) =>
-    option in fromEnvironment && !(option in defined) ? environmentName(option) : option;
-  return parseOptions(configSchema, { ...profileDefaults(profile, env), ...fromEnvironment, ...defined }, { nameOf });
+  const fromEnvironment = optionsFromEnvironment(env);
+  const explicit = { ...file?.options, ...fromEnvironment, ...defined };
+  const explicitOrigin = (option: string): Origin | undefined => {
+    if (option in defined) return { kind: 'given' };
+    if (option in fromEnvironment) return { kind: 'environment', name: environmentName(option) };
+    return file !== undefined && option in file.options ? { kind: 'file', path: file.path } : undefined;
+  };
+  const nameOf = (option: string) => {
+    const origin = explicitOrigin(option);
+    if (origin?.kind === 'file') return `${origin.path}: ${option}`;
+    return origin?.kind === 'environment' ? origin.name : option;
+  };
+  const { profile } = parseOptions(configSchema.pick({ profile: true }), pick(explicit, 'profile'), { nameOf });
+  const fromProfiles = profileDefaults(profile, { env, file });
+  const defaults = Object.fromEntries([...fromProfiles].map(([option, { value }]) => [option, value]));
+  const config = parseOptions(configSchema, { ...defaults, ...explicit }, { nameOf });
+  const originOf = (option: string): Origin => {
+    const name = fromProfiles.get(option)?.profile;
+    return explicitOrigin(option) ?? (name === undefined ? { kind: 'default' } : { kind: 'profile', name });
+  };
+  const options = Object.keys(configSchema.shape) as (keyof Config)[];
+  const origins = Object.fromEntries(options.map((option) => [option, originOf(option)])) as Record<
+    keyof Config,
+    Origin
+  >;
+  return { config, origins, ...(file === undefined ? {} : { file }) };
 }
 
-/** A profile brings defaults of its own; what is said by an option of ours still wins. */
-function profileDefaults(profile: unknown, env: NodeJS.ProcessEnv): Partial<Config> {
-  if (!Array.isArray(profile) || !profile.includes('code-sandbox')) return {};
-  // Alone it is as isolated as the system that it stands in for; beside others, each session says it for itself.
-  return { ...serverDefaults(loadCodeSandbox(env)), ...(profile.length === 1 ? { isolation: 'docker' } : {}) };
+/** SECURITY: the file in the data folder, or one that the caller named. Never one of the current folder: a repository must not configure its own sandbox. */
+function configFileOf(env: NodeJS.ProcessEnv, dataDir: string): ConfigFile | undefined {
+  if (env.HOTCELL_CONFIG) return readConfigFile(resolve(env.HOTCELL_CONFIG), { required: true });
+  return readConfigFile(join(dataDir, 'config.json'));
 }
 
-/** The settings of the profile `code-sandbox`, from the variables `SANDBOX_…`. */
-export function loadCodeSandbox(env: NodeJS.ProcessEnv = process.env): CodeSandboxSettings {
-  const settings: Record<string, unknown> = {};
-  for (const name of Object.keys(codeSandboxSchema.shape)) {
-    const value = env[environmentName(name, 'SANDBOX')];
-    if (value === undefined || value === '') continue;
-    settings[name] = name === 'logLevel' ? value.toUpperCase() : name === 'logFormat' ? value.toLowerCase() : value;
-  }
-  return parseOptions(codeSandboxSchema, settings, { nameOf: (option) => environmentName(option, 'SANDBOX') });
+/** Variables of the environment that look like options and are none: probably misspelt. */
+export function configWarnings(env: NodeJS.ProcessEnv = process.env): string[] {
+  const known = new Set([...Object.keys(configSchema.shape).map((name) => environmentName(name)), ...OTHER_VARIABLES]);
+  return Object.keys(env)
+    .filter((name) => name.startsWith('HOTCELL_') && !known.has(name))
+    .map((name) => `${name} is no option; did you mean ${nearestName(name, [...known])}?`);
 }
 
-/** Parses options, turning the first complaint into an error that names the option as whoever set it does. */
-export function parseOptions<Schema extends z.ZodType>(
-  schema: Schema,
-  options: unknown,
-  { nameOf = (option) => option, remedy = 'See docs/configuration.md for what is allowed.' }: Wording = {},
+/** Variables that are no options: the data folder, the configuration file, and the token of `hotcell run --server`. */
+const OTHER_VARIABLES = ['HOTCELL_HOME', 'HOTCELL_CONFIG', 'HOTCELL_TOKEN'];
+
+/** Makes this process read that configuration file. For the flag `--config`, before anything reads an option. */
+export function useConfigFile(path: string): void {
+  process.env.HOTCELL_CONFIG = resolve(path);
+}
+
+/** The settings of one profile, from the sources of this process. */
+export function loadSettings<Schema extends z.ZodObject>(
+  settings: ProfileSettings<Schema>,
+  { env = process.env, dataDir = resolveDataDir(env) }: ConfigSources = {},
 ): z.infer<Schema> {
-  const parsed = schema.safeParse(options);
-  if (parsed.success) return parsed.data;
-  throw new HotcellError('invalid_argument', complaint(parsed.error.issues[0]!, options, nameOf), { remedy });
+  return readSettings(settings, { env, file: configFileOf(env, dataDir) });
 }
 
-interface Wording {
-  readonly nameOf?: (option: string) => string;
-  readonly remedy?: string;
+function pick(options: Readonly<Record<string, unknown>>, name: string): Record<string, unknown> {
+  return name in options ? { [name]: options[name] } : {};
 }
 
 /** By which a program of the command line proves to a server who it is. Not an option: a server has no use for it. */
 export function tokenFromEnvironment(env: NodeJS.ProcessEnv = process.env): string | undefined {
   return env.HOTCELL_TOKEN || undefined;
-}
-
-/** `maxSessions` → `HOTCELL_MAX_SESSIONS` */
-export function environmentName(option: string, prefix = 'HOTCELL'): string {
-  return `${prefix}_${option.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
-}
-
-function fromText(name: string, schema: z.ZodType, value: string): unknown {
-  if (name !== 'recipes') return isList(schema) ? value.split(',').filter(Boolean) : value;
-  try {
-    return JSON.parse(value);
-  } catch {
-    throw new HotcellError('invalid_argument', `${environmentName(name)}: not JSON`, {
-      remedy: 'Give a list of recipes, as docs/guides/languages.md shows them.',
-    });
-  }
-}
-
-function isList(schema: z.ZodType): boolean {
-  return schema instanceof z.ZodDefault ? isList(schema.unwrap() as z.ZodType) : schema instanceof z.ZodArray;
 }
 
 /** Where Hotcell keeps what it makes: environments, built programs, records of sessions. */

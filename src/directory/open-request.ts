@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { parseOptions } from '../config/load.ts';
+import { parseOptions } from '../config/parse-options.ts';
 import type { Config } from '../config/schema.ts';
 import { HotcellError } from '../errors/hotcell-error.ts';
 import type { IsolationRequest } from '../sandbox/isolation.ts';

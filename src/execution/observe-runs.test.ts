@@ -21,7 +21,11 @@ function watch(log: string[], name: string): RunObserver {
 /** An execution that begins at once and ends with `result`, or fails. */
 function executionOf({ id, options }: Run, result: Promise<ExecutionResult>): Execution {
   options.onBegin?.();
-  return { ...refusedExecution(id, new HotcellError('internal', '')), then: (done, failed) => result.then(done, failed) };
+  return {
+    ...refusedExecution(id, new HotcellError('internal', '')),
+    // biome-ignore lint/suspicious/noThenProperty: an execution is awaited
+    then: (done, failed) => result.then(done, failed),
+  };
 }
 
 test('every observer sees a run begin and end, in the order of the list', async () => {

@@ -1,4 +1,4 @@
-import { parseOptions } from '../config/load.ts';
+import { parseOptions } from '../config/parse-options.ts';
 import { type Config, configSchema } from '../config/schema.ts';
 import { HotcellError } from '../errors/hotcell-error.ts';
 import { createSessionCore, type SessionCore, type SessionCoreOptions } from '../execution/session-core.ts';

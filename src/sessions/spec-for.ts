@@ -1,4 +1,4 @@
-import { parseOptions } from '../config/load.ts';
+import { parseOptions } from '../config/parse-options.ts';
 import { type Config, configSchema, limitsSchema } from '../config/schema.ts';
 import { newId } from '../lib/ids.ts';
 import type { Limits, Mount, SandboxSpec } from '../sandbox/spec.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { codeSandboxSchema } from '../../src/config/code-sandbox.ts';
-import { environmentName } from '../../src/config/load.ts';
+import { environmentName } from '../../src/config/environment.ts';
+import { codeSandboxSchema } from '../../src/config/profiles/code-sandbox.ts';
 import { configSchema, limitsSchema } from '../../src/config/schema.ts';
 
 /** docs/configuration.md, from the one schema of options. */
@@ -20,8 +20,31 @@ export function configurationPage(): string {
 
 <!-- Made from src/config/schema.ts: change that, then run \`npx vitest run test/documents.test.ts -u\`. -->
 
-Give options to \`openHotcell({ … })\`, or set them in the environment. What you give wins over the environment, which wins
-over the default. A list in the environment is separated by commas.
+Set options as flags or in \`openHotcell({ … })\`, in the environment, or in a configuration file. Flags and arguments win over the environment, the environment
+wins over the file, and the file over defaults. A list in the environment is separated by commas.
+
+The configuration file is \`config.json\` in the data folder (\`~/.local/share/hotcell\`, or \`/var/lib/hotcell\` for root), or the one that \`--config FILE\` or \`HOTCELL_CONFIG\`
+names. It is JSON with comments and trailing commas; an unknown name is refused. No file of the current folder is ever read, so that a repository cannot configure
+its own sandbox. [config.schema.json](../config.schema.json) describes it for editors.
+
+\`\`\`jsonc
+{
+  "$schema": "https://unpkg.com/hotcell/config.schema.json",
+  "isolation": "docker",
+  "mountRoots": ["/srv/data"], // folders below it may be mounted
+  "profiles": { "code-sandbox": { "execTimeoutS": 120 } },
+}
+\`\`\`
+
+\`\`\`console
+$ hotcell config
+isolation   "docker"  (/home/ada/.local/share/hotcell/config.json)
+mountRoots  ["/srv/data"]  (/home/ada/.local/share/hotcell/config.json)
+logLevel    "debug"  (HOTCELL_LOG_LEVEL)
+hotcell: 48 options have their default; --all lists them.
+$ hotcell config check
+/home/ada/.local/share/hotcell/config.json: ok, 2 options set.
+\`\`\`
 
 | option | environment | it means | default | allowed |
 |---|---|---|---|---|
@@ -48,7 +71,7 @@ ${limits.join('\n')}
 
 ## The profile \`code-sandbox\`
 
-With it ([guide](guides/coming-from-code-sandbox.md)) the server reads these too. Address, port, sessions, output and log hold for the whole server, in place of
+With it ([guide](guides/coming-from-code-sandbox.md)) the server reads these too. In a configuration file they stand below \`profiles.code-sandbox\`, as in the example above. Address, port, sessions, output and log hold for the whole server, in place of
 the defaults above; an option of ours that you set wins. The isolation is \`docker\` unless you name another.
 
 | environment | it means | default | allowed |

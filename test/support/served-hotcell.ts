@@ -3,7 +3,7 @@ import { type IncomingMessage, type RequestOptions, request as sendRequest } fro
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { mcpServerFor } from '../../src/cli/serve/mcp-server-for.ts';
-import { loadCodeSandbox, resolveDataDir } from '../../src/config/load.ts';
+import { loadSettings, resolveDataDir } from '../../src/config/load.ts';
 import type { Owner } from '../../src/directory/directory.ts';
 import { anonymousOwner, tokenOwner } from '../../src/directory/owner.ts';
 import { type ServeOptions, serveHttp } from '../../src/http/serve.ts';
@@ -60,7 +60,7 @@ export async function serveForTest(
     metrics: true,
     ...options,
   });
-  const offer = offerOf(server.config.profile, { codeSandbox: loadCodeSandbox });
+  const offer = offerOf(server.config.profile, loadSettings);
   const serving = await serveHttp(server, {
     serverFor: mcpServerFor(server, undefined, offer),
     longTools: longTools(offer.tools),

@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { loadCodeSandbox } from '../../config/load.ts';
+import { loadSettings } from '../../config/load.ts';
 import type { ProfileName } from '../../config/schema.ts';
 import { offerOf } from '../../mcp/profiles/index.ts';
 import { createOutput } from '../output.ts';
@@ -236,7 +236,9 @@ describe('hotcell install', () => {
     const path = join(home, 'project', 'CLAUDE.md');
     const toolsIn = (text: string) => [...new Set(text.match(/`[a-z]+(_[a-z]+)+`/g))].map((name) => name.slice(1, -1));
     const offered = (profile: readonly ProfileName[]) =>
-      offerOf(profile, { codeSandbox: () => loadCodeSandbox({}) }).tools.map(({ name }) => name);
+      offerOf(profile, (settings) => loadSettings(settings, { env: {}, dataDir: '/nowhere' })).tools.map(
+        ({ name }) => name,
+      );
     writeFileSync(path, '# Our project\n');
     for (const profile of [['hotcell'], ['code-sandbox'], ['code-sandbox', 'hotcell']] as const) {
       await run('claude-code', { scope: 'project', profile: profile.join(',') });

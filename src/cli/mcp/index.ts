@@ -1,6 +1,6 @@
 import { homedir } from 'node:os';
 import { parse } from 'node:path';
-import { loadCodeSandbox, loadConfig, resolveDataDir } from '../../config/load.ts';
+import { loadConfig, loadSettings, resolveDataDir } from '../../config/load.ts';
 import { createLazyDirectory } from '../../directory/lazy-directory.ts';
 import { localOwner } from '../../directory/owner.ts';
 import type { FilesBesideStdio } from '../../http/files-beside-stdio.ts';
@@ -34,7 +34,7 @@ export async function mcp(flags: McpFlags): Promise<number> {
     ...(flags.minIsolation === undefined ? {} : { minIsolation: leastIsolationRequest(flags.minIsolation) }),
     ...(flags.loadRoot === undefined ? {} : { loadRoots: flags.loadRoot }),
   });
-  const offer = offerOf(config.profile, { codeSandbox: loadCodeSandbox });
+  const offer = offerOf(config.profile, loadSettings);
   let server: HotcellServer | undefined;
   const directory = createLazyDirectory(
     async () => {

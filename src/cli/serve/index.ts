@@ -1,4 +1,4 @@
-import { loadCodeSandbox, loadConfig, resolveDataDir } from '../../config/load.ts';
+import { loadConfig, loadSettings, resolveDataDir } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import { serveHttp } from '../../http/serve.ts';
@@ -32,7 +32,7 @@ export async function serve(flags: ServeFlags): Promise<number> {
   using signals = stopSignals();
   await using server = await openServer({ ...configOf(flags), metrics: true });
   const { config, sessions } = server;
-  const offer = offerOf(config.profile, { codeSandbox: loadCodeSandbox });
+  const offer = offerOf(config.profile, loadSettings);
   let stopping = false;
   const serving = await serveHttp(server, {
     longTools: longTools(offer.tools),

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import * as z from 'zod';
 import { requireAtMost } from '../../config/at-most.ts';
-import { parseOptions } from '../../config/load.ts';
+import { parseOptions } from '../../config/parse-options.ts';
 import type { Config } from '../../config/schema.ts';
 import type { ManagedExecution, SessionDirectory } from '../../directory/directory.ts';
 import { HotcellError } from '../../errors/hotcell-error.ts';

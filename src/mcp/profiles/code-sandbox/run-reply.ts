@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { CodeSandboxSettings } from '../../../config/code-sandbox.ts';
+import type { CodeSandboxSettings } from '../../../config/profiles/code-sandbox.ts';
 import type { ManagedSession } from '../../../directory/directory.ts';
 import type { ExecutionResult } from '../../../execution/result.ts';
 import { exitCodeOfOutcome } from '../../../sandbox/exit-code.ts';

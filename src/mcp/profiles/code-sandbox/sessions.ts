@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { type CodeSandboxSettings, memoryLimitBytes } from '../../../config/code-sandbox.ts';
+import { type CodeSandboxSettings, memoryLimitBytes } from '../../../config/profiles/code-sandbox.ts';
 import type { ManagedSession, OpenRequest } from '../../../directory/directory.ts';
 import { SESSION_ID } from '../../../directory/open-request.ts';
 import { HotcellError } from '../../../errors/hotcell-error.ts';

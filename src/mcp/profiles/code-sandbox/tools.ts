@@ -1,14 +1,14 @@
 import * as z from 'zod';
-import type { CodeSandboxSettings } from '../../config/code-sandbox.ts';
-import { defineTool, type Tool, type ToolReply } from '../define-tool.ts';
-import type { McpDeps } from '../deps.ts';
-import { latestOutput } from '../present/latest-output.ts';
-import { cancelledWith } from '../run-in-session.ts';
-import { checkedFilename, checkedPath, decodedContent } from './code-sandbox/arguments.ts';
-import { artifact, artifactOf, DATA_FOLDER, filesOf } from './code-sandbox/artifacts.ts';
-import { Failure, failureResult, inRun } from './code-sandbox/failures.ts';
-import { newRunId, runReply } from './code-sandbox/run-reply.ts';
-import { inSession, useOpen } from './code-sandbox/sessions.ts';
+import type { CodeSandboxSettings } from '../../../config/profiles/code-sandbox.ts';
+import { defineTool, type Tool, type ToolReply } from '../../define-tool.ts';
+import type { McpDeps } from '../../deps.ts';
+import { latestOutput } from '../../present/latest-output.ts';
+import { cancelledWith } from '../../run-in-session.ts';
+import { checkedFilename, checkedPath, decodedContent } from './arguments.ts';
+import { artifact, artifactOf, DATA_FOLDER, filesOf } from './artifacts.ts';
+import { Failure, failureResult, inRun } from './failures.ts';
+import { newRunId, runReply } from './run-reply.ts';
+import { inSession, useOpen } from './sessions.ts';
 
 /**
  * The five tools of mcp-code-sandbox, for people who come from it: its names, parameters, defaults, replies and errors over our sessions. Beyond what it
@@ -142,8 +142,6 @@ Without session_id a new session is opened; pass its id to go on where you were:
 
   return [runPython, uploadFile, readArtifact, listArtifacts, closeSession];
 }
-
-export const CODE_SANDBOX_INSTRUCTIONS = `Runs Python in sandboxes without a network. sandbox_upload_file puts data into /mnt/data of a session, sandbox_run_python runs code there; pass the session_id of the first reply to every later call. If code fails, read stderr, correct it and run again in the same session: files and variables stay. Save charts and results to /mnt/data; sandbox_read_artifact reads them back, download_url gives them to people. pandas, numpy, matplotlib, seaborn, scipy, openpyxl, reportlab and pyarrow are installed. sandbox_close_session when all is done.`;
 
 const optionalSession = z
   .string()

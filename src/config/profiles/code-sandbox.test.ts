@@ -1,6 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { memoryLimitBytes } from './code-sandbox.ts';
-import { loadCodeSandbox, loadConfig } from './load.ts';
+import { loadConfig, loadSettings } from '../load.ts';
+import { codeSandboxSettings, memoryLimitBytes } from './code-sandbox.ts';
+
+const dataDir = '/nowhere';
+const loadCodeSandbox = (env: NodeJS.ProcessEnv) => loadSettings(codeSandboxSettings, { env, dataDir });
+const load = (given: Parameters<typeof loadConfig>[0], env: NodeJS.ProcessEnv) => loadConfig(given, { env, dataDir });
 
 const PROFILE = { HOTCELL_PROFILE: 'code-sandbox' };
 
@@ -53,31 +57,28 @@ describe('the settings of the profile code-sandbox', () => {
 
   test('stand in for the defaults of the server, and an option of ours wins over them', () => {
     const env = { ...PROFILE, SANDBOX_HTTP_PORT: '9000', SANDBOX_LOG_LEVEL: 'warning', SANDBOX_MAX_SESSIONS: '3' };
-    expect(loadConfig({}, env)).toMatchObject({
+    expect(load({}, env)).toMatchObject({
       ...{ port: 9000, logLevel: 'warn', logFormat: 'console', maxSessions: 3, outputBytes: 102_400 },
       isolation: 'docker',
     });
-    expect(loadConfig({ port: 1 }, { ...env, HOTCELL_MAX_SESSIONS: '5' })).toMatchObject({ port: 1, maxSessions: 5 });
+    expect(load({ port: 1 }, { ...env, HOTCELL_MAX_SESSIONS: '5' })).toMatchObject({ port: 1, maxSessions: 5 });
   });
 
   test('may be larger than what the server lets its clients ask for by default: whoever sets them runs it', () => {
-    const { maxMemoryBytes, maxCpus } = loadConfig(
-      {},
-      { ...PROFILE, SANDBOX_MEMORY_LIMIT: '16g', SANDBOX_CPU_LIMIT: '12' },
-    );
+    const { maxMemoryBytes, maxCpus } = load({}, { ...PROFILE, SANDBOX_MEMORY_LIMIT: '16g', SANDBOX_CPU_LIMIT: '12' });
     expect({ maxMemoryBytes, maxCpus }).toEqual({ maxMemoryBytes: 17_179_869_184, maxCpus: 12 });
-    expect(loadConfig({}, PROFILE)).toMatchObject({
-      maxMemoryBytes: loadConfig({}, {}).maxMemoryBytes,
-      maxCpus: loadConfig({}, {}).maxCpus,
+    expect(load({}, PROFILE)).toMatchObject({
+      maxMemoryBytes: load({}, {}).maxMemoryBytes,
+      maxCpus: load({}, {}).maxCpus,
     });
   });
 
   test('mean nothing without the profile', () => {
-    expect(loadConfig({}, { SANDBOX_HTTP_PORT: '9000', SANDBOX_LOG_LEVEL: 'loud' })).toEqual(loadConfig({}, {}));
+    expect(load({}, { SANDBOX_HTTP_PORT: '9000', SANDBOX_LOG_LEVEL: 'loud' })).toEqual(load({}, {}));
   });
 
   test('isolate by docker unless something else was asked for by name; beside other profiles each says it for itself', () => {
-    expect(loadConfig({}, { ...PROFILE, HOTCELL_ISOLATION: 'process' }).isolation).toBe('process');
-    expect(loadConfig({ profile: ['hotcell', 'code-sandbox'] }, {}).isolation).toBe('auto');
+    expect(load({}, { ...PROFILE, HOTCELL_ISOLATION: 'process' }).isolation).toBe('process');
+    expect(load({ profile: ['hotcell', 'code-sandbox'] }, {}).isolation).toBe('auto');
   });
 });

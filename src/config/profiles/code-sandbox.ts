@@ -1,6 +1,7 @@
 import * as z from 'zod';
-import { LEAST_LIMITS } from '../sandbox/spec.ts';
-import { type Config, configSchema } from './schema.ts';
+import { LEAST_LIMITS } from '../../sandbox/spec.ts';
+import { type Config, configSchema } from '../schema.ts';
+import { defineSettings } from './define-settings.ts';
 
 const MiB = 1_048_576;
 const wholeNumber = (least: number, most: number) => z.coerce.number().int().min(least).max(most);
@@ -67,9 +68,16 @@ export function memoryLimitBytes({ memoryLimit }: { readonly memoryLimit: string
 const DAY_MS = 86_400_000;
 const LEVELS = { DEBUG: 'debug', INFO: 'info', WARNING: 'warn', ERROR: 'error' } as const;
 
-/** What these settings mean for the whole server: in place of the defaults of its own options. */
-export function serverDefaults(settings: CodeSandboxSettings): Partial<Config> {
-  return {
+/** As `config/profiles/index.ts` lists it. */
+export const codeSandboxSettings = defineSettings({
+  profile: 'code-sandbox',
+  schema: codeSandboxSchema,
+  prefix: 'SANDBOX',
+  fromText: (name, text) =>
+    name === 'logLevel' ? text.toUpperCase() : name === 'logFormat' ? text.toLowerCase() : text,
+  serverDefaults: (settings, { isOnly }): Partial<Config> => ({
+    // Alone, it is as isolated as the system that it replaces; beside other profiles each session asks for itself.
+    ...(isOnly ? { isolation: 'docker' } : {}),
     host: settings.httpHost,
     port: settings.httpPort,
     maxSessions: settings.maxSessions,
@@ -80,5 +88,5 @@ export function serverDefaults(settings: CodeSandboxSettings): Partial<Config> {
     logLevel: LEVELS[settings.logLevel],
     logFormat: settings.logFormat,
     ...(settings.logFile === undefined ? {} : { logFile: settings.logFile }),
-  };
-}
+  }),
+});

@@ -1,0 +1,79 @@
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { explainConfig, loadConfig, loadSettings } from './load.ts';
+import { codeSandboxSettings } from './profiles/code-sandbox.ts';
+
+let dataDir: string;
+const write = (text: string, name = 'config.json') => {
+  writeFileSync(join(dataDir, name), text, { mode: 0o600 });
+  return join(dataDir, name);
+};
+
+beforeEach(() => {
+  dataDir = mkdtempSync(join(tmpdir(), 'hotcell-config-'));
+});
+
+afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
+
+describe('a configuration file', () => {
+  test('sets options below the environment and flags, and each value says where it comes from', () => {
+    const path = write('{ // ours\n "maxSessions": 5, "port": 1, "logLevel": "debug", }');
+    const { config, origins } = explainConfig({ port: 3 }, { env: { HOTCELL_LOG_LEVEL: 'warn' }, dataDir });
+    expect(config).toMatchObject({ maxSessions: 5, port: 3, logLevel: 'warn' });
+    expect(origins).toMatchObject({
+      maxSessions: { kind: 'file', path },
+      port: { kind: 'given' },
+      logLevel: { kind: 'environment', name: 'HOTCELL_LOG_LEVEL' },
+      maxCpus: { kind: 'default' },
+    });
+  });
+
+  test('is the one that HOTCELL_CONFIG names, in place of that of the data folder', () => {
+    write('{ "maxSessions": 5 }');
+    const other = write('{ "maxCpus": 2 }', 'other.json');
+    const named = { env: { HOTCELL_CONFIG: other }, dataDir };
+    expect(loadConfig({}, named)).toMatchObject({ maxSessions: 200, maxCpus: 2 });
+    expect(() => loadConfig({}, { env: { HOTCELL_CONFIG: '/nowhere.json' }, dataDir })).toThrow(/cannot be read/);
+  });
+
+  test('brings the settings of a profile, whose defaults stand below all options', () => {
+    write('{ "profile": ["code-sandbox"], "maxCpus": 2, "profiles": { "code-sandbox": { "maxSessions": 4 } } }');
+    const { config, origins } = explainConfig({}, { env: {}, dataDir });
+    expect(config).toMatchObject({ maxSessions: 4, maxCpus: 2, isolation: 'docker' });
+    expect(origins.maxSessions).toEqual({ kind: 'profile', name: 'code-sandbox' });
+    const env = { SANDBOX_MAX_SESSIONS: '7' };
+    expect(loadSettings(codeSandboxSettings, { env, dataDir }).maxSessions).toBe(7);
+  });
+
+  test.each([
+    ['{ "maxSesions": 5 }', /there is no option "maxSesions"/, 'Did you mean maxSessions?'],
+    ['{ "profiles": { "codesandbox": {} } }', /there is no option "codesandbox"/, 'Did you mean code-sandbox?'],
+    [
+      '{ "profiles": { "code-sandbox": { "image": "x y" } }, "profile": ["code-sandbox"] }',
+      /profiles.code-sandbox.image/,
+      '',
+    ],
+    ['{ "port": 1, "port": 2 }', /sets port twice/, 'Keep one of them.'],
+    ['{ "port": "many" }', /config.json: port: many is not a number/, ''],
+    ['{ "port": 1', /is not JSON: CloseBraceExpected at line 1, column 12/, ''],
+    ['[]', /is not an object/, ''],
+    ['', /is not JSON/, ''],
+  ])('that says %s is refused by name', (text, message, remedy) => {
+    write(text);
+    expect(() => loadConfig({}, { env: {}, dataDir })).toThrow(
+      expect.objectContaining({
+        code: 'invalid_argument',
+        message: expect.stringMatching(message),
+        remedy: expect.stringContaining(remedy),
+      }),
+    );
+  });
+
+  test('that another user may write to is refused', () => {
+    const path = write('{ "mountRoots": ["/"] }');
+    chmodSync(path, 0o666);
+    expect(() => loadConfig({}, { env: {}, dataDir })).toThrow(/can be written to by other users/);
+  });
+});

@@ -1,0 +1,19 @@
+import type * as z from 'zod';
+import { HotcellError } from '../errors/hotcell-error.ts';
+import { complaint } from './complaint.ts';
+
+/** Parses options. Throws `invalid_argument` for the first problem; `nameOf` names an option as the person who set it does. */
+export function parseOptions<Schema extends z.ZodType>(
+  schema: Schema,
+  options: unknown,
+  { nameOf = (option) => option, remedy = 'See docs/configuration.md for what is allowed.' }: Wording = {},
+): z.infer<Schema> {
+  const parsed = schema.safeParse(options);
+  if (parsed.success) return parsed.data;
+  throw new HotcellError('invalid_argument', complaint(parsed.error.issues[0]!, options, nameOf), { remedy });
+}
+
+interface Wording {
+  readonly nameOf?: (option: string) => string;
+  readonly remedy?: string;
+}
