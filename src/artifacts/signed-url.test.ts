@@ -9,7 +9,7 @@ const NOW_MS = 1_800_000_000_000;
 const LINK: FileLink = {
   owner: 't-1',
   session: 'mine',
-  opening: 's-1',
+  uniqueId: 's-1',
   path: 'out/chart 1.png',
   expires: NOW_MS / 1000 + 60,
 };
@@ -20,13 +20,13 @@ const name = fc
 const anyLink = fc.record({
   owner: name,
   session: name,
-  opening: name,
+  uniqueId: name,
   path: fc.array(name, { minLength: 1, maxLength: 4 }).map((names) => names.join('/')),
   expires: fc.integer({ min: NOW_MS / 1000 + 1, max: NOW_MS / 1000 + 10 ** 6 }),
 });
 const links = fc.oneof(
   anyLink,
-  anyLink.map((link) => ({ ...link, opening: link.session })),
+  anyLink.map((link) => ({ ...link, uniqueId: link.session })),
 );
 
 describe('a signed link', () => {
@@ -55,8 +55,8 @@ describe('a signed link', () => {
         const query = signedPath(KEY, link).split('?')[1]!;
         const values = new URLSearchParams(query);
         values.set('owner', other.owner);
-        if (other.opening === other.session) values.delete('opening');
-        else values.set('opening', other.opening);
+        if (other.uniqueId === other.session) values.delete('opening');
+        else values.set('opening', other.uniqueId);
         values.set('expires', String(other.expires));
         expect(verifySignedPath(KEY, `${filePath(other)}?${values}`, NOW_MS)).toBe('tampered');
       }),
@@ -99,7 +99,7 @@ describe('a signed link', () => {
 
   it('that calls the session by its unique id says so in one way only', () => {
     const path = signedPath(KEY, { ...LINK, session: 's-1' });
-    expect(verifySignedPath(KEY, path, NOW_MS)).toMatchObject({ session: 's-1', opening: 's-1' });
+    expect(verifySignedPath(KEY, path, NOW_MS)).toMatchObject({ session: 's-1', uniqueId: 's-1' });
     expect(verifySignedPath(KEY, `${path}&opening=s-1`, NOW_MS)).toBe('tampered');
   });
 });

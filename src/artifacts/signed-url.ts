@@ -10,7 +10,7 @@ export interface FileLink {
    * The session's unique id. SECURITY: an id that its owner chose can be given to another session when the first is closed; a link leads into the one that it was
    * made for, or nowhere.
    */
-  readonly opening: string;
+  readonly uniqueId: string;
   /** Below the workspace, decoded. */
   readonly path: string;
   /** Seconds since 1970. */
@@ -21,7 +21,7 @@ export interface FileLink {
 export function signedPath(key: Buffer, link: FileLink): string {
   const query = new URLSearchParams({
     owner: link.owner,
-    ...(link.opening === link.session ? {} : { opening: link.opening }),
+    ...(link.uniqueId === link.session ? {} : { opening: link.uniqueId }),
     expires: String(link.expires),
     signature: signature(key, link),
   });
@@ -40,18 +40,18 @@ export function verifySignedPath(key: Buffer, pathAndQuery: string, nowMs: numbe
   if (named === undefined || owner === undefined || given === undefined) return 'tampered';
   // One spelling: `1e9`, ` 10` and `010` are numbers too, and the signature is of the number.
   if (expires === undefined || !/^[1-9]\d{0,14}$/.test(expires)) return 'tampered';
-  const opening = values.has('opening') ? only(values, 'opening') : named.session;
+  const uniqueId = values.has('opening') ? only(values, 'opening') : named.session;
   // One spelling here too: what the address says already is not said again.
-  if (opening === undefined || (values.has('opening') && opening === named.session)) return 'tampered';
-  const link = { ...named, owner, opening, expires: Number(expires) };
+  if (uniqueId === undefined || (values.has('opening') && uniqueId === named.session)) return 'tampered';
+  const link = { ...named, owner, uniqueId, expires: Number(expires) };
   if (!isEqual(signature(key, link), given)) return 'tampered';
   return link.expires * 1000 <= nowMs ? 'expired' : link;
 }
 
 /** As JSON of a list, in which no member can pass for a part of another. */
-function signature(key: Buffer, { owner, session, opening, path, expires }: FileLink): string {
+function signature(key: Buffer, { owner, session, uniqueId, path, expires }: FileLink): string {
   return createHmac('sha256', key)
-    .update(JSON.stringify(['hotcell file link 2', owner, session, opening, path, expires]))
+    .update(JSON.stringify(['hotcell file link 2', owner, session, uniqueId, path, expires]))
     .digest('base64url');
 }
 

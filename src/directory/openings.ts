@@ -91,7 +91,7 @@ export function createOpenings(options: OpeningsOptions): Openings {
   }
 
   function resume(owner: Owner, record: PersistentRecord): Entry {
-    const { id, name, session, driver, idleMs, maxAgeMs } = record;
+    const { id, name, uniqueId, driver, idleMs, maxAgeMs } = record;
     const request: CheckedRequest = {
       isolation: driver,
       persistent: true,
@@ -100,7 +100,7 @@ export function createOpenings(options: OpeningsOptions): Openings {
       limits: record.spec.limits,
       ...(name === undefined ? {} : { name }),
     };
-    const entry = newEntry(owner, request, { id, uniqueId: session, via: 'recall', isTakenOver: true });
+    const entry = newEntry(owner, request, { id, uniqueId, via: 'recall', isTakenOver: true });
     roster.requireFree(entry);
     return add(entry, start(entry, request, { record }));
   }

@@ -21,16 +21,16 @@ function counted() {
 }
 
 test('one whose folders this server has no business with is neither taken over nor forgotten', async () => {
-  const recordOf = (session: string, source: string) => ({
+  const recordOf = (uniqueId: string, source: string) => ({
     record: {
-      session,
-      id: session,
+      uniqueId,
+      id: uniqueId,
       owner: 'ada',
       driver: 'docker',
       openedAt: 0,
       idleMs: 1000,
       maxAgeMs: 1000,
-      spec: { id: session, mounts: [{ source }] },
+      spec: { id: uniqueId, mounts: [{ source }] },
     },
     holder: 'gone',
     lastUsedAt: 0,
@@ -39,14 +39,14 @@ test('one whose folders this server has no business with is neither taken over n
   const persistence = createPersistence({
     records: {
       all: async () => [recordOf('s-1', '/ours'), recordOf('s-2', '/theirs')],
-      claim: async ({ record }: FoundRecord) => touched.push(record.session) > 0,
+      claim: async ({ record }: FoundRecord) => touched.push(record.uniqueId) > 0,
       remove: async (session: string) => touched.push(session),
     },
     mayTakeOver: (mounts: readonly Mount[]) => mounts.every(({ source }) => source === '/ours'),
     config: { minIsolation: 'process' },
     host: { serverId: 'here', isServerAlive: async () => false },
     roster: { all: () => [], find: () => undefined },
-    openings: () => ({ resume: (_owner: Owner, { session }: PersistentRecord) => resumed.push(session) }),
+    openings: () => ({ resume: (_owner: Owner, { uniqueId }: PersistentRecord) => resumed.push(uniqueId) }),
     clock: { now: () => 0 },
   } as unknown as PersistenceOptions);
   await persistence.recall(ADA);

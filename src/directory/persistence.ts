@@ -41,8 +41,8 @@ export interface PersistenceOptions {
 }
 
 /** SECURITY: two sessions in one sandbox would share whatever is in it. Which of the records is true nobody can tell. */
-function isDisputed({ session, spec }: PersistentRecord, all: readonly FoundRecord[]): boolean {
-  return all.some(({ record }) => record.spec.id === spec.id && record.session !== session);
+function isDisputed({ uniqueId, spec }: PersistentRecord, all: readonly FoundRecord[]): boolean {
+  return all.some(({ record }) => record.spec.id === spec.id && record.uniqueId !== uniqueId);
 }
 
 /** For the sessions of one owner. */
@@ -57,7 +57,7 @@ const INTERRUPT_ALONE_MS = 60_000;
 export function createPersistence(options: PersistenceOptions): Persistence {
   const { records, mayTakeOver, config, host, roster, openings, clock } = options;
   const looks = new Map<string, Look>();
-  const has = (session: string) => roster.all().some(({ uniqueId }) => uniqueId === session);
+  const has = (uniqueId: string) => roster.all().some((entry) => entry.uniqueId === uniqueId);
 
   async function look(owner: Owner): Promise<void> {
     const all = await records.all();
@@ -75,16 +75,17 @@ export function createPersistence(options: PersistenceOptions): Persistence {
 
   /** One that this server holds and does not have is one that it could not reach before. */
   async function isFree({ record, holder, lastUsedAt }: FoundRecord): Promise<boolean> {
-    if (has(record.session) || whyDue({ ...record, lastUsedAt, inUse: false }, clock.now()) !== undefined) return false;
+    if (has(record.uniqueId) || whyDue({ ...record, lastUsedAt, inUse: false }, clock.now()) !== undefined)
+      return false;
     if (ISOLATION_LEVELS[record.driver] < ISOLATION_LEVELS[config.minIsolation]) return false;
     if (!mayTakeOver(record.spec.mounts)) return false;
     return holder === host.serverId || !(await host.isServerAlive(holder));
   }
 
   return {
-    planOf: ({ id, name, uniqueId: session, owner, askedAt, isPersistent }, { idleMs, maxAgeMs }, record) => {
+    planOf: ({ id, name, uniqueId, owner, askedAt, isPersistent }, { idleMs, maxAgeMs }, record) => {
       if (!isPersistent) return undefined;
-      const facts = { session, id, name, owner: owner.id, openedAt: record?.openedAt ?? askedAt, idleMs, maxAgeMs };
+      const facts = { uniqueId, id, name, owner: owner.id, openedAt: record?.openedAt ?? askedAt, idleMs, maxAgeMs };
       return {
         alone: { interruptAfterMs: INTERRUPT_ALONE_MS, endAfterMs: idleMs },
         keep: (spec, driver) => records.write({ ...facts, spec, driver }),

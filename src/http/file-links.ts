@@ -21,10 +21,10 @@ export interface LinkOptions {
 export function createLinkMaker({ key, baseUrl, lifetimeMs, now = Date.now }: LinkOptions): LinkMaker {
   const base = trimEndOf(baseUrl, '/');
   return {
-    linkTo: (owner, opening, path, session = opening) => {
+    linkTo: (owner, uniqueId, path, session = uniqueId) => {
       if (/\p{Cs}/u.test(path) || parseFilePath(filePath({ session, path }))?.path !== path) return undefined;
       const expires = Math.ceil((now() + lifetimeMs) / 1000);
-      return base + signedPath(key, { owner, session, opening, path, expires });
+      return base + signedPath(key, { owner, session, uniqueId, path, expires });
     },
   };
 }

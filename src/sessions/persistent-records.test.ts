@@ -29,7 +29,7 @@ const recordsOf = (serverId: string): PersistentRecords =>
   createPersistentRecords({ folder, serverId, isServerAlive: async (id) => alive.has(id) });
 
 const RECORD: PersistentRecord = {
-  session: 's-0a1b',
+  uniqueId: 's-0a1b',
   id: 'lab',
   owner: 'ada',
   driver: 'docker',
@@ -115,7 +115,7 @@ test('a sandbox is kept while its record is, and its server lives or its time is
 test('those that count are all but those over their time whose server is gone', async () => {
   await recordsOf('aa').write(RECORD);
   age(61_000);
-  expect(await recordsOf('bb').kept()).toMatchObject([{ record: { session: 's-0a1b' } }]);
+  expect(await recordsOf('bb').kept()).toMatchObject([{ record: { uniqueId: 's-0a1b' } }]);
   alive.delete('aa');
   expect(await recordsOf('bb').kept()).toEqual([]);
 });
@@ -148,7 +148,7 @@ test('what a server was writing when it was killed is cleared away, and what one
 test('a record that speaks of another session than its name is nobody’s', async () => {
   await recordsOf('aa').write(RECORD);
   writeFileSync(join(folder, 's-0d.aa.json'), JSON.stringify({ version: 1, ...RECORD, session: '../../tokens' }));
-  expect((await recordsOf('bb').all()).map(({ record }) => record.session)).toEqual(['s-0a1b']);
+  expect((await recordsOf('bb').all()).map(({ record }) => record.uniqueId)).toEqual(['s-0a1b']);
 });
 
 test('what nobody holds is forgotten when its time is over, and not before', async () => {
@@ -166,7 +166,7 @@ test('files that are no records, or of another version, are nobody’s session',
   writeFileSync(join(folder, 's-1.aa.json'), '{"version": 2}');
   writeFileSync(join(folder, 's-2.aa.json'), '{');
   writeFileSync(join(folder, 'notes.txt'), 'mine');
-  expect((await recordsOf('bb').all()).map(({ record }) => record.session)).toEqual(['s-0a1b']);
+  expect((await recordsOf('bb').all()).map(({ record }) => record.uniqueId)).toEqual(['s-0a1b']);
 });
 
 test('links, pipes and what is too large are not even opened', async () => {
@@ -175,7 +175,7 @@ test('links, pipes and what is too large are not even opened', async () => {
   execFileSync('mkfifo', [join(folder, 's-2.aa.json')]);
   writeFileSync(join(folder, 's-3.aa.json'), '');
   truncateSync(join(folder, 's-3.aa.json'), 2 ** 40);
-  expect((await recordsOf('bb').all()).map(({ record }) => record.session)).toEqual(['s-0a1b']);
+  expect((await recordsOf('bb').all()).map(({ record }) => record.uniqueId)).toEqual(['s-0a1b']);
 });
 
 test('where there is no folder there are no records', async () => {

@@ -8,8 +8,7 @@ import { whyDue } from './lifetime.ts';
 
 /** What a later server must know of a session that outlives this one. */
 export interface PersistentRecord {
-  /** The session's unique id. */
-  readonly session: string;
+  readonly uniqueId: string;
   /** As its owner calls it. */
   readonly id: string;
   readonly name?: string | undefined;
@@ -37,8 +36,8 @@ export interface PersistentRecords {
   /** Written before its sandbox is made: a container without a record is a remnant. Replaces an older one of the session. */
   write(record: PersistentRecord): Promise<void>;
   /** The session was used. */
-  touch(session: string): Promise<void>;
-  remove(session: string): Promise<void>;
+  touch(uniqueId: string): Promise<void>;
+  remove(uniqueId: string): Promise<void>;
   /** All that can be read, whoever holds them. Rejects where the folder cannot be: that there are none would end their sandboxes. */
   all(): Promise<readonly FoundRecord[]>;
   /** Those whose sandbox may be in use, or be come back to. */
@@ -81,6 +80,7 @@ const specSchema = z.looseObject({
 
 const recordSchema = z.object({
   version: z.literal(1),
+  /** The unique id. Its name in the file is that of the first version. */
   session: z.string(),
   id: z.string(),
   name: z.string().optional(),
@@ -105,7 +105,7 @@ export interface RecordsOptions {
 }
 
 export function createPersistentRecords({ folder, serverId, isServerAlive }: RecordsOptions): PersistentRecords {
-  const pathOf = (session: string, holder = serverId) => join(folder, `${session}.${holder}.json`);
+  const pathOf = (uniqueId: string, holder = serverId) => join(folder, `${uniqueId}.${holder}.json`);
 
   /** One that another server takes over meanwhile has another name then: it is looked for again, or a sandbox in use would pass for a remnant. */
   async function all(): Promise<FoundRecord[]> {
@@ -125,7 +125,7 @@ export function createPersistentRecords({ folder, serverId, isServerAlive }: Rec
   }
 
   async function read(name: string): Promise<FoundRecord | 'gone' | 'no record'> {
-    const [, session, holder] = NAME.exec(name) ?? [];
+    const [, uniqueId, holder] = NAME.exec(name) ?? [];
     if (holder === undefined) return 'no record';
     const path = join(folder, name);
     const stats = await lstat(path).catch(unlessMissing(undefined));
@@ -135,7 +135,7 @@ export function createPersistentRecords({ folder, serverId, isServerAlive }: Rec
     const text = await readFile(path, 'utf8').catch(unlessMissing(undefined));
     if (text === undefined) return 'gone';
     const record = parse(text);
-    return record?.session === session ? { record: record!, holder, lastUsedAt: stats.mtimeMs } : 'no record';
+    return record?.uniqueId === uniqueId ? { record: record!, holder, lastUsedAt: stats.mtimeMs } : 'no record';
   }
 
   async function isOver({ record, lastUsedAt, holder }: FoundRecord): Promise<boolean> {
@@ -154,20 +154,20 @@ export function createPersistentRecords({ folder, serverId, isServerAlive }: Rec
     kept,
     write: async (record) => {
       makeOwnFolder(folder, 0o700);
-      const path = pathOf(record.session);
+      const path = pathOf(record.uniqueId);
       // SECURITY: environment variables in it may be secrets.
-      await writeFile(`${path}.new`, JSON.stringify({ version: 1, ...record }), { mode: 0o600 });
+      await writeFile(`${path}.new`, textOf(record), { mode: 0o600 });
       await rename(`${path}.new`, path);
     },
-    touch: async (session) => {
+    touch: async (uniqueId) => {
       const now = new Date();
-      await utimes(pathOf(session), now, now).catch(() => {});
+      await utimes(pathOf(uniqueId), now, now).catch(() => {});
     },
-    remove: (session) => rm(pathOf(session), { force: true }),
-    claim: async ({ record: { session }, holder }) => {
+    remove: (uniqueId) => rm(pathOf(uniqueId), { force: true }),
+    claim: async ({ record: { uniqueId }, holder }) => {
       if (holder === serverId) return true;
       try {
-        await rename(pathOf(session, holder), pathOf(session));
+        await rename(pathOf(uniqueId, holder), pathOf(uniqueId));
         return true;
       } catch {
         return false;
@@ -179,7 +179,7 @@ export function createPersistentRecords({ folder, serverId, isServerAlive }: Rec
     },
     clear: async () => {
       for (const found of await all()) {
-        if (await isOver(found)) await rm(pathOf(found.record.session, found.holder), { force: true });
+        if (await isOver(found)) await rm(pathOf(found.record.uniqueId, found.holder), { force: true });
       }
       for (const name of await names()) {
         const holder = UNFINISHED.exec(name)?.[1];
@@ -189,11 +189,15 @@ export function createPersistentRecords({ folder, serverId, isServerAlive }: Rec
   };
 }
 
-/** Nothing where it is no record, or of a version that we do not know. */
+function textOf({ uniqueId, ...record }: PersistentRecord): string {
+  return JSON.stringify({ version: 1, session: uniqueId, ...record });
+}
+
+/** The record, or undefined where the text is none, or of an unknown version. */
 function parse(text: string): PersistentRecord | undefined {
   try {
-    const { version: _, ...record } = recordSchema.parse(JSON.parse(text));
-    return record.spec.owner === record.owner ? record : undefined;
+    const { version: _, session: uniqueId, ...record } = recordSchema.parse(JSON.parse(text));
+    return record.spec.owner === record.owner ? { uniqueId, ...record } : undefined;
   } catch {
     return undefined;
   }

@@ -26,7 +26,7 @@ test('what a session has mounted that outlived its server counts for the next on
   const [project, sub] = [await mountOf('project', false), await mountOf('project/sub', true)];
   const gone = await another();
   await gone.records.write({
-    ...{ session: 's-0a1b', id: 'lab', owner: 'ada', driver: 'docker' },
+    ...{ uniqueId: 's-0a1b', id: 'lab', owner: 'ada', driver: 'docker' },
     spec: { id: 's-0a1b', owner: 'ada', limits: DEFAULT_LIMITS, mounts: [project], preloads: [], environment: {} },
     ...{ openedAt: Date.now(), idleMs: 60_000, maxAgeMs: 600_000 },
   });

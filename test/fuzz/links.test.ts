@@ -13,7 +13,7 @@ const name = fc
 const link: fc.Arbitrary<FileLink> = fc.record({
   owner: fc.string({ minLength: 1, maxLength: 20 }),
   session: name,
-  opening: name,
+  uniqueId: name,
   path: fc.array(name, { minLength: 1, maxLength: 4 }).map((names) => names.join('/')),
   expires: fc.integer({ min: 1, max: 4_000_000_000 }),
 });

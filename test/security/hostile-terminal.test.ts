@@ -225,7 +225,7 @@ describe('what lies on this machine', () => {
       ...{ mounts: [], preloads: [hostile], environment: { NAME: hostile } },
     };
     await records.write({
-      ...{ session: 's-12ab', id: hostile, name: hostile, owner: hostile, driver: 'docker' },
+      ...{ uniqueId: 's-12ab', id: hostile, name: hostile, owner: hostile, driver: 'docker' },
       ...{ spec, openedAt: Date.now(), idleMs: 1e9, maxAgeMs: 1e9 },
     });
     for (const flags of [[], ['--json']]) {

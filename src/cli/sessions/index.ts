@@ -70,7 +70,7 @@ async function end(records: readonly PersistentRecord[]): Promise<void> {
 }
 
 async function theOne(which: string): Promise<FoundRecord> {
-  const found = (await all()).filter(({ record }) => [record.session, record.id, record.name].includes(which));
+  const found = (await all()).filter(({ record }) => [record.uniqueId, record.id, record.name].includes(which));
   const [first, ...others] = found;
   if (first === undefined) {
     throw new HotcellError(
@@ -83,7 +83,7 @@ async function theOne(which: string): Promise<FoundRecord> {
   }
   if (others.length === 0) return first;
   throw new HotcellError('invalid_argument', `${found.length} sessions of several owners are called ${which}`, {
-    remedy: `Name one by its own id: ${found.map(({ record }) => record.session).join(', ')}`,
+    remedy: `Name one by its own id: ${found.map(({ record }) => record.uniqueId).join(', ')}`,
   });
 }
 

@@ -74,7 +74,7 @@ async function linked(context: HttpContext, options: FilesOptions): Promise<Mana
   if (link === 'tampered') throw new HotcellError('link_invalid', 'this link is not valid', { remedy: ASK_AGAIN });
   if (link === 'expired') throw new HotcellError('link_expired', 'this link is over', { remedy: ASK_AGAIN });
   const owner = await options.ownerOfLink(link.owner, context);
-  const session = options.sessions.find(link.opening);
+  const session = options.sessions.find(link.uniqueId);
   if (owner === undefined || session?.owner !== link.owner) {
     throw new HotcellError('session_not_found', 'the session of this link is no more', { remedy: ASK_AGAIN });
   }
