@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { durationText, painterFor, shownName, sizeText } from './print.ts';
+import { durationText, sizeText } from '../lib/units.ts';
+import { painterFor, shownName } from './print.ts';
 
 describe('text for people', () => {
   it('says durations in the unit that reads best', () => {

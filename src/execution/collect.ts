@@ -1,20 +1,14 @@
 import { TextDecoder } from 'node:util';
 import { HotcellError } from '../errors/hotcell-error.ts';
 import { typeOf } from '../guest/describe-violation.ts';
-import {
-  artifactList,
-  clearMessage,
-  displayMessage,
-  type Finished,
-  finishedMessage,
-  type GuestOutcome,
-} from '../guest/messages.ts';
+import { artifactList, clearMessage, displayMessage, type Finished, finishedMessage } from '../guest/messages.ts';
 import { createFoldedOutput, type FoldedOutput } from '../lib/folded-output.ts';
 import type { Frame } from '../lib/frames.ts';
 import { ProtocolViolation } from '../lib/frames.ts';
 import { mediaTypeOf } from '../lib/media-type.ts';
 import { createSpool } from '../lib/spool.ts';
 import { withoutEscapes } from '../lib/terminal-scanner.ts';
+import type { GuestOutcome } from '../sandbox/outcome-table.ts';
 import { createDisplayTable } from './displays.ts';
 import type { ExecutionEvent } from './events.ts';
 import type { Artifact, Display, Representation, Truncation, Value } from './result.ts';

@@ -1,11 +1,12 @@
 import { HotcellError } from '../errors/hotcell-error.ts';
 import type { GuestConnection } from '../guest/connection.ts';
-import { type GuestOutcome, nothing } from '../guest/messages.ts';
+import { nothing } from '../guest/messages.ts';
 import { GuestRefusal } from '../guest/pending-requests.ts';
 import { hintFor, type Language } from '../languages/table.ts';
 import { deferred } from '../lib/deferred.ts';
 import { saidInside } from '../lib/said-inside.ts';
 import type { Outcome } from '../sandbox/outcome.ts';
+import type { GuestOutcome } from '../sandbox/outcome-table.ts';
 import type { Limits } from '../sandbox/spec.ts';
 import type { CollectedEnd, Collector } from './collect.ts';
 

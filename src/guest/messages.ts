@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { isWorkspacePath } from '../lib/workspace-path.ts';
+import { commandName, guestOutcomeSchema } from '../sandbox/outcome-table.ts';
 
 /**
  * The messages of the guest protocol as the host accepts them (docs/guest-protocol.md). A guest is hostile after the first execution: what does
@@ -8,9 +9,6 @@ import { isWorkspacePath } from '../lib/workspace-path.ts';
 
 const count = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 const text = (max: number) => z.string().max(max);
-/** SECURITY: what stands in sentences of ours is a name by its characters: a sentence of the guest's, or a sequence that a terminal obeys, is none. */
-const commandName = text(100).regex(/^[A-Za-z0-9][A-Za-z0-9._+-]*$/);
-const signalName = z.string().regex(/^SIG[A-Z0-9+]{1,16}$/);
 /** A path below the workspace, each at most once in a list. */
 const path = text(4200).refine(isWorkspacePath, 'not a path below the workspace');
 const eachOnce = (files: readonly { path: string }[]) => new Set(files.map((file) => file.path)).size === files.length;
@@ -30,29 +28,6 @@ export const replyMessage = z.discriminatedUnion('ok', [
   z.object({ id: count, ok: z.literal(false), error: z.object({ code: text(40), message: text(5000) }) }),
 ]);
 
-/** The outcome as the guest says it: limits are added by the host, which set them. */
-const guestOutcome = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('ok') }),
-  z.object({
-    kind: z.literal('raised'),
-    name: text(500),
-    message: text(8192),
-    traceback: z.array(text(4096)).max(2000),
-    hint: text(2000).optional(),
-    frames: z
-      .array(z.object({ file: text(1000), line: count, function: text(500), own: z.boolean() }))
-      .max(50)
-      .optional(),
-  }),
-  z.object({ kind: z.literal('exited'), exitCode: z.number().int().min(0).max(255) }),
-  z.object({ kind: z.literal('timed-out') }),
-  z.object({ kind: z.literal('interrupted') }),
-  z.object({ kind: z.literal('out-of-memory') }),
-  z.object({ kind: z.literal('kernel-died'), signal: signalName.optional() }),
-  z.object({ kind: z.literal('unavailable'), missing: z.array(commandName).min(1).max(20) }),
-]);
-export type GuestOutcome = z.infer<typeof guestOutcome>;
-
 /** 200 characters are up to 400 of JavaScript's. */
 const changedNames = z.array(text(400)).max(100);
 /** Names of variables only: what they are bound to is asked for. */
@@ -65,7 +40,7 @@ const variableChanges = z.object({
 
 /** `value`: how much of the body is the text of the last expression. */
 export const finishedMessage = z.object({
-  outcome: guestOutcome,
+  outcome: guestOutcomeSchema,
   state: z.enum(['kept', 'lost']),
   durationMs: z.number().min(0),
   cpuMs: z.number().min(0),

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { ExecutionEvent } from '../execution/events.ts';
+import { outcomeSchema } from '../sandbox/outcome-table.ts';
 
 const text = (max: number) => z.string().max(max);
 
@@ -8,24 +9,6 @@ const text = (max: number) => z.string().max(max);
  * (`error`); an answer without a last one was cut off. An empty object says nothing: it keeps the connection alive. Both ends are tested against this.
  * SECURITY: whoever reads it may have come to a hostile server: names and lists have the bounds that a guest's have.
  */
-const outcome = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('ok') }),
-  z.object({
-    kind: z.literal('raised'),
-    name: text(500),
-    message: text(8_192),
-    traceback: z.array(text(4_096)).max(2_000).readonly(),
-    hint: text(2_000).optional(),
-  }),
-  z.object({ kind: z.literal('exited'), exitCode: z.number().int().min(0).max(255) }),
-  z.object({ kind: z.literal('timed-out'), limitMs: z.number() }),
-  z.object({ kind: z.literal('out-of-memory'), limitBytes: z.number() }),
-  z.object({ kind: z.literal('interrupted'), reason: z.enum(['session-expired', 'shutting-down']).optional() }),
-  z.object({ kind: z.literal('kernel-died'), signal: text(100).optional() }),
-  z.object({ kind: z.literal('sandbox-lost'), reason: text(10_000) }),
-  z.object({ kind: z.literal('unavailable'), missing: z.array(text(100)).max(20).readonly(), hint: text(2_000) }),
-]);
-
 export const runLine = z.object({
   execution_id: text(200).optional(),
   stdout: z.string().optional(),
@@ -39,7 +22,7 @@ export const runLine = z.object({
       media_types: z.array(text(100)).max(16),
     })
     .optional(),
-  ended: z.object({ outcome }).optional(),
+  ended: z.object({ outcome: outcomeSchema }).optional(),
   error: z.unknown().optional(),
 });
 export type RunLine = z.infer<typeof runLine>;

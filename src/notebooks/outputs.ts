@@ -1,5 +1,6 @@
 import type { ExecutionResult } from '../execution/result.ts';
 import type { Outcome } from '../sandbox/outcome.ts';
+import { outcomeException, outcomeSentence } from '../sandbox/outcome-table.ts';
 import { mimeBundle } from './mime-bundle.ts';
 import { linesOf, type NotebookOutput } from './nbformat.ts';
 
@@ -41,31 +42,14 @@ function noteOf(displaysDropped: number): NotebookOutput[] {
   return stream('stderr', `hotcell: ${displaysDropped} displays were too large and are left out\n`);
 }
 
-/** How an execution failed, in the words of a notebook. Nothing where it did not. */
+/** How an execution failed, as the exception of a notebook. Undefined where it did not fail. */
 function errorOf(outcome: Outcome): { ename: string; evalue: string; traceback: readonly string[] } | undefined {
-  const ended = (ename: string, evalue: string) => ({ ename, evalue, traceback: [`${ename}: ${evalue}`] });
-  switch (outcome.kind) {
-    case 'ok':
-      return undefined;
-    case 'raised':
-      return {
-        ename: outcome.name,
-        evalue: outcome.message,
-        traceback: [...outcome.traceback, ...(outcome.hint === undefined ? [] : [`→ ${outcome.hint}`])],
-      };
-    case 'exited':
-      return outcome.exitCode === 0 ? undefined : ended('SystemExit', String(outcome.exitCode));
-    case 'interrupted':
-      return ended('KeyboardInterrupt', 'interrupted');
-    case 'timed-out':
-      return ended('TimedOut', `ended after ${outcome.limitMs} ms`);
-    case 'out-of-memory':
-      return ended('OutOfMemory', `ended at the limit of ${outcome.limitBytes} bytes`);
-    case 'unavailable':
-      return ended('Unavailable', `not in this sandbox: ${outcome.missing.join(', ')}. ${outcome.hint}`);
-    case 'sandbox-lost':
-      return ended('SandboxLost', outcome.reason);
-    case 'kernel-died':
-      return ended('KernelDied', outcome.signal ?? 'the interpreter ended');
+  if (outcome.kind === 'raised') {
+    const { name, message, traceback, hint } = outcome;
+    return { ename: name, evalue: message, traceback: [...traceback, ...(hint === undefined ? [] : [`→ ${hint}`])] };
   }
+  const ename = outcomeException(outcome);
+  if (ename === undefined || (outcome.kind === 'exited' && outcome.exitCode === 0)) return undefined;
+  const evalue = outcome.kind === 'exited' ? String(outcome.exitCode) : (outcomeSentence(outcome) ?? '');
+  return { ename, evalue, traceback: [`${ename}: ${evalue}`] };
 }

@@ -1,11 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { packageRoot } from '../../lib/package-root.ts';
+import { durationText, sizeText } from '../../lib/units.ts';
 import { openHotcell, type Session } from '../../main.ts';
-import { exitCodeOfOutcome } from '../../sandbox/exit-code.ts';
 import type { Isolation } from '../../sandbox/isolation.ts';
+import { exitCodeOfOutcome } from '../../sandbox/outcome-table.ts';
 import { type Outputs, standardOutputs } from '../output.ts';
-import { durationText, type Paint, sizeText } from '../print.ts';
+import type { Paint } from '../print.ts';
 import { saveArtifacts, savedLines } from '../run/artifacts.ts';
 import { endingText } from '../run/ending.ts';
 import { showLive } from '../run/live-output.ts';

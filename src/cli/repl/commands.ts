@@ -1,7 +1,8 @@
 import { HotcellError } from '../../errors/hotcell-error.ts';
+import { sizeText } from '../../lib/units.ts';
 import type { Session } from '../../main.ts';
 import { notebookText } from '../../notebooks/write.ts';
-import { type Paint, shownName, sizeText } from '../print.ts';
+import { type Paint, shownName } from '../print.ts';
 import { shownText } from '../terminal-filter.ts';
 import { writeOutput } from '../write-output.ts';
 

@@ -1,7 +1,7 @@
 import type { Execution } from '../../execution/execution.ts';
 import type { Display, ExecutionResult } from '../../execution/result.ts';
+import { outcomeSentence } from '../../sandbox/outcome-table.ts';
 import type { Screen } from '../output.ts';
-import { durationText, sizeText } from '../print.ts';
 import { displayText } from '../run/displays.ts';
 import type { ImageProtocol } from '../terminal.ts';
 import { shownText } from '../terminal-filter.ts';
@@ -128,27 +128,14 @@ function endLines(result: ExecutionResult, screen: Screen): string[] {
 }
 
 function outcomeLines(outcome: ExecutionResult['outcome'], screen: Screen, said: (text: string) => string): string[] {
-  switch (outcome.kind) {
-    case 'ok':
-      return [];
-    case 'raised':
-      return shownText(outcome.traceback.join('\n'), screen)
-        .split('\n')
-        .map((line) => (line.startsWith(outcome.name) ? screen.paint('red', line) : line))
-        .concat(outcome.hint === undefined ? [] : screen.paint('green', `→ ${shownText(outcome.hint)}`));
-    case 'exited':
-      return [said(`the code exited with ${outcome.exitCode}.`)];
-    case 'interrupted':
-      return [screen.paint('red', 'KeyboardInterrupt')];
-    case 'unavailable':
-      return [said(shownText(`not in this sandbox: ${outcome.missing.join(', ')}. ${outcome.hint}`))];
-    case 'timed-out':
-      return [said(`timed out after ${durationText(outcome.limitMs)}.`)];
-    case 'out-of-memory':
-      return [said(`out of memory, at the limit of ${sizeText(outcome.limitBytes)}. Give it more with --memory.`)];
-    case 'sandbox-lost':
-      return [said(`the sandbox was lost (${shownText(outcome.reason)}).`)];
-    case 'kernel-died':
-      return [said(`the interpreter died${outcome.signal === undefined ? '' : ` of ${outcome.signal}`}.`)];
+  if (outcome.kind === 'interrupted') return [screen.paint('red', 'KeyboardInterrupt')];
+  if (outcome.kind === 'raised') {
+    return shownText(outcome.traceback.join('\n'), screen)
+      .split('\n')
+      .map((line) => (line.startsWith(outcome.name) ? screen.paint('red', line) : line))
+      .concat(outcome.hint === undefined ? [] : screen.paint('green', `→ ${shownText(outcome.hint)}`));
   }
+  const sentence = outcomeSentence(outcome);
+  if (sentence === undefined) return [];
+  return [said(`${shownText(sentence)}.${outcome.kind === 'out-of-memory' ? ' Give it more with --memory.' : ''}`)];
 }

@@ -1,30 +1,24 @@
 import type { ExecutionResult } from '../../execution/result.ts';
+import { durationText } from '../../lib/units.ts';
 import type { Outcome } from '../../sandbox/outcome.ts';
-import { durationText, sizeText } from '../print.ts';
+import { outcomeSentence } from '../../sandbox/outcome-table.ts';
 import { shownText } from '../terminal-filter.ts';
 
-/** What a person must hear of how a program ended, beyond what it printed. Nothing where it ended as it meant to. */
+/** What a person must know of how a program ended, beyond its own output. Undefined where it ended as it meant to. */
 export function endingText(outcome: Outcome): string | undefined {
-  switch (outcome.kind) {
-    case 'ok':
-    case 'exited':
-      return undefined;
-    case 'raised':
-      return shownText([...outcome.traceback, ...hintLines(outcome.hint)].join('\n'));
-    case 'timed-out':
-      return `hotcell: timed out after ${durationText(outcome.limitMs)}. Give it longer with --timeout.`;
-    case 'out-of-memory':
-      return `hotcell: out of memory, at the limit of ${sizeText(outcome.limitBytes)}. Give it more with --memory.`;
-    case 'unavailable':
-      return `hotcell: not in this sandbox: ${inLine(outcome.missing.join(', '))}. ${inLine(outcome.hint)}`;
-    case 'interrupted':
-      return 'hotcell: interrupted.';
-    case 'sandbox-lost':
-      return `hotcell: the sandbox was lost (${inLine(outcome.reason)}). Run it again.`;
-    case 'kernel-died':
-      return `hotcell: the program died${outcome.signal === undefined ? '' : ` of ${inLine(outcome.signal)}`}.`;
-  }
+  if (outcome.kind === 'exited') return undefined;
+  if (outcome.kind === 'raised') return shownText([...outcome.traceback, ...hintLines(outcome.hint)].join('\n'));
+  const sentence = outcomeSentence(outcome);
+  return sentence === undefined
+    ? undefined
+    : `hotcell: ${[inLine(sentence), ADVICE[outcome.kind]].filter(Boolean).join('. ')}.`;
 }
+
+const ADVICE: Partial<Record<Outcome['kind'], string>> = {
+  'timed-out': 'Give it longer with --timeout',
+  'out-of-memory': 'Give it more with --memory',
+  'sandbox-lost': 'Run it again',
+};
 
 /** Words of a server or a sandbox as part of a line of ours. SECURITY: a line end in them would begin another that looks like ours. */
 export function inLine(text: string): string {

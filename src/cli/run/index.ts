@@ -3,8 +3,8 @@ import { loadConfig } from '../../config/load.ts';
 import type { ExecutionOptions } from '../../execution/execution.ts';
 import { allLanguages } from '../../languages/table.ts';
 import { type Hotcell, openHotcell, type Session } from '../../main.ts';
-import { exitCodeOfOutcome } from '../../sandbox/exit-code.ts';
 import type { KernelState } from '../../sandbox/outcome.ts';
+import { exitCodeOfOutcome } from '../../sandbox/outcome-table.ts';
 import { type Outputs, standardOutputs } from '../output.ts';
 import {
   exitCodeWith,

@@ -4,8 +4,8 @@ import type { Artifact, Display, ExecutionResult } from '../../execution/result.
 import type { Session } from '../../main.ts';
 import { LARGEST_NOTEBOOK_BYTES, type Notebook, parseNotebook } from '../../notebooks/nbformat.ts';
 import { notebookText } from '../../notebooks/write.ts';
-import { exitCodeOfOutcome } from '../../sandbox/exit-code.ts';
 import type { KernelState, Outcome } from '../../sandbox/outcome.ts';
+import { exitCodeOfOutcome } from '../../sandbox/outcome-table.ts';
 import type { Outputs } from '../output.ts';
 import { writeOutput } from '../write-output.ts';
 import type { Made } from './artifacts.ts';

@@ -1,9 +1,9 @@
 import { loadConfig, resolveDataDir } from '../../config/load.ts';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import { openTokenStore, type TokenQuotas, type TokenRecord } from '../../http/tokens/store.ts';
+import { sizeText } from '../../lib/units.ts';
 import { openTelemetry } from '../../telemetry/telemetry.ts';
 import { standardOutputs } from '../output.ts';
-import { sizeText } from '../print.ts';
 import { sizeBytes } from '../run/options.ts';
 import { closeAllOf } from '../sessions/index.ts';
 

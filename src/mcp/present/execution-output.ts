@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { Artifact, ExecutionResult } from '../../execution/result.ts';
+import { OUTCOME_KINDS } from '../../sandbox/outcome-table.ts';
 import { fileUri, logUri } from '../resources/uris.ts';
 import { clip } from './clip.ts';
 
@@ -8,22 +9,7 @@ export const executionOutput = z.object({
   session_id: z.string().describe('The session it ran in: pass it to go on there'),
   execution_id: z.string(),
   state: z.enum(['waiting', 'running', 'ended']).describe('`ended`: the rest is final'),
-  outcome: z
-    .enum([
-      ...([
-        'ok',
-        'raised',
-        'exited',
-        'timed-out',
-        'out-of-memory',
-        'interrupted',
-        'kernel-died',
-        'sandbox-lost',
-        'unavailable',
-      ] as const),
-    ])
-    .optional()
-    .describe('How it ended'),
+  outcome: z.enum(OUTCOME_KINDS).optional().describe('How it ended'),
   exit_code: z.number().int().optional(),
   stdout: z.string(),
   stderr: z.string(),

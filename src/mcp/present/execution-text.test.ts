@@ -73,7 +73,7 @@ test.each([
   [{ outcome: { kind: 'timed-out', limitMs: 1500 } }, /1\.5 s.*timeout_ms.*background/],
   [
     { outcome: { kind: 'out-of-memory', limitBytes: 2 ** 31 }, state: 'lost' },
-    /2048 MiB.*memory_mb[\s\S]*variables are gone/,
+    /2 GiB.*memory_mb[\s\S]*variables are gone/,
   ],
   [{ outcome: { kind: 'kernel-died', signal: 'SIGSEGV' } }, /died of SIGSEGV/],
   [{ restarted: 'it was out of memory' }, /without the variables.*out of memory/],

@@ -1,5 +1,7 @@
 import type { ExecutionResult } from '../../execution/result.ts';
-import { inOneLine, saidInside } from '../../lib/said-inside.ts';
+import { saidInside } from '../../lib/said-inside.ts';
+import type { Outcome } from '../../sandbox/outcome.ts';
+import { outcomeSentence } from '../../sandbox/outcome-table.ts';
 
 /** What a reader must know of how an execution ended, beyond what it printed: one sentence each, and what to do about it. */
 export function notesOf(result: ExecutionResult, isFirst: boolean): string[] {
@@ -7,32 +9,18 @@ export function notesOf(result: ExecutionResult, isFirst: boolean): string[] {
 }
 
 function endingNotes({ outcome }: ExecutionResult): string[] {
-  switch (outcome.kind) {
-    case 'ok':
-    case 'raised':
-      return [];
-    case 'exited':
-      return [`Exit code ${outcome.exitCode}.`];
-    case 'timed-out':
-      return [
-        `Stopped at the time limit of ${seconds(outcome.limitMs)}. Give it longer with timeout_ms, or run it with background: true and poll get_execution.`,
-      ];
-    case 'out-of-memory':
-      return [
-        `Out of memory at the limit of ${mebibytes(outcome.limitBytes)}. Work in smaller pieces, or open a session with more (open_session, limits.memory_mb).`,
-      ];
-    case 'interrupted':
-      return ['Interrupted before it had ended.'];
-    case 'sandbox-lost':
-      return [
-        `The sandbox was lost (${inOneLine(outcome.reason)}); whether the code ran is unknown. Write the files it needs and run it again: the next call has a new sandbox.`,
-      ];
-    case 'kernel-died':
-      return [`The interpreter died${outcome.signal === undefined ? '' : ` of ${outcome.signal}`}.`];
-    case 'unavailable':
-      return [`Cannot run here: ${outcome.missing.join(', ')} is missing. ${outcome.hint}`.trim()];
-  }
+  const sentence = outcomeSentence(outcome);
+  if (sentence === undefined) return [];
+  return [[`${sentence[0]!.toUpperCase()}${sentence.slice(1)}.`, ADVICE[outcome.kind]].filter(Boolean).join(' ')];
 }
+
+/** What a model can do about it, in the words of the tools. */
+const ADVICE: Partial<Record<Outcome['kind'], string>> = {
+  'timed-out': 'Give it longer with timeout_ms, or run it with background: true and poll get_execution.',
+  'out-of-memory': 'Work in smaller pieces, or open a session with more (open_session, limits.memory_mb).',
+  'sandbox-lost':
+    'Whether the code ran is unknown. Write the files it needs and run it again: the next call has a new sandbox.',
+};
 
 function stateNotes({ restarted, state, files }: ExecutionResult): string[] {
   return [
@@ -49,12 +37,4 @@ function isolationNotes({ isolation }: ExecutionResult): string[] {
   if (isolation.passedOver.length === 0) return [];
   const names = isolation.passedOver.map(({ driver }) => driver).join(', ');
   return [`Isolation: ${isolation.driver} (level ${isolation.level}). Not available on this machine: ${names}.`];
-}
-
-function seconds(durationMs: number): string {
-  return `${Math.round(durationMs / 100) / 10} s`;
-}
-
-function mebibytes(bytes: number): string {
-  return `${Math.round(bytes / 1_048_576)} MiB`;
 }

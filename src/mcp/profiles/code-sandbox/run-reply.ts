@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import type { CodeSandboxSettings } from '../../../config/profiles/code-sandbox.ts';
 import type { ManagedSession } from '../../../directory/directory.ts';
 import type { ExecutionResult } from '../../../execution/result.ts';
-import { exitCodeOfOutcome } from '../../../sandbox/exit-code.ts';
 import type { Outcome } from '../../../sandbox/outcome.ts';
+import { exitCodeOfOutcome, outcomeSentence } from '../../../sandbox/outcome-table.ts';
 import type { FileLinks } from '../../deps.ts';
 import { type Artifact, artifactOf } from './artifacts.ts';
 import { clipBytes } from './clip-bytes.ts';
@@ -60,25 +60,15 @@ function lastWords({ outcome, files }: ExecutionResult): string[] {
   ];
 }
 
+/** Their words where their clients look for them. */
 function endOf(outcome: Outcome): string[] {
-  switch (outcome.kind) {
-    case 'ok':
-    case 'exited':
-    case 'sandbox-lost': // said above, with the files
-      return [];
-    case 'raised':
-      return [...outcome.traceback, ...(outcome.hint === undefined ? [] : [`Hint: ${outcome.hint}`])];
-    case 'timed-out':
-      return [`Execution timed out after ${outcome.limitMs / 1000}s`];
-    case 'out-of-memory':
-      return [`Killed: out of memory at the limit of ${Math.round(outcome.limitBytes / 1_048_576)} MiB`];
-    case 'interrupted':
-      return ['Interrupted'];
-    case 'kernel-died':
-      return [`The interpreter died${outcome.signal === undefined ? '' : ` of ${outcome.signal}`}`];
-    case 'unavailable':
-      return [`Cannot run here: ${outcome.missing.join(', ')} is missing`];
+  if (outcome.kind === 'exited' || outcome.kind === 'sandbox-lost') return []; // the second is said above, with the files
+  if (outcome.kind === 'timed-out') return [`Execution timed out after ${outcome.limitMs / 1000}s`];
+  if (outcome.kind === 'raised') {
+    return [...outcome.traceback, ...(outcome.hint === undefined ? [] : [`Hint: ${outcome.hint}`])];
   }
+  const sentence = outcomeSentence(outcome);
+  return sentence === undefined ? [] : [`${sentence[0]!.toUpperCase()}${sentence.slice(1)}`];
 }
 
 /** Each begins a line of its own. */

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { exitCodeOfOutcome } from './exit-code.ts';
 import type { Outcome } from './outcome.ts';
+import { exitCodeOfOutcome } from './outcome-table.ts';
 
 const cases: [Outcome, number][] = [
   [{ kind: 'ok' }, 0],

@@ -1,0 +1,142 @@
+import { constants } from 'node:os';
+import * as z from 'zod';
+import { ERROR_CODES } from '../errors/codes.ts';
+import { inOneLine } from '../lib/said-inside.ts';
+import { durationText, sizeText } from '../lib/units.ts';
+import type { Outcome } from './outcome.ts';
+
+type Kind = Outcome['kind'];
+type OutcomeOf<K extends Kind> = Extract<Outcome, { kind: K }>;
+
+/** Everything that follows from the kind of an outcome. A new kind is one entry here, and the compiler asks for it. */
+interface OutcomeEntry<K extends Kind> {
+  /** Members of the outcome, with the bounds that hold for a guest and for a server that the CLI talks to. */
+  readonly members: z.ZodRawShape;
+  /** Members that the guest reports: the host adds its limits. Absent where only the host can tell. */
+  readonly fromGuest?: z.ZodRawShape;
+  /** The exit code that a shell would see had the program run without a sandbox. */
+  exitCode(outcome: OutcomeOf<K>): number;
+  /** What to know beyond the program's own output, as one sentence without its full stop. Every surface adds its own advice. */
+  sentence(outcome: OutcomeOf<K>): string | undefined;
+  /** The name of the exception that stands for it in a notebook. */
+  readonly exception?: string;
+}
+
+const text = (max: number) => z.string().max(max);
+const count = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
+/** SECURITY: these stand in sentences of ours, so they are names by their characters: no sentence of a guest's, and no sequence that a terminal obeys. */
+export const commandName = text(100).regex(/^[A-Za-z0-9][A-Za-z0-9._+-]*$/);
+const signalName = z.string().regex(/^SIG[A-Z0-9+]{1,16}$/);
+
+const raised = {
+  name: text(500),
+  message: text(8_192),
+  traceback: z.array(text(4_096)).max(2_000),
+  hint: text(2_000).optional(),
+  frames: z
+    .array(z.object({ file: text(1_000), line: count, function: text(500), own: z.boolean() }))
+    .max(50)
+    .optional(),
+};
+const exited = { exitCode: z.number().int().min(0).max(255) };
+const died = { signal: signalName.optional() };
+
+const TABLE: { readonly [K in Kind]: OutcomeEntry<K> } = {
+  ok: { members: {}, fromGuest: {}, exitCode: () => 0, sentence: () => undefined },
+  raised: { members: raised, fromGuest: raised, exitCode: () => 1, sentence: () => undefined },
+  exited: {
+    members: exited,
+    fromGuest: exited,
+    exitCode: ({ exitCode }) => exitCode & 0xff,
+    sentence: ({ exitCode }) => `exit code ${exitCode}`,
+    exception: 'SystemExit',
+  },
+  'timed-out': {
+    members: { limitMs: z.number() },
+    fromGuest: {},
+    exitCode: () => 124, // as timeout(1)
+    sentence: ({ limitMs }) => `timed out after ${durationText(limitMs)}`,
+    exception: 'TimedOut',
+  },
+  'out-of-memory': {
+    members: { limitBytes: z.number() },
+    fromGuest: {},
+    exitCode: () => 137, // as the kernel's OOM killer
+    sentence: ({ limitBytes }) => `out of memory at the limit of ${sizeText(limitBytes)}`,
+    exception: 'OutOfMemory',
+  },
+  interrupted: {
+    members: { reason: z.enum(['session-expired', 'shutting-down']).optional() },
+    fromGuest: {},
+    exitCode: () => 130,
+    sentence: () => 'interrupted',
+    exception: 'KeyboardInterrupt',
+  },
+  'kernel-died': {
+    members: died,
+    fromGuest: died,
+    exitCode: ({ signal }) => 128 + (signalNumber(signal) ?? constants.signals.SIGABRT),
+    sentence: ({ signal }) => `the interpreter died${signal === undefined ? '' : ` of ${signal}`}`,
+    exception: 'KernelDied',
+  },
+  'sandbox-lost': {
+    members: { reason: text(10_000) },
+    exitCode: () => ERROR_CODES.sandbox_lost.exitCode,
+    sentence: ({ reason }) => `the sandbox was lost (${inOneLine(reason)})`,
+    exception: 'SandboxLost',
+  },
+  unavailable: {
+    members: { missing: z.array(text(100)).max(20), hint: text(2_000) },
+    fromGuest: { missing: z.array(commandName).min(1).max(20) },
+    exitCode: () => 127, // as a shell whose command is not there
+    sentence: ({ missing, hint }) =>
+      `not in this sandbox: ${inOneLine(missing.join(', '))}. ${inOneLine(hint)}`.trim().replace(/\.$/, ''),
+    exception: 'Unavailable',
+  },
+};
+
+export const OUTCOME_KINDS = Object.keys(TABLE) as [Kind, ...Kind[]];
+
+/** An outcome as it crosses a wire between a server and its client. */
+export const outcomeSchema = z.discriminatedUnion(
+  'kind',
+  OUTCOME_KINDS.map((kind) => z.object({ kind: z.literal(kind), ...TABLE[kind].members })) as never,
+) as unknown as z.ZodType<Outcome>;
+
+/** An outcome as the guest reports it. */
+export type GuestOutcome =
+  | OutcomeOf<'ok' | 'raised' | 'exited' | 'kernel-died'>
+  | { readonly kind: 'timed-out' }
+  | { readonly kind: 'out-of-memory' }
+  | { readonly kind: 'interrupted' }
+  | { readonly kind: 'unavailable'; readonly missing: readonly string[] };
+
+export const guestOutcomeSchema = z.discriminatedUnion(
+  'kind',
+  OUTCOME_KINDS.flatMap((kind) => {
+    const { fromGuest } = TABLE[kind];
+    return fromGuest === undefined ? [] : [z.object({ kind: z.literal(kind), ...fromGuest })];
+  }) as never,
+) as unknown as z.ZodType<GuestOutcome>;
+
+export function exitCodeOfOutcome(outcome: Outcome): number {
+  return entryOf(outcome).exitCode(outcome);
+}
+
+/** One sentence without its full stop, in lower case, for a line of ours. Undefined where the program's own output says it all. */
+export function outcomeSentence(outcome: Outcome): string | undefined {
+  return entryOf(outcome).sentence(outcome);
+}
+
+export function outcomeException(outcome: Outcome): string | undefined {
+  return entryOf(outcome).exception;
+}
+
+function entryOf<K extends Kind>(outcome: OutcomeOf<K>): OutcomeEntry<K> {
+  return TABLE[outcome.kind as K];
+}
+
+/** The name is the guest's: it may be any text. */
+function signalNumber(name: string | undefined): number | undefined {
+  return new Map<string, number>(Object.entries(constants.signals)).get(name ?? '');
+}
