@@ -11,6 +11,12 @@ export type Report = (event: StepEvent) => void;
 /** Told what the step is doing right now; only a terminal shows it. */
 export type Progress = (detail: string) => void;
 
+/** What long work is given: where to report its progress, and the signal that cancels it. */
+export interface Work {
+  readonly progress: Progress;
+  readonly signal?: AbortSignal | undefined;
+}
+
 /** A step that failed for a reason a person can act on, with the command that mends it where there is one. */
 export class StepError extends Error {
   override readonly name = 'StepError';

@@ -36,7 +36,7 @@ export async function demo(options: DemoOptions): Promise<number> {
 
   const missing = await missingModules(session, ['pandas', 'matplotlib']);
   const program = missing.length === 0 ? 'summary.py' : 'summary_plain.py';
-  const { exitCode, ...summary } = await summarise(session, program, options, narrator, outputs);
+  const { exitCode, ...summary } = await summarise(session, program, { options, narrator, outputs });
   if (options.json) {
     const findings = { exitCode, isolation: session.isolation, program, missing, ...summary };
     await outputs.stdout.json(findings);
@@ -48,13 +48,13 @@ export async function demo(options: DemoOptions): Promise<number> {
   return exitCode;
 }
 
-async function summarise(
-  session: Session,
-  program: string,
-  options: DemoOptions,
-  narrator: Narrator,
-  outputs: Outputs,
-) {
+interface Telling {
+  readonly options: DemoOptions;
+  readonly narrator: Narrator;
+  readonly outputs: Outputs;
+}
+
+async function summarise(session: Session, program: string, { options, narrator, outputs }: Telling) {
   const code = (await exampleFile(program)).toString('utf8');
   narrator.say(narrator.paint('bold', `Run examples/sales/${program} in it:`));
   const execution = session.run(code, { filename: program });

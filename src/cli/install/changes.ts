@@ -23,10 +23,15 @@ export interface FileReader {
 
 const SERVER_NAME = 'hotcell';
 
+/** Where an installation goes: a client, for the user or for one project, on this machine. */
+export interface Target {
+  readonly client: Client;
+  readonly scope: Scope;
+  readonly machine: Machine;
+}
+
 export function installChanges(
-  client: Client,
-  scope: Scope,
-  machine: Machine,
+  { client, scope, machine }: Target,
   entry: ServerEntry,
   files: FileReader,
   options: { rules: boolean; profile: readonly ProfileName[]; policy: KeepPolicy },
@@ -46,13 +51,14 @@ export function installChanges(
   return { changes, merged };
 }
 
-export function undoChanges(client: Client, scope: Scope, machine: Machine, files: FileReader): Change[] {
+export function undoChanges({ client, scope, machine }: Target, files: FileReader): Change[] {
   const path = placeOf(client, scope, machine);
   const rules = client.rules?.[scope](machine);
-  const take = (text: string) => withoutEntry(client.format, text, pathOf(client), path);
+  const config = (text: string) => ({ format: client.format, text, path: pathOf(client), file: path });
+  const take = (text: string) => withoutEntry(config(text));
   const put = (text: string, current: string) => {
-    const entry = entryIn(client.format, current, pathOf(client), path) as Record<string, unknown>;
-    return withEntry(client.format, text, pathOf(client), entry, path);
+    const entry = entryIn(config(current)) as Record<string, unknown>;
+    return withEntry(config(text), entry);
   };
   return [
     undone(path, files, take, put),

@@ -7,8 +7,9 @@ import { withEntry, withMergedEntry, withoutEntry } from './config-editor.ts';
 const PATH = ['mcpServers', 'hotcell'] as const;
 const ENTRY = { command: '/usr/bin/node', args: ['/opt/hotcell/dist/cli.js', 'mcp'] };
 const add = (text: string, format: 'json' | 'jsonc' | 'toml' = 'jsonc', entry: Record<string, unknown> = ENTRY) =>
-  withEntry(format, text, PATH, entry, 'config');
-const take = (text: string, format: 'json' | 'jsonc' | 'toml' = 'jsonc') => withoutEntry(format, text, PATH, 'config');
+  withEntry({ format, text, path: PATH, file: 'config' }, entry);
+const take = (text: string, format: 'json' | 'jsonc' | 'toml' = 'jsonc') =>
+  withoutEntry({ format, text, path: PATH, file: 'config' });
 
 describe('an entry in JSON', () => {
   it('leaves every other byte alone: comments, trailing commas, indentation, line ends', () => {
@@ -77,8 +78,9 @@ describe('an entry in TOML', () => {
   const text =
     '# mine\nmodel = "x" # yes\n\n[mcp_servers.other]\ncommand = "y"\n\n# about the last\n[last]\na = [\n  1, # one\n]\n';
   const path = ['mcp_servers', 'hotcell'] as const;
-  const put = (from: string, entry: Record<string, unknown> = ENTRY) => withEntry('toml', from, path, entry, 'config');
-  const cut = (from: string) => withoutEntry('toml', from, path, 'config');
+  const put = (from: string, entry: Record<string, unknown> = ENTRY) =>
+    withEntry({ format: 'toml', text: from, path, file: 'config' }, entry);
+  const cut = (from: string) => withoutEntry({ format: 'toml', text: from, path, file: 'config' });
 
   it('leaves every other byte alone, and goes without a trace', () => {
     const after = put(text);

@@ -13,51 +13,44 @@ export function editorFor(format: ConfigFormat): ConfigEditor {
 
 const MARK = '\u{feff}';
 
-/** The text with exactly this entry in it. The same text where it is there already. */
-export function withEntry(
-  format: ConfigFormat,
-  text: string,
-  path: EntryPath,
-  wanted: Record<string, unknown>,
-  file: string,
-): string {
-  const editor = editorFor(format);
-  return change(editor, text, path, file, (old) => ({
-    wanted,
-    edit: isDeepStrictEqual(old, wanted) ? undefined : (body) => editor.set(body, path, wanted),
-  }));
-}
-
-/** A file of a client's, with our entry in it. */
-export interface ConfigFile {
+/** A configuration file of a client. */
+export interface ClientConfig {
   readonly format: ConfigFormat;
   readonly text: string;
+  /** Where our entry stands in it. */
   readonly path: EntryPath;
-  /** Its name, for complaints. */
+  /** The name of the file, for errors. */
   readonly file: string;
+}
+
+/** The text with exactly this entry in it. The same text where the entry is there already. */
+export function withEntry(config: ClientConfig, wanted: Record<string, unknown>): string {
+  return change(config, (old, editor) => ({
+    wanted,
+    edit: isDeepStrictEqual(old, wanted) ? undefined : (body) => editor.set(body, config.path, wanted),
+  }));
 }
 
 /** The text with the entry in it and, of what the old one had besides, what may stay. */
 export function withMergedEntry(
-  { format, text, path, file }: ConfigFile,
+  config: ClientConfig,
   entry: Record<string, unknown>,
   policy: KeepPolicy,
 ): { text: string; merged: Merged } {
-  const merged = withAdditions(entryIn(format, text, path, file), entry, policy);
-  return { text: withEntry(format, text, path, merged.entry, file), merged };
+  const merged = withAdditions(entryIn(config), entry, policy);
+  return { text: withEntry(config, merged.entry), merged };
 }
 
 /** The text without the entry. The same text where there is none. */
-export function withoutEntry(format: ConfigFormat, text: string, path: EntryPath, file: string): string {
-  const editor = editorFor(format);
-  return change(editor, text, path, file, (old) => ({
+export function withoutEntry(config: ClientConfig): string {
+  return change(config, (old, editor) => ({
     wanted: undefined,
-    edit: old === undefined ? undefined : (body) => editor.remove(body, path),
+    edit: old === undefined ? undefined : (body) => editor.remove(body, config.path),
   }));
 }
 
 /** The entry as it is in the text, if it is. */
-export function entryIn(format: ConfigFormat, text: string, path: EntryPath, file: string): unknown {
+export function entryIn({ format, text, path, file }: ClientConfig): unknown {
   return member(parseOrRefuse(editorFor(format), body(text), file), path);
 }
 
@@ -72,17 +65,15 @@ interface Edit {
  * somebody wrote by hand (a table written inline, a name twice) ends here, with the file untouched.
  */
 function change(
-  editor: ConfigEditor,
-  text: string,
-  path: EntryPath,
-  file: string,
-  plan: (old: unknown) => Edit,
+  { format, text, path, file }: ClientConfig,
+  plan: (old: unknown, editor: ConfigEditor) => Edit,
 ): string {
+  const editor = editorFor(format);
   const before = body(text);
   const parsed = parseOrRefuse(editor, before, file);
   const table = (parsed as Record<string, unknown>)[path[0]];
   if (table !== undefined && !isTable(table)) throw refusal(file, `${path[0]} is not a table`);
-  const { wanted, edit } = plan(member(parsed, path));
+  const { wanted, edit } = plan(member(parsed, path), editor);
   if (edit === undefined) return text;
   const after = edit(before);
   if (!isDeepStrictEqual(reparsed(editor, after), expected(parsed, path, wanted))) {

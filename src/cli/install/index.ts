@@ -7,7 +7,7 @@ import { type Paint, shownName } from '../print.ts';
 import { profileOption } from '../profile-flag.ts';
 import { isolationRequest } from '../run/options.ts';
 import { type Additions, KEEP_ALL } from './additions.ts';
-import { type Change, diffText, installChanges, pathOf, placeOf, undoChanges } from './changes.ts';
+import { type Change, diffText, installChanges, pathOf, placeOf, type Target, undoChanges } from './changes.ts';
 import { CLIENT_NAMES, CLIENTS, type Client, entryFor, type Scope } from './clients.ts';
 import { editorFor } from './config-editor.ts';
 import { openKnownAdditions } from './known-additions.ts';
@@ -38,12 +38,13 @@ export async function install(
   const client = clientOf(name);
   const scope = scopeOf(client, flags.scope);
   const entry = serverEntry(machine, process.execPath, join(packageRoot(), 'dist', 'cli.js'), wishesOf(flags));
-  if (flags.print) return print(client, scope, machine, entryFor(client, entry), flags, output);
+  const target = { client, scope, machine };
+  if (flags.print) return print(target, entryFor(client, entry), flags, output);
   const known = openKnownAdditions(resolveDataDir(machine.variables));
   const place = placeOf(client, scope, machine);
   const { changes, merged } = flags.undo
-    ? { changes: undoChanges(client, scope, machine, diskFiles), merged: undefined }
-    : installChanges(client, scope, machine, entry, diskFiles, {
+    ? { changes: undoChanges(target, diskFiles), merged: undefined }
+    : installChanges(target, entry, diskFiles, {
         rules: flags.rules !== false,
         profile: profileOption(flags.profile).profile ?? ['hotcell'],
         policy: scope === 'user' || flags.keepEnv === true ? KEEP_ALL : known.policyFor(place),
@@ -88,9 +89,7 @@ function wishesOf(flags: InstallFlags): { profile?: string; isolation?: string }
 }
 
 async function print(
-  client: Client,
-  scope: Scope,
-  machine: Machine,
+  { client, scope, machine }: Target,
   entry: Record<string, unknown>,
   flags: InstallFlags,
   output: Outputs,

@@ -101,9 +101,13 @@ describe("a stranger's project", () => {
     const blanks = ' '.repeat(500_000);
     const begin = performance.now();
     const json = `{${blanks}"mcpServers": {${blanks}"hotcell": {}${blanks}}${blanks}}`;
-    expect(JSON.parse(withoutEntry('json', json, ['mcpServers', 'hotcell'], 'x'))).toEqual({});
+    expect(
+      JSON.parse(withoutEntry({ format: 'json', text: json, path: ['mcpServers', 'hotcell'], file: 'x' })),
+    ).toEqual({});
     const toml = `x = """\n[${blanks}\n[[${blanks}x\n"""\n[mcp_servers.hotcell]\ncommand = "x"\n`;
-    expect(withoutEntry('toml', toml, ['mcp_servers', 'hotcell'], 'x')).not.toContain('command');
+    expect(withoutEntry({ format: 'toml', text: toml, path: ['mcp_servers', 'hotcell'], file: 'x' })).not.toContain(
+      'command',
+    );
     writeFileSync(config(), `{${blanks}}`);
     writeFileSync(join(project, 'CLAUDE.md'), `${blanks}x`);
     await run();

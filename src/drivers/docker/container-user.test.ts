@@ -72,7 +72,7 @@ describe('whose uid a sandbox has', () => {
     ['common', 'a workspace that a profile promises', { mounts: [], workspace: '/mnt/data' }, {}, known],
     ['common', 'a kernel of its own', plain, gvisorRuntime, known],
     ['folders', 'a kernel of its own, and folders', reading, gvisorRuntime, known],
-  ] as const)('is of the kind %s with %s', (kind, _what, spec, runtime, rest) => {
+  ] as const)('is of the kind %s with %s', (...[kind, , spec, runtime, rest]) => {
     expect(kindOfUser(spec, runtime, rest)).toBe(kind);
   });
 });

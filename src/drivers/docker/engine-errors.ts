@@ -6,7 +6,9 @@ import type { DriverName } from '../../sandbox/isolation.ts';
 export function engineError(driver: DriverName, address: string, doing: string, thrown: unknown): HotcellError {
   if (thrown instanceof HotcellError) return thrown;
   const error = thrown as { statusCode?: number; code?: string; name?: string; message?: string };
-  if (error.statusCode !== undefined) return refusal(driver, doing, error.statusCode, reasonOf(thrown), thrown);
+  if (error.statusCode !== undefined) {
+    return refusal({ driver, doing, status: error.statusCode, cause: thrown });
+  }
   if (error.name === 'AbortError' || error.name === 'TimeoutError') {
     return new HotcellError('engine_failed', `${driver}: the engine did not answer in time when asked to ${doing}`, {
       remedy: 'Try again; `docker info` tells whether the engine is well.',
@@ -86,7 +88,15 @@ function withoutEnginePath(path: string): string {
   return ENGINE_PATH.test(path) ? '(a path of the engine)' : path;
 }
 
-function refusal(driver: DriverName, doing: string, status: number, reason: string, cause: unknown): HotcellError {
+interface Refused {
+  readonly driver: DriverName;
+  readonly doing: string;
+  readonly status: number;
+  readonly cause: unknown;
+}
+
+function refusal({ driver, doing, status, cause }: Refused): HotcellError {
+  const reason = reasonOf(cause);
   if (/(unknown|invalid) .*runtime/i.test(reason)) {
     return new HotcellError('driver_unavailable', `${driver}: the engine does not know the runtime: ${reason}`, {
       remedy: `Run \`hotcell setup ${driver}\`.`,

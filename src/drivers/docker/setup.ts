@@ -1,13 +1,13 @@
 import { copyFile, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeTemporaryFolder } from '../../lib/own-folder.ts';
-import { type Progress, type Report, runStep } from '../../lib/steps.ts';
+import { type Report, runStep, type Work } from '../../lib/steps.ts';
 import { imageFolder } from '../python-packages.ts';
 import { ensureBaseImage, removeBuildStage } from './base-image.ts';
 import { dockerOrFail, hasImage, requireEngine } from './docker-cli.ts';
 import { type BaseImage, imageFiles, standardImageTag } from './image.ts';
 import { downloadNode } from './node-program.ts';
-import { downloadWheels } from './wheels.ts';
+import { downloadWheels, type ImagePlatform } from './wheels.ts';
 
 /** Makes the standard image, on whatever base this machine can get. Answers with its tag. */
 export async function setupDocker(options: {
@@ -29,7 +29,7 @@ export async function setupDocker(options: {
     const wheels = await runStep(
       report,
       'Python packages for the image',
-      (progress) => layOutContext(context, base, engine.architecture, progress, signal),
+      (progress) => layOutContext(context, { base, architecture: engine.architecture }, { progress, signal }),
       {
         note: (found) =>
           found ? 'wheels from this machine’s index' : 'left to the build: no pip here could fetch them',
@@ -39,39 +39,38 @@ export async function setupDocker(options: {
       note: (version) => version ?? 'left to the build: it could not be fetched here',
     });
     const offline = wheels && node !== undefined;
-    await runStep(report, 'Standard image', (progress) => build(image, context, base, offline, progress, signal), {
-      note: () => `${image} on ${base.image}`,
-    });
+    await runStep(
+      report,
+      'Standard image',
+      (progress) => build({ image, context, base, offline }, { progress, signal }),
+      {
+        note: () => `${image} on ${base.image}`,
+      },
+    );
   } finally {
     await rm(context, { recursive: true, force: true });
   }
   return { image };
 }
 
-async function layOutContext(
-  context: string,
-  base: BaseImage,
-  architecture: string,
-  progress: Progress,
-  signal?: AbortSignal,
-): Promise<boolean> {
+async function layOutContext(context: string, image: ImagePlatform, work: Work): Promise<boolean> {
   for (const name of imageFiles) await copyFile(join(imageFolder(), name), join(context, name));
   const wheels = join(context, 'wheels');
   await mkdir(wheels);
-  const found = await downloadWheels(wheels, base, architecture, progress, signal);
+  const found = await downloadWheels(wheels, image, work);
   // Half a set would be taken for a whole one.
   if (!found) await rm(wheels, { recursive: true, force: true });
   return found;
 }
 
-async function build(
-  image: string,
-  context: string,
-  base: BaseImage,
-  offline: boolean,
-  progress: Progress,
-  signal?: AbortSignal,
-): Promise<void> {
+interface Build {
+  readonly image: string;
+  readonly context: string;
+  readonly base: BaseImage;
+  readonly offline: boolean;
+}
+
+async function build({ image, context, base, offline }: Build, { progress, signal }: Work): Promise<void> {
   const network = offline ? ['--network', 'none'] : [];
   const args = ['build', ...network, '--build-arg', `BASE=${base.image}`, '--force-rm', '--tag', image, context];
   // The classic builder is in every engine; BuildKit needs a plugin that distributions leave out.

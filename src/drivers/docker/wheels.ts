@@ -3,9 +3,15 @@ import { join } from 'node:path';
 import { findProgram } from '../../lib/find-program.ts';
 import { makeTemporaryFolder } from '../../lib/own-folder.ts';
 import { runCommand } from '../../lib/run-command.ts';
-import type { Progress } from '../../lib/steps.ts';
+import type { Work } from '../../lib/steps.ts';
 import { requirementsFile } from '../python-packages.ts';
 import { type BaseImage, wheelPlatforms } from './image.ts';
+
+/** The base of an image, and the architecture of the engine that runs it. */
+export interface ImagePlatform {
+  readonly base: BaseImage;
+  readonly architecture: string;
+}
 
 /**
  * Fetches the image's wheels with this machine's pip, so that its index, proxy and certificates apply and the build
@@ -13,12 +19,10 @@ import { type BaseImage, wheelPlatforms } from './image.ts';
  */
 export async function downloadWheels(
   folder: string,
-  base: BaseImage,
-  engineArchitecture: string,
-  progress: Progress,
-  signal?: AbortSignal,
+  { base, architecture }: ImagePlatform,
+  { progress, signal }: Work,
 ): Promise<boolean> {
-  const args = downloadArguments(folder, base, engineArchitecture);
+  const args = downloadArguments(folder, base, architecture);
   const download = async ([program, ...first]: string[]) => {
     const onLine = (line: string) => progress(line.trim());
     return (await runCommand(program!, [...first, ...args], { signal, onLine })).exitCode === 0;

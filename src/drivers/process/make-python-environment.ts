@@ -4,7 +4,7 @@ import { exclusively } from '../../lib/exclusive.ts';
 import { findProgram } from '../../lib/find-program.ts';
 import { makeOwnFolder } from '../../lib/own-folder.ts';
 import { runCommand } from '../../lib/run-command.ts';
-import { type Progress, type Report, runStep, StepError } from '../../lib/steps.ts';
+import { type Progress, type Report, runStep, StepError, type Work } from '../../lib/steps.ts';
 import { contentHash, requirementsHash } from '../python-packages.ts';
 import { coveringPlace } from './covered-places.ts';
 import { installPackages, makeVirtualEnvironment } from './install-packages.ts';
@@ -74,7 +74,7 @@ async function make(dataDir: string, progress: Progress, signal?: AbortSignal): 
   return exclusively(
     `${prefix}.lock`,
     // Another process may have made it while this one waited.
-    async () => readRecord(prefix) ?? (await build(prefix, base, requirements, progress, signal)),
+    async () => readRecord(prefix) ?? (await build(prefix, base, requirements, { progress, signal })),
     { signal, onWait: (pid) => progress(`process ${pid} is making it`) },
   );
 }
@@ -84,8 +84,7 @@ async function build(
   prefix: string,
   base: Interpreter,
   requirements: string,
-  progress: Progress,
-  signal?: AbortSignal,
+  { progress, signal }: Work,
 ): Promise<PythonEnvironment> {
   await rm(prefix, { recursive: true, force: true });
   try {

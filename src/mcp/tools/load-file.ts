@@ -59,8 +59,9 @@ Only below folders that the user allows; never keys, tokens or hidden files of t
     const found = await allowed(hostFiles, source, managed, call);
     const totalBytes = found.files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
     if (totalBytes > limitBytes) throw tooLarge(source, limitBytes);
-    if (variable !== undefined) return intoVariable(managed, hostFiles, found, { name: variable, as }, call);
-    return intoWorkspace(managed, hostFiles, found, target, call);
+    const loading = { hostFiles, found };
+    if (variable !== undefined) return intoVariable(managed, loading, { name: variable, as }, call);
+    return intoWorkspace(managed, loading, target, call);
   },
 });
 
@@ -75,10 +76,15 @@ async function allowed(hostFiles: HostFiles, source: string, managed: ManagedSes
   }
 }
 
+/** Files of the host that were found, and how to read them. */
+interface Loading {
+  readonly hostFiles: HostFiles;
+  readonly found: Found;
+}
+
 async function intoWorkspace(
   managed: ManagedSession,
-  hostFiles: HostFiles,
-  found: Found,
+  { hostFiles, found }: Loading,
   target: string | undefined,
   call: ToolCall,
 ) {
@@ -119,8 +125,7 @@ function oneTarget(name: string, target: string | undefined): string {
 
 async function intoVariable(
   managed: ManagedSession,
-  hostFiles: HostFiles,
-  found: Found,
+  { hostFiles, found }: Loading,
   { name, as }: { name: string; as: (typeof FORMATS)[number] | undefined },
   { deps, signal }: ToolCall,
 ) {

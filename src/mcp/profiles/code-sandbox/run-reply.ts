@@ -32,8 +32,7 @@ export function newRunId(now: Date): string {
 /** How a run ended, as a process would have: an exit code, and on stderr why. Files are in it however it ended. */
 export async function runReply(
   managed: ManagedSession,
-  runId: string,
-  result: ExecutionResult,
+  { runId, result }: { readonly runId: string; readonly result: ExecutionResult },
   { maxOutputBytes }: Pick<CodeSandboxSettings, 'maxOutputBytes'>,
   links: FileLinks,
 ): Promise<RunReply> {

@@ -12,12 +12,11 @@ const TMP_BYTES = 64 * 1_048_576;
 /** Work in the session of that id, which is made if there is none. Without an id, always in a new one; nobody has heard of that if the work fails or is withdrawn, and it is closed. */
 export async function inSession<T>(
   id: string | null,
-  settings: CodeSandboxSettings,
-  call: ToolCall,
-  via: string,
+  use: Use,
   work: (managed: ManagedSession) => Promise<T>,
 ): Promise<T> {
-  const managed = await openOrUse(id ?? undefined, settings, call, via);
+  const { call, via } = use;
+  const managed = await openOrUse(id ?? undefined, use);
   let isTold = id !== null;
   try {
     const reply = await work(managed);
@@ -28,12 +27,14 @@ export async function inSession<T>(
   }
 }
 
-async function openOrUse(
-  id: string | undefined,
-  settings: CodeSandboxSettings,
-  call: ToolCall,
-  via: string,
-): Promise<ManagedSession> {
+interface Use {
+  readonly settings: CodeSandboxSettings;
+  readonly call: ToolCall;
+  /** The name of the tool, for the audit log. */
+  readonly via: string;
+}
+
+async function openOrUse(id: string | undefined, { settings, call, via }: Use): Promise<ManagedSession> {
   const { directory, owner, config } = call.deps;
   const options = { signal: call.signal, via };
   if (id !== undefined && findOpen(checkedId(id), call) !== undefined) return directory.use(owner, id, options);

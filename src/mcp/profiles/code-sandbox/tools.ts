@@ -35,7 +35,7 @@ A file that is there is kept, with the error file_exists, unless overwrite is tr
     async handler({ filename, content_base64, session_id, overwrite }, call) {
       const name = checkedFilename(filename);
       const content = decodedContent(content_base64, settings.maxUploadBytes);
-      return inSession(session_id, settings, call, 'sandbox_upload_file', async (managed) => {
+      return inSession(session_id, { settings, call, via: 'sandbox_upload_file' }, async (managed) => {
         await managed.session.files.write(name, content, { mode: overwrite ? 'replace' : 'create' });
         return asJson({ session_id: managed.id, path: `${DATA_FOLDER}/${name}` });
       });
@@ -66,7 +66,7 @@ Without session_id a new session is opened; pass its id to go on where you were:
     async handler({ code, session_id }, call) {
       requireSize(code, settings.maxCodeBytes);
       const runId = newRunId(new Date());
-      return inSession(session_id, settings, call, 'sandbox_run_python', async (managed) => {
+      return inSession(session_id, { settings, call, via: 'sandbox_run_python' }, async (managed) => {
         const execution = managed.run(code, {
           timeoutMs: settings.execTimeoutS * 1000,
           busy: 'refuse',
@@ -75,7 +75,7 @@ Without session_id a new session is opened; pass its id to go on where you were:
         return cancelledWith(call.signal, execution, async () => {
           call.reportWith(() => latestOutput(execution));
           const result = await inRun(execution.result);
-          return asJson(await runReply(managed, runId, result, settings, call.deps.links));
+          return asJson(await runReply(managed, { runId, result }, settings, call.deps.links));
         });
       });
     },
