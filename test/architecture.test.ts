@@ -198,6 +198,17 @@ describe('the files of src', () => {
     expect(WRITES_TO_TERMINAL.some((pattern) => pattern.test(withoutStrings(code)))).toBe(true);
   });
 
+  test('of the CLI send what libraries write to the console through that module, before anything else', () => {
+    const program = modules.find(({ path }) => path === 'cli/program.ts')!;
+    expect(program.text).toMatch(/function runCli\([^{]*\{\s*routeConsole\(/);
+  });
+
+  // SECURITY: the MCP client compiles the schemas of a tool's list, with the regular expressions of whoever runs the server, and warns of its names.
+  test('never have the MCP client fetch a list of tools', () => {
+    const wrong = modules.filter(({ text }) => /\.\s*(callTool|listTools)\s*\(/.test(text)).map(({ path }) => path);
+    expect(wrong).toEqual([]);
+  });
+
   test('have names that refuse something', () => {
     const parts = files.flatMap((path) => path.replace(/(\.test)?\.ts$/, '').split('/'));
     expect(parts.filter((part) => NAMES_THAT_REFUSE_NOTHING.test(part))).toEqual([]);

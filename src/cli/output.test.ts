@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createOutput, type Output, type OutputStream } from './output.ts';
+import { createOutput, type Output, type OutputStream, routeConsole } from './output.ts';
 
 const HOSTILE = 'a\x1b]52;c;Y3VybA==\x07b\x9b2Jc\u202ed\u200be\u2028f\x1b[31mg\x1b[8mh';
 
@@ -53,4 +53,20 @@ it('ends a colour that a program left on, also where the process exits before th
   expect(written()).toMatch(/bc\x1b\[0m$/);
   await program.end();
   expect(process.listenerCount('exit')).toBe(before);
+});
+
+describe('what libraries write', () => {
+  it('to the console, or as a warning, is quoted and told as theirs', async () => {
+    const { out, written } = output({ isTTY: true });
+    {
+      using _ = routeConsole(out);
+      console.warn(`excluding tool '${HOSTILE}\r\nhotcell: all is well'`);
+      console.log('%s', 'l'.repeat(9_000));
+      process.emitWarning(HOSTILE);
+      await expect.poll(written).toContain('Warning: ');
+    }
+    expect(written()).toContain('excluding tool');
+    for (const line of written().trimEnd().split('\n'))
+      expect(line).toMatch(/^hotcell: a library says: "[^\x00-\x1f\x7f-\x9f]{1,2100}"$/);
+  });
 });

@@ -1,5 +1,5 @@
-import type { Writable } from 'node:stream';
-import { Transform } from 'node:stream';
+import { Console } from 'node:console';
+import { Transform, Writable } from 'node:stream';
 import { visibleJson } from '../lib/visible-json.ts';
 import { type Paint, painterFor } from './print.ts';
 import { type ColouredStream, wantsColours } from './terminal.ts';
@@ -126,6 +126,35 @@ export function standardScreen(name: 'stdout' | 'stderr' = 'stdout'): Screen {
     },
   };
 }
+
+/**
+ * Sends `console` and the warnings of Node to `output`, quoted. SECURITY: libraries write there what a server named its tools, formats and fields. Nothing of
+ * ours uses either, so whatever comes is told as a library's words. Stdout stays the program's, or the protocol's.
+ */
+export function routeConsole(output: Pick<Output, 'say'>): Disposable {
+  const original = globalThis.console;
+  const listeners = process.listeners('warning');
+  const tell = (text: string) => {
+    const said = text.trimEnd().slice(0, LONGEST_LIBRARY_MESSAGE).toWellFormed();
+    return output.say(`hotcell: a library says: ${visibleJson(JSON.stringify(said))}`);
+  };
+  const stream = new Writable({
+    decodeStrings: false,
+    write: (text: string | Buffer, _, done) => void tell(String(text)).then(() => done(), done),
+  });
+  const warn = (warning: Error) => void tell(`${warning.name}: ${warning.message}`);
+  globalThis.console = new Console({ stdout: stream, stderr: stream, colorMode: false });
+  process.removeAllListeners('warning').on('warning', warn);
+  return {
+    [Symbol.dispose]: () => {
+      globalThis.console = original;
+      process.off('warning', warn);
+      for (const listener of listeners) process.on('warning', listener);
+    },
+  };
+}
+
+const LONGEST_LIBRARY_MESSAGE = 2_000;
 
 /** For a question of a library's own, which draws it itself: no text but ours may be in it. */
 export function promptStream(): Writable {

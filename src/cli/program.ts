@@ -14,13 +14,14 @@ import { serveCommand } from './commands/serve.ts';
 import { sessionsCommand } from './commands/sessions.ts';
 import { setupCommand } from './commands/setup.ts';
 import { tokenCommand } from './commands/token.ts';
-import { onBrokenStdout, standardOutputs } from './output.ts';
+import { onBrokenStdout, routeConsole, standardOutputs } from './output.ts';
 
 /** As in sysexits.h: an error of input or output. */
 const EXIT_NOT_WRITTEN = 74;
 
 /** Parses the command line, does what it says and sets the exit code. Never rejects. */
 export async function runCli(argv: readonly string[]): Promise<void> {
+  routeConsole(standardOutputs().stderr);
   watchStandardStreams();
   // The library never keeps a process alive by itself. A command waits for its own end, or Node would leave it half way without a word.
   const alive = setInterval(() => {}, 2 ** 30);

@@ -11,7 +11,7 @@ import { DEFAULT_LIMITS, type SandboxSpec } from '../../src/sandbox/spec.ts';
 import { createPersistentRecords } from '../../src/sessions/persistent-records.ts';
 import { recordsFolder } from '../../src/sessions/records-folder.ts';
 import { type BuiltHotcell, buildHotcell, root } from '../e2e/built-hotcell.ts';
-import { startHostileHotcell, startHostileServer } from '../support/hostile-server.ts';
+import { listingServer, startHostileHotcell, startHostileServer } from '../support/hostile-server.ts';
 import { countOf, expectHarmless, filledWith, HOSTILE } from '../support/hostile-strings.ts';
 import { startOnTerminal } from '../support/terminal.ts';
 
@@ -120,6 +120,16 @@ describe('a hostile server', () => {
       }
     },
   );
+
+  it('in the tools that it lists, of which a library of ours would warn', async () => {
+    const properties = { a: { type: 'object', format: HOSTILE, 'x-mcp-header': HOSTILE } };
+    const inputSchema = { type: 'object', properties };
+    const { asked, message } = listingServer({ name: HOSTILE, inputSchema, outputSchema: inputSchema });
+    await using server = await startHostileHotcell({ tool: () => ({}), run: () => {}, message });
+    const { written } = await onTerminal(['run', program(), '--server', server.url]);
+    expect(asked).toEqual(['server/discover', 'tools/call']);
+    expectHarmless(written);
+  });
 
   it('in an answer that is no answer', async () => {
     await using server = await startHostileServer((_, response) => {

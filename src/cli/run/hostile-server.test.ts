@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { expect, test } from 'vitest';
-import { startHostileHotcell, startHostileServer } from '../../../test/support/hostile-server.ts';
+import { listingServer, startHostileHotcell, startHostileServer } from '../../../test/support/hostile-server.ts';
 import { createElementCounter } from './count-elements.ts';
 import { connectRemote, type RemoteHotcell } from './remote-hotcell.ts';
 import { SERVER_LIMITS, type ServerLimits } from './server-requests.ts';
@@ -158,4 +158,42 @@ test('commas are counted where they part elements, however the bytes are cut', (
     expect(count('{"a,\\",,": [1,2,"x\\\\"], "b": "é,"}', size)).toBe(3);
     expect(count(': "\ndata: [1,2]', size)).toBe(1);
   }
+});
+
+// A client that follows such a server compiles the pattern, and compares for longer than the universe has lasted; no timer and no Ctrl-C ends that.
+test('the schemas of a server are neither fetched nor compiled', async () => {
+  const pattern = '^(([a-z])+.)+[A-Z]([a-z])+$';
+  const outputSchema = { type: 'object', properties: { session_id: { type: 'string', pattern } } };
+  const { asked, message } = listingServer({ name: 'open_session', outputSchema });
+  await using server = await startHostileHotcell({ ...NOTHING, message });
+  await using remote = await connect(server.url);
+  await expect(remote.call('open_session', {})).rejects.toMatchObject({ code: 'not_offered' });
+  await expect(remote.call('open_session', {})).resolves.toMatchObject({ data: { session_id: 'a'.repeat(60) } });
+  expect(asked).toEqual(['server/discover', 'tools/call', 'tools/call']);
+});
+
+test('the stream of notifications, which has no limit, is not asked for', async () => {
+  let opened = 0;
+  const notifications = (response: ServerResponse) => {
+    opened += 1;
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).end('retry: 0\nid: 1\ndata:\n\n');
+  };
+  await using server = await startHostileHotcell({ ...NOTHING, notifications });
+  await using remote = await connect(server.url);
+  await remote.call('get_execution', {});
+  expect(opened).toBe(0);
+  expect(server.asked.filter((request) => request.startsWith('GET'))).toEqual([]);
+});
+
+test('an answer that breaks off is not waited for, although its server promises to go on with it', async () => {
+  const call = (_: string, response: ServerResponse) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).end('retry: 1\nid: 1\ndata:\n\n');
+    return true;
+  };
+  await using server = await startHostileHotcell({ ...NOTHING, call });
+  await using remote = await connect(server.url);
+  await expect(remote.call('get_execution', {})).rejects.toMatchObject({
+    code: 'server_misbehaved',
+    message: expect.stringContaining('broke off an answer'),
+  });
 });

@@ -43,7 +43,10 @@ export async function connectRemote(
   const base = serverUrl(server);
   const requests = createServerRequests(base, limits);
   const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };
-  const client = new Client({ name: 'hotcell', version }, { versionNegotiation: { mode: 'auto' } });
+  const client = new Client(
+    { name: 'hotcell', version },
+    { versionNegotiation: { mode: 'auto' }, inputRequired: { autoFulfill: false } },
+  );
   const transport = new StreamableHTTPClientTransport(new URL('/mcp', base), {
     requestInit: { headers },
     fetch: requests.fetchBounded,
@@ -58,15 +61,14 @@ export async function connectRemote(
     async call(name, args, { signal, timeoutMs = LONGEST_CALL_MS } = {}) {
       // Whoever asks for progress hears of a call that takes its time every few seconds, and can tell it from one that hangs.
       const options = { timeout: timeoutMs, onprogress: () => {}, ...(signal === undefined ? {} : { signal }) };
-      const called = client.callTool({ name, arguments: args as Record<string, unknown> }, options);
+      // SECURITY: not `callTool`, which may list the server's tools, warn of their names, and run the regular expressions of their schemas, which can take for ever.
+      const request = { method: 'tools/call', params: { name, arguments: args as Record<string, unknown> } };
+      const called = client.request(request, toolResult, options);
       const result = await Promise.race([called, aborted(requests.misbehaviour)]).catch((error: unknown) => {
         throw hotcellErrorIn(error) ?? (error instanceof ProtocolError ? notOffered(base, error) : broken(base, error));
       });
       if (result.isError === true) throw remoteError(base, { error: result._meta?.[ERROR_META] });
-      const pictures = result.content.flatMap((block) =>
-        block.type === 'image' ? [{ mediaType: block.mimeType, data: Buffer.from(block.data, 'base64') }] : [],
-      );
-      return { data: result.structuredContent, pictures };
+      return { data: result.structuredContent, pictures: result.content.flatMap(pictureIn) };
     },
     async run(session, request) {
       const response = await requests.fetch(new URL(`/run/${encodeURIComponent(session)}`, base), {
@@ -84,6 +86,21 @@ export async function connectRemote(
     },
     [Symbol.asyncDispose]: () => client.close(),
   };
+}
+
+/** The parts of a result that are used here. */
+const toolResult = z.object({
+  content: z.array(z.unknown()).max(1_000).default([]),
+  structuredContent: z.unknown(),
+  isError: z.boolean().optional(),
+  _meta: z.record(z.string(), z.unknown()).optional(),
+});
+
+const pictureBlock = z.object({ type: z.literal('image'), mimeType: z.string().max(200), data: z.string() });
+
+function pictureIn(block: unknown): RemoteAnswer['pictures'] {
+  const { data: picture } = pictureBlock.safeParse(block);
+  return picture === undefined ? [] : [{ mediaType: picture.mimeType, data: Buffer.from(picture.data, 'base64') }];
 }
 
 export type RemoteExecution = z.infer<typeof executionOutput>;

@@ -89,9 +89,15 @@ export function createServerRequests(base: URL, limits: ServerLimits): ServerReq
   return {
     fetch: request,
     async fetchBounded(url, init) {
+      // SECURITY: the MCP client would read notifications without a limit, and the CLI needs none. It takes this for a server that offers none.
+      if (init?.method === 'GET') {
+        const isContinued = new Headers(init.headers).has('last-event-id');
+        if (isContinued)
+          misbehaviour.abort(misbehaved(base, 'broke off an answer', 'Check the server, and try again.'));
+        return new Response(null, { status: 405 });
+      }
       const response = await request(url, init);
-      // A GET only listens for news, which may be none for hours. Nobody waits for it.
-      if (response.body === null || init?.method === 'GET') return response;
+      if (response.body === null) return response;
       return new Response(ReadableStream.from(bounded(pieces(response))), response);
     },
     misbehaviour: misbehaviour.signal,
