@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { excessIn } from './json-limits.ts';
+import { createJsonScan, excessIn } from './json-limits.ts';
 
 const limits = { members: 5, levels: 3 };
 
@@ -43,3 +43,24 @@ test.each([
   expect(excessIn(text)).toBeUndefined();
   expect(performance.now() - begin).toBeLessThan(2_000);
 });
+
+test('text in pieces is counted as if it were whole', () => {
+  fc.assert(
+    fc.property(fc.jsonValue(), fc.integer({ min: 1, max: 7 }), (value, size) => {
+      const bytes = Buffer.from(JSON.stringify(value));
+      const scan = createJsonScan({ members: 3, levels: 2 });
+      let found: string | undefined;
+      for (let at = 0; at < bytes.length; at += size) found ??= scan(bytes.toString('latin1', at, at + size));
+      expect(found).toBe(excessIn(JSON.stringify(value), { members: 3, levels: 2 }));
+    }),
+  );
+});
+
+test.each(['\n', '\r', '\r\n'])(
+  'a quotation mark or brackets in a comment hide nothing of the next line: %j',
+  (end) => {
+    const scan = createJsonScan(limits);
+    expect(scan(`: "\\${end}: ]]]]${end}data: [[[`)).toBeUndefined();
+    expect(scan('[')).toBe('more than 3 objects and lists inside each other');
+  },
+);

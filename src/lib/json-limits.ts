@@ -11,40 +11,57 @@ export const JSON_LIMITS: JsonLimits = { members: 10_000, levels: 64 };
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
-const BACKSLASH = 0x5c;
 const isOpening = (code: number) => code === 0x5b || code === 0x7b;
 const isClosing = (code: number) => code === 0x5d || code === 0x7d;
+const isLineEnd = (code: number) => code === 0x0a || code === 0x0d;
 
 /**
  * Says what a text has too much of, before it is parsed. Of one that is no JSON it may say anything: the parser will. SECURITY: four megabytes of `"k1":0,` are no more than a large
  * file, but four hundred thousand members, and everything that looks at them takes seconds in which nobody else is served, and a hundred bytes for each.
  */
-export function excessIn(text: string, { members, levels }: JsonLimits = JSON_LIMITS): string | undefined {
-  let count = 0;
-  let level = 0;
-  for (let index = 0; index < text.length; index += 1) {
-    const code = text.charCodeAt(index);
-    if (code === QUOTE) index = endOfString(text, index + 1);
-    else if (code === COMMA) count += 1;
-    else if (isClosing(code)) level -= 1;
-    else if (isOpening(code)) {
-      count += 1;
-      level += 1;
-      if (level > levels) return `more than ${levels} objects and lists inside each other`;
-    }
-    if (count > members) return `more than ${members} members and elements`;
-  }
-  return undefined;
+export function excessIn(text: string, limits: JsonLimits = JSON_LIMITS): string | undefined {
+  return createJsonScan(limits)(text);
 }
 
-/** Where the quote is that ends it. */
-function endOfString(text: string, start: number): number {
-  for (let index = start; ; index += 1) {
-    const quote = text.indexOf('"', index);
-    if (quote === -1) return text.length;
-    let slashes = 0;
-    while (quote - slashes > start && text.charCodeAt(quote - slashes - 1) === BACKSLASH) slashes += 1;
-    if (slashes % 2 === 0) return quote;
-    index = quote;
-  }
+/**
+ * The same for text that comes in pieces; one that is decoded as Latin-1 will do. A stream of events can be scanned too: a string ends with its line, because no string of
+ * JSON goes beyond it, and closing brackets of a comment close nothing.
+ */
+export function createJsonScan({ members, levels }: JsonLimits): (piece: string) => string | undefined {
+  let count = 0;
+  let level = 0;
+  let isInString = false;
+  let isEscaped = false;
+  return (piece) => {
+    for (let index = 0; index < piece.length; index += 1) {
+      if (isEscaped && !isLineEnd(piece.charCodeAt(index))) index += 1;
+      isEscaped = false;
+      if (isInString) {
+        const end = endOfPart(piece, index);
+        if (end === -1) return undefined;
+        isEscaped = piece[end] === '\\';
+        isInString = isEscaped;
+        index = end;
+        continue;
+      }
+      const code = piece.charCodeAt(index);
+      if (code === QUOTE) isInString = true;
+      else if (code === COMMA) count += 1;
+      else if (isClosing(code)) level = Math.max(0, level - 1);
+      else if (isOpening(code)) {
+        count += 1;
+        level += 1;
+        if (level > levels) return `more than ${levels} objects and lists inside each other`;
+      }
+      if (count > members) return `more than ${members} members and elements`;
+    }
+    return undefined;
+  };
+}
+
+/** Where the part of a string that begins at `start` ends: with the string, with its line, or before a character that is escaped. */
+function endOfPart(text: string, start: number): number {
+  const end = /["\\\r\n]/g;
+  end.lastIndex = start;
+  return end.exec(text)?.index ?? -1;
 }

@@ -1,6 +1,7 @@
 import type { Representation } from '../execution/result.ts';
+import { excessIn } from '../lib/json-limits.ts';
 import { isTextType } from '../lib/media-type.ts';
-import { isShallow, type MimeBundle } from './nbformat.ts';
+import { isShallow, type MimeBundle, NOTEBOOK_LIMITS } from './nbformat.ts';
 
 const MEDIA_TYPE = /^[a-z0-9]+\/[a-z0-9.+-]+$/i;
 
@@ -24,7 +25,9 @@ function isJson(mediaType: string): boolean {
 
 function jsonIn(data: Buffer): unknown {
   try {
-    const value: unknown = JSON.parse(data.toString('utf8'));
+    const text = data.toString('utf8');
+    if (excessIn(text, NOTEBOOK_LIMITS) !== undefined) return undefined;
+    const value: unknown = JSON.parse(text);
     // SECURITY: one display must not make the whole notebook unreadable.
     return isShallow(value) ? value : undefined;
   } catch {

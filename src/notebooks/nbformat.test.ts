@@ -95,6 +95,11 @@ describe('a notebook', () => {
       `{"nbformat":4,"cells":[],"metadata":{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}}`,
       /deep|not JSON/,
     ],
+    [
+      'outputs that are nested too deep',
+      `{"nbformat":4,"cells":[{"outputs":${'['.repeat(4_000_000)}`,
+      /nested too deep/,
+    ],
     ['a line that is no text', notebook([code(['a', 7])]), /cells\.0\.source/],
     ['too many cells', notebook(Array.from({ length: 10_001 }, () => code(''))), /more than 10000 cells/],
   ])('is refused with what to do next: %s', (_, given, message) => {

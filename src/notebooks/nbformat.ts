@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { HotcellError } from '../errors/hotcell-error.ts';
+import { excessIn } from '../lib/json-limits.ts';
 
 /** A notebook as Jupyter's nbformat 4.5 has it: what is written, and what a file that was read becomes. */
 export interface Notebook {
@@ -135,6 +136,10 @@ function isListOfTexts(value: unknown): boolean {
 
 const DEEPEST = 200;
 
+/** SECURITY: 64 megabytes of `[` would be three gigabytes once parsed. Outputs may hold the numbers of a large plot. */
+export const NOTEBOOK_LIMITS = { members: 4_000_000, levels: DEEPEST + 10 } as const;
+const CLEAR_OUTPUTS = 'Clear its outputs: jupyter nbconvert --clear-output --inplace <file>';
+
 /** What is deeper cannot be written again, nor read by Python, which gives up at a thousand. */
 export function isShallow(value: unknown, deepest = DEEPEST): boolean {
   if (typeof value !== 'object' || value === null) return true;
@@ -147,15 +152,18 @@ function parsedJson(given: string | Uint8Array, name: string): unknown {
       'code_too_large',
       `${name}: larger than ${LARGEST_NOTEBOOK_BYTES} bytes, which is the limit`,
       {
-        remedy: 'Clear its outputs: jupyter nbconvert --clear-output --inplace <file>',
+        remedy: CLEAR_OUTPUTS,
         data: { limitBytes: LARGEST_NOTEBOOK_BYTES },
       },
     );
   }
   try {
     const text = typeof given === 'string' ? given : new TextDecoder('utf-8', { fatal: true }).decode(given);
+    const excess = excessIn(text, NOTEBOOK_LIMITS);
+    if (excess !== undefined) throw unusable(`${name}: nested too deep, or too long: ${excess}`, CLEAR_OUTPUTS);
     return JSON.parse(text);
-  } catch {
+  } catch (error) {
+    if (error instanceof HotcellError) throw error;
     throw unusable(`${name}: not JSON, which a notebook is`, 'Give an .ipynb file, as Jupyter saves it.');
   }
 }

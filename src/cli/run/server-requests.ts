@@ -1,5 +1,5 @@
 import { HotcellError } from '../../errors/hotcell-error.ts';
-import { createElementCounter } from './count-elements.ts';
+import { createJsonScan, excessIn, JSON_LIMITS } from '../../lib/json-limits.ts';
 
 /** SECURITY: how much of a server is borne. It may be hostile, or a stranger that answers at an address that was mistyped. */
 export interface ServerLimits {
@@ -71,13 +71,15 @@ export function createServerRequests(base: URL, limits: ServerLimits): ServerReq
   }
 
   async function* bounded(reply: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-    const elementsWith = createElementCounter();
+    // SECURITY: before it is parsed. A list costs fifty times its bytes, and a schema keeps a complaint of every wrong element.
+    const excessWith = createJsonScan({ members: limits.replyElements, levels: JSON_LIMITS.levels });
     let size = 0;
     try {
       for await (const piece of reply) {
         size += piece.length;
         if (size > limits.replyBytes) throw misbehaved(base, `answered with more than ${limits.replyBytes} bytes`);
-        if (elementsWith(piece) > limits.replyElements) throw misbehaved(base, 'answered with lists that are too long');
+        const excess = excessWith(Buffer.from(piece.buffer, piece.byteOffset, piece.length).toString('latin1'));
+        if (excess !== undefined) throw misbehaved(base, `answered with ${excess}`);
         yield piece;
       }
     } catch (error) {
@@ -111,7 +113,8 @@ export function createServerRequests(base: URL, limits: ServerLimits): ServerReq
         parts.push(piece);
       }
       try {
-        return JSON.parse(Buffer.concat(parts).toString('utf8'));
+        const text = Buffer.concat(parts).toString('utf8');
+        return excessIn(text) === undefined ? JSON.parse(text) : undefined;
       } catch {
         return undefined;
       }

@@ -1,8 +1,8 @@
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import type { ExecutionEvent } from '../../execution/events.ts';
 import { eventOf, type RunLine, runLine } from '../../http/run-lines.ts';
+import { excessIn } from '../../lib/json-limits.ts';
 import type { Outcome } from '../../sandbox/outcome.ts';
-import { createElementCounter } from './count-elements.ts';
 import { misbehaved } from './server-requests.ts';
 
 /** A program that runs on a server. Iterate over it for what it prints; then it has an outcome. */
@@ -41,8 +41,6 @@ export async function streamedRun(
 
 /** The largest display in text, with room for its escapes. */
 export const LONGEST_LINE_CHARS = 64 * 1_048_576;
-/** A traceback has 2,000 lines at most. */
-const MOST_ELEMENTS = 10_000;
 
 /** However the bytes were cut on the way. SECURITY: a line without an end would grow until Node aborts. */
 async function* linesOf(pieces: AsyncIterable<Uint8Array>, base: URL): AsyncGenerator<RunLine> {
@@ -64,7 +62,8 @@ async function* linesOf(pieces: AsyncIterable<Uint8Array>, base: URL): AsyncGene
 
 function parseLine(text: string, base: URL): RunLine {
   try {
-    if (createElementCounter()(Buffer.from(text)) > MOST_ELEMENTS) throw new Error('more elements than any line has');
+    const excess = excessIn(text);
+    if (excess !== undefined) throw new Error(excess);
     return runLine.parse(JSON.parse(text));
   } catch {
     throw misbehaved(base, 'answered with what is no output');
