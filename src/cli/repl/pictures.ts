@@ -5,6 +5,7 @@ import { makeFolder } from '../../lib/make-folder.ts';
 import { makeTemporaryFolder } from '../../lib/own-folder.ts';
 import { namedDisplays, picturesOf } from '../run/displays.ts';
 import type { ImageProtocol } from '../terminal.ts';
+import { outputPlace } from '../write-output.ts';
 
 /** Writes what a terminal cannot print to files of the host. */
 export interface Pictures {
@@ -18,10 +19,14 @@ export interface Pictures {
 export function createPictures(given?: string): Pictures {
   let folder: string | undefined;
   let count = 0;
+  // SECURITY: a stranger's repository may have a link of that name, which leads out of it. Refused at once, and looked at again before each picture.
+  if (given !== undefined) outputPlace(given);
 
   async function made(): Promise<string> {
-    if (given !== undefined) makeFolder(given);
-    return given ?? makeTemporaryFolder('hotcell-');
+    if (given === undefined) return folder ?? makeTemporaryFolder('hotcell-');
+    const place = outputPlace(given);
+    makeFolder(place);
+    return place;
   }
 
   return {
@@ -29,7 +34,7 @@ export function createPictures(given?: string): Pictures {
     async save(display) {
       const [named] = namedDisplays([display], new Set());
       if (named === undefined) return undefined;
-      folder ??= await made();
+      folder = await made();
       for (;;) {
         count += 1;
         const stem = picturesOf([display]).length === 0 ? 'display' : 'figure';

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -55,10 +55,11 @@ describe('saving what a program made', () => {
   );
 
   it('leaves hidden files in the sandbox, because programs of the host take them for commands', async () => {
-    const hidden = ['.git/config', '.envrc', 'a/.npmrc'];
-    const made = { artifacts: [...hidden, 'out.csv'].map(artifact), displays: [] };
+    const alike = ['\u200c.git/config', '\u2060.envrc', 'a/\ufeff.npmrc', 'git~1/config', 'GIT~1', 'ENVRC~12.TXT'];
+    const hidden = ['.git/config', '.g\u200cit/config', '.envrc', 'a/.npmrc', ...alike];
+    const made = { artifacts: [...hidden, 'out.csv', 'report~draft 1.csv'].map(artifact), displays: [] };
     const result = await saveArtifacts(made, files, folder);
-    expect(await readdir(folder)).toEqual(['out.csv']);
+    expect((await readdir(folder)).sort()).toEqual(['out.csv', 'report~draft 1.csv']);
     expect(result.notSaved.map(({ path }) => path)).toEqual(hidden);
     expect(savedLines(result).join('\n')).toContain('begins with a dot');
     expect(exitCodeWith(0, result)).toBe(0);
@@ -98,14 +99,39 @@ describe('saving what a program made', () => {
     const result = await saveArtifacts(made, source, out);
     expect(result.saved).toEqual([join(out, 'last.txt')]);
     expect(result.notSaved).toEqual([
-      { path: 'folder', reason: 'a folder of that name is there' },
-      { path: 'pipe', reason: 'a pipe of that name is there' },
+      { path: 'folder', reason: 'a folder of the name folder is there' },
+      { path: 'pipe', reason: 'a pipe of the name pipe is there' },
       { path: long, reason: 'its name is too long for this disk' },
       { path: 'hidden', reason: expect.stringMatching(/^hidden: Permission denied/) },
+      { path: 'gone', reason: expect.stringContaining('gone from the sandbox'), isGone: true },
     ]);
     expect(exitCodeWith(0, result)).toBe(EXIT_NOT_SAVED);
     expect(exitCodeWith(3, result)).toBe(3);
-    expect(savedLines(result)).toContain('hotcell: not saved, 4 of 5:');
+    expect(savedLines(result)).toContain('hotcell: not saved, 5 of 6:');
+  });
+
+  it('leaves an older file of the person where the new one is gone, breaks off or grows without end', async () => {
+    const failing = {
+      gone: new HotcellError('file_not_found', 'gone'),
+      broken: new HotcellError('engine_failed', 'the connection broke'),
+    };
+    const source = {
+      stream: async function* (path: string) {
+        if (path === 'endless') for (let sent = 0; sent < 200; sent += 1) yield Buffer.alloc(1_048_576);
+        if (path === 'broken' || path === 'new') yield Buffer.from('half');
+        if (path !== 'new') throw failing[path as keyof typeof failing];
+      },
+    };
+    const names = ['broken', 'endless', 'gone', 'new'];
+    for (const name of names) await writeFile(join(folder, name), 'precious', { mode: 0o640 });
+    const result = await saveArtifacts({ artifacts: names.map(artifact), displays: [] }, source, folder);
+    expect(result.notSaved.map(({ path }) => path)).toEqual(['broken', 'endless', 'gone']);
+    for (const name of names) {
+      expect(await readFile(join(folder, name), 'utf8')).toBe(name === 'new' ? 'half' : 'precious');
+    }
+    expect((await stat(join(folder, 'new'))).mode & 0o777).toBe(0o640);
+    expect((await readdir(folder)).sort()).toEqual(names);
+    expect(exitCodeWith(0, { saved: [], notSaved: result.notSaved.slice(2) })).toBe(0);
   });
 
   it('ends a file that grows without end, and leaves nothing of it', async () => {

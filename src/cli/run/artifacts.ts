@@ -29,10 +29,17 @@ interface NotSaved {
   readonly reason: string;
   /** Left where it was on purpose: no failure. */
   readonly isHidden?: true;
+  /** Removed by a later cell, or by a process in the background, before it could be copied: no failure either. */
+  readonly isGone?: true;
 }
 
 /** SECURITY: `.git/config`, `.envrc` and their like are read as commands by programs of the host. A sandbox does not get to write them, wherever files are saved. */
-const HIDDEN = { reason: 'left in the sandbox: its name begins with a dot', isHidden: true } as const;
+const HIDDEN = {
+  reason: 'left in the sandbox: its name begins with a dot, or may stand for one that does',
+  isHidden: true,
+} as const;
+
+const GONE = { reason: 'gone from the sandbox before it could be copied', isGone: true } as const;
 
 /** The exit code of a program that ended well when a file of it could not be saved. As in sysexits.h: an output file cannot be made. */
 export const EXIT_NOT_SAVED = 73;
@@ -53,7 +60,7 @@ export async function saveArtifacts(made: Made, files: FileSource, folder: strin
   const room = { bytes: MOST_BYTES, folders: MOST_FOLDERS };
 
   async function save(path: string, content: Content, listedBytes: number): Promise<void> {
-    if (path.split('/').some((name) => name.startsWith('.') && name !== '.' && name !== '..')) {
+    if (path.split('/').some(isHiddenName)) {
       notSaved.push({ path, ...HIDDEN });
       return;
     }
@@ -61,9 +68,8 @@ export async function saveArtifacts(made: Made, files: FileSource, folder: strin
       await saveFile(root, path, content, { room, limitBytes: listedBytes + MOST_GROWTH_BYTES });
       saved.push(join(folder, path));
     } catch (error) {
-      // A later cell, or a process in the background, removed it again before it could be copied.
-      if (error instanceof HotcellError && error.code === 'file_not_found') return;
-      notSaved.push({ path, reason: reasonOf(error) });
+      const isGone = error instanceof HotcellError && error.code === 'file_not_found';
+      notSaved.push({ path, ...(isGone ? GONE : { reason: reasonOf(error) }) });
     }
   }
 
@@ -71,6 +77,13 @@ export async function saveArtifacts(made: Made, files: FileSource, folder: strin
   const taken = new Set(made.artifacts.map(({ path }) => path));
   for (const { name, data } of namedDisplays(made.displays, taken)) await save(name, [data], data.length);
   return { saved, notSaved };
+}
+
+/** SECURITY: macOS leaves characters out of a name that cannot be seen (`.g\u200cit`), and `GIT~1` is what Windows calls `.git` too. */
+function isHiddenName(name: string): boolean {
+  const seen = name.replaceAll(/\p{Default_Ignorable_Code_Point}/gu, '');
+  if (/^[^.]{1,7}~\d{1,6}(\.[^.]{0,3})?$/u.test(seen)) return true;
+  return seen.startsWith('.') && name !== '.' && name !== '..';
 }
 
 /** What to say of it: which files there are now, and which are not and why. */
@@ -88,7 +101,7 @@ const MOST_TOLD = 20;
 
 /** The program's own exit code. Where it ended well and files are missing, that is told by another. */
 export function exitCodeWith(exitCode: number, saved: Saved | undefined): number {
-  const isMissing = saved?.notSaved.some(({ isHidden }) => isHidden !== true) === true;
+  const isMissing = saved?.notSaved.some(({ isHidden, isGone }) => isHidden !== true && isGone !== true) === true;
   return exitCode === 0 && isMissing ? EXIT_NOT_SAVED : exitCode;
 }
 
@@ -125,10 +138,8 @@ async function usableFolder(folder: string): Promise<string> {
 }
 
 const REASONS: Readonly<Record<string, string>> = {
-  EISDIR: 'a folder of that name is there',
   ELOOP: 'a link of that name is there',
   EMLINK: 'a link of that name is there',
-  ENXIO: 'a pipe of that name is there',
   ENAMETOOLONG: 'its name is too long for this disk',
   EACCES: 'you may not write it',
   EPERM: 'you may not write it',

@@ -1,4 +1,6 @@
-import { constants, type FileHandle, lstat, mkdir, open, rm } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import type { Stats } from 'node:fs';
+import { access, constants, type FileHandle, lstat, mkdir, open, rename, rm } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import { isWorkspacePath } from '../../lib/workspace-path.ts';
@@ -6,7 +8,7 @@ import { shownName } from '../print.ts';
 
 export type Content = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 
-const { O_CREAT, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
+const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_RDONLY, O_WRONLY } = constants;
 
 /**
  * Writes a file below `root`, with the folders on its way. SECURITY: the path comes from a sandbox or a server. The way is walked name by name, each
@@ -31,7 +33,7 @@ export async function saveFile(
       folder = next;
     }
     const most = Math.min(limitBytes, room.bytes);
-    room.bytes -= await writeBounded(`${folder.place}/${last}`, path, content, most);
+    room.bytes -= await writeBounded(folder, last, content, { path, limitBytes: most });
   } finally {
     await folder.handle.close();
   }
@@ -78,22 +80,28 @@ async function stepInto(
   });
 }
 
-/** Writing over a file of the same name is what running a program again asks for; writing through a link, or into a pipe or a device, is not. */
-async function writeBounded(place: string, path: string, content: Content, limitBytes: number): Promise<number> {
-  const handle = await open(place, O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_WRONLY);
+/**
+ * Replaces a file of the same name, once the new one is whole: running a program again asks for that. A file that breaks off or is gone takes nothing of the person's with it.
+ * A link, a pipe or a device of that name is left as it is; one that is put there meanwhile is replaced itself, not what it leads to.
+ */
+async function writeBounded(
+  { place }: OpenFolder,
+  name: string,
+  content: Content,
+  { path, limitBytes }: { path: string; limitBytes: number },
+): Promise<number> {
+  const mode = await replaceableMode(`${place}/${name}`, path);
+  const temporary = `${place}/.hotcell-${randomBytes(8).toString('hex')}`;
+  const handle = await open(temporary, O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY, mode ?? 0o666);
   let size = 0;
   try {
-    if (!(await handle.stat()).isFile()) throw unsuitable(path);
-    await handle.truncate();
-  } catch (error) {
-    await handle.close();
-    throw error;
-  }
-  try {
+    if (mode !== undefined) await handle.chmod(mode);
     await pipeline(bounded(), handle.createWriteStream());
+    await rename(temporary, `${place}/${name}`);
     return size;
   } catch (error) {
-    await rm(place, { force: true }); // half a file is taken for a whole one
+    await handle.close().catch(() => {});
+    await rm(temporary, { force: true });
     throw error;
   }
 
@@ -106,14 +114,27 @@ async function writeBounded(place: string, path: string, content: Content, limit
   }
 }
 
+/** The mode of the file that would be replaced; undefined where there is none. Throws where something else is there, or a file that its owner keeps from writing. */
+async function replaceableMode(place: string, path: string): Promise<number | undefined> {
+  const old = await lstat(place).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error;
+  });
+  if (old === undefined) return undefined;
+  if (!old.isFile()) throw unsuitable(path, old);
+  await access(place, constants.W_OK);
+  return old.mode & 0o777;
+}
+
 function outside(path: string): HotcellError {
   return new HotcellError('bad_path', `an artifact has the path ${shownName(path)}, which leads out of its folder`, {
     remedy: 'It was not copied. Do not trust what this program makes.',
   });
 }
 
-function unsuitable(path: string): HotcellError {
-  return new HotcellError('bad_path', `where ${shownName(path)} would be written there is something that is no file`);
+function unsuitable(path: string, there: Stats): HotcellError {
+  const kinds = { folder: there.isDirectory(), link: there.isSymbolicLink(), pipe: there.isFIFO() };
+  const kind = Object.entries(kinds).find(([, is]) => is)?.[0] ?? 'device';
+  return new HotcellError('bad_path', `a ${kind} of the name ${shownName(path)} is there`);
 }
 
 function tooMuch(path: string, what: string): HotcellError {
