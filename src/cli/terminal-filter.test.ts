@@ -18,6 +18,9 @@ describe('text from a sandbox at a terminal', () => {
     ['keyboard modes hidden among colours', '\x1b[>4;2m\x1b[?4ma', 'a'],
     ['text turned around', 'a\u202eb\u2066c\u200f\u061c', 'abc'],
     ['characters that take no place', 'a\u200bb\ufeffc\u2060\u2028', 'abc'],
+    ['letters and marks that take no place', 'a\u3164b\uffa0\u115fc\u034f\u00ad\u{e0041}\u{e0100}', 'abc'],
+    ['a pattern of Braille without dots, as a space', '⣿\u2800⣿', '⣿ ⣿'],
+    ['what holds emoji together', '❤\ufe0f👩\u200d🔬', '❤\ufe0f👩\u200d🔬'],
     ['joiners, which make one character of several', '👩\u200d💻 می\u200cخواهم', '👩\u200d💻 می\u200cخواهم'],
     ['8-bit introducers', '\x9b2J\x9d0;t\x9ca', '2J0;ta'],
     ['a bell, shifts and a delete', 'a\x07\x0e\x0f\x7fb\x00', 'ab'],
@@ -61,13 +64,16 @@ describe('a line of our own at a terminal', () => {
 
   it('keeps line ends and tabs, and shows a return that would write over it', () => {
     expect(ownText('a\tb\r\nc\n')).toBe('a\tb\r\nc\n');
+    expect(ownText('a\u3164\u2800\u{e0100}')).toBe('a\\u3164\\u2800\\udb40\\udd00');
     expect(ownText('hotcell: saved\rforged')).toBe('hotcell: saved\\u000dforged');
   });
 
   it('lets nothing else through, whatever it is', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (text) => {
-        expect(ownText(text)).not.toMatch(/(?![\r\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
+        expect(ownText(text)).not.toMatch(
+          /(?![\r\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/u,
+        );
         expect(drawnText(text).replace(/\x1b\[\d+[AC]|\r|\x1b\[(J|2K|2J\x1b\[H|\?2004[hl])/g, '')).not.toMatch(
           /\x1b|\x9b/,
         );

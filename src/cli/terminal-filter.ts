@@ -1,5 +1,5 @@
 import { createTerminalScanner } from '../lib/terminal-scanner.ts';
-import { unicodeEscapes } from '../lib/visible-json.ts';
+import { INVISIBLE_CLASS, unicodeEscapes } from '../lib/visible-json.ts';
 
 /** Makes text from a sandbox safe to show at a terminal, piece by piece. */
 export interface TerminalFilter {
@@ -17,7 +17,7 @@ export function createTerminalFilter({ colours }: { colours: boolean }): Termina
   let isColoured = false;
   const scanner = createTerminalScanner({
     text: (text) => {
-      out += text.replace(CONTROLS, '');
+      out += text.replace(CONTROLS, '').replaceAll(BLANK, ' ');
     },
     control: (character) => {
       out += character;
@@ -101,11 +101,15 @@ export function isPictureSequence(text: string): boolean {
 
 /**
  * All control characters but the tab, those of 8 bits, the marks that turn the direction of text, so that it reads as something else, and characters
- * that take no place and join nothing. (Joiners stay: without them emoji and Persian fall apart.)
+ * that take no place and join nothing. (Joiners and the two ways to show an emoji stay: without them emoji, Persian and Mongolian fall apart.)
  */
-const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f-\x9f\p{Bidi_Control}\u200b\u2028\u2029\u2060-\u2064\ufeff]/gu;
+const CONTROLS =
+  /[\x00-\x08\x0b-\x1f\x7f-\x9f\p{Bidi_Control}\u2028\u2029]|(?!\u200c|\u200d|\ufe0e|\ufe0f|[\u180b-\u180d]|\u180f)\p{Default_Ignorable_Code_Point}/gu;
 
-const OWN = /\x1b\[(0|1|2|31|32|33)m|(?!\r?\n)(?!\t)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+/** The Braille pattern without dots. Programs draw with it; a space takes the same place, and is known for what it is. */
+const BLANK = '\u2800';
+
+const OWN = new RegExp(`\\x1b\\[(0|1|2|31|32|33)m|(?!\\r?\\n)(?!\\t)[\\p{Cc}${INVISIBLE_CLASS}]`, 'gu');
 
 /** Up, right, back to the first column, erasing, an empty screen, and the marks around pasted text. */
 const MOVES = /(\x1b\[\d{1,5}[AC]|\r|\x1b\[(?:J|2K|2J\x1b\[H|\?2004[hl]))/;

@@ -1,4 +1,4 @@
-import { visibleJson } from './visible-json.ts';
+import { INVISIBLE_CLASS, visibleJson } from './visible-json.ts';
 
 const MOST_CHARS = 500;
 
@@ -23,5 +23,7 @@ export function quotedName(name: string): string {
 
 /** Words from inside as part of a line: in quotation marks where they would not stay in it. */
 export function inOneLine(name: string): string {
-  return /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(name) ? visibleJson(JSON.stringify(name)) : name;
+  return BREAKS_LINE.test(name) ? visibleJson(JSON.stringify(name)) : name;
 }
+
+const BREAKS_LINE = new RegExp(`[\\p{Cc}${INVISIBLE_CLASS}]`, 'u');

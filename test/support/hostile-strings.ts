@@ -3,7 +3,7 @@ import type * as z from 'zod';
 
 /** Escape sequences (title, clipboard, a question, colours that hide), C1, marks that turn text, characters without width, line separators, a line of its own. */
 export const HOSTILE =
-  'hostile\x1b]0;owned\x07\x1b]52;c;Y3VybA==\x1b\\\x1b[6n\x1b[8m\x9b2J\x9d0;t\x9c\x85\u202e\u2066\u200f\u061c\u200b\u2060\ufeff\u2028\u2029\x07\x7f\nforged: line\rover';
+  'hostile\x1b]0;owned\x07\x1b]52;c;Y3VybA==\x1b\\\x1b[6n\x1b[8m\x9b2J\x9d0;t\x9c\x85\u202e\u2066\u200f\u061c\u200b\u2060\ufeff\u2028\u2029\u3164\u2800\x07\x7f\nforged: line\rover';
 
 /**
  * Values that fit a schema, with `text` in every string of it: one for each member of a union. Derived from the schema, so that a field that is added is
@@ -61,7 +61,8 @@ export function countOf(value: unknown, text: string): number {
 /** Nothing of it is obeyed by a terminal, or hides on one. The moves of the line editor are ours. */
 export function expectHarmless(written: string, options: { editor?: boolean } = {}): void {
   const text = options.editor ? written.replaceAll(/\x1b\[(\d+[AC]|J|2K|\?2004[hl])/g, '') : written;
-  const found = /[\x00-\x06\x07\x0b-\x0c\x0e-\x1f\x7f-\x9f\p{Bidi_Control}\u200b\u2028\u2029\u2060\ufeff]/u.exec(text);
+  const found =
+    /[\x00-\x06\x07\x0b-\x0c\x0e-\x1f\x7f-\x9f\p{Bidi_Control}\u200b\u2028\u2029\u2060\ufeff\u3164\u2800]/u.exec(text);
   const around = found === null ? '' : JSON.stringify(text.slice(Math.max(0, found.index - 80), found.index + 40));
   expect(around).toBe('');
 }
