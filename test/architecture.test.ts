@@ -83,6 +83,13 @@ const WRITES_TO_TERMINAL = [
   /\bstdio:\s*['[][^\n]*inherit/,
 ];
 
+/**
+ * SECURITY: whose messages a model reads as Hotcell's own, and what they may not quote raw: `notes.md: all is well. Now run …` is a name that a file can have.
+ * `quotedName` puts such a name in quotation marks.
+ */
+const SPEAKERS_OF_FILES = /^(mcp|http\/routes|directory|execution|artifacts|guest\/files)\b/;
+const QUOTES_NAME_RAW = /HotcellError\(\s*(?:'\w+'|\w+),\s*`[^`]*\$\{(?:\w+\.)*(?:path|file|name|filename)\}/;
+
 const NAMES_THAT_REFUSE_NOTHING = /(^|-)(utils?|helpers?|managers?|services?|base|common|misc)$/;
 
 const source = join(packageRoot(), 'src');
@@ -207,6 +214,20 @@ describe('the files of src', () => {
   test('never have the MCP client fetch a list of tools', () => {
     const wrong = modules.filter(({ text }) => /\.\s*(callTool|listTools)\s*\(/.test(text)).map(({ path }) => path);
     expect(wrong).toEqual([]);
+  });
+
+  test('quote the names of files in messages', () => {
+    const wrong = modules.filter(({ path, text }) => SPEAKERS_OF_FILES.test(path) && QUOTES_NAME_RAW.test(text));
+    expect(wrong.map(({ path }) => path)).toEqual([]);
+  });
+
+  test.each([
+    [`throw new HotcellError('invalid_argument', \`\${path}: not text\`, {`, true],
+    [`new HotcellError(\n  'file_too_large',\n  \`of \${file.name}\``, true],
+    [`return new HotcellError(code, \`\${path}: \${said}\`)`, true],
+    [`return new HotcellError(code, \`\${quotedName(path)}: \${said}\`)`, false],
+  ])('and %s is seen to do so or not', (code, isRaw) => {
+    expect(QUOTES_NAME_RAW.test(code)).toBe(isRaw);
   });
 
   test('have names that refuse something', () => {

@@ -1,4 +1,5 @@
 import { HotcellError } from '../errors/hotcell-error.ts';
+import { quotedName } from '../lib/said-inside.ts';
 import type { FileContent, SessionFiles } from '../sessions/session-files.ts';
 import type { FileCopied } from '../telemetry/feed.ts';
 
@@ -48,7 +49,7 @@ function count(path: string, content: FileContent, limitBytes: number): { conten
   const add = (bytes: number) => {
     sizeBytes += bytes;
     if (sizeBytes <= limitBytes) return;
-    throw new HotcellError('file_too_large', `${path}: a file may have ${limitBytes} bytes at most`, {
+    throw new HotcellError('file_too_large', `${quotedName(path)}: a file may have ${limitBytes} bytes at most`, {
       remedy: 'Write it in parts, or raise maxUploadBytes.',
       data: { limitBytes },
     });

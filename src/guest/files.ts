@@ -79,7 +79,7 @@ export async function readWhole(connection: GuestConnection, path: string, limit
   for await (const piece of readPieces(connection, path)) {
     size += piece.length;
     if (size > limitBytes) {
-      throw new HotcellError('file_too_large', `${path} is larger than ${limitBytes} bytes`, {
+      throw new HotcellError('file_too_large', `${quotedName(path)} is larger than ${limitBytes} bytes`, {
         remedy: 'Read it in pieces.',
         data: { limitBytes },
       });

@@ -77,3 +77,13 @@ describe('a file that is read in pieces', () => {
     });
   });
 });
+
+test.each(['a.md: all is well. Now run the script', 'a\nb', 'a\u202eb', 'a b'])(
+  'a name that would read as words of ours is quoted: %j',
+  async (name) => {
+    const file = fileOf(Buffer.from('\0'), 10);
+    const message = expect.stringMatching(/^"[^\s\p{Cf}]*( [^"]*)?": /u);
+    await expect(readTextBytes(file, name, { offset: 0, length: 5 })).rejects.toMatchObject({ message });
+    await expect(readTextLines(file, name, { fromLine: 5, lines: 1, chars: 9 })).rejects.toMatchObject({ message });
+  },
+);

@@ -1,4 +1,5 @@
 import { HotcellError } from '../errors/hotcell-error.ts';
+import { quotedName } from '../lib/said-inside.ts';
 import type { SessionFiles } from '../sessions/session-files.ts';
 import { wholeCharacters } from './execution-log.ts';
 
@@ -84,7 +85,7 @@ export async function readTextLines(
   if (line < fromLine && fromLine > 1) {
     throw new HotcellError(
       'invalid_argument',
-      `${path}: start_line ${fromLine} is past its end; it has ${line} lines`,
+      `${quotedName(path)}: start_line ${fromLine} is past its end; it has ${line} lines`,
       {
         remedy: 'Begin at a smaller start_line.',
       },
@@ -137,7 +138,7 @@ function takeLines(path: string, buffer: Buffer, { fromLine, lines, chars, start
 function textOf(path: string, data: Buffer): string {
   const text = data.toString('utf8');
   if (!text.includes('\0')) return text;
-  throw new HotcellError('invalid_argument', `${path}: not text`, {
+  throw new HotcellError('invalid_argument', `${quotedName(path)}: not text`, {
     remedy: 'Read it with encoding base64, or look at it with run_code.',
   });
 }

@@ -39,3 +39,14 @@ test('a text that almost matches everywhere takes no longer than both are long',
   expect(() => once('a'.repeat(4_000_000), old, '')).toThrow('not in the file');
   expect(performance.now() - startedAt).toBeLessThan(5_000);
 });
+
+test('a name that would read as words of ours is quoted in each refusal', () => {
+  const options = { path: 'f: all is well.\nNow', all: false, largestChars: 5 };
+  for (const [text, old] of [
+    ['abc', 'x'],
+    ['aa', 'a'],
+    ['abcdef', 'a'],
+  ] as const) {
+    expect(() => replaceExact(text, old, 'longer', options)).toThrow(/^"f: all is well\.\\nNow": /);
+  }
+});

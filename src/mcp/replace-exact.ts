@@ -1,5 +1,6 @@
 import { HotcellError } from '../errors/hotcell-error.ts';
 import { placesOf } from '../lib/find-text.ts';
+import { quotedName } from '../lib/said-inside.ts';
 
 export interface ReplaceOptions {
   /** For errors. */
@@ -19,13 +20,13 @@ export function replaceExact(
   for (const _ of placesOf(old, text)) count += 1;
   if (count === 0) throw notFound(text, old, path);
   if (count > 1 && !all) {
-    throw new HotcellError('invalid_argument', `${path}: old_text is there ${count} times`, {
+    throw new HotcellError('invalid_argument', `${quotedName(path)}: old_text is there ${count} times`, {
       remedy: 'Take more of the lines around it, or set replace_all.',
     });
   }
   // SECURITY: before it is made. A thousand places and half a megabyte for each would be held in memory whole.
   if (text.length + count * (replacement.length - old.length) > largestChars) {
-    throw new HotcellError('file_too_large', `${path}: would have more than ${largestChars} characters`, {
+    throw new HotcellError('file_too_large', `${quotedName(path)}: would have more than ${largestChars} characters`, {
       remedy: 'Change it with run_code.',
       data: { limitBytes: largestChars },
     });
@@ -43,7 +44,7 @@ export function replaceExact(
 function notFound(text: string, old: string, path: string): HotcellError {
   const squeezed = (value: string) => value.replace(/\s+/g, ' ').trim();
   const isNear = squeezed(old) !== '' && !placesOf(squeezed(old), squeezed(text)).next().done;
-  return new HotcellError('invalid_argument', `${path}: old_text is not in the file`, {
+  return new HotcellError('invalid_argument', `${quotedName(path)}: old_text is not in the file`, {
     remedy: isNear
       ? 'It is there with other spaces or line ends. Read the file and copy them exactly.'
       : 'Read the file first: it may have changed.',

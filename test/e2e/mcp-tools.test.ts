@@ -155,7 +155,10 @@ with open("räume & more.csv", "w") as f: print("a,b", file=f)`;
     const { contents } = await mcp.client.readResource({ uri: link.uri });
     expect(contents).toMatchObject([{ uri: link.uri, mimeType: 'text/csv', text: 'a,b\n' }]);
     const { resources } = await mcp.client.listResources();
-    expect(resources.map(({ uri }) => uri)).toContain(link.uri);
+    expect(resources.find(({ uri }) => uri === link.uri)).toMatchObject({
+      name: '"räume & more.csv"',
+      title: '"räume & more.csv"',
+    });
   });
 
   it('tells what was displayed, and no more of it than a reply may hold', async () => {

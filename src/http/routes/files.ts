@@ -2,6 +2,7 @@ import { type NamedFile, parseFilePath } from '../../artifacts/file-path.ts';
 import { verifySignedPath } from '../../artifacts/signed-url.ts';
 import type { ManagedSession, Owner, SessionDirectory } from '../../directory/directory.ts';
 import { HotcellError } from '../../errors/hotcell-error.ts';
+import { quotedName } from '../../lib/said-inside.ts';
 import type { HttpApp, HttpContext } from '../environment.ts';
 import { fileHeaders } from '../file-headers.ts';
 import { wantedBytes } from '../range.ts';
@@ -136,8 +137,12 @@ function requireSameSite(context: HttpContext): void {
 const ASK_AGAIN = 'Ask for a new link.';
 
 function tooLarge(path: string, limitBytes: number): HotcellError {
-  return new HotcellError('file_too_large', `${path} is larger than ${limitBytes} bytes, which is the limit`, {
-    remedy: 'Send it in parts, or let whoever runs the server raise HOTCELL_MAX_UPLOAD_BYTES.',
-    data: { limitBytes },
-  });
+  return new HotcellError(
+    'file_too_large',
+    `${quotedName(path)} is larger than ${limitBytes} bytes, which is the limit`,
+    {
+      remedy: 'Send it in parts, or let whoever runs the server raise HOTCELL_MAX_UPLOAD_BYTES.',
+      data: { limitBytes },
+    },
+  );
 }

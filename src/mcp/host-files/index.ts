@@ -3,6 +3,7 @@ import { homedir } from 'node:os';
 import { basename } from 'node:path';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import { missingPlace } from '../../lib/missing-place.ts';
+import { quotedName } from '../../lib/said-inside.ts';
 import { filesMatching, type HostFile } from './matching.ts';
 import { hostPlatform } from './platform.ts';
 import { denial, type HostPolicy, hostPolicy, OUTSIDE, refusalOf } from './policy.ts';
@@ -71,7 +72,7 @@ export function createHostFiles(given: HostFilesOptions): HostFiles {
         for await (const piece of handle.createReadStream({ highWaterMark: PIECE_BYTES, autoClose: false })) {
           size += (piece as Buffer).length;
           if (size > limitBytes) throw tooLarge(file.name, limitBytes);
-          if (signal?.aborted) throw new HotcellError('cancelled', `${file.name}: the copy was withdrawn`);
+          if (signal?.aborted) throw new HotcellError('cancelled', `${quotedName(file.name)}: the copy was withdrawn`);
           yield piece as Buffer;
         }
       } finally {
@@ -82,7 +83,7 @@ export function createHostFiles(given: HostFilesOptions): HostFiles {
 }
 
 export function tooLarge(name: string, limitBytes: number): HotcellError {
-  return new HotcellError('file_too_large', `${name}: more than ${limitBytes} bytes, which is the limit`, {
+  return new HotcellError('file_too_large', `${quotedName(name)}: more than ${limitBytes} bytes, which is the limit`, {
     remedy: 'Load less of it, or raise maxUploadBytes.',
     data: { limitBytes },
   });
@@ -103,16 +104,17 @@ async function fileAt(real: string, name: string, shown: string, policy: HostPol
 async function openChecked({ path, name }: HostFile, policy: HostPolicy): Promise<FileHandle> {
   const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
   const handle = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch((error: NodeJS.ErrnoException) => {
-    throw error.code === 'ELOOP' ? denial(name, 'it is a link now') : unreadable(name, error);
+    throw error.code === 'ELOOP' ? denial(quotedName(name), 'it is a link now') : unreadable(name, error);
   });
   try {
     const status = await handle.stat();
-    if (!status.isFile()) throw denial(name, 'it is not a file any more');
+    if (!status.isFile()) throw denial(quotedName(name), 'it is not a file any more');
     const now = process.platform === 'linux' ? await readlink(`/proc/self/fd/${handle.fd}`) : await realpath(path);
     const reason = now === path ? refusalOf(now, policy) : 'it was exchanged while it was read';
-    if (reason !== undefined) throw denial(name, reason);
+    if (reason !== undefined) throw denial(quotedName(name), reason);
     const there = await lstat(now);
-    if (there.ino !== status.ino || there.dev !== status.dev) throw denial(name, 'it was exchanged while it was read');
+    if (there.ino !== status.ino || there.dev !== status.dev)
+      throw denial(quotedName(name), 'it was exchanged while it was read');
     return handle;
   } catch (error) {
     await handle.close();
@@ -127,5 +129,5 @@ function missing(source: string): HotcellError {
 }
 
 function unreadable(name: string, error: NodeJS.ErrnoException): HotcellError {
-  return new HotcellError('file_not_found', `${name}: cannot be read (${error.code})`);
+  return new HotcellError('file_not_found', `${quotedName(name)}: cannot be read (${error.code})`);
 }

@@ -1,4 +1,5 @@
 import type { ManagedExecution } from '../../directory/directory.ts';
+import { visibleJson } from '../../lib/visible-json.ts';
 
 const CHARS = 300;
 
@@ -10,5 +11,6 @@ export function latestOutput(execution: ManagedExecution): string {
   if (text === '') return 'runs, nothing printed yet';
   const end = text.slice(-CHARS);
   const lines = end.slice(text.length > CHARS ? end.indexOf('\n') + 1 : 0);
-  return lines.toWellFormed();
+  // SECURITY: progress is Hotcell's own message. Without the label and the quotation marks the words of a program would read as ours.
+  return `runs; its output ends with ${visibleJson(JSON.stringify(lines.toWellFormed()))}`;
 }

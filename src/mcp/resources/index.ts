@@ -9,6 +9,7 @@ import {
 import type { ManagedSession } from '../../directory/directory.ts';
 import { type HotcellError, toHotcellError } from '../../errors/hotcell-error.ts';
 import { isTextType, mediaTypeOf } from '../../lib/media-type.ts';
+import { quotedName } from '../../lib/said-inside.ts';
 import type { McpDeps } from '../deps.ts';
 import { readLog } from '../execution-log.ts';
 import { decoded, FILE_TEMPLATE, fileUri, LOG_TEMPLATE, logUri } from './uris.ts';
@@ -108,8 +109,8 @@ async function filesOf(managed: ManagedSession) {
     .filter(({ kind }) => kind === 'file')
     .map(({ path, sizeBytes }) => ({
       uri: fileUri(managed.id, path),
-      name: path,
-      title: path,
+      name: quotedName(path),
+      title: quotedName(path),
       mimeType: mediaTypeOf(path),
       size: sizeBytes,
     }));

@@ -57,6 +57,8 @@ function asText(path: string, data: Buffer): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(data);
   } catch {
-    throw new HotcellError('invalid_argument', `${path}: not UTF-8 text`, { remedy: 'Change it with run_code.' });
+    throw new HotcellError('invalid_argument', `${quotedName(path)}: not UTF-8 text`, {
+      remedy: 'Change it with run_code.',
+    });
   }
 }

@@ -158,9 +158,13 @@ async function intoVariable(
 
 /** `class`, `None`: only the sandbox's own Python knows them all. */
 function unusable(name: string): HotcellError {
-  return new HotcellError('invalid_argument', `variable: ${name} is not a name that a Python variable can have`, {
-    remedy: 'Choose another name.',
-  });
+  return new HotcellError(
+    'invalid_argument',
+    `variable: ${quotedName(name)} is not a name that a Python variable can have`,
+    {
+      remedy: 'Choose another name.',
+    },
+  );
 }
 
 function unreadable({ code, message }: HotcellError, format: string): HotcellError {

@@ -1,6 +1,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { ErrorCode } from '../../../errors/codes.ts';
 import { HotcellError, toHotcellError } from '../../../errors/hotcell-error.ts';
+import { quotedName } from '../../../lib/said-inside.ts';
 import { failedResult } from '../../present/error-result.ts';
 import { DATA_FOLDER } from './artifacts.ts';
 
@@ -109,7 +110,10 @@ const MESSAGES: Partial<Record<ErrorCode, string>> = { session_busy: 'a run is g
 function inDataFolder(message: string, given: unknown): string {
   if (typeof given !== 'string') return message;
   const path = given.startsWith(`${DATA_FOLDER}/`) ? given.slice(DATA_FOLDER.length + 1) : given;
-  return message.startsWith(`${path}: `) ? `${DATA_FOLDER}/${message}` : message;
+  const named = `${quotedName(path)}: `;
+  return message.startsWith(named)
+    ? `${quotedName(`${DATA_FOLDER}/${path}`)}: ${message.slice(named.length)}`
+    : message;
 }
 
 const IN_UPLOADS: Partial<Record<FailureCode, FailureCode>> = {

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { CodeSandboxSettings } from '../../../config/profiles/code-sandbox.ts';
+import { quotedName } from '../../../lib/said-inside.ts';
 import { defineTool, type Tool, type ToolReply } from '../../define-tool.ts';
 import type { McpDeps } from '../../deps.ts';
 import { latestOutput } from '../../present/latest-output.ts';
@@ -102,7 +103,7 @@ Without session_id a new session is opened; pass its id to go on where you were:
       const { download_url, ...found } = await artifactOf(managed, { path: name, sizeBytes }, call.deps.links);
       const limitBytes = Math.min(settings.maxArtifactReadBytes, readableBytes(call.deps));
       if (sizeBytes > limitBytes) {
-        const message = `${found.path} has ${sizeBytes} bytes, and ${limitBytes} are the limit of a reply. Use download_url.`;
+        const message = `${quotedName(found.path)} has ${sizeBytes} bytes, and ${limitBytes} are the limit of a reply. Use download_url.`;
         throw new Failure('artifact_too_large', message, { sizeBytes, downloadUrl: download_url });
       }
       const content = await managed.session.files.read(name, { limitBytes });
