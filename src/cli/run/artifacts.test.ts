@@ -170,6 +170,16 @@ describe('saving what a program made', () => {
   });
 });
 
+describe('the lines about saved files', () => {
+  it('are few and short, whatever the names are, and none reads as ours', () => {
+    const saved = Array.from({ length: 1_000 }, (_, number) => `${number}${'p'.repeat(4_000)}`);
+    const [line] = savedLines({ saved: ['a b\nhotcell: all is well', ...saved], notSaved: [] });
+    expect(line).toMatch(/^hotcell: saved "a b\\nhotcell: all is well", 0p+…, .*, and 901 more$/);
+    expect(line!.length).toBeLessThan(40_000);
+    expect(unsavedText({ artifacts: [artifact('n'.repeat(9_000))], displays: [] })!.length).toBeLessThan(500);
+  });
+});
+
 describe('what lies in the sandbox alone', () => {
   it('does not count what a program wrote to a folder of the host', () => {
     const made = { artifacts: [artifact('a.txt'), artifact('data/b.txt'), artifact('database.txt')], displays: [] };

@@ -3,10 +3,10 @@ import { join, posix } from 'node:path';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import type { ExecutionResult } from '../../execution/result.ts';
 import { makeFolder } from '../../lib/make-folder.ts';
+import { quotedName } from '../../lib/said-inside.ts';
 import { trimEndOf } from '../../lib/trim-end.ts';
 import { sizeText } from '../../lib/units.ts';
 import type { MountRequest } from '../../sessions/mounts.ts';
-import { shownName } from '../print.ts';
 import { outputPlace } from '../write-output.ts';
 import { namedDisplays, picturesOf } from './displays.ts';
 import { type Content, saveFile } from './save-file.ts';
@@ -88,9 +88,11 @@ function isHiddenName(name: string): boolean {
 
 /** What to say of it: which files there are now, and which are not and why. */
 export function savedLines({ saved, notSaved }: Saved): string[] {
-  const shown = notSaved.slice(0, MOST_TOLD).map(({ path, reason }) => `  ${shownName(path.slice(0, 300))}: ${reason}`);
+  const shown = notSaved.slice(0, MOST_TOLD).map(({ path, reason }) => `  ${cutName(path)}: ${reason}`);
+  const named = saved.slice(0, MOST_NAMED).map(cutName);
+  if (saved.length > named.length) named.push(`and ${saved.length - named.length} more`);
   return [
-    ...(saved.length === 0 ? [] : [`hotcell: saved ${saved.map(shownName).join(', ')}`]),
+    ...(saved.length === 0 ? [] : [`hotcell: saved ${named.join(', ')}`]),
     ...(notSaved.length === 0 ? [] : [`hotcell: not saved, ${notSaved.length} of ${saved.length + notSaved.length}:`]),
     ...shown,
     ...(notSaved.length > shown.length ? [`  and ${notSaved.length - shown.length} more`] : []),
@@ -98,6 +100,12 @@ export function savedLines({ saved, notSaved }: Saved): string[] {
 }
 
 const MOST_TOLD = 20;
+const MOST_NAMED = 100;
+
+/** SECURITY: a path may have 4,200 characters, and the list a thousand paths: our own lines would be lost among theirs. */
+function cutName(path: string): string {
+  return path.length > 300 ? `${quotedName(path.slice(0, 300))}…` : quotedName(path);
+}
 
 /** The program's own exit code. Where it ended well and files are missing, that is told by another. */
 export function exitCodeWith(exitCode: number, saved: Saved | undefined): number {
@@ -116,7 +124,7 @@ export function withoutMounted(made: Made, mounts: readonly MountRequest[]): Mad
 export function unsavedText({ artifacts, displays }: Made): string | undefined {
   const pictures = picturesOf(displays).length;
   const parts = [
-    ...artifacts.slice(0, 5).map(({ path, sizeBytes }) => `${shownName(path)} (${sizeText(sizeBytes)})`),
+    ...artifacts.slice(0, 5).map(({ path, sizeBytes }) => `${cutName(path)} (${sizeText(sizeBytes)})`),
     ...(artifacts.length > 5 ? [`${artifacts.length - 5} more files`] : []),
     ...(pictures === 0 ? [] : [pictures === 1 ? 'a figure' : `${pictures} figures`]),
   ];

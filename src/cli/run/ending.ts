@@ -21,7 +21,7 @@ const ADVICE: Partial<Record<Outcome['kind'], string>> = {
 };
 
 /** Words of a server or a sandbox as part of a line of ours. SECURITY: a line end in them would begin another that looks like ours. */
-export function inLine(text: string): string {
+function inLine(text: string): string {
   return text.slice(0, 1_000).replaceAll(/\s+/g, ' ');
 }
 

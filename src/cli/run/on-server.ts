@@ -3,12 +3,13 @@ import { HotcellError } from '../../errors/hotcell-error.ts';
 import { errorText } from '../../errors/present.ts';
 import { allLanguages } from '../../languages/table.ts';
 import { packageVersion } from '../../lib/package-version.ts';
+import { saidByServer } from '../../lib/said-inside.ts';
 import type { Outcome } from '../../sandbox/outcome.ts';
 import { exitCodeOfOutcome } from '../../sandbox/outcome-table.ts';
 import { type Outputs, standardOutputs } from '../output.ts';
 import { shownName } from '../print.ts';
 import { exitCodeWith, type Made, type Saved, saveArtifacts, savedLines, unsavedText } from './artifacts.ts';
-import { endingText, inLine } from './ending.ts';
+import { endingText } from './ending.ts';
 import { listenForInterrupts } from './interrupts.ts';
 import { languageOf } from './language.ts';
 import { showLive } from './live-output.ts';
@@ -146,10 +147,20 @@ async function tell(
   saved: Saved | undefined,
   { stderr }: Outputs,
 ): Promise<void> {
-  const ending = endingText(outcome);
+  const ending = endingText(quotedOutcome(outcome));
   if (ending !== undefined) await stderr.say(ending);
-  for (const note of notes) await stderr.say(`hotcell: ${inLine(note)}`);
+  for (const note of notes.slice(0, MOST_NOTES)) await stderr.say(`hotcell: ${saidByServer(note)}`);
+  if (notes.length > MOST_NOTES) await stderr.say(`hotcell: and ${notes.length - MOST_NOTES} more notes of the server`);
   for (const line of saved === undefined ? [] : savedLines(saved)) await stderr.say(line);
+}
+
+const MOST_NOTES = 20;
+
+/** SECURITY: sentences in it are the server's, which would otherwise speak as we do. */
+function quotedOutcome(outcome: Outcome): Outcome {
+  if (outcome.kind === 'unavailable') return { ...outcome, hint: saidByServer(outcome.hint) };
+  if (outcome.kind === 'sandbox-lost') return { ...outcome, reason: saidByServer(outcome.reason) };
+  return outcome;
 }
 
 /** What became of a session that stays. How the program ended, which the first note tells a model, is told already. */

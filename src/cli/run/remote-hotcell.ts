@@ -4,6 +4,7 @@ import { filePath } from '../../artifacts/file-path.ts';
 import { ERROR_CODES, type ErrorCode } from '../../errors/codes.ts';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import { aborted } from '../../lib/abort.ts';
+import { saidByServer } from '../../lib/said-inside.ts';
 import { ERROR_META } from '../../mcp/present/error-result.ts';
 import { executionOutput } from '../../mcp/present/execution-output.ts';
 import { createServerRequests, misbehaved, SERVER_LIMITS, type ServerRequests } from './server-requests.ts';
@@ -130,18 +131,15 @@ export const shownError = z.object({
   error: z.object({ code: z.string(), message: z.string(), remedy: z.string().optional() }),
 });
 
-/** What the server said, as an error of ours, in one line each. A code that is not known here is none. */
+/** What the server said, as an error of ours, quoted. A code that is not known here is none. SECURITY: it could ask for a password, or for a command to be run, in our name. */
 function remoteError(base: URL, answer: unknown): HotcellError {
   const parsed = shownError.safeParse(answer);
   if (!parsed.success) return misbehaved(base, 'answered with an error that cannot be read');
   const { code, message, remedy } = parsed.data.error;
-  if (!Object.hasOwn(ERROR_CODES, code)) return misbehaved(base, `answered with an unknown error: ${line(message)}`);
-  return new HotcellError(code as ErrorCode, line(message), remedy === undefined ? {} : { remedy: line(remedy) });
-}
-
-/** SECURITY: a line end in it would begin a line that looks like ours. */
-function line(text: string): string {
-  return text.slice(0, 2_000).replaceAll(/\s+/g, ' ').trim();
+  if (!Object.hasOwn(ERROR_CODES, code))
+    return misbehaved(base, `answered with an unknown error; ${saidByServer(message)}`);
+  const advice = remedy === undefined ? {} : { remedy: saidByServer(remedy) };
+  return new HotcellError(code as ErrorCode, saidByServer(message), advice);
 }
 
 /** The error of ours that ended a request of the library's, which may have put its own around it. */
@@ -160,10 +158,14 @@ function broken(base: URL, cause: unknown): HotcellError {
 
 /** Failures of our tools are results: what refuses a call before that is a server that has none of them. */
 function notOffered(base: URL, cause: ProtocolError): HotcellError {
-  return new HotcellError('not_offered', `${base.origin} does not offer Hotcell's own tools: ${line(cause.message)}`, {
-    remedy: 'Start it with --profile hotcell, or with several: --profile hotcell,code-sandbox.',
-    cause,
-  });
+  return new HotcellError(
+    'not_offered',
+    `${base.origin} does not offer Hotcell's own tools; ${saidByServer(cause.message)}`,
+    {
+      remedy: 'Start it with --profile hotcell, or with several: --profile hotcell,code-sandbox.',
+      cause,
+    },
+  );
 }
 
 /** Why there is no connection: asked once more in plain HTTP, where the server says it in its own words. */
