@@ -92,7 +92,7 @@ export async function connectRemote(
 /** The parts of a result that are used here. */
 const toolResult = z.object({
   content: z.array(z.unknown()).max(1_000).default([]),
-  structuredContent: z.unknown(),
+  structuredContent: z.unknown().optional(),
   isError: z.boolean().optional(),
   _meta: z.record(z.string(), z.unknown()).optional(),
 });
