@@ -1,5 +1,5 @@
 import { createTerminalScanner } from '../lib/terminal-scanner.ts';
-import { INVISIBLE_CLASS, unicodeEscapes } from '../lib/visible-json.ts';
+import { unicodeEscapes } from '../lib/visible-json.ts';
 
 /** Makes text from a sandbox safe to show at a terminal, piece by piece. */
 export interface TerminalFilter {
@@ -109,7 +109,7 @@ const CONTROLS =
 /** The Braille pattern without dots. Programs draw with it; a space takes the same place, and is known for what it is. */
 const BLANK = '\u2800';
 
-const OWN = new RegExp(`\\x1b\\[(0|1|2|31|32|33)m|(?!\\r?\\n)(?!\\t)[\\p{Cc}${INVISIBLE_CLASS}]`, 'gu');
+const OWN = /\x1b\[(0|1|2|31|32|33)m|(?!\r?\n)(?!\t)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 
 /** Up, right, back to the first column, erasing, an empty screen, and the marks around pasted text. */
 const MOVES = /(\x1b\[\d{1,5}[AC]|\r|\x1b\[(?:J|2K|2J\x1b\[H|\?2004[hl]))/;

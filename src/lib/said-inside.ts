@@ -1,4 +1,4 @@
-import { INVISIBLE_CLASS, visibleJson } from './visible-json.ts';
+import { visibleJson } from './visible-json.ts';
 
 const MOST_CHARS = 500;
 
@@ -35,4 +35,4 @@ export function inOneLine(name: string): string {
   return BREAKS_LINE.test(name) ? visibleJson(JSON.stringify(name)) : name;
 }
 
-const BREAKS_LINE = new RegExp(`[\\p{Cc}${INVISIBLE_CLASS}]`, 'u');
+const BREAKS_LINE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/u;

@@ -15,9 +15,7 @@ export function unicodeEscapes(characters: string): string {
 }
 
 /**
- * The inside of a character class: formats, line separators, characters that take no place although they are letters or marks (fillers of Hangul, variation
- * selectors), and the Braille pattern without dots, which looks like a space.
+ * Controls, formats, line separators, characters that take no place although they are letters or marks (fillers of Hangul, variation selectors), and the Braille
+ * pattern without dots, which looks like a space. The same class is in `said-inside.ts` and `cli/terminal-filter.ts`.
  */
-export const INVISIBLE_CLASS = '\\p{Cf}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}\\u2800';
-
-const INVISIBLE = new RegExp(`[\\x7f-\\x9f${INVISIBLE_CLASS}]`, 'gu');
+const INVISIBLE = /[\x7f-\x9f\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/gu;
