@@ -284,7 +284,7 @@ os.write(1, b"\\xff\\xfe\\x1b[31mred"); print("x" * 1_000_000)`,
   it('keeps what was made', async () => {
     const out = `${hotcell.home}/out`;
     const { stderr } = await run('open("a b.txt", "w").write("made there")', '--save-artifacts', out);
-    expect(stderr).toContain(`hotcell: saved ${out}/a b.txt`);
+    expect(stderr).toContain(`hotcell: saved "${out}/a b.txt"`);
     expect(readFileSync(`${out}/a b.txt`, 'utf8')).toBe('made there');
     const figure = await run('import matplotlib.pyplot as plt\nplt.plot([1, 2])', '--save-artifacts', out);
     expect(figure.stderr).toContain(`hotcell: saved ${out}/figure-1.png`);
