@@ -6,7 +6,6 @@ not reported.
 
 from __future__ import annotations
 
-import json
 import opcode
 import operator
 import weakref
@@ -14,12 +13,10 @@ from itertools import compress
 from types import CodeType, ModuleType
 from typing import Any, Callable, Iterator, Optional
 
+from .name_changes import Changes, bounded
+
 # Beyond so many names only those are compared that the code assigns by itself; the cost stays below a tenth of a millisecond.
 MOST_COMPARED = 1_000
-MOST_NAMES = 100
-MOST_NAME_CHARS = 200
-# They travel in the head of a frame, which must have room for the rest.
-_MOST_BYTES = 16_384
 _MOST_SMALL = 1_000
 
 _ABSENT = object()
@@ -27,7 +24,6 @@ _NUMBERS = frozenset({int, float, complex, bool, type(None)})
 _STORES = bytes(opcode.opmap[name] for name in ("STORE_NAME", "STORE_GLOBAL", "DELETE_NAME", "DELETE_GLOBAL"))
 _GLOBAL_STORES = bytes(opcode.opmap[name] for name in ("STORE_GLOBAL", "DELETE_GLOBAL"))
 
-Changes = dict[str, Any]
 _IsSame = Callable[[Any], bool]
 
 
@@ -165,19 +161,3 @@ def _still(value: Any) -> Callable[[Any], bool]:
 
 def _plain(names: list[Any]) -> list[str]:
     return [name for name in names if type(name) is str and not name.startswith("_")]
-
-
-def bounded(found: dict[str, list[str]], omitted: int) -> Changes:
-    """As many names as a frame has room for. `omitted` counts the others, unless it says already that nobody knows."""
-    kept: Changes = {}
-    room = _MOST_BYTES
-    for kind, names in found.items():
-        kept[kind] = []
-        for name in names[:MOST_NAMES]:
-            cost = len(json.dumps(name[: MOST_NAME_CHARS + 1], ensure_ascii=False).encode("utf-8", "replace")) + 1
-            if len(name) <= MOST_NAME_CHARS and cost <= room:
-                kept[kind].append(name)
-                room -= cost
-        if omitted >= 0:
-            omitted += len(names) - len(kept[kind])
-    return {**kept, "omitted": omitted}

@@ -2,19 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from typing import Any
-
 from .checked_outcome import natural
+from .display_limits import MAX_ID_CHARS, MAX_PARTS, is_media_type
 from .frames import Head
-from .screen import MAX_ID_CHARS, MAX_PARTS
-
-_MEDIA_TYPE = re.compile(r"[a-z]+/[a-z0-9][a-z0-9.+_-]*")
-_MAX_MEDIA_TYPE_CHARS = 100
-
-
-def is_media_type(text: Any) -> bool:
-    return isinstance(text, str) and len(text) <= _MAX_MEDIA_TYPE_CHARS and _MEDIA_TYPE.fullmatch(text) is not None
 
 
 def display_head(head: Head) -> Head:

@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import Any, Optional
 
-from .bindings import MOST_NAMES, bounded
 from .checked_outcome import checked_outcome, natural
 from .frames import MAX_HEAD_BYTES, Frame, Head, ProtocolViolation, encode
+from .name_changes import MOST_NAMES, bounded
 
 MAX_VALUE_BYTES = 65_536
 # What the supervisor adds to a report comes on top.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import sys
 from types import ModuleType
 from typing import Any, Optional
@@ -11,7 +10,6 @@ from typing import Any, Optional
 from .screen import Screen
 
 BACKEND = "module://hotcell_guest.matplotlib_backend"
-_FONT_CACHE = os.path.join(sys.prefix, "hotcell", "matplotlib")
 
 
 def use_our_backend(_matplotlib: ModuleType) -> None:
@@ -19,18 +17,6 @@ def use_our_backend(_matplotlib: ModuleType) -> None:
     try:
         _matplotlib.rcParams["backend"] = BACKEND
     except Exception:  # noqa: BLE001 - an unusual matplotlib is the user's own; figures are then saved by hand
-        pass
-
-
-def offer_font_cache(config_folder: str) -> None:
-    """Puts the font list that set-up made where matplotlib looks for it: making one takes seconds."""
-    try:
-        os.makedirs(config_folder, exist_ok=True)
-        for name in os.listdir(_FONT_CACHE):
-            target = os.path.join(config_folder, name)
-            if name.startswith("fontlist") and not os.path.lexists(target):
-                os.symlink(os.path.join(_FONT_CACHE, name), target)
-    except OSError:
         pass
 
 

@@ -13,8 +13,8 @@ import sys
 from typing import Any, Callable, Container, Iterable, Optional
 
 from . import figures
-from .display_frames import is_media_type
-from .screen import MAX_PARTS, Part, Parts
+from .display_limits import MAX_PARTS, is_media_type
+from .screen import Part, Parts
 from .static_lookup import defines_any
 
 # A media type and what a method gave for it.

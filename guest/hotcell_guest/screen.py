@@ -14,9 +14,6 @@ from .frames import Head
 Part = tuple[str, bytes]
 Parts = list[Part]
 
-MAX_PARTS = 16
-# The host counts 200 of UTF-16, where one of these may be two.
-MAX_ID_CHARS = 100
 _PIECE_BYTES = 131_072
 
 

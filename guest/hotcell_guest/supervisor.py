@@ -7,7 +7,7 @@ import signal
 import sys
 from typing import Callable, NoReturn, Optional
 
-from . import GUEST_VERSION, figures, processes
+from . import GUEST_VERSION, font_cache, processes
 from .artifacts import Workspace
 from .channel import Channel
 from .executions import Executions
@@ -70,7 +70,7 @@ class Supervisor:
             self._executions.kernels.python.begin(starter)
             # While the kernel settles in.
             self._workspace.accept()
-            figures.offer_font_cache(os.environ.get("MPLCONFIGDIR", "/tmp/matplotlib"))
+            font_cache.offer_font_cache(os.environ.get("MPLCONFIGDIR", "/tmp/matplotlib"))
 
         return begin
 

@@ -7,7 +7,7 @@ import signal
 import socket
 from typing import NoReturn, Optional
 
-from . import figures, hardening, linux, preload
+from . import font_cache, hardening, linux, preload
 from . import jail as jail_module
 from .descriptors import keep_only
 from .environment import apply_environment
@@ -77,7 +77,7 @@ class _Zygote:
 
     def _configure(self, head: Head) -> None:
         apply_environment(head["environment"])
-        figures.offer_font_cache(os.environ.get("MPLCONFIGDIR", "/tmp/matplotlib"))
+        font_cache.offer_font_cache(os.environ.get("MPLCONFIGDIR", "/tmp/matplotlib"))
         preload.freeze()
         preloads = [str(name) for name in head["preloads"]]
         if not preloads:

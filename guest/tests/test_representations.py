@@ -9,8 +9,9 @@ import unittest
 from typing import Any, Callable
 
 from hotcell_guest.display import Displays
+from hotcell_guest.display_limits import MAX_ID_CHARS, MAX_PARTS
 from hotcell_guest.representations import MAX_PART_BYTES, bundle_of, encoded
-from hotcell_guest.screen import MAX_ID_CHARS, MAX_PARTS, Screen
+from hotcell_guest.screen import Screen
 
 
 def showing(**methods: Any) -> Any:
