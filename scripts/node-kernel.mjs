@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { root } from './dependencies.mjs';
 
 const source = join(root, 'guest/node_kernel');
-const target = join(root, 'guest/hotcell_guest');
+const target = join(root, 'guest/hotcell_guest/languages');
 const bundles = ['main', 'link', 'syntax'];
 
 /**
- * Bundles the JavaScript kernel into the guest's folder: scripts without dependencies, for every Node from 18 on. Cheap when nothing has changed.
+ * Bundles the JavaScript kernel into the guest's package of languages: scripts without dependencies, for every Node from 18 on. Cheap when nothing has changed.
  */
 export async function buildNodeKernel() {
   // The transpiler in it is a dependency: another version of that is another bundle.

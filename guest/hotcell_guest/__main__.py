@@ -16,10 +16,10 @@ def main(arguments: list[str]) -> NoReturn:
     parser.add_argument("--workspace", default="/workspace")
     options = parser.parse_args(arguments)
     if options.role == "zygote":
-        from . import zygote
+        from .start import zygote
 
         zygote.serve(int(options.channel), options.workspace)
-    from . import sandbox
+    from .start import sandbox
 
     if options.listen:
         sandbox.leave_stdio()

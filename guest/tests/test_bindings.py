@@ -8,7 +8,7 @@ import unittest
 import weakref
 from typing import Any, Optional
 
-from hotcell_guest.bindings import Bindings, assigned_names
+from hotcell_guest.interpreter.bindings import Bindings, assigned_names
 
 
 class BindingsTest(unittest.TestCase):

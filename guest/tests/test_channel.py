@@ -7,11 +7,11 @@ import socket
 import unittest
 from typing import Optional
 
-from hotcell_guest.channel import WINDOW_BYTES, Channel
-from hotcell_guest.frames import Frame, FrameDecoder, Head, ProtocolViolation, encode
-from hotcell_guest.loop import Loop
-from hotcell_guest.sent_frames import REPLAY_BYTES
-from hotcell_guest.transports import SocketTransport
+from hotcell_guest.system.loop import Loop
+from hotcell_guest.wire.channel import WINDOW_BYTES, Channel
+from hotcell_guest.wire.frames import Frame, FrameDecoder, Head, ProtocolViolation, encode
+from hotcell_guest.wire.sent_frames import REPLAY_BYTES
+from hotcell_guest.wire.transports import SocketTransport
 
 STREAM = 2
 

@@ -7,8 +7,8 @@ import time
 import unittest
 from typing import Any
 
-from hotcell_guest.completion import complete
-from hotcell_guest.inspection import doc_of, signature_of
+from hotcell_guest.answers.completion import complete
+from hotcell_guest.answers.inspection import doc_of, signature_of
 
 
 class Plant:

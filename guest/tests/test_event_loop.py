@@ -11,9 +11,9 @@ from typing import Any
 
 _SESSION = """
 import json, signal, socket, sys
-from hotcell_guest.kernel_link import Link
-from hotcell_guest.screen import Screen
-from hotcell_guest.shell import Shell
+from hotcell_guest.kernels.link import Link
+from hotcell_guest.display.screen import Screen
+from hotcell_guest.interpreter.shell import Shell
 
 signal.signal(signal.SIGALRM, signal.default_int_handler)
 ours, theirs = socket.socketpair()

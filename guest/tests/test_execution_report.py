@@ -5,9 +5,9 @@ from __future__ import annotations
 import unittest
 from typing import Any
 
-from hotcell_guest.display_frames import display_head
-from hotcell_guest.execution_report import checked_report
-from hotcell_guest.frames import Head
+from hotcell_guest.supervisor.display_frames import display_head
+from hotcell_guest.supervisor.execution_report import checked_report
+from hotcell_guest.wire.frames import Head
 
 _RAISED = {"kind": "raised", "name": "E", "message": "m", "traceback": ["t"]}
 _FRAME = {"file": "a.py", "line": 1, "function": "f", "own": True}

@@ -8,7 +8,7 @@ import os
 import tempfile
 import unittest
 
-from hotcell_guest.file_pages import forget_file_pages
+from hotcell_guest.start.file_pages import forget_file_pages
 
 _SIZE = 64 * mmap.PAGESIZE
 

@@ -6,11 +6,11 @@ import os
 import tempfile
 import unittest
 
-from hotcell_guest.channel import WINDOW_BYTES
-from hotcell_guest.file_requests import FileRequests
-from hotcell_guest.frames import Frame, Head
-from hotcell_guest.sent_frames import REPLAY_BYTES
-from hotcell_guest.uploads import Uploads
+from hotcell_guest.files.requests import FileRequests
+from hotcell_guest.files.uploads import Uploads
+from hotcell_guest.wire.channel import WINDOW_BYTES
+from hotcell_guest.wire.frames import Frame, Head
+from hotcell_guest.wire.sent_frames import REPLAY_BYTES
 
 from .test_channel import STREAM, Guest, settle
 

@@ -9,7 +9,7 @@ import struct
 import unittest
 from typing import Any
 
-from hotcell_guest.frames import (
+from hotcell_guest.wire.frames import (
     HEADER,
     MAX_BODY_BYTES,
     MAX_HEAD_BYTES,

@@ -8,7 +8,7 @@ import tempfile
 import unittest
 from types import ModuleType
 
-from hotcell_guest.get_ipython import _asks_for_a_program
+from hotcell_guest.interpreter.get_ipython import _asks_for_a_program
 
 
 class RemovedFolderTest(unittest.TestCase):

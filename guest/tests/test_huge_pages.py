@@ -11,7 +11,7 @@ import unittest
 from typing import Iterator
 from unittest import mock
 
-from hotcell_guest.huge_pages import join_pages
+from hotcell_guest.start.huge_pages import join_pages
 
 _HUGE_BYTES = 2 * 1_048_576
 _PR_SET_THP_DISABLE = 41

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unittest
 from unittest import mock
 
-from hotcell_guest.idle_processors import IdleProcessors
+from hotcell_guest.system.idle_processors import IdleProcessors
 
 
 class IdleProcessorsTest(unittest.TestCase):

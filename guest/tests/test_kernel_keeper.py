@@ -7,10 +7,10 @@ import socket
 import unittest
 from unittest import mock
 
-from hotcell_guest.frames import Frame
-from hotcell_guest.kernel_keeper import KernelEvents, KernelKeeper
-from hotcell_guest.kernel_process import KernelProcess, Started
-from hotcell_guest.loop import Loop
+from hotcell_guest.kernels.keeper import KernelEvents, KernelKeeper
+from hotcell_guest.kernels.process import KernelProcess, Started
+from hotcell_guest.system.loop import Loop
+from hotcell_guest.wire.frames import Frame
 
 
 class RestartTest(unittest.TestCase):
@@ -61,7 +61,7 @@ class StartLimitTest(unittest.TestCase):
 
         keeper = KernelKeeper(loop, KernelEvents(_ignore, _ignore_frame, _ignore_end, failed))
         loop.call_later(10.0, loop.stop)
-        with mock.patch("hotcell_guest.kernel_keeper._START_SECONDS", 0.01):
+        with mock.patch("hotcell_guest.kernels.keeper._START_SECONDS", 0.01):
             keeper.begin(start)
         loop.run()
         self.assertEqual(reasons, ["the kernel ended before it was ready"])

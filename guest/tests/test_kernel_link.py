@@ -7,7 +7,7 @@ import signal
 import socket
 import unittest
 
-from hotcell_guest.kernel_link import Link
+from hotcell_guest.kernels.link import Link
 
 
 class EndTest(unittest.TestCase):

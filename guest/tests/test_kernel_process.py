@@ -6,9 +6,9 @@ import os
 import socket
 import unittest
 
-from hotcell_guest.frames import Frame, FrameDecoder
-from hotcell_guest.kernel_process import KernelProcess, Started
-from hotcell_guest.loop import Loop
+from hotcell_guest.kernels.process import KernelProcess, Started
+from hotcell_guest.system.loop import Loop
+from hotcell_guest.wire.frames import Frame, FrameDecoder
 
 
 class SlowKernelTest(unittest.TestCase):

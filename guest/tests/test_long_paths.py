@@ -6,7 +6,7 @@ import os
 import tempfile
 import unittest
 
-from hotcell_guest.files import list_folder
+from hotcell_guest.files.workspace_files import list_folder
 
 
 class LongPathTest(unittest.TestCase):

@@ -8,7 +8,7 @@ import unittest
 from typing import Any, Callable
 from unittest import mock
 
-from hotcell_guest.loop import _AWAKE_SECONDS, Loop
+from hotcell_guest.system.loop import _AWAKE_SECONDS, Loop
 
 
 class TheLoop(unittest.TestCase):
@@ -57,7 +57,7 @@ class TheLoop(unittest.TestCase):
         loop.soon(loop.expect_soon)
         poller = _Answered(loop._poller, answered_in, lambda: os.write(write_end, b"x"))
         idle = mock.patch.object(loop._processors, "is_one_for_waiting", return_value=is_idle)
-        clock = mock.patch("hotcell_guest.loop.time.monotonic", lambda: poller.now)
+        clock = mock.patch("hotcell_guest.system.loop.time.monotonic", lambda: poller.now)
         with idle, clock, mock.patch.object(loop, "_poller", poller):
             loop.run()
         return poller.waits

@@ -9,12 +9,12 @@ import unittest
 from types import SimpleNamespace
 from typing import Any
 
-from hotcell_guest.artifacts import Workspace
-from hotcell_guest.execution import Execution
-from hotcell_guest.executions import Executions
-from hotcell_guest.frames import Frame
-from hotcell_guest.kernel_process import KernelProcess, Started
-from hotcell_guest.outputs import OutputPipes
+from hotcell_guest.files.artifacts import Workspace
+from hotcell_guest.kernels.outputs import OutputPipes
+from hotcell_guest.kernels.process import KernelProcess, Started
+from hotcell_guest.supervisor.execution import Execution
+from hotcell_guest.supervisor.executions import Executions
+from hotcell_guest.wire.frames import Frame
 
 from .test_channel import STREAM, Guest
 

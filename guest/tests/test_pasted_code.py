@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import unittest
 
-from hotcell_guest.pasted_code import has_ipython_prompt, plain_code
+from hotcell_guest.interpreter.pasted_code import has_ipython_prompt, plain_code
 
 
 class PastedCodeTest(unittest.TestCase):

@@ -12,9 +12,9 @@ import unittest
 from typing import Any
 from unittest import mock
 
-from hotcell_guest.hints import hint_for
-from hotcell_guest.outcomes import outcome_of
-from hotcell_guest.raised import MAX_TRACEBACK_BYTES
+from hotcell_guest.interpreter.hints import hint_for
+from hotcell_guest.interpreter.outcomes import outcome_of
+from hotcell_guest.interpreter.raised import MAX_TRACEBACK_BYTES
 
 NAME = "<execution 1>"
 
@@ -165,7 +165,7 @@ class Hints(unittest.TestCase):
         self.assertEqual("", self.hint("import json.nothing"))
 
     def test_modules_that_a_machine_gets_by_being_set_up(self) -> None:
-        with mock.patch("hotcell_guest.importable.top_level", return_value=set()):
+        with mock.patch("hotcell_guest.interpreter.importable.top_level", return_value=set()):
             for name in ("reportlab", "PIL"):
                 raised = ModuleNotFoundError(f"No module named {name!r}", name=name)
                 with mock.patch.dict(sys.modules):

@@ -6,7 +6,7 @@ import os
 import unittest
 from typing import Any
 
-from hotcell_guest.recipe import Recipe
+from hotcell_guest.languages.recipe import Recipe
 
 
 def recipe(filename: str = "<execution 1>", source: str = "", **members: Any) -> Recipe:

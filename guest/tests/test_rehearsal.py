@@ -18,12 +18,12 @@ from types import FunctionType
 from typing import Any, Callable
 from unittest import mock
 
-from hotcell_guest.channel import Channel
-from hotcell_guest.executions import Executions
-from hotcell_guest.kernel import Kernel
-from hotcell_guest.rehearsal import rehearse_kernel, rehearse_often, rehearse_supervisor
-from hotcell_guest.shell import Shell
-from hotcell_guest.supervisor import Supervisor
+from hotcell_guest.interpreter.shell import Shell
+from hotcell_guest.languages.python import Kernel
+from hotcell_guest.start.rehearsal import rehearse_kernel, rehearse_often, rehearse_supervisor
+from hotcell_guest.supervisor.executions import Executions
+from hotcell_guest.supervisor.supervisor import Supervisor
+from hotcell_guest.wire.channel import Channel
 
 _SIGNALS = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGPIPE, signal.SIGCONT)
 _REHEARSED: tuple[Any, ...] = (Kernel._execute, Shell.run, Supervisor._request, Executions._begin, Executions._finish, Channel.send)
@@ -97,13 +97,13 @@ class RehearsalTest(unittest.TestCase):
 
     def test_it_ends_when_all_is_said_and_not_when_its_time_is_up(self) -> None:
         began = time.monotonic()
-        with mock.patch("hotcell_guest.rehearsal._MOST_SECONDS", 60.0):
+        with mock.patch("hotcell_guest.start.rehearsal._MOST_SECONDS", 60.0):
             rehearse_supervisor(self.workspace)
         self.assertLess(time.monotonic() - began, 60.0)
 
     def test_what_a_preload_may_have_changed_costs_the_rehearsal_alone(self) -> None:
         before = _everything()
-        with mock.patch("hotcell_guest.rehearsal.encode", side_effect=TypeError("changed by a preload")) as encode:
+        with mock.patch("hotcell_guest.start.rehearsal.encode", side_effect=TypeError("changed by a preload")) as encode:
             rehearse_kernel()
             rehearse_supervisor(self.workspace)
         self.assertEqual(encode.call_count, 2)

@@ -8,10 +8,10 @@ import io
 import unittest
 from typing import Any, Callable
 
-from hotcell_guest.display import Displays
-from hotcell_guest.display_limits import MAX_ID_CHARS, MAX_PARTS
-from hotcell_guest.representations import MAX_PART_BYTES, bundle_of, encoded
-from hotcell_guest.screen import Screen
+from hotcell_guest.display.displays import Displays
+from hotcell_guest.display.representations import MAX_PART_BYTES, bundle_of, encoded
+from hotcell_guest.display.screen import Screen
+from hotcell_guest.wire.display_limits import MAX_ID_CHARS, MAX_PARTS
 
 
 def showing(**methods: Any) -> Any:

@@ -12,9 +12,9 @@ import threading
 import time
 import unittest
 
-from hotcell_guest.frames import Frame, FrameDecoder, Head, encode
-from hotcell_guest.kernel_link import Link
-from hotcell_guest.screen import Parts, Screen
+from hotcell_guest.display.screen import Parts, Screen
+from hotcell_guest.kernels.link import Link
+from hotcell_guest.wire.frames import Frame, FrameDecoder, Head, encode
 
 _THREADS = 8
 _DISPLAYS = 40

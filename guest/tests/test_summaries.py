@@ -9,10 +9,10 @@ import unittest
 from collections import Counter, OrderedDict, defaultdict, deque
 from typing import Any
 
-from hotcell_guest.brief import brief
-from hotcell_guest.deadline import Deadline, TookTooLong
-from hotcell_guest.glimpse import NOT_LOOKED_AT, TOOK_TOO_LONG
-from hotcell_guest.summaries import summaries
+from hotcell_guest.objects.brief import brief
+from hotcell_guest.objects.glimpse import NOT_LOOKED_AT, TOOK_TOO_LONG
+from hotcell_guest.objects.summaries import summaries
+from hotcell_guest.system.deadline import Deadline, TookTooLong
 
 
 class BriefTest(unittest.TestCase):

@@ -11,13 +11,13 @@ import unittest
 from typing import Callable
 from unittest import mock
 
-from hotcell_guest import python_kernels, zygote
-from hotcell_guest.frames import Frame, encode
-from hotcell_guest.kernel_process import Started
-from hotcell_guest.limits import Limits
-from hotcell_guest.loop import Loop
-from hotcell_guest.python_kernels import WaitingKernel
-from hotcell_guest.supervisor import Supervisor
+from hotcell_guest.kernels.process import Started
+from hotcell_guest.start import python_kernels, zygote
+from hotcell_guest.start.python_kernels import WaitingKernel
+from hotcell_guest.supervisor.supervisor import Supervisor
+from hotcell_guest.system.limits import Limits
+from hotcell_guest.system.loop import Loop
+from hotcell_guest.wire.frames import Frame, encode
 
 _LIMITS = Limits(memory_bytes=1 << 30, open_files=64, file_bytes=1 << 20, cpus=1)
 _CONFIG = {"limits": {"memoryBytes": 1 << 30, "openFiles": 64, "fileBytes": 1 << 20, "cpus": 1}, "environment": {}}

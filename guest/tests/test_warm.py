@@ -8,9 +8,9 @@ import socket
 import time
 import unittest
 
-from hotcell_guest.frames import Frame, Head
-from hotcell_guest.loop import Loop
-from hotcell_guest.warm import WarmStage
+from hotcell_guest.start.warm import WarmStage
+from hotcell_guest.system.loop import Loop
+from hotcell_guest.wire.frames import Frame, Head
 
 _BALLAST_BYTES = 100 * 1_048_576
 _ROUNDS = 60

@@ -26,7 +26,7 @@ export const PYTHON: Language = {
   needs: [],
 };
 
-/** Those with a kernel of their own in the guest (guest/hotcell_guest/languages.py). */
+/** Those with a kernel of their own in the guest (guest/hotcell_guest/languages/table.py). */
 const WITH_KERNEL: readonly Language[] = [
   PYTHON,
   {

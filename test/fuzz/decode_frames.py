@@ -5,7 +5,7 @@ import sys
 
 sys.path.insert(0, sys.argv[1])
 
-from hotcell_guest.frames import FrameDecoder, ProtocolViolation
+from hotcell_guest.wire.frames import FrameDecoder, ProtocolViolation
 
 for line in sys.stdin:
     decoder = FrameDecoder()

@@ -97,7 +97,7 @@ function asZygote({ kernel, ...processes }: SandboxProcesses, code: string): str
   const prelude = [
     'import sys',
     `sys.path.insert(0, '${GUEST_FOLDER}')`,
-    'from hotcell_guest import linux',
+    'from hotcell_guest.system import linux',
     'linux.drop_all_capabilities()',
     `kernel = ${inJail}`,
   ].join('\n');

@@ -43,7 +43,7 @@ export function filesThatMakeExpressions(): string[] {
 export function expressionsOfSupervisor(): FoundExpression[] {
   const program = `import ast, json, sys
 sys.path.insert(0, sys.argv[1])
-import hotcell_guest.supervisor
+import hotcell_guest.supervisor.supervisor
 found = []
 for name, module in list(sys.modules.items()):
     if not name.startswith("hotcell_guest"): continue

@@ -187,7 +187,7 @@ function memoryBytes(limits: Limits, runtime: ContainerRuntime): number {
 function ulimits(limits: Limits, runtime: ContainerRuntime) {
   const both = (Name: string, value: number) => ({ Name, Soft: Math.floor(value), Hard: Math.floor(value) });
   return [
-    // No `nofile`: the guest has what the engine gives, which is much, and gives kernels their limit itself (guest: limits.py).
+    // No `nofile`: the guest has what the engine gives, which is much, and gives kernels their limit itself (guest: system/limits.py).
     both('fsize', limits.fileBytes),
     both('core', 0),
     // Where containers share the host's kernel they may share a uid too, and a limit on its processes would be one for all of them.

@@ -1,7 +1,5 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { deflateRawSync } from 'node:zlib';
-import { packageRoot } from '../../lib/package-root.ts';
+import { type GuestFile, guestFiles } from '../../guest/guest-files.ts';
 
 /** How the guest gets into a container: a command that any Python runs, and the bytes that it reads first. What is added to the command are arguments of the guest. */
 export interface GuestBundle {
@@ -13,35 +11,26 @@ let made: GuestBundle | undefined;
 
 /** The guest of this installation. Read once in a process. */
 export function guestBundle(): GuestBundle {
-  const folder = join(packageRoot(), 'guest', 'hotcell_guest');
-  made ??= bundle(guestSources(folder), guestData(folder));
+  made ??= bundle(guestFiles());
   return made;
 }
 
-/** Module name → source, and the files beside them: name → content, deflated, in base64. */
-export function bundle(
-  sources: Readonly<Record<string, string>>,
-  data: Readonly<Record<string, string>> = {},
-): GuestBundle {
+export function bundle(files: readonly GuestFile[]): GuestBundle {
+  const sources = Object.fromEntries(
+    files.filter(({ path }) => path.endsWith('.py')).map(({ path, content }) => [path, content.toString('utf8')]),
+  );
+  // Programs of kernels that are not Python's. Most sessions need none: they stay as they are until one is asked for.
+  const data = Object.fromEntries(
+    files
+      .filter(({ path }) => !path.endsWith('.py'))
+      .map(({ path, content }) => [path, deflateRawSync(content).toString('base64')]),
+  );
   const literal = (value: unknown) => JSON.stringify(JSON.stringify(value));
   const stage = `${IMPORTER}\nserve(${literal(sources)}, ${JSON.stringify(data)})\n`;
   const text = Buffer.from(stage);
   const length = Buffer.alloc(4);
   length.writeUInt32BE(text.length);
   return { command: ['python3', '-I', '-c', BOOTSTRAP], bytes: Buffer.concat([length, text]) };
-}
-
-function guestSources(folder: string): Record<string, string> {
-  const names = readdirSync(folder).filter((name) => name.endsWith('.py'));
-  return Object.fromEntries(names.map((name) => [name.slice(0, -3), readFileSync(join(folder, name), 'utf8')]));
-}
-
-/** Programs of kernels that are not Python's. Most sessions need none: they stay as they are until one is asked for. */
-function guestData(folder: string): Record<string, string> {
-  const names = readdirSync(folder).filter((name) => name.endsWith('.js'));
-  return Object.fromEntries(
-    names.map((name) => [name, deflateRawSync(readFileSync(join(folder, name))).toString('base64')]),
-  );
 }
 
 /**
@@ -62,7 +51,7 @@ exec(compile(take(int.from_bytes(take(4), "big")), "/hotcell_guest/bootstrap.py"
 `.trim();
 
 /**
- * The bundle's own part: modules of \`hotcell_guest\` come from memory, under file names that lie in one folder, as \`shell.py\` expects. When
+ * The bundle's own part: modules of \`hotcell_guest\` come from memory, under file names below one folder, by which \`call_stack.py\` knows them. When
  * they can be imported it says so in one line, with what the driver must know of the inside; the channel begins after that line.
  */
 const IMPORTER = `
@@ -70,6 +59,9 @@ import importlib.abc, importlib.util, json, os, sys
 
 if sys.version_info < (3, 9):
     raise SystemExit("hotcell: the guest needs Python 3.9 or newer, and this is " + sys.version.split()[0])
+
+
+ROOT = "/hotcell_guest/"
 
 
 class FromMemory(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
@@ -80,39 +72,43 @@ class FromMemory(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
         self._data = data
 
     def find_spec(self, fullname, path=None, target=None):
-        if self._module(fullname) not in self._sources:
+        place = self._place(fullname)
+        if place is None:
             return None
-        place = "/hotcell_guest/" + self._module(fullname) + ".py"
-        spec = importlib.util.spec_from_loader(fullname, self, origin=place, is_package=self.is_package(fullname))
+        spec = importlib.util.spec_from_loader(fullname, self, origin=ROOT + place, is_package=self.is_package(fullname))
         spec.has_location = True
         return spec
 
     def is_package(self, fullname):
-        return fullname == "hotcell_guest"
+        return self._place(fullname).endswith("__init__.py")
 
     def get_source(self, fullname):
-        return self._sources[self._module(fullname)]
+        return self._sources[self._place(fullname)]
 
     def get_code(self, fullname):
-        return compile(self.get_source(fullname), "/hotcell_guest/" + self._module(fullname) + ".py", "exec", dont_inherit=True)
+        return compile(self.get_source(fullname), ROOT + self._place(fullname), "exec", dont_inherit=True)
 
     def get_data(self, path):
         import base64, zlib
-        name = path.rpartition("/")[2]
+        name = path[len(ROOT):]
         if name not in self._data:
             raise FileNotFoundError(2, "the guest came without " + name)
         return zlib.decompress(base64.b64decode(self._data[name]), -15)
 
-    @staticmethod
-    def _module(fullname):
-        package, _, name = fullname.partition(".")
-        return (name or "__init__") if package == "hotcell_guest" else None
+    def _place(self, fullname):
+        package, *names = fullname.split(".")
+        if package != "hotcell_guest":
+            return None
+        for place in ("/".join(names) + ".py", "/".join([*names, "__init__.py"])):
+            if place in self._sources:
+                return place
+        return None
 
 
 def serve(sources, data):
     sys.meta_path.insert(0, FromMemory(json.loads(sources), data))
     from hotcell_guest.__main__ import main
-    from hotcell_guest import sandbox  # what cannot be imported must fail before the line below
+    from hotcell_guest.start import sandbox  # noqa: F401 - what cannot be imported must fail before the line below
     uname = os.uname()
     ready = {"hotcell": 1, "path": os.environ.get("PATH", ""), "machine": uname.machine, "kernel": uname.release}
     os.write(1, json.dumps(ready).encode() + b"\\n")

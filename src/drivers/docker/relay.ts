@@ -18,7 +18,7 @@ const NAME = '@hotcell';
 const GREETING = 'hotcell relay';
 const NOBODY_LISTENS = 'hotcell: the guest does not listen';
 
-/** What the guest is started with. SECURITY: nothing in the container can become the relay's user, and the guest hears no other (guest/hotcell_guest/listening.py). */
+/** What the guest is started with. SECURITY: nothing in the container can become the relay's user, and the guest hears no other (guest/hotcell_guest/wire/listening.py). */
 export const LISTEN_ARGUMENTS = ['--listen', NAME, '--peer-uid', String(RELAY_UID)] as const;
 
 /** A new channel to the guest. Rejects with `sandbox_lost` where the container does not run. */

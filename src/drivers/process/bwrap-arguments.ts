@@ -27,7 +27,7 @@ const CONTROL_FOLDER = '/run/hotcell';
 const MOUNTS_FOLDER = '/mnt/hotcell';
 export const GUEST_FOLDER = '/opt/hotcell/guest';
 
-/** The jail that many sessions of one owner share. Each makes its own workspace, /tmp, /proc inside (guest: jail.py). */
+/** The jail that many sessions of one owner share. Each makes its own workspace, /tmp, /proc inside (guest: start/jail.py). */
 export function sharedJailArguments(
   layout: JailLayout,
   { controlFolder, switchesUids }: { controlFolder: string; switchesUids: boolean },
@@ -37,11 +37,11 @@ export function sharedJailArguments(
     ...['--bind', controlFolder, CONTROL_FOLDER],
     ...['--dir', dirname(MOUNTS_FOLDER), '--dir', MOUNTS_FOLDER],
     ...layout.mounts.flatMap((mount, index) => bind(mount, `${MOUNTS_FOLDER}/${index}`)),
-    // Targets are a session's own affair: it makes their places in a root of its own (guest: mount_places.py).
+    // Targets are a session's own affair: it makes their places in a root of its own (guest: start/mount_places.py).
     ...['--dir', layout.workspace, '--dir', '/var/tmp'],
     ...['--tmpfs', '/tmp'],
     ...closed(),
-    // Until it has made its mounts its own, which is before anything else (guest: zygote.py).
+    // Until it has made its mounts its own, which is before anything else (guest: start/zygote.py).
     ...['--cap-add', 'CAP_SYS_ADMIN'],
     // The zygote takes the uid of a session for as long as it clones it, so that the session's user namespace belongs to that uid and not to the zygote.
     ...(switchesUids ? ['--cap-add', 'CAP_SETUID'] : []),

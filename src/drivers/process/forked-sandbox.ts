@@ -15,7 +15,7 @@ export interface ForkedSandbox {
   readonly channel: Socket;
 }
 
-/** As the guest says it (guest: jail.py). */
+/** As the guest says it (guest: start/jail.py). */
 const EXCHANGED_STEP = 'mount-exchanged';
 const LAST_WORDS_MS = 1_000;
 
@@ -50,7 +50,7 @@ export async function enterSandbox(
   if (frame.head.type !== 'entered') throw refusedStep(frame);
 }
 
-/** What a fork says that it could not do (guest: jail.py), as an error. */
+/** What a fork says that it could not do (guest: start/jail.py), as an error. */
 export function refusedStep({ head }: Frame): HotcellError {
   const step = String(head.step);
   if (step === EXCHANGED_STEP) return exchanged('a mounted folder');

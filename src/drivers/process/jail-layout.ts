@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { existsSync, lstatSync, readdirSync, readFileSync } from 'node:fs';
-import { cp, mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { existsSync, lstatSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { HotcellError } from '../../errors/hotcell-error.ts';
-import { packageRoot } from '../../lib/package-root.ts';
+import { guestFiles } from '../../guest/guest-files.ts';
 import { runCommand } from '../../lib/run-command.ts';
 import type { Host } from '../../sandbox/host.ts';
 import { type SandboxSpec, WORKSPACE } from '../../sandbox/spec.ts';
@@ -79,20 +79,17 @@ function requireUncovered({ python, prefix, basePrefix }: PythonEnvironment, wor
   });
 }
 
-/**
- * The guest's files in the data folder, under a name made of what is in them: the clone may lie in a home that the jail cannot enter. Read in one go: on the
- * path of every cold start, a hundred small files one promise after another take six times as long.
- */
+/** The guest's files in the data folder, under a name made of what is in them: the clone may lie in a home that the jail cannot enter. */
 async function installGuest(dataDir: string, python: string): Promise<string> {
-  const source = join(packageRoot(), 'guest', 'hotcell_guest');
-  const names = readdirSync(source)
-    .filter((name) => /\.(?:py|js)$/.test(name))
-    .sort();
+  const files = guestFiles();
   const hash = createHash('sha256');
-  for (const name of names) hash.update(name).update(readFileSync(join(source, name)));
+  for (const { path, content } of files) hash.update(path).update(content);
   return installFolder(join(dataDir, 'guest', hash.update(python).digest('hex').slice(0, 16)), async (folder) => {
-    await mkdir(join(folder, 'hotcell_guest'));
-    for (const name of names) await cp(join(source, name), join(folder, 'hotcell_guest', name));
+    for (const { path, content } of files) {
+      const target = join(folder, 'hotcell_guest', path);
+      await mkdir(dirname(target), { recursive: true });
+      await writeFile(target, content);
+    }
     // A jail cannot write byte code beside it, and compiling at every start costs more than the rest of the start.
     await runCommand(python, ['-I', '-m', 'compileall', '-q', '--invalidation-mode', 'unchecked-hash', folder]);
   });

@@ -1,7 +1,7 @@
 import type { FolderIdentity } from '../../lib/held-folder.ts';
 import { inodesOf, type SandboxSpec, scratchBytesOf, tmpBytesOf } from '../../sandbox/spec.ts';
 
-/** What a session's own mounts are to be (guest: jail.py). */
+/** What a session's own mounts are to be (guest: start/jail.py). */
 export interface SessionJail {
   readonly diskBytes: number;
   readonly tmpBytes: number;

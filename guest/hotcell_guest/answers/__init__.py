@@ -1,0 +1,1 @@
+"""Answers of a Python kernel to questions: completion, inspection, variables."""

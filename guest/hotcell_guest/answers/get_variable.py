@@ -1,0 +1,106 @@
+"""`variables.get`: one variable, or the value of an expression, with a page of what is in it."""
+
+from __future__ import annotations
+
+import base64
+import itertools
+import json
+import keyword
+from collections import deque
+from typing import Any, Callable, Optional
+
+from ..objects import tables
+from ..objects.summaries import SUMMARY_CHARS, length_of, sized_base, summaries, texts
+from ..wire.refusal import Refusal
+from .answer import Asked
+
+_MAX_PAGE_BYTES = 900_000
+_MAX_ITEMS = 1_000
+_MAX_CHARS = 200_000
+_MAX_CELLS = 20_000
+_ITEM_CHARS = 200
+_REPR_CHARS = 20_000
+
+Page = dict[str, Any]
+
+
+def answer(asked: Asked) -> Page:
+    value = _value_of(asked)
+    share = 1
+    while True:
+        found = _looked_at(asked, value, share)
+        if len(json.dumps(found, ensure_ascii=False).encode("utf-8", "replace")) <= _MAX_PAGE_BYTES:
+            return found
+        share *= 2
+
+
+def _looked_at(asked: Asked, value: Any, share: int) -> Page:
+    """Summary and page. `share` divides what is asked for, where the whole would not fit into an answer."""
+    try:
+        page = _page(asked, value, share)
+    except tables.NotPlain:
+        page = None
+    (summary,) = summaries([value], asked.deadline, SUMMARY_CHARS if page is not None else _REPR_CHARS // share)
+    if page is None:
+        text = summary["summary"]
+        page = {"kind": "repr", "text": text, "truncated": text.endswith("…")}
+        summary["summary"] = text[:SUMMARY_CHARS]
+    return {**summary, "page": page}
+
+
+def _value_of(asked: Asked) -> Any:
+    """A name is looked up; anything else is evaluated, as an execution would."""
+    source = asked.text.strip()
+    if source.isidentifier() and not keyword.iskeyword(source):
+        if source in asked.namespace:
+            return asked.namespace[source]
+        raise Refusal("no-variable", f"there is no variable {source[:200]}")
+    return asked.shell.evaluate(source)
+
+
+def _page(asked: Asked, value: Any, share: int) -> Optional[Page]:
+    """None of a value that has no parts."""
+    offset = asked.number("offset", 0, 2**53)
+    base = sized_base(value)
+    if base in _PAGES:
+        page, most, default = _PAGES[base]
+        limit = max(1, asked.number("limit", default, most) // share)
+        return {**page(asked, value, base, offset, limit), "offset": offset, "total": length_of(value)}
+    if tables.has_pages(value):
+        columns = max(1, asked.number("columnLimit", 50, _MAX_ITEMS))
+        rows = max(1, min(asked.number("limit", 100, _MAX_ITEMS), _MAX_CELLS // columns) // share)
+        return tables.page(value, offset, rows, asked.number("columnOffset", 0, 2**53), columns)
+    return None
+
+
+def _text(_asked: Asked, value: Any, _base: Any, offset: int, limit: int) -> Page:
+    return {"kind": "text", "text": str.__getitem__(value, slice(offset, offset + limit))}
+
+
+def _bytes(_asked: Asked, value: Any, base: Any, offset: int, limit: int) -> Page:
+    return {"kind": "bytes", "base64": base64.b64encode(base.__getitem__(value, slice(offset, offset + limit))).decode("ascii")}
+
+
+def _items(asked: Asked, value: Any, base: Any, offset: int, limit: int) -> Page:
+    """By the builtin's own methods, also where the value's class has others."""
+    if base in (list, tuple):
+        part = list(base.__getitem__(value, slice(offset, offset + limit)))
+    else:
+        part = list(itertools.islice(base.__iter__(value), offset, offset + limit))
+    return {"kind": "items", "items": texts(part, asked.deadline, _ITEM_CHARS)}
+
+
+def _entries(asked: Asked, value: Any, _base: Any, offset: int, limit: int) -> Page:
+    part = list(itertools.islice(dict.items(value), offset, offset + limit))
+    shown = texts([item for pair in part for item in pair], asked.deadline, _ITEM_CHARS)
+    return {"kind": "entries", "entries": [{"key": key, "value": item} for key, item in zip(shown[::2], shown[1::2])]}
+
+
+_PageMaker = Callable[[Asked, Any, Any, int, int], Page]
+_PAGES: dict[Any, tuple[_PageMaker, int, int]] = {
+    str: (_text, _MAX_CHARS, 10_000),
+    bytes: (_bytes, _MAX_CHARS, 10_000),
+    bytearray: (_bytes, _MAX_CHARS, 10_000),
+    dict: (_entries, _MAX_ITEMS, 100),
+    **{kind: (_items, _MAX_ITEMS, 100) for kind in (list, tuple, set, frozenset, deque)},
+}

@@ -1,0 +1,1 @@
+"""Rich output of a kernel: displays, figures, values."""

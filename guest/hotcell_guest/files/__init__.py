@@ -1,0 +1,1 @@
+"""The workspace: requests for files, uploads, artifacts."""

@@ -1,0 +1,73 @@
+"""Bytes that the host sends on a stream, with credit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Callable, Protocol
+
+from ..wire.channel import WINDOW_BYTES, Channel
+from ..wire.frames import Frame
+from ..wire.refusal import Refusal
+from ..wire.replies import Fail
+from .workspace_files import FileError
+
+
+class Target(Protocol):
+    """Where the bytes go. What it raises ends the upload; `abandon` is safe to repeat."""
+
+    def write(self, data: bytes) -> None: ...
+    def abandon(self) -> None: ...
+
+
+@dataclass
+class _Upload:
+    request: int
+    target: Target
+    finish: Callable[[], None]
+    taken: int = 0
+
+
+class Uploads:
+    """The uploads under way, by stream. Whoever begins one answers its request in `finish`; failures are answered here."""
+
+    def __init__(self, channel: Channel, fail: Fail) -> None:
+        self._channel = channel
+        self._fail = fail
+        self._uploads: dict[int, _Upload] = {}
+
+    def begin(self, stream: int, request: int, target: Target, finish: Callable[[], None]) -> None:
+        self._uploads[stream] = _Upload(request, target, finish)
+
+    def chunk(self, frame: Frame) -> None:
+        """A piece of an upload. One for a stream that has failed is dropped; its error was sent already."""
+        upload = self._uploads.get(frame.stream)
+        if upload is None:
+            return
+        try:
+            upload.target.write(frame.body)
+            if frame.head.get("end"):
+                del self._uploads[frame.stream]
+                upload.finish()
+                return
+        except (FileError, Refusal) as error:
+            self._uploads.pop(frame.stream, None)
+            upload.target.abandon()
+            self._fail(upload.request, error.code, str(error))
+            return
+        upload.taken += frame.size
+        if upload.taken >= WINDOW_BYTES // 4:
+            self._channel.send({"type": "credit", "stream": frame.stream, "bytes": upload.taken})
+            upload.taken = 0
+
+    def withdraw(self, stream: int) -> None:
+        """Nothing of it is kept."""
+        upload = self._uploads.pop(stream, None)
+        if upload is not None:
+            upload.target.abandon()
+            self._fail(upload.request, "cancelled", "the upload was withdrawn")
+
+    def abandon(self) -> None:
+        """Nobody waits for any of them any more."""
+        for upload in self._uploads.values():
+            upload.target.abandon()
+        self._uploads.clear()

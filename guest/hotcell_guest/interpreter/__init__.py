@@ -1,0 +1,1 @@
+"""Runs Python in a namespace that lives on, and explains failures."""

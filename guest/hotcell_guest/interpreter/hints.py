@@ -1,0 +1,210 @@
+"""What helps against an exception, where that is certain: a name that is nearly right, a package, a place.
+
+Each kind of exception has one function. None of them runs the user's code but for attributes of the exception itself.
+"""
+
+from __future__ import annotations
+
+import builtins
+import difflib
+import errno
+import os
+import re
+import socket
+import sys
+from collections import deque
+from itertools import islice
+from typing import Any, Callable, Iterable, Optional
+
+from ..objects.known_types import column_names, is_frame
+from ..objects.static_lookup import places_of
+from ..system.bounded_text import cut
+from . import call_stack, importable
+from .call_stack import Call, local_names
+from .package_names import ALIASES, PACKAGES, STANDARD, WELL_KNOWN
+
+MAX_HINT_BYTES = 1_000
+_MAX_CANDIDATES = 2_000
+_MAX_FILES = 2_000
+_MAX_FOLDERS = 200
+
+
+def hint_for(error: BaseException) -> Optional[str]:
+    """One or two sentences, or nothing."""
+    try:
+        for kind, find in _HINTS:
+            if isinstance(error, kind):
+                hint = find(error)
+                return None if hint is None else cut(hint, MAX_HINT_BYTES)
+    except Exception:  # noqa: BLE001 - an exception may be the user's own and have anything for attributes
+        pass
+    return None
+
+
+def _missing_module(error: Any) -> Optional[str]:
+    name = error.name
+    if type(name) is not str or not name:
+        return None
+    top = name.partition(".")[0]
+    if top in sys.modules or top in importable.top_level():
+        return None  # the package is there; only a part of it is not
+    package = PACKAGES.get(top, top)
+    near = [] if top in PACKAGES or top in WELL_KNOWN else _nearest(top, importable.top_level(), cutoff=0.8)
+    if near:
+        return f"There is no module {top!r} here, but there is {near[0]!r}."
+    what = f"The package {top!r}" if package == top else f"{top!r} comes with the package {package!r}, which"
+    if package.lower() in STANDARD:
+        return (
+            f"{what} is not in this sandbox. It is one of the standard packages: whoever runs Hotcell adds them with "
+            "`hotcell setup process`, or makes an image that has them with `hotcell setup docker`."
+        )
+    return (
+        f"{what} is not in this sandbox, and there is no network to fetch it over. Run with an image that has it "
+        "(isolation docker or gvisor), or mount a folder that holds it and add that to sys.path."
+    )
+
+
+def _missing_key(error: Any) -> Optional[str]:
+    key = error.args[0] if error.args else None
+    if type(key) is not str:
+        return None
+    selves = list(_selves(error))
+    frame = next((value for value in [*selves, *map(_grouped, selves)] if is_frame(value)), None)
+    if frame is None:
+        return None
+    key = key[len(_OF_GROUPS) :] if key.startswith(_OF_GROUPS) else key
+    columns = column_names(frame)
+    if key in columns:
+        return None
+    near = _nearest(key, columns)
+    listed = ", ".join(map(repr, columns[:20])) + (", …" if len(columns) > 20 else "")
+    return f"{key!r} is not a column. " + (f"Near it: {', '.join(map(repr, near))}. " if near else "") + f"The columns are {listed}."
+
+
+_OF_GROUPS = "Column not found: "
+
+
+def _grouped(value: Any) -> Any:
+    """The frame that a groupby is about."""
+    kind = type(value)
+    module, name = (type.__getattribute__(kind, part) for part in ("__module__", "__name__"))
+    if not (str(module).startswith("pandas.") and str(name).endswith("GroupBy")):
+        return None
+    return object.__getattribute__(value, "__dict__").get("obj")
+
+
+def _missing_name(error: Any) -> Optional[str]:
+    found = re.search(r"'(\w+)'", str(error.args[0])) if error.args else None
+    name = getattr(error, "name", None) or (found.group(1) if found else None)
+    if type(name) is not str:
+        return None
+    if name in ALIASES:
+        return f"Did you forget `{ALIASES[name]}`?"
+    frame = _innermost(error)
+    known: set[str] = set(dir(builtins))
+    if frame is not None:
+        known |= local_names(frame).keys() | {key for key in frame.f_globals if type(key) is str}
+    near = _nearest(name, known, cutoff=0.75)
+    if near:
+        return f"Did you mean {near[0]!r}?"
+    if name in getattr(sys, "stdlib_module_names", ()):
+        return f"Did you forget `import {name}`?"
+    return None
+
+
+def _missing_attribute(error: Any) -> Optional[str]:
+    name, owner = getattr(error, "name", None), getattr(error, "obj", None)
+    if type(name) is not str:
+        # Before Python 3.10 only the text says it, and only for modules does it name the object.
+        said = re.fullmatch(r"module '([\w.]+)' has no attribute '(\w+)'", str(error.args[0])) if error.args else None
+        if said is None or said.group(1) not in sys.modules:
+            return None
+        owner, name = sys.modules[said.group(1)], said.group(2)
+    if owner is None:
+        return None
+    known = {key for place in places_of(owner) for key in list(place)[:_MAX_CANDIDATES] if type(key) is str}
+    known |= set(column_names(owner))
+    near = _nearest(name, known, cutoff=0.75)
+    return f"Did you mean {near[0]!r}?" if near else None
+
+
+def _missing_file(error: Any) -> Optional[str]:
+    path = error.filename
+    if type(path) is not str or not path:
+        return None
+    if any(call.package == "subprocess" for call in _calls(error)) and os.sep not in path:
+        return f"There is no program {path!r} in this sandbox."
+    here, base = os.getcwd(), os.path.basename(path.replace("\\", "/"))
+    files = _files_below(here)
+    same = [file for file in files if os.path.basename(file).lower() == base.lower()]
+    near = same or [file for file in files if os.path.basename(file) in _nearest(base, map(os.path.basename, files), cutoff=0.7)]
+    if near:
+        return f"The workspace has {', '.join(map(repr, near[:3]))}."
+    if re.match(r"([A-Za-z]:\\|/(?!tmp/|workspace/))", path) and not path.startswith(here):
+        return "A sandbox sees its workspace and the folders that were mounted, and no other files of the machine."
+    return None
+
+
+def _system(error: Any) -> Optional[str]:
+    if error.errno == errno.EROFS:
+        return f"That place is read-only in a sandbox. Write below {os.getcwd()} or /tmp."
+    if error.errno in (errno.ENETUNREACH, errno.EHOSTUNREACH) or isinstance(error, socket.gaierror):
+        return "A sandbox has no network. Put the data into its workspace, or mount a folder that holds it."
+    # urllib and its like wrap it.
+    return _system(error.reason) if isinstance(getattr(error, "reason", None), OSError) else None
+
+
+def _nearest(word: str, candidates: Iterable[str], cutoff: float = 0.6) -> list[str]:
+    """Up to three, the nearest first; capital letters and spaces around do not count."""
+    by_form: dict[str, str] = {}
+    for candidate, _ in zip(candidates, range(_MAX_CANDIDATES)):
+        if candidate != word and len(candidate) <= 200 and (word.startswith("_") or not candidate.startswith("_")):
+            by_form.setdefault(candidate.strip().lower(), candidate)
+    if len(word) > 200:
+        return []
+    return [by_form[form] for form in difflib.get_close_matches(word.strip().lower(), list(by_form), n=3, cutoff=cutoff)]
+
+
+def _files_below(root: str) -> list[str]:
+    """Files of the workspace, a few thousand at most, the nearest first. A folder with millions costs no more than one with thousands."""
+    found: list[str] = []
+    folders = deque([root])
+    for _ in range(_MAX_FOLDERS):
+        if not folders or len(found) >= _MAX_FILES:
+            break
+        try:
+            with os.scandir(folders.popleft()) as scan:
+                for entry in islice(scan, _MAX_FILES):
+                    if entry.is_file():
+                        found.append(os.path.relpath(entry.path, root))
+                    elif entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."):
+                        folders.append(entry.path)
+        except OSError:
+            continue
+    return found[:_MAX_FILES]
+
+
+def _calls(error: BaseException) -> list[Call]:
+    return [call for call in call_stack.calls_of(error.__traceback__) if isinstance(call, Call)]
+
+
+def _innermost(error: BaseException) -> Any:
+    calls = _calls(error)
+    return calls[-1].frame if calls else None
+
+
+def _selves(error: BaseException) -> Iterable[Any]:
+    """The objects whose methods of pandas were running, the innermost first."""
+    for call in reversed(_calls(error)):
+        if call.package == "pandas":
+            yield local_names(call.frame).get("self")
+
+
+_HINTS: tuple[tuple[type[BaseException], Callable[[Any], Optional[str]]], ...] = (
+    (ModuleNotFoundError, _missing_module),
+    (KeyError, _missing_key),
+    (NameError, _missing_name),
+    (AttributeError, _missing_attribute),
+    (FileNotFoundError, _missing_file),
+    (OSError, _system),
+)

@@ -1,0 +1,168 @@
+"""The output pipes of an execution or of a kernel: read as long as the host gives credit, in an order that the kernel can force."""
+
+from __future__ import annotations
+
+import array
+import fcntl
+import os
+import termios
+from typing import Callable, Optional
+
+from ..system.loop import Loop
+
+_READ_BYTES = 65_536
+_LAST_WORDS_BYTES = 16_384
+Sink = Callable[[str, bytes], None]
+
+
+class OutputPipes:
+    """Two pipes, `stdout` and `stderr`, whose write ends a kernel gets.
+
+    `direct_to` names the sink for what is read, and who says how much may be. A barrier runs its callback when all that was in the
+    pipes at the moment it was set has been passed on.
+    """
+
+    def __init__(self, loop: Loop) -> None:
+        self._loop = loop
+        self._sink: Sink = _nowhere
+        self._credit: Callable[[], int] = _none
+        self._fds: dict[str, int] = {}
+        self._write_fds: tuple[int, ...] = ()
+        self._barrier: Optional[tuple[dict[str, int], Callable[[], None]]] = None
+        self._paused = False
+        self._last_words: Optional[bytes] = None
+        for name in ("stdout", "stderr"):
+            read_fd, write_fd = os.pipe()
+            os.set_blocking(read_fd, False)
+            self._fds[name] = read_fd
+            self._write_fds += (write_fd,)
+        self._listen()
+
+    def direct_to(self, sink: Sink, credit: Callable[[], int]) -> None:
+        """Says where what comes from now on goes: to an execution, and when that is over to the log of the background."""
+        self._sink = sink
+        self._credit = credit
+        if self._paused:
+            self._listen()
+
+    def discard(self) -> None:
+        """What comes before the first execution is read and forgotten."""
+        self.direct_to(_nowhere, lambda: _READ_BYTES)
+
+    def keep_last_words(self) -> None:
+        """For those of a kernel's whole life: remembers the end of stderr, what a program that is not ours said before it died."""
+        self._last_words = b""
+
+    @property
+    def are_a_kernels(self) -> bool:
+        return self._last_words is not None
+
+    @property
+    def last_words(self) -> bytes:
+        return self._last_words or b""
+
+    @property
+    def write_fds(self) -> tuple[int, ...]:
+        return self._write_fds
+
+    def close(self) -> None:
+        """Whoever still writes to them finds out."""
+        for name in list(self._fds):
+            self._close(name)
+        self.close_write_ends()
+
+    def close_write_ends(self) -> None:
+        for fd in self._write_fds:
+            os.close(fd)
+        self._write_fds = ()
+
+    def set_barrier(self, then: Callable[[], None]) -> None:
+        waiting = {name: count for name, fd in self._fds.items() if (count := _bytes_in(fd))}
+        if not waiting:
+            self._barrier = None
+            then()
+            return
+        self._barrier = (waiting, then)
+        self._work_on_barrier()
+
+    def resume(self) -> None:
+        """There is credit again."""
+        if self._barrier is not None:
+            self._work_on_barrier()
+        if self._paused and self._credit() > 0:
+            self._listen()
+
+    @property
+    def open(self) -> bool:
+        """Something may still come."""
+        return bool(self._fds)
+
+    def _listen(self) -> None:
+        self._paused = False
+        for name, fd in self._fds.items():
+            self._loop.on_readable(fd, lambda name=name: self._readable(name))  # type: ignore[misc]
+
+    def _pause(self) -> None:
+        self._paused = True
+        for fd in self._fds.values():
+            self._loop.on_readable(fd, None)
+
+    def _readable(self, name: str) -> None:
+        room = self._credit()
+        if room <= 0:
+            self._pause()
+            return
+        self._read(name, min(room, _READ_BYTES))
+        if self._barrier is not None:
+            self._work_on_barrier()
+
+    def _work_on_barrier(self) -> None:
+        assert self._barrier is not None
+        waiting, then = self._barrier
+        for name in ("stdout", "stderr"):
+            while waiting.get(name, 0) > 0 and name in self._fds:
+                room = self._credit()
+                if room <= 0:
+                    self._pause()
+                    return
+                if self._read(name, min(room, _READ_BYTES, waiting[name])) == 0:
+                    waiting[name] = 0
+        self._barrier = None
+        then()
+
+    def _read(self, name: str, size: int) -> int:
+        try:
+            data = os.read(self._fds[name], size)
+        except BlockingIOError:
+            return 0
+        if not data:
+            self._close(name)
+            return 0
+        if self._barrier is not None:
+            waiting = self._barrier[0]
+            waiting[name] = max(0, waiting.get(name, 0) - len(data))
+        if self._last_words is not None and name == "stderr":
+            self._last_words = (self._last_words + data)[-_LAST_WORDS_BYTES:]
+        self._sink(name, data)
+        return len(data)
+
+    def _close(self, name: str) -> None:
+        fd = self._fds.pop(name)
+        self._loop.on_readable(fd, None)
+        os.close(fd)
+
+
+_COUNT = array.array("i", [0])
+
+
+def _nowhere(_source: str, _data: bytes) -> None:
+    """Nobody has the write ends yet, so nothing comes."""
+
+
+def _none() -> int:
+    return 0
+
+
+def _bytes_in(fd: int) -> int:
+    fcntl.ioctl(fd, termios.FIONREAD, _COUNT)
+    return _COUNT[0]

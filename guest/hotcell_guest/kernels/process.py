@@ -1,0 +1,179 @@
+"""The supervisor's view of one kernel: a pid, a private socket, and frames in both directions."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+from typing import Callable, NamedTuple, Optional
+
+from ..system.loop import Loop
+from ..wire.frames import Frame, FrameDecoder, Head, ProtocolViolation, encode
+from .outputs import OutputPipes
+
+
+class Started(NamedTuple):
+    """A kernel that was just started. Its `pid` may be known only when it says `up`.
+
+    `pipes`: the one pair that it writes to all its life, where it cannot receive descriptors. `has_helper`: it may name one child that
+    is as much ours as itself.
+    """
+
+    pid: Optional[int]
+    sock: socket.socket
+    pipes: Optional[OutputPipes] = None
+    has_helper: bool = False
+
+
+KernelStarter = Callable[[], Started]
+_MOST_UNSENT = 64
+
+
+class KernelProcess:
+    """A kernel that was started. `on_frame` gets what it says; `on_gone` is called once, when its socket ends or it speaks garbage.
+
+    Whatever arrives here may have been written by user code: it can hold the socket. Only `on_frame`'s own checks make sense of it.
+    """
+
+    def __init__(
+        self,
+        loop: Loop,
+        started: Started,
+        on_frame: Callable[[Frame], None],
+        on_gone: Callable[[], None],
+    ) -> None:
+        self.pid = started.pid
+        self.own_pipes = started.pipes
+        self.is_up = False
+        self.helper: Optional[int] = None
+        self._has_helper = started.has_helper
+        self.pipes: Optional[OutputPipes] = None
+        """Where it writes to, as long as nobody else can hold the same."""
+        self.pipes_given_at: Optional[bytes] = None
+        self._loop = loop
+        self._sock = sock = started.sock
+        self._unsent: list[tuple[bytes, tuple[int, ...]]] = []
+        self._decoder = FrameDecoder()
+        self._on_frame = on_frame
+        self._on_gone = on_gone
+        self._gone = False
+        sock.setblocking(True)
+        sock.settimeout(None)
+        self._listen(True)
+
+    def send(self, head: Head, body: bytes = b"", fds: tuple[int, ...] = ()) -> None:
+        """Never waits: user code may keep its kernel from reading. What does not fit into the socket follows when it reads again."""
+        if self._gone:
+            return
+        data = encode(Frame(head, body))
+        if self._unsent:
+            self._keep(data, fds)
+            return
+        try:
+            sent = self._push(data, fds)
+        except OSError:
+            self._end()
+            return
+        if sent < len(data):
+            self._keep(data[sent:], () if sent else fds)
+            self._loop.on_writable(self._sock.fileno(), self._writable)
+
+    def name_helper(self, pid: int) -> None:
+        """SECURITY: only of a kernel whose socket the user's code cannot hold. Else code could name a child that is never killed."""
+        if self._has_helper:
+            self.helper = pid
+
+    def kill_helper(self) -> None:
+        """When the kernel is gone: code that killed it must not go on in the child that ran the code."""
+        if self.helper is not None:
+            try:
+                os.kill(self.helper, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+
+    def answer_drain(self, turn: int) -> None:
+        """SECURITY: code that asks for drains without end and reads no answer must not fill the supervisor's memory."""
+        if len(self._unsent) < _MOST_UNSENT:
+            self.send({"type": "drained", "turn": turn})
+        else:
+            self._end()
+
+    def pause(self, paused: bool) -> None:
+        """Stops reading from it, so that it blocks when it has more to say than the host will take."""
+        if not self._gone:
+            self._listen(not paused)
+
+    def kill(self) -> None:
+        """Its end is seen when it is reaped."""
+        if self.pid is not None:
+            try:
+                os.kill(self.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+
+    def close(self) -> None:
+        if not self._gone:
+            self._gone = True
+            self._listen(False)
+            self._loop.on_writable(self._sock.fileno(), None)
+            self._sock.close()
+            for _, fds in self._unsent:
+                for fd in fds:
+                    os.close(fd)
+            self._unsent = []
+
+    def _listen(self, listening: bool) -> None:
+        self._loop.on_readable(self._sock.fileno(), self._readable if listening else None)
+
+    def _push(self, data: bytes, fds: tuple[int, ...]) -> int:
+        """How many bytes went out; with the first of them the descriptors did too."""
+        try:
+            if fds:
+                return socket.send_fds(self._sock, [data], list(fds), socket.MSG_DONTWAIT)
+            return self._sock.send(data, socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return 0
+
+    def _keep(self, data: bytes, fds: tuple[int, ...]) -> None:
+        self._unsent.append((data, tuple(os.dup(fd) for fd in fds)))
+
+    def _writable(self) -> None:
+        data, fds = self._unsent.pop(0)
+        try:
+            sent = self._push(data, fds)
+        except OSError:
+            sent = -1
+        if sent == 0:
+            self._unsent.insert(0, (data, fds))
+            return
+        for fd in fds:
+            os.close(fd)
+        if sent < 0:
+            self._end()
+        elif sent < len(data):
+            self._unsent.insert(0, (data[sent:], ()))
+        elif not self._unsent:
+            self._loop.on_writable(self._sock.fileno(), None)
+
+    def _readable(self) -> None:
+        try:
+            chunk = self._sock.recv(65_536, socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return
+        except OSError:
+            chunk = b""
+        if not chunk:
+            self._end()
+            return
+        try:
+            for frame in self._decoder.feed(chunk):
+                if self._gone:
+                    return
+                self._on_frame(frame)
+        except (ProtocolViolation, KeyError, TypeError, ValueError, OverflowError, RecursionError):
+            self._end()
+
+    def _end(self) -> None:
+        if not self._gone:
+            self.close()
+            self._on_gone()

@@ -1,0 +1,216 @@
+"""The kernel for bash: a process of ours that hands code to one long-lived bash and says how it ended.
+
+Bash reads its orders as a script, from a pipe of this process. That pipe, the output of an execution and the report of its end are opened
+through this process's /proc/<pid>/fd: no descriptor of ours is inherited by what the user starts, and what a background job prints later
+comes through the pipe of the execution that started it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import shlex
+import signal
+import time
+from typing import Optional
+
+from ..kernels.link import Link
+from ..system.private_folder import PrivateFolder
+from ..system.processes import cpu_seconds, peak_memory_bytes
+from ..wire.frames import Frame
+from .bash_state import BashState
+
+# How long bash may take to come up, or to take back its state. The supervisor's own limit for `up` is higher.
+_START_SECONDS = 15.0
+
+
+def serve(link: Link) -> None:
+    """Runs as a fork of the guest, until the supervisor is gone."""
+    _BashKernel(link).serve()
+
+
+class _BashKernel:
+    def __init__(self, link: Link) -> None:
+        self._link = link
+        self._place = f"/proc/{os.getpid()}/fd"
+        self._folder = PrivateFolder()
+        self._state = BashState(self._place)
+        self._report, self._report_end = os.pipe()
+        self._orders_end = self._orders = -1
+        self._bash = 0
+        self._end = 0
+        self._cpu_at_end, self._peak_at_end = 0.0, 0
+        self._last_exit_code = 0
+        self._idle = False
+        self._interrupted = False
+        self._woken, wake = os.pipe()
+        os.set_blocking(wake, False)
+        os.set_blocking(self._woken, False)
+        signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: self._on_child())
+        # Handled and not ignored: what this process starts would ignore it too. The group's SIGINT is meant for them.
+        signal.signal(signal.SIGINT, lambda *_: self._on_interrupt())
+
+    def serve(self) -> None:
+        self._start_bash()
+        self._link.send({"type": "up", "pid": os.getpid()})
+        self._name_helper()
+        while True:
+            self._idle = True
+            frame, fds = self._link.receive()
+            self._idle = False
+            if frame.head["type"] == "execute":
+                self._execute(frame, fds)
+
+    def _name_helper(self) -> None:
+        """The ladder must not take bash for a child of the code."""
+        self._link.send({"type": "helper", "pid": self._bash})
+
+    # Bash
+
+    def _start_bash(self) -> None:
+        self._orders, self._orders_end = os.pipe()
+        self._bash = os.posix_spawnp(
+            "bash",
+            ["bash", "--noprofile", "--norc", f"{self._place}/{self._orders}"],
+            os.environ,
+            setsigdef=[signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD],
+        )
+        self._order("shopt -s expand_aliases", "BASH_ARGV0=bash", *self._state.lines_for_new_bash())
+        self._order(f"\\builtin echo up >{self._place}/{self._report_end}")
+        if self._wait_for_report(_START_SECONDS) is None:
+            raise RuntimeError("bash did not come up")
+        os.close(self._orders)
+
+    def _order(self, *lines: str) -> None:
+        os.write(self._orders_end, "".join(f"{line}\n" for line in lines).encode())
+
+    def _wait_for_report(self, seconds: Optional[float] = None) -> Optional[str]:
+        """The next line of the report; None where bash has ended instead, or said nothing in time."""
+        poll = select.poll()
+        poll.register(self._report, select.POLLIN)
+        poll.register(self._woken, select.POLLIN)
+        poll.register(self._link.fileno(), select.POLLHUP)
+        limit = None if seconds is None else time.monotonic() + seconds
+        while True:
+            ready = dict(poll.poll(None if limit is None else max(0.0, limit - time.monotonic()) * 1000))
+            if self._report in ready:
+                return os.read(self._report, 100).decode("ascii", "replace").strip()
+            if self._link.fileno() in ready:
+                os.kill(self._bash, signal.SIGKILL)
+                os._exit(0)
+            if self._woken in ready:
+                os.read(self._woken, 4096)
+                if self._has_ended():
+                    return None
+            elif limit is not None and time.monotonic() > limit:
+                return None
+
+    def _has_ended(self) -> bool:
+        pid, status, usage = os.wait4(self._bash, os.WNOHANG)
+        if pid == 0:
+            return False
+        self._end = status
+        self._cpu_at_end, self._peak_at_end = usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024
+        return True
+
+    # One execution
+
+    def _execute(self, frame: Frame, fds: list[int]) -> None:
+        self._link.execution = str(frame.head["execution"])
+        for fd in fds:
+            os.set_inheritable(fd, False)
+        self._interrupted = False
+        self._state.forget()
+        cpu_before = cpu_seconds(self._bash)
+        exit_code = self._run(frame.body, str(frame.head["filename"]), fds)
+        if exit_code is None:
+            cpu, peak = self._cpu_at_end, self._peak_at_end
+            exit_code = self._replace_ended_bash()
+        else:
+            cpu, peak = cpu_seconds(self._bash), peak_memory_bytes(self._bash)
+        for fd in fds:
+            os.close(fd)
+        self._last_exit_code = exit_code
+        outcome = {"kind": "ok"} if exit_code == 0 else {"kind": "exited", "exitCode": exit_code}
+        cpu_ms = round(max(0.0, cpu - cpu_before) * 1000, 3)
+        self._link.send({"type": "finished", "outcome": outcome, "cpuMs": cpu_ms, "peakMemoryBytes": peak, "keepsOutput": False})
+
+    def _run(self, code: bytes, filename: str, fds: list[int]) -> Optional[int]:
+        """Its exit code, or None where bash ended with it."""
+        source, memory = self._write_source(code, filename)
+        stdout, stderr = (f"{self._place}/{fd}" for fd in fds)
+        output = f">{stdout} 2>{stderr} </dev/null"
+        report = f"{self._place}/{self._report_end}"
+        try:
+            self._order(f"{_restored_status(self._last_exit_code)}\\builtin source {shlex.quote(source)} {output}")
+            # Lines of their own: an error that ends the code can end its line too.
+            self._order(f"\\builtin echo $? >{report}")
+            answer = self._wait_for_report()
+            if answer is None:
+                return None
+            if b"trap" in code:
+                self._order(f"\\builtin source {self._state.exit_trap_runner} {output}", f"\\builtin echo done >{report}")
+                if self._wait_for_report() is None:
+                    return None
+            if self._interrupted and not self._outlives_interrupt():
+                return None
+            return int(answer) & 0xFF
+        except ValueError:
+            return 1  # a report that the code wrote itself
+        except BrokenPipeError:
+            self._wait_for_report(1.0)
+            return None
+        finally:
+            if memory is None:
+                self._folder.remove(source)
+            else:
+                os.close(memory)
+
+    def _replace_ended_bash(self) -> int:
+        """Its exit code. Where it could not save its state this kernel ends as it did, and the supervisor says that the state is lost."""
+        end = self._end
+        if not self._state.is_saved():
+            if os.WIFSIGNALED(end):
+                signal.signal(signal.SIGINT, signal.SIG_DFL)
+                os.kill(os.getpid(), os.WTERMSIG(end))
+            os._exit(os.WEXITSTATUS(end))
+        os.close(self._orders_end)
+        self._start_bash()
+        self._name_helper()
+        return 128 + os.WTERMSIG(end) if os.WIFSIGNALED(end) else os.WEXITSTATUS(end)
+
+    def _outlives_interrupt(self) -> bool:
+        """An interrupt may reach bash when the code has ended already. It must not die of it in the next execution."""
+        time.sleep(0.002)  # the signals of a group arrive one after the other
+        self._order(f"\\builtin echo here >{self._place}/{self._report_end}")
+        return self._wait_for_report() is not None
+
+    def _on_interrupt(self) -> None:
+        self._interrupted = True
+
+    def _on_child(self) -> None:
+        """Between executions only a background job, or the memory limit, can have ended bash."""
+        if self._idle and self._has_ended():
+            self._idle = False
+            self._replace_ended_bash()
+            self._idle = True
+
+    def _write_source(self, code: bytes, filename: str) -> tuple[str, Optional[int]]:
+        """The path to source it from, which is what bash's messages call it. A full disk does not keep anybody from making room."""
+        name = re.sub(r"[^A-Za-z0-9._-]+", "-", os.path.basename(filename)).strip("-.") or "code"
+        try:
+            return self._folder.write(name[:100], code), None
+        except OSError:
+            memory = os.memfd_create("source")
+            with os.fdopen(memory, "wb", closefd=False) as file:
+                file.write(code)
+            return f"{self._place}/{memory}", memory
+
+
+def _restored_status(status: int) -> str:
+    """Orders that leave $? as the last execution did, where that ends nothing."""
+    if status == 0:
+        return ""
+    return f"_hotcell() {{ unset -f _hotcell; return {status}; }}; [[ $- == *e* ]] && unset -f _hotcell || _hotcell; "

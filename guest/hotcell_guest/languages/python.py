@@ -1,0 +1,210 @@
+"""Inside a kernel for Python: the fork that runs the user's code. It holds descriptors 0 to 2 and one private socket to the supervisor."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import socket
+import sys
+import time
+from types import FrameType
+from typing import Any, Callable, NoReturn, Optional
+
+from ..display.screen import Screen
+from ..interpreter.shell import Shell
+from ..interpreter.streams import Streams
+from ..kernels.link import Link
+from ..kernels.start import close_in, mend_descriptors, settle, take_output, until_the_end
+from ..system import linux
+from ..system.descriptors import write_file
+from ..system.environment import apply_environment
+from ..system.hardening import harden
+from ..system.limits import Limits
+from ..wire.frames import Frame, Head
+from .exercise import exercise_loaded
+
+_MAX_FINISHED_CHARS = 60_000
+_LEAST_RECURSION = 300
+
+
+def run_kernel(sock: socket.socket, limits: Limits, workspace: str) -> NoReturn:
+    """Becomes a kernel; called in the child right after the fork, and never returns."""
+
+    def live() -> None:
+        kernel = Kernel(settle(sock))
+        kernel.install()
+        close_in(limits, workspace)
+        kernel.serve()
+
+    until_the_end(live)
+
+
+def stand_by(sock: socket.socket, workspace: str, seccomp: str, rehearse: Callable[[], None]) -> NoReturn:
+    """Becomes a kernel of a sandbox that is nobody's yet: called in a child forked ahead, before its supervisor is closed in.
+
+    It shares the supervisor's namespaces, so it will see its mounts. The barriers of a process it takes by itself and at once; its limits
+    when it is told what it is to become, and before it says that it is up. `rehearse` is called first of all.
+    """
+
+    def live() -> None:
+        rehearse()
+        kernel = Kernel(settle(sock))
+        kernel.install()
+        harden(seccomp)
+        linux.set_dumpable(True)
+        config = kernel.wait_for_config()
+        apply_environment(config["environment"])
+        close_in(Limits.from_message(config["limits"]), workspace)
+        kernel.serve()
+
+    until_the_end(live)
+
+
+class Kernel:
+    """Runs what it is sent over `link`, in a process that is its own once it is installed."""
+
+    def __init__(self, link: Link) -> None:
+        self._link = link
+        self._streams = Streams(link.drain)
+        self._screen = Screen(link, self._streams.flush)
+        self._shell = Shell(self._screen)
+        self._executing = False
+        self._pid = os.getpid()
+        self._outputs = _Outputs()
+
+    def install(self) -> None:
+        """Makes the process its own: names, streams, signals."""
+        self._shell.install()
+        self._prepare()
+
+    def wait_for_config(self) -> Head:
+        frame, _ = self._link.receive()
+        config: Head = frame.head["config"]
+        return config
+
+    def serve(self) -> None:
+        self._link.send({"type": "up", "pid": self._pid})
+        while True:
+            self.take_turn()
+
+    def take_turn(self) -> None:
+        """Waits for the next frame and does what it says."""
+        frame, fds = self._link.receive()
+        if frame.head["type"] == "execute":
+            self._execute(frame, fds)
+        elif frame.head["type"] == "exercise":
+            exercise_loaded()
+            self._link.send({"type": "exercised"})
+        elif frame.head["type"] == "question":
+            self._answer(frame, fds)
+
+    def _prepare(self) -> None:
+        """Before it is up and after each execution, while nobody waits: whatever the last one did is put right."""
+        self._streams.begin()
+        self._screen.begin()
+        signal.signal(signal.SIGINT, self._on_interrupt)
+        if sys.getrecursionlimit() < _LEAST_RECURSION:
+            sys.setrecursionlimit(_LEAST_RECURSION)  # or nothing could be parsed any more, not even what sets it higher
+        _reset_peak_memory()
+
+    def _execute(self, frame: Frame, fds: list[int]) -> None:
+        self._link.execution = str(frame.head["execution"])
+        if fds:
+            self._outputs.take(fds)
+        cpu_before = _cpu_seconds()
+        outcome: dict[str, Any] = {"kind": "interrupted"}
+        changes: Optional[dict[str, Any]] = None
+        try:
+            self._executing = True
+            with_names = frame.head.get("tracebackLocals") is True
+            outcome = self._shell.run(frame.body.decode("utf-8", "replace"), str(frame.head["filename"]), with_names)
+            changes = self._shell.bindings.changes()
+        except KeyboardInterrupt:
+            pass  # it landed between two lines of ours
+        finally:
+            self._executing = False
+        self._streams.flush()
+        if os.getpid() != self._pid:
+            # A child that the code forked and did not end: as at the end of a script, and not a second kernel on the same socket, which
+            # would answer for this one and take its next execution.
+            os._exit(_exit_code(outcome))
+        finished = {
+            "type": "finished",
+            "outcome": outcome,
+            "cpuMs": round((_cpu_seconds() - cpu_before) * 1000, 3),
+            "peakMemoryBytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+            "keepsOutput": self._outputs.are_kept(),
+        }
+        if changes is not None:
+            finished["variables"] = changes
+        value = self._screen.take_value()
+        if value is not None:
+            finished["value"] = value[0]
+        self._link.send(_that_fits(finished), b"" if value is None else value[1])
+        os.sched_yield()  # on the same processor the supervisor would wait until this process does
+        self._prepare()
+
+    def _answer(self, frame: Frame, fds: list[int]) -> None:
+        """Between two executions: what the user's code does meanwhile must neither end this kernel nor reach the next execution."""
+        from ..answers.answer import answer
+
+        head, body = answer(self._shell, frame, fds, self._link.is_writing)
+        self._streams.flush()
+        if os.getpid() != self._pid:
+            os._exit(0)  # a child that the code forked, as above
+        kept = self._outputs.are_kept()
+        self._link.send({**head, "type": "answer", "question": frame.head["question"], "keepsOutput": kept}, body)
+        self._prepare()
+
+    def _on_interrupt(self, _number: int, _frame: Optional[FrameType]) -> None:
+        if self._executing and not self._link.postpone_interrupt():
+            raise KeyboardInterrupt
+
+
+class _Outputs:
+    """Descriptors 1 and 2: the pipes that the supervisor gave, as long as the user leaves them there."""
+
+    def __init__(self) -> None:
+        self._inodes = (0, 0)
+
+    def take(self, fds: list[int]) -> None:
+        take_output(fds)
+        self._inodes = (os.fstat(1).st_ino, os.fstat(2).st_ino)
+
+    def are_kept(self) -> bool:
+        """If not, new ones must come; and where the user closed 0 to 2 they must not land there, where they would overwrite each other."""
+        try:
+            os.fstat(0)
+            return (os.fstat(1).st_ino, os.fstat(2).st_ino) == self._inodes
+        except OSError:
+            mend_descriptors()
+            return False
+
+
+def _exit_code(outcome: dict[str, Any]) -> int:
+    """How a script ends that ends so."""
+    return int(outcome["exitCode"]) if outcome["kind"] == "exited" else 0 if outcome["kind"] == "ok" else 1
+
+
+def _reset_peak_memory() -> None:
+    try:
+        write_file("/proc/self/clear_refs", b"5")
+    except OSError:
+        pass  # then the peak is that of the kernel's life
+
+
+def _cpu_seconds() -> float:
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
+
+
+def _that_fits(finished: Head) -> Head:
+    """Names and a traceback are bounded each for itself, but not both together, nor in bytes: the names go first."""
+    changes = finished.get("variables")
+    if changes is None or len(json.dumps(finished)) <= _MAX_FINISHED_CHARS:
+        return finished
+    named = sum(len(names) for names in changes.values() if isinstance(names, list))
+    omitted = named + changes["omitted"] if changes["omitted"] >= 0 else -1
+    return {**finished, "variables": {"added": [], "rebound": [], "deleted": [], "omitted": omitted}}

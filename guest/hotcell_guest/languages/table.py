@@ -1,0 +1,77 @@
+"""Which kernel runs which language, and how that kernel is started. One line here for a language, one for a kernel."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Callable, Optional
+
+from ..kernels.fork import fork_kernel
+from ..kernels.process import Started
+from ..system.limits import Limits
+from ..system.loop import Loop
+
+PYTHON = "python"
+RECIPES = "recipes"
+
+# Languages with the same kernel share its state.
+_KERNELS = {
+    "python": PYTHON,
+    "bash": "bash",
+    "javascript": "node",
+    "typescript": "node",
+}
+
+_ANSWERING = frozenset({PYTHON, "node"})
+
+Start = Callable[[Loop, Limits, str], Started]
+
+
+def kernel_of(language: str, recipe: Optional[Any]) -> Optional[str]:
+    """The name of the kernel for it. A language that comes with a recipe needs no kernel of its own."""
+    return RECIPES if recipe is not None else _KERNELS.get(language)
+
+
+def answers_questions(kernel: str) -> bool:
+    """Whether it serves completion, variables and the like (docs/guest-protocol.md, section 9)."""
+    return kernel in _ANSWERING
+
+
+def starter_of(kernel: str) -> Start:
+    """How a kernel other than Python's is started."""
+    return _STARTS[kernel]
+
+
+def _start_bash(_loop: Loop, limits: Limits, workspace: str) -> Started:
+    from .bash import serve
+
+    return fork_kernel(limits, workspace, serve, has_helper=True)
+
+
+def _start_recipes(_loop: Loop, limits: Limits, workspace: str) -> Started:
+    from .recipes import serve
+
+    return fork_kernel(limits, workspace, serve)
+
+
+def _start_node(loop: Loop, limits: Limits, workspace: str) -> Started:
+    from .node import start_node
+
+    return start_node(loop, limits, workspace)
+
+
+# Not Python's, which comes from a stage with preloads. `start_program` and `fork_kernel` of kernels/fork.py are what a line here needs.
+_STARTS: dict[str, Start] = {
+    "bash": _start_bash,
+    RECIPES: _start_recipes,
+    "node": _start_node,
+}
+
+
+def missing_commands(needs: list[str]) -> list[str]:
+    """Those that are on no folder of the sandbox's PATH, or lie where this user cannot run them."""
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    return [name for name in needs if not any(_is_program(os.path.join(folder, name)) for folder in folders)]
+
+
+def _is_program(path: str) -> bool:
+    return os.path.isfile(path) and os.access(path, os.X_OK)

@@ -1,0 +1,1 @@
+"""A look at the user's objects without running their code."""

@@ -1,0 +1,79 @@
+"""Summaries of variables: type, size, length, shape and a few words, limited in time and length whatever the object is."""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections import Counter, OrderedDict, defaultdict, deque
+from typing import Any, Callable, Optional
+
+from ..system.deadline import Deadline
+from . import tables
+from .brief import brief, qualified
+from .glimpse import TOOK_TOO_LONG, glimpse
+from .static_lookup import is_class, mro_of
+
+SUMMARY_CHARS = 200
+_KNOWN_SECONDS = 0.25
+
+Summary = dict[str, Any]
+
+_SIZED = (str, bytes, bytearray, list, tuple, dict, set, frozenset, deque)
+_BUILTIN = frozenset({*_SIZED, OrderedDict, defaultdict, Counter, int, float, complex, bool, type(None), range})
+_FUNCTIONS = frozenset({types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.ModuleType})
+
+
+def summaries(values: list[Any], deadline: Deadline, most: int = SUMMARY_CHARS) -> list[Summary]:
+    """One for each. What our own code knows costs microseconds; the rest is looked at in a fork, all of it together."""
+    found = [_known(value, deadline, most) for value in values]
+    unknown = [index for index, summary in enumerate(found) if summary is None]
+    seen = glimpse([values[index] for index in unknown], most, deadline) if unknown else []
+    for index, what in zip(unknown, seen):
+        value = values[index]
+        text = what.pop("text", "")
+        found[index] = {"type": qualified(type(value)), "summary": text, **what, **_length_of(value)}
+    return [summary or {} for summary in found]
+
+
+def texts(values: list[Any], deadline: Deadline, most: int) -> list[dict[str, str]]:
+    """Type and text of each: the items of a page."""
+    return [{"type": summary["type"], "text": summary["summary"]} for summary in summaries(values, deadline, most)]
+
+
+def sized_base(value: Any) -> Optional[type]:
+    """The builtin container that it is one of, itself or through its class: its own methods run nothing of the user's."""
+    order = mro_of(type(value))
+    return next((base for base in _SIZED if base in order), None)
+
+
+def length_of(value: Any) -> Optional[int]:
+    base: Any = sized_base(value)
+    return int(base.__len__(value)) if base is not None else None
+
+
+def _length_of(value: Any) -> Summary:
+    length = length_of(value)
+    return {} if length is None else {"length": length}
+
+
+def _known(value: Any, deadline: Deadline, most: int) -> Optional[Summary]:
+    kind = type(value)
+    if kind in _BUILTIN:
+        return {"type": qualified(kind), "summary": brief(value, most), "sizeBytes": sys.getsizeof(value), **_length_of(value)}
+    if kind in _FUNCTIONS or is_class(value):
+        return {"type": qualified(kind), "summary": brief(value, most)}
+    if tables.prints_itself(value):
+        return {"type": qualified(kind), "summary": tables.cell(value)}
+    describe = tables.describer(value)
+    return None if describe is None else _within(describe, value, deadline, most)
+
+
+def _within(describe: Callable[[Any, int], Summary], value: Any, deadline: Deadline, most: int) -> Optional[Summary]:
+    """numpy and pandas are not the user's, but a user can change them."""
+    try:
+        found = deadline.at_most(_KNOWN_SECONDS, lambda: describe(value, most))
+    except tables.NotPlain:
+        return None
+    except Exception as error:  # noqa: BLE001 - an unusual version of a package
+        found = {"summary": f"(could not be looked at: {type(error).__name__})"}
+    return {"type": qualified(type(value)), "summary": TOOK_TOO_LONG, **(found or {})}

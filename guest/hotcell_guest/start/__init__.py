@@ -1,0 +1,1 @@
+"""How a sandbox begins: the zygote, forks made ahead of time, the jail."""

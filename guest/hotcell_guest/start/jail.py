@@ -1,0 +1,186 @@
+"""How a fork of the zygote becomes a sandbox of its own (process driver, shared shape), step by step.
+
+The zygote's bubblewrap jail protects the host. What is done here protects sessions from each other.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from dataclasses import dataclass
+from typing import Any, Callable
+
+from ..system import linux, mount_identity
+from ..system.descriptors import write_file
+from . import mount_places
+
+CONTROL_FOLDER = "/run/hotcell"
+MOUNTS_FOLDER = "/mnt/hotcell"
+NAMESPACES = linux.CLONE_NEWUSER | linux.CLONE_NEWNS | linux.CLONE_NEWPID | linux.CLONE_NEWIPC | linux.CLONE_NEWUTS | linux.CLONE_NEWNET
+EXCHANGED = "mount-exchanged"
+# What bubblewrap binds below /dev.
+_DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
+_INSIDE_ID = 1000
+_KEEP = linux.MS_NOSUID | linux.MS_NODEV
+
+
+# Counted for this user namespace and, added up, for all that one zygote made.
+_SHARED_COUNTERS = ("inotify_instances", "inotify_watches")
+_SHARE = 16
+_LEAST = 4
+# SECURITY: of the session's own network, which is a loopback. Leaving groups takes the host's lock on networks; connections that were
+# closed with data left are counted for the host, and go on for minutes unless they are given up after a second.
+_NETWORK_SETTINGS = (("igmp_max_memberships", b"0"), ("tcp_orphan_retries", b"1"), ("tcp_rto_max_ms", b"1000"), ("tcp_fin_timeout", b"5"))
+
+
+class JailError(Exception):
+    """A step could not be done; the session must not go on."""
+
+    def __init__(self, step: str, cause: OSError) -> None:
+        super().__init__(cause.strerror or str(cause))
+        self.step = step
+        self.errno = cause.errno
+
+
+class ExchangedError(JailError):
+    """A mounted folder is not the one that the host checked."""
+
+    def __init__(self, target: str) -> None:
+        super().__init__(EXCHANGED, OSError(errno.ESTALE, f"{target} is not the folder that was allowed"))
+
+
+@dataclass(frozen=True)
+class Jail:
+    """What the host decides about one session's inside."""
+
+    workspace: str
+    disk_bytes: int
+    tmp_bytes: int
+    shm_bytes: int
+    inodes: int
+    mounts: list[dict[str, Any]]
+
+    @staticmethod
+    def from_message(raw: dict[str, Any], workspace: str) -> Jail:
+        return Jail(
+            workspace=workspace,
+            disk_bytes=int(raw["diskBytes"]),
+            tmp_bytes=int(raw["tmpBytes"]),
+            shm_bytes=int(raw["shmBytes"]),
+            inodes=int(raw["inodes"]),
+            mounts=list(raw["mounts"]),
+        )
+
+
+def map_identity(uid: int, gid: int) -> None:
+    """Right after the clone: one uid and one gid exist in the new user namespace. There is no other group to take, and no way back to the
+    zygote's uid."""
+    linux.set_dumpable(True)  # the change of uid has closed /proc/self to this process itself
+    for name, text in (("setgroups", "deny"), ("uid_map", f"{_INSIDE_ID} {uid} 1"), ("gid_map", f"{_INSIDE_ID} {gid} 1")):
+        write_file(f"/proc/self/{name}", text.encode("ascii"))
+    os.setresuid(_INSIDE_ID, _INSIDE_ID, _INSIDE_ID)
+
+
+def hide_cgroup() -> None:
+    """Only once the host has put this process into its cgroup: from there a namespace hides the way to it."""
+    linux.unshare(linux.CLONE_NEWCGROUP)
+
+
+def prepare() -> None:
+    """Called as pid 1 of the new namespaces: what is the same for every session. Raises JailError naming the step."""
+    _take_steps(("loopback", linux.loopback_up), ("hostname", lambda: linux.set_hostname("sandbox")))
+    for counter in _SHARED_COUNTERS:
+        _leave_for_others(counter)
+    for setting, value in _NETWORK_SETTINGS:
+        _set_network(setting, value)
+
+
+def enter(jail: Jail, placed: Callable[[], None]) -> None:
+    """After `prepare`. `placed` comes back when the host has put it into its cgroup. Raises JailError naming the step."""
+    _take_steps(("mounts", lambda: _mount_all(jail)), ("cgroup", placed), ("cgroup-namespace", hide_cgroup))
+
+
+def _leave_for_others(counter: str) -> None:
+    """SECURITY: this session may use a part of what all sessions of its zygote have together, so that none uses it up for the others."""
+    try:
+        with open(f"/proc/sys/fs/inotify/max_user_{counter[len('inotify_') :]}", "rb") as file:
+            most = int(file.read())
+        write_file(f"/proc/sys/user/max_{counter}", str(max(_LEAST, most // _SHARE)).encode("ascii"))
+    except (OSError, ValueError):
+        pass  # an older kernel counts for the uid, which is the session's own
+
+
+def _set_network(setting: str, value: bytes) -> None:
+    try:
+        write_file(f"/proc/sys/net/ipv4/{setting}", value)
+    except OSError:
+        pass  # an older kernel has it for the host alone, or not at all
+
+
+def _take_steps(*steps: tuple[str, Callable[[], None]]) -> None:
+    for step, work in steps:
+        try:
+            work()
+        except OSError as error:
+            raise JailError(step, error) from None
+
+
+def _mount_all(jail: Jail) -> None:
+    linux.mount(None, "/", None, linux.MS_REC | linux.MS_PRIVATE)
+    # SECURITY: sources are opened, and the folders that lead to them and to the host are covered, before anything of a caller's is
+    # mounted: a link in a mounted folder then leads to neither.
+    sources = [_open_source(mount) for mount in jail.mounts]
+    # Covered, not unmounted: what the jail mounted cannot be taken away from inside, only hidden.
+    for folder in (CONTROL_FOLDER, MOUNTS_FOLDER):
+        linux.mount("none", folder, "tmpfs", _KEEP | linux.MS_NOEXEC | linux.MS_RDONLY, "size=4k,nr_inodes=2,mode=000")
+    # The jail's root is read-only already; what is mounted below is all that a session can write to.
+    targets = [str(mount["target"]) for mount in jail.mounts]
+    if jail.workspace not in targets:
+        _tmpfs(jail.workspace, jail.disk_bytes, jail.inodes, "0755")
+    _tmpfs("/tmp", jail.tmp_bytes, jail.inodes, "1777")
+    _tmpfs("/var/tmp", jail.tmp_bytes, jail.inodes, "1777")
+    _tmpfs("/dev/shm", jail.shm_bytes, jail.inodes, "1777")
+    for device in _DEVICES:
+        _keep_inode(f"/dev/{device}")
+    linux.mount("devpts", "/dev/pts", "devpts", linux.MS_NOSUID | linux.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620,max=64")
+    linux.mount("proc", "/proc", "proc", linux.MS_NOSUID | linux.MS_NODEV | linux.MS_NOEXEC)
+    _bind_all(jail.workspace, list(zip(targets, sources)))
+
+
+def _keep_inode(device: str) -> None:
+    """SECURITY: it is the host's own inode, whose times one session could set and every other read. A device on a read-only mount can still
+    be written to."""
+    kept = os.statvfs(device).f_flag & linux.LOCKED_FLAGS
+    linux.mount(None, device, None, linux.MS_REMOUNT | linux.MS_BIND | linux.MS_RDONLY | kept)
+
+
+def _open_source(mount: dict[str, Any]) -> int:
+    """The folder of the host that the jail holds at /mnt/hotcell/<index>. Read-only stays locked from outside."""
+    source = mount_places.open_folder(f"{MOUNTS_FOLDER}/{int(mount['index'])}")
+    if not mount_identity.is_expected(source, mount):
+        raise ExchangedError(str(mount["target"]))
+    return source
+
+
+def _bind_all(workspace: str, mounts: list[tuple[str, int]]) -> None:
+    """From the outermost on, since one may lie in another."""
+    outside = [target for target, _ in mounts if not _is_below(target, (workspace, "/tmp"))]
+    # What has a place in the session's own folders needs no root of its own.
+    root = MOUNTS_FOLDER if outside else "/"
+    if outside:
+        mount_places.make_root(root, outside, left_out=(CONTROL_FOLDER, MOUNTS_FOLDER))
+    root_fd = mount_places.open_folder(root)
+    for target, source in sorted(mounts, key=lambda mount: mount[0].count("/")):
+        mount_places.bind_at(root_fd, target, source)
+        os.close(source)
+    os.close(root_fd)
+    if outside:
+        mount_places.enter_root(root)
+
+
+def _is_below(path: str, folders: tuple[str, ...]) -> bool:
+    return any(path == folder or path.startswith(f"{folder}/") for folder in folders)
+
+
+def _tmpfs(target: str, size_bytes: int, inodes: int, mode: str) -> None:
+    linux.mount("tmpfs", target, "tmpfs", _KEEP, f"size={size_bytes},nr_inodes={inodes},mode={mode}")

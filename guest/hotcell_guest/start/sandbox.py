@@ -1,0 +1,98 @@
+"""A guest with a sandbox to itself: a container, a jail of its own, or (in tests) a bare process."""
+
+from __future__ import annotations
+
+import os
+import socket
+from typing import NoReturn, Optional
+
+from ..kernels.process import KernelStarter, Started
+from ..languages.python import run_kernel
+from ..supervisor.supervisor import Supervisor
+from ..system import hardening, linux
+from ..system.environment import apply_environment
+from ..system.limits import Limits
+from ..system.loop import Loop
+from ..wire.frames import Frame, Head
+from ..wire.listening import listen
+from ..wire.transports import PipeTransport, SocketTransport, Transport
+from .python_kernels import fork_python_kernel
+from .warm import WarmStage
+
+
+def serve(transport: Optional[Transport], workspace: str, listen_on: Optional[str] = None, peer_uid: Optional[int] = None) -> NoReturn:
+    """Serves one sandbox on a transport, or on a socket that can be connected again. Never returns."""
+    if os.getpid() != 1:
+        linux.set_child_subreaper()
+    loop = Loop()
+    guest = _Guest(loop, workspace, can_reconnect=listen_on is not None)
+    if transport is not None:
+        guest.supervisor.attach(transport)
+    if listen_on is not None:
+        listen(listen_on, peer_uid, loop, guest.supervisor.attach)
+    guest.supervisor.run()
+
+
+class _Guest:
+    """Kernels come from this process until the preloads are ready in the warm stage, and from that afterwards."""
+
+    def __init__(self, loop: Loop, workspace: str, can_reconnect: bool) -> None:
+        self._loop = loop
+        self._workspace = workspace
+        self._warm: Optional[WarmStage] = None
+        self._limits: Optional[Limits] = None
+        self.supervisor = Supervisor(loop, workspace, self._configure, can_reconnect)
+        self.supervisor.protect(self._stage_pids)
+
+    def _configure(self, config: Head) -> tuple[Limits, KernelStarter]:
+        limits = self._limits = Limits.from_message(config["limits"])
+        apply_environment(config.get("environment") or {})
+        hardening.harden(config.get("seccomp"))
+        preloads = [str(name) for name in config.get("preloads") or []]
+        if preloads:
+            self._warm = WarmStage(self._loop, preloads, self._fork_in_warm_stage, self._on_warm)
+            self._warm.start()
+        else:
+            self.supervisor.announce_warm({"type": "warm", "missing": [], "dropped": []})
+        return limits, self._start_kernel
+
+    def _start_kernel(self) -> Started:
+        assert self._limits is not None
+        if self._warm is None or not self._warm.is_ready:
+            return fork_python_kernel(self._limits, self._workspace)
+        ours, theirs = socket.socketpair()
+        self._warm.request({"type": "kernel"}, (theirs.fileno(),))
+        theirs.close()
+        return Started(None, ours)
+
+    def _fork_in_warm_stage(self, _request: Frame, fds: list[int]) -> None:
+        """In the warm stage. Two forks, so that the kernel is orphaned to the supervisor, which then reaps it as its own."""
+        assert self._limits is not None
+        if os.fork() != 0:
+            return
+        if os.fork() != 0:
+            os._exit(0)
+        run_kernel(socket.socket(fileno=fds[0]), self._limits, self._workspace)
+
+    def _on_warm(self, head: Head) -> None:
+        self.supervisor.use_better_stage(then=lambda: self.supervisor.announce_warm(head))
+
+    def _stage_pids(self) -> set[int]:
+        return {self._warm.pid} if self._warm is not None and self._warm.pid is not None else set()
+
+
+def transport_of(name: str) -> Transport:
+    """`stdio`, or the number of a socket's descriptor. Either is moved off 0 to 2, where user code would find it."""
+    if name == "stdio":
+        read_fd, write_fd = os.dup(0), os.dup(1)
+        leave_stdio()
+        return PipeTransport(read_fd, write_fd)
+    return SocketTransport(socket.socket(fileno=int(name)))
+
+
+def leave_stdio() -> None:
+    """What stood at 0 and 1 is nobody's any more."""
+    null = os.open("/dev/null", os.O_RDWR)
+    os.dup2(null, 0)
+    os.dup2(null, 1)
+    os.close(null)

@@ -1,0 +1,238 @@
+"""The zygote of the process driver's shared shape: pid 1 of a jail, forks a sandbox for each session of one owner."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+from typing import NoReturn, Optional
+
+from ..kernels import font_cache, preload
+from ..kernels.process import KernelStarter, Started
+from ..supervisor.supervisor import Supervisor
+from ..system import hardening, linux
+from ..system.descriptors import keep_only
+from ..system.environment import apply_environment
+from ..system.limits import Limits
+from ..system.loop import Loop
+from ..wire.frames import HEADER, Frame, FrameDecoder, Head, encode
+from ..wire.transports import SocketTransport
+from . import jail as jail_module
+from .jail import CONTROL_FOLDER, Jail, JailError
+from .python_kernels import WaitingKernel, fork_python_kernel
+from .rehearsal import rehearse_often, rehearse_supervisor
+from .warm import WarmStage
+
+CONTROL_SOCKET = f"{CONTROL_FOLDER}/control"
+# Why no sandbox can be made here: told to whoever asks for one.
+_not_apart: Optional[OSError] = None
+
+
+def serve(control_fd: int, workspace: str) -> NoReturn:
+    """Serves the host's control connection until it ends. Never returns."""
+    keep_mounts_apart()
+    _Zygote(socket.socket(fileno=control_fd), workspace).run()
+
+
+def keep_mounts_apart() -> None:
+    """SECURITY: bubblewrap leaves its mounts as followers of the host's. What the host mounts later below a folder that sessions may
+    only read would come into it, and every later session could write to it. In a namespace of its own: the jail's may belong to a user
+    namespace above this one."""
+    global _not_apart
+    try:
+        linux.unshare(linux.CLONE_NEWNS)
+        linux.mount(None, "/", None, linux.MS_REC | linux.MS_PRIVATE)
+    except OSError as error:
+        _not_apart = error
+    linux.drop_capability(linux.CAP_SYS_ADMIN)
+
+
+class _Zygote:
+    """Bare at first; once the warm stage has its preloads, it makes the sandboxes."""
+
+    def __init__(self, control: socket.socket, workspace: str) -> None:
+        self._control = control
+        self._workspace = workspace
+        self._decoder = FrameDecoder()
+        self._loop = Loop()
+        self._warm: Optional[WarmStage] = None
+
+    def run(self) -> NoReturn:
+        # As pid 1 it inherits every orphan of the jail; ignoring their ends reaps them.
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        self._loop.on_readable(self._control.fileno(), self._readable)
+        self._loop.run()
+        os._exit(0)
+
+    def _readable(self) -> None:
+        chunk = self._control.recv(65_536)
+        if not chunk:
+            self._loop.stop()
+            return
+        for frame in self._decoder.feed(chunk):
+            if frame.head["type"] == "configure":
+                self._configure(frame.head)
+            elif frame.head["type"] == "open":
+                self._open(frame)
+
+    def _configure(self, head: Head) -> None:
+        apply_environment(head["environment"])
+        font_cache.offer_font_cache(os.environ.get("MPLCONFIGDIR", "/tmp/matplotlib"))
+        preload.freeze()
+        preloads = [str(name) for name in head["preloads"]]
+        if not preloads:
+            self._say({"type": "warm", "missing": [], "dropped": []})
+            return
+        self._warm = WarmStage(
+            self._loop,
+            preloads,
+            handler=lambda frame, _fds: open_sandbox(frame, self._workspace),
+            on_ready=self._say,
+            rehearse=lambda: rehearse_often(self._workspace),
+            on_lost=lambda: self._say({"type": "cold"}),
+        )
+        self._warm.start()
+
+    def _open(self, frame: Frame) -> None:
+        if self._warm is not None and self._warm.is_ready:
+            try:
+                self._warm.request(frame.head)
+                return
+            except OSError:
+                pass  # it has just died, and its end is not seen yet
+        open_sandbox(frame, self._workspace)
+
+    def _say(self, head: Head) -> None:
+        self._control.sendall(encode(Frame(head)))
+
+
+def open_sandbox(frame: Frame, workspace: str) -> None:
+    """Clones the pid 1 of a new sandbox. The parent comes back at once; the child never does."""
+    token, uid = str(frame.head["token"]), frame.head.get("uid")
+    own, gid = os.getuid(), os.getgid()
+    # Connected here: the folder of the socket is covered in a session.
+    channel = socket.socket(socket.AF_UNIX)
+    try:
+        channel.connect(CONTROL_SOCKET)
+        if _not_apart is not None:
+            raise _not_apart
+        pid = _clone_as(own if uid is None else int(uid), own)
+    except OSError as error:
+        _say_that_it_failed(channel, token, error)
+        return
+    if pid == 0:
+        try:
+            _become_sandbox(channel, token, own if uid is None else int(uid), gid, workspace)
+        except BaseException as error:  # noqa: BLE001 - last words, where the host's log can see them
+            os.write(2, f"session: {type(error).__name__}: {error}\n".encode())
+        finally:
+            os._exit(70)
+    channel.close()
+
+
+def _clone_as(uid: int, own: int) -> int:
+    """SECURITY: a user namespace belongs to the uid that made it, and that uid has every right in it. A session's belongs to its own uid,
+    so that the zygote cannot open `/proc/<pid>/root` of a session, and what the kernel counts for a uid is counted for one session."""
+    if uid == own:
+        return linux.clone(jail_module.NAMESPACES)
+    os.setresuid(uid, uid, own)
+    try:
+        pid = linux.clone(jail_module.NAMESPACES)
+    except OSError:
+        _return_to(own)
+        raise
+    if pid != 0:
+        _return_to(own)
+    return pid
+
+
+def _return_to(own: int) -> None:
+    os.setresuid(own, own, own)
+    linux.die_with_parent()  # Linux forgets it with every change of uid
+
+
+def _say_that_it_failed(sock: socket.socket, token: str, error: OSError) -> None:
+    with sock:
+        sock.sendall(encode(Frame({"type": "failed", "token": token, "step": "clone", "errno": error.errno, "message": str(error)})))
+
+
+def _become_sandbox(channel: socket.socket, token: str, uid: int, gid: int, workspace: str) -> NoReturn:
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    # Without this a session would hold the sockets of the zygote and of its neighbours.
+    sock = socket.socket(fileno=keep_only(channel.detach(), 3))
+    # Which pid this is outside: the /proc that is still mounted here is the jail's.
+    sock.sendall(encode(Frame({"type": "attach", "token": token, "pid": int(os.readlink("/proc/self"))})))
+    try:
+        jail_module.map_identity(uid, gid)
+        go = _receive_one(sock).head
+        waiting: Optional[WaitingKernel] = None
+        supervisor: Optional[Supervisor] = None
+        jail_module.prepare()
+        if go["type"] == "stand-by":
+            jail_module.hide_cgroup()
+            linux.no_new_privileges()  # now and not when somebody waits: it is not in the way of the mounts
+            waiting = WaitingKernel(workspace, str(go["seccomp"]))
+            sock.sendall(encode(Frame({"type": "standing-by"})))
+            rehearse_supervisor(workspace)
+            supervisor = _make_supervisor(workspace, waiting)
+            go = _receive_one(sock).head
+        jail_module.enter(Jail.from_message(go["jail"], workspace), placed=lambda: _expect(sock, "placed"))
+        if waiting is not None:
+            waiting.begin(go["config"])  # first of all: it has the longest way to go
+        os.chdir(workspace)
+        supervisor = supervisor or _make_supervisor(workspace, waiting)
+        begin = supervisor.configure(go["config"])
+    except (JailError, OSError) as error:
+        step, number = (error.step, error.errno) if isinstance(error, JailError) else ("configure", error.errno)
+        sock.sendall(encode(Frame({"type": "failed", "step": step, "errno": number, "message": str(error)})))
+        # Until the host hangs up: to a socket that is closed it would fail to write, before it has read why.
+        while sock.recv(65_536):
+            pass
+        os._exit(71)
+    sock.sendall(encode(Frame({"type": "entered"})))
+    begin()  # while the host prepares to say hello
+    # Whatever it was forked with is all that its kernels will ever have.
+    supervisor.announce_warm({"type": "warm", "missing": [], "dropped": []})
+    supervisor.attach(SocketTransport(sock))
+    supervisor.run()
+
+
+def _make_supervisor(workspace: str, waiting: Optional[WaitingKernel]) -> Supervisor:
+    """`waiting` is the first kernel it gives out, if that is still there."""
+
+    def configure(config: Head) -> tuple[Limits, KernelStarter]:
+        limits = Limits.from_message(config["limits"])
+        apply_environment(config["environment"])
+        hardening.harden(config.get("seccomp"))
+
+        def start_kernel() -> Started:
+            started = None if waiting is None else waiting.take()
+            return started if started is not None else fork_python_kernel(limits, workspace)
+
+        return limits, start_kernel
+
+    return Supervisor(Loop(), workspace, configure)
+
+
+def _expect(sock: socket.socket, kind: str) -> None:
+    if _receive_one(sock).head["type"] != kind:
+        os._exit(72)
+
+
+def _receive_one(sock: socket.socket) -> Frame:
+    """Exactly one frame, and not a byte more: what follows belongs to the channel."""
+    header = _receive_exactly(sock, HEADER.size)
+    _, _, _, head_bytes, body_bytes, _, _, _ = HEADER.unpack(header)
+    rest = _receive_exactly(sock, head_bytes + body_bytes)
+    return next(FrameDecoder().feed(header + rest))
+
+
+def _receive_exactly(sock: socket.socket, size: int) -> bytes:
+    data = b""
+    while len(data) < size:
+        chunk = sock.recv(size - len(data))
+        if not chunk:
+            os._exit(0)
+        data += chunk
+    return data

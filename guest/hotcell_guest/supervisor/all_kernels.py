@@ -1,0 +1,83 @@
+"""The kernels of a sandbox, side by side: one for each family of languages, each kept alive on its own."""
+
+from __future__ import annotations
+
+import functools
+from typing import Callable
+
+from ..kernels.keeper import KernelEvents, KernelKeeper
+from ..kernels.process import KernelProcess, KernelStarter
+from ..languages.table import PYTHON, starter_of
+from ..system import processes
+from ..system.limits import Limits
+from ..system.loop import Loop
+
+
+class Kernels:
+    """Python's is there from the beginning; the others are started by the first execution that needs them.
+
+    `events` makes what a kernel of that name reports to. `stage_pids` names helpers of ours that are never killed.
+    """
+
+    def __init__(self, loop: Loop, workspace: str, events: Callable[[str], KernelEvents]) -> None:
+        self.stage_pids: Callable[[], set[int]] = set
+        self._loop = loop
+        self._workspace = workspace
+        self._events = events
+        self._limits: Limits | None = None
+        self.python = KernelKeeper(loop, events(PYTHON))
+        self._keepers = {PYTHON: self.python}
+
+    def limit(self, limits: Limits) -> None:
+        self._limits = limits
+
+    def keeper(self, name: str) -> KernelKeeper:
+        """The keeper of that kernel, which need not be up. Raises KeyError where there is no such kernel."""
+        keeper = self._keepers.get(name)
+        if keeper is None:
+            assert self._limits is not None
+            start: KernelStarter = functools.partial(starter_of(name), self._loop, self._limits, self._workspace)
+            keeper = self._keepers[name] = KernelKeeper(self._loop, self._events(name), on_demand=True)
+            keeper.begin(start)
+        return keeper
+
+    def keeper_of(self, kernel: KernelProcess) -> KernelKeeper:
+        return next(keeper for keeper in self._keepers.values() if keeper.kernel is kernel)
+
+    def kernel_with(self, pid: int) -> KernelProcess | None:
+        """The kernel whose process, or whose helper, has that pid."""
+        kernels = [keeper.kernel for keeper in self._keepers.values() if keeper.kernel is not None]
+        return next((kernel for kernel in kernels if pid in (kernel.pid, kernel.helper)), None)
+
+    def is_ours(self, pid: int) -> bool:
+        return self.kernel_with(pid) is not None or pid in self.stage_pids()
+
+    def has_begun_work(self, kernel: KernelProcess) -> None:
+        """From now on its variables are somebody's."""
+        self.keeper_of(kernel).has_begun_work()
+
+    def lose(self, kernel: KernelProcess, why: str) -> None:
+        """Ends a kernel; the next execution in its successor says why."""
+        self.keeper_of(kernel).restarted = f"{why}; variables are gone, files are not"
+        kernel.kill()
+
+    def is_unused(self, process: processes.Process) -> bool:
+        """Whether it is a process of ours that has run nothing of the user's."""
+        stages = self.stage_pids()
+        kernel = self.kernel_with(process.pid)
+        if kernel is None:
+            # One that a stage is starting is not known by its pid before it is up.
+            return process.pid in stages or process.parent in stages
+        return not self.keeper_of(kernel).has_worked
+
+    def reaped(self, pid: int, status: int) -> None:
+        for keeper in self._keepers.values():
+            keeper.reaped(pid, status)
+
+    def kill_everything(self, busy: KernelProcess | None) -> None:
+        """Ends every process of the sandbox but ours, and starts a new kernel for Python. Somebody waits for the end of `busy`."""
+        for keeper in self._keepers.values():
+            if keeper.kernel is not busy:
+                keeper.abandon()
+        processes.kill_where(lambda process: process.pid not in self.stage_pids())
+        self.python.ensure_started()

@@ -1,0 +1,79 @@
+"""The output pipes of a sandbox's executions: which ones the next gets, and who reads them when it is over."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from ..kernels.outputs import OutputPipes
+from ..kernels.process import KernelProcess
+from ..system.births import Births
+from ..system.loop import Loop
+from ..wire.channel import Channel
+from ..wire.frames import Head
+
+BACKGROUND_STREAM = 1
+# Two descriptors each. Code can keep the other ends of as many as it likes.
+_MOST_BACKGROUND = 128
+
+
+class ExecutionPipes:
+    """What a background process prints is told from the next execution's output by the pipe it comes through."""
+
+    def __init__(self, loop: Loop, channel: Channel) -> None:
+        self._loop = loop
+        self._channel = channel
+        self._background: list[OutputPipes] = []
+        self._ahead: Optional[OutputPipes] = None
+        self._births = Births()
+        self._last_execution = ""
+
+    def open_background(self) -> None:
+        self._channel.open_stream(BACKGROUND_STREAM, self._resume_background)
+
+    def pipes_for(self, kernel: KernelProcess) -> OutputPipes:
+        """The kernel's own; those it had, if nothing was born that could hold them too; else new ones, whose write ends are to be sent."""
+        if kernel.own_pipes is not None:
+            return kernel.own_pipes
+        last_born, pipes = self._births.last(), kernel.pipes
+        if pipes is not None and last_born is not None and last_born == kernel.pipes_given_at and pipes.open:
+            self._background.remove(pipes)
+            return pipes
+        pipes, self._ahead = self._ahead or OutputPipes(self._loop), None
+        kernel.pipes, kernel.pipes_given_at = pipes, last_born
+        return pipes
+
+    def to_background(self, pipes: OutputPipes, execution: str) -> None:
+        """An execution has ended: what comes now belongs to none. The next one finds its pipes ready."""
+
+        def sink(source: str, data: bytes) -> None:
+            self._channel.send({"type": "background", "execution": execution, "source": source}, data, BACKGROUND_STREAM)
+
+        self._last_execution = execution
+        self._background = [pipes for pipes in self._background if pipes.open]
+        pipes.direct_to(sink, lambda: self._channel.credit(BACKGROUND_STREAM))
+        if pipes not in self._background:
+            self._background.append(pipes)
+        self._close_oldest()
+        self._loop.soon(self._make_ahead)
+
+    def tell(self, text: str) -> None:
+        """A line of ours among what is printed in the background, if there is room for it."""
+        data = text.encode()
+        if self._channel.credit(BACKGROUND_STREAM) >= len(data):
+            head: Head = {"type": "background", "execution": self._last_execution, "source": "stderr"}
+            self._channel.send(head, data, BACKGROUND_STREAM)
+
+    def _close_oldest(self) -> None:
+        """SECURITY: or this process would run out of descriptors. Never those that a kernel has for its life."""
+        passing = [pipes for pipes in self._background if not pipes.are_a_kernels]
+        for pipes in passing[:-_MOST_BACKGROUND]:
+            pipes.close()
+            self._background.remove(pipes)
+
+    def _make_ahead(self) -> None:
+        if self._ahead is None:
+            self._ahead = OutputPipes(self._loop)
+
+    def _resume_background(self) -> None:
+        for pipes in self._background:
+            pipes.resume()

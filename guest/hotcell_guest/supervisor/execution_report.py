@@ -1,0 +1,66 @@
+"""How a kernel says that an execution ended, checked: user code can have written it, and can lie about itself only."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Optional
+
+from ..wire.frames import MAX_HEAD_BYTES, Frame, Head, ProtocolViolation, encode
+from ..wire.name_changes import MOST_NAMES, bounded
+from .checked_outcome import checked_outcome, natural
+
+MAX_VALUE_BYTES = 65_536
+# What the supervisor adds to a report comes on top.
+_MAX_REPORT_BYTES = MAX_HEAD_BYTES - 2_048
+_WELL = {"kind": "ok"}
+
+
+@dataclass
+class Report:
+    """`outcome` may be corrected by what the supervisor knows better."""
+
+    outcome: Head
+    cpu_ms: float = 0
+    peak_memory_bytes: int = 0
+    variables: Optional[Head] = None
+
+
+def checked_report(head: Head) -> Report:
+    """Of the kernel's `finished`. Raises KeyError, TypeError, ValueError or OverflowError for one that is none."""
+    outcome = checked_outcome(head["outcome"])
+    cpu_ms, peak_memory_bytes = float(head["cpuMs"]), natural(head["peakMemoryBytes"])
+    if not math.isfinite(cpu_ms):
+        raise ValueError("finished: no time")
+    changes = _checked_changes(head.get("variables"))
+    # Of most there is nothing to measure, and writing them once more would be a good part of what their execution costs.
+    is_short = outcome == _WELL and changes is None
+    if not is_short and _written_bytes({"type": "", "outcome": outcome, "variables": changes}) > _MAX_REPORT_BYTES:
+        raise ValueError("finished: too large to be passed on")
+    return Report(outcome, max(0.0, cpu_ms), peak_memory_bytes, changes)
+
+
+def _written_bytes(head: Head) -> int:
+    """Not what was read: a text can be longer when it is written again."""
+    try:
+        return len(encode(Frame(head)))
+    except ProtocolViolation:
+        raise ValueError("finished: cannot be passed on") from None
+
+
+def checked_value(head: Head, text: bytes) -> tuple[Head, bytes]:
+    """The value as `finished` brings it to the host: its member, and its part of the body."""
+    text = text[:MAX_VALUE_BYTES]
+    return {"truncated": bool(head["truncated"]), "bytes": len(text)}, text
+
+
+def _checked_changes(raw: Any) -> Optional[Head]:
+    """Names only, and not many."""
+    if raw is None:
+        return None
+    if not isinstance(raw, dict):
+        raise ValueError("finished: variables are not an object")
+    found = {
+        kind: [name for name in list(raw.get(kind, ()))[:MOST_NAMES] if isinstance(name, str)] for kind in ("added", "rebound", "deleted")
+    }
+    return bounded(found, min(max(-1, int(raw.get("omitted", 0))), 10**9))

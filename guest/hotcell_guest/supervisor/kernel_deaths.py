@@ -1,0 +1,43 @@
+"""What the death of a kernel says about the execution that it ran."""
+
+from __future__ import annotations
+
+import os
+
+from ..kernels.keeper import signal_name
+from ..wire.frames import Head
+from .execution import Execution
+from .memory_kills import memory_kills, says_out_of_memory
+
+
+class KernelDeaths:
+    """Remembers how often the sandbox's memory limit has killed, so that the next kill is known for its."""
+
+    def __init__(self) -> None:
+        self._memory_kills = memory_kills()
+
+    def outcome_of(self, execution: Execution, status: int) -> Head:
+        """Of an execution whose kernel died with `status` and without a word."""
+        if execution.out_of_memory:
+            return {"kind": "out-of-memory"}
+        if execution.reason is not None:
+            return interrupted(execution.reason)
+        if os.WIFEXITED(status):
+            return {"kind": "exited", "exitCode": os.WEXITSTATUS(status)}
+        return self.told_apart({"kind": "kernel-died", "signal": signal_name(os.WTERMSIG(status))})
+
+    def told_apart(self, outcome: Head) -> Head:
+        """A death by SIGKILL may be the doing of the sandbox's memory limit: of a kernel, or of a program that one ran."""
+        if outcome.get("kind") != "kernel-died" or outcome.get("signal") != "SIGKILL":
+            return outcome
+        before, self._memory_kills = self._memory_kills, memory_kills()
+        return {"kind": "out-of-memory"} if self._memory_kills > before else outcome
+
+
+def after_last_words(outcome: Head, last_words: bytes) -> Head:
+    """When all that the kernel printed is known."""
+    return {"kind": "out-of-memory"} if outcome["kind"] == "kernel-died" and says_out_of_memory(last_words) else outcome
+
+
+def interrupted(reason: str) -> Head:
+    return {"kind": "timed-out"} if reason == "timed-out" else {"kind": "interrupted"}

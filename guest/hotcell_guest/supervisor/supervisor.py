@@ -1,0 +1,217 @@
+"""The supervisor: pid 1 of a sandbox. It owns the channel, answers requests, and reaps whatever dies."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from typing import Callable, NoReturn, Optional
+
+from .. import GUEST_VERSION
+from ..files.artifacts import Workspace
+from ..files.requests import FileRequests
+from ..files.upload_targets import UnnamedFile
+from ..files.uploads import Uploads
+from ..files.workspace_files import FileError
+from ..kernels import font_cache
+from ..kernels.process import KernelStarter
+from ..system import processes
+from ..system.limits import Limits
+from ..system.loop import Loop
+from ..system.mount_identity import are_expected
+from ..wire.channel import Channel
+from ..wire.frames import Frame, Head
+from ..wire.refusal import Refusal
+from ..wire.transports import Transport
+from .executions import Executions
+from .solitude import Solitude
+
+PROTOCOL = 1
+
+
+class Supervisor:
+    """One per sandbox. `prepare` is called with the host's configuration, and returns the limits and what starts kernels.
+
+    `can_reconnect`: a lost channel may come back, so the sandbox lives on; otherwise its end is ours.
+    """
+
+    def __init__(
+        self, loop: Loop, workspace: str, prepare: Callable[[Head], tuple[Limits, KernelStarter]], can_reconnect: bool = False
+    ) -> None:
+        self._loop = loop
+        self._workspace = Workspace(workspace)
+        self._prepare = prepare
+        self._is_configured = False
+        self._can_reconnect = can_reconnect
+        self._solitude = Solitude(loop, lambda: self._executions.interrupt_running("closing"), loop.stop)
+        self._warm: Optional[Head] = None
+        self._channel = Channel(loop, self._on_hello, self._on_frame, self._on_lost)
+        self._uploads = Uploads(self._channel, self._fail)
+        self._files = FileRequests(self._channel, self._uploads, workspace, self._reply, self._workspace.accept)
+        self._executions = Executions(loop, self._channel, self._workspace, self._reply, self._fail)
+        self._questions = self._executions.questions
+        self._requests: dict[str, Callable[[Frame], Optional[Head]]] = {
+            **self._executions.requests,
+            **self._files.requests,
+            "variables.set": self._set_variable,
+        }
+
+    def attach(self, transport: Transport) -> None:
+        """A new connection; its `hello` decides whether it takes over."""
+        self._channel.attach(transport)
+
+    def configure(self, config: Head) -> Callable[[], None]:
+        """Takes the host's configuration. By the first hello, unless it was done before. What it returns starts the first kernel."""
+        self._is_configured = True
+        self._watch_children()
+        limits, starter = self._prepare(config)
+        self._solitude.bear(config.get("alone"))
+        self._executions.limit(limits)
+
+        def begin() -> None:
+            self._executions.kernels.python.begin(starter)
+            # While the kernel settles in.
+            self._workspace.accept()
+            font_cache.offer_font_cache(os.environ.get("MPLCONFIGDIR", "/tmp/matplotlib"))
+
+        return begin
+
+    def run(self) -> NoReturn:
+        if self._can_reconnect:
+            self._solitude.begin()
+        self._executions.open_background()
+        self._loop.run()
+        processes.kill_where(lambda process: True)
+        os._exit(0)
+
+    def announce_warm(self, head: Head) -> None:
+        """Kernels start with the preloads from now on. A host that takes over later is told again."""
+        self._warm = head
+        self._channel.send(head)
+
+    def use_better_stage(self, then: Callable[[], None]) -> None:
+        """Kernels now start from a stage with more in it. One that has run nothing is replaced; `then` follows when it is up."""
+        self._executions.replace_unused_kernel(then)
+
+    def protect(self, stage_pids: Callable[[], set[int]]) -> None:
+        """Names helper processes of ours that are never killed with the user's."""
+        self._executions.kernels.stage_pids = stage_pids
+
+    # The channel
+
+    def _on_frame(self, frame: Frame) -> None:
+        kind = frame.head["type"]
+        if kind == "hello":
+            self._welcomed(frame.head)
+        elif kind == "shutdown":
+            self._loop.stop()
+        elif kind == "chunk":
+            self._uploads.chunk(frame)
+        elif kind not in ("pong", "reply"):
+            self._request(frame)
+
+    def _welcomed(self, hello: Head) -> None:
+        self._solitude.end()
+        if not self._is_configured:
+            self.configure(hello.get("config") or {})()
+        elif hello.get("fresh"):
+            self._files.abandon()
+            self._uploads.abandon()
+            self._executions.abandon()
+            if self._warm is not None:
+                self._channel.send(self._warm)
+
+    def _on_lost(self, _reason: str) -> None:
+        if self._can_reconnect:
+            self._solitude.begin()
+        else:
+            self._loop.stop()
+
+    def _on_hello(self, frame: Frame) -> Head:
+        protocols, epoch = frame.head.get("protocols"), frame.head.get("epoch")
+        if frame.head.get("fresh"):
+            if not self._is_configured:
+                return _refused("nobody has configured this guest")
+            epoch = self._channel.epoch + 1
+        if not isinstance(protocols, list) or PROTOCOL not in protocols:
+            return _refused(f"this guest speaks protocol {PROTOCOL} only")
+        if not isinstance(epoch, int) or epoch <= self._channel.epoch:
+            return _refused(f"epoch {epoch} is not higher than {self._channel.epoch}")
+        if not self._is_configured and not are_expected((frame.head.get("config") or {}).get("mounts") or []):
+            return {**_refused("a mounted folder is not the one that was allowed"), "code": "mount-exchanged"}
+        return {
+            "type": "welcome",
+            "protocol": PROTOCOL,
+            "epoch": epoch,
+            "guest": {"version": GUEST_VERSION, "python": sys.version.split()[0]},
+            "offers": ["files", "questions", "languages"],
+        }
+
+    # Requests
+
+    def _request(self, frame: Frame) -> None:
+        kind, number = frame.head["type"], frame.head.get("id")
+        if not isinstance(number, int):
+            return
+        try:
+            serve = self._requests.get(kind)
+            if serve is None:
+                raise Refusal("not-offered", f"{kind}: this guest does not serve that")
+            result: Optional[Head] = serve(frame)
+        except (Refusal, FileError) as refusal:
+            self._fail(number, refusal.code, str(refusal))
+        except (KeyError, TypeError, ValueError) as error:
+            self._fail(number, "bad-request", f"{kind}: {error}")
+        except OSError as error:
+            self._fail(number, "io", f"{kind}: {error.strerror}")
+        else:
+            if result is not None:
+                self._reply(number, result)
+
+    def _reply(self, number: int, result: Head, body: bytes = b"") -> None:
+        self._channel.send({"type": "reply", "id": number, "ok": True, "result": result}, body)
+
+    def _fail(self, number: int, code: str, message: str) -> None:
+        self._channel.send({"type": "reply", "id": number, "ok": False, "error": {"code": code, "message": message}})
+
+    def _set_variable(self, frame: Frame) -> None:
+        """The bytes first, and when all are there the question: a kernel does not wait for a slow host."""
+        self._questions.require_free(frame, "variables.set")
+        file = UnnamedFile(os.environ.get("TMPDIR", "/tmp"))
+
+        def finish() -> None:
+            self._questions.ask(frame, "variables.set", (file.take(),))
+
+        self._uploads.begin(int(frame.head["stream"]), int(frame.head["id"]), file, finish)
+
+    # Children
+
+    def _watch_children(self) -> None:
+        wake, woken = os.pipe()
+        os.set_blocking(wake, False)
+        os.set_blocking(woken, False)
+        signal.set_wakeup_fd(woken, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.signal(signal.SIGTERM, lambda *_: self._loop.stop())
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+        self._loop.on_readable(wake, lambda: self._reap(wake))
+        self._loop.soon(lambda: self._reap(wake))  # a kernel forked ahead may have ended before anybody was told
+
+    def _reap(self, wake: int) -> None:
+        try:
+            os.read(wake, 4096)
+        except BlockingIOError:
+            pass
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            self._executions.kernels.reaped(pid, status)
+
+
+def _refused(reason: str) -> Head:
+    return {"type": "refused", "reason": reason, "protocols": [PROTOCOL]}

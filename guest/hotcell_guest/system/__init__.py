@@ -1,0 +1,1 @@
+"""Primitives of Linux and of processes. It knows nothing of the protocol."""

@@ -1,0 +1,242 @@
+"""The guest's end of the channel: sequence numbers, acknowledgement, credit (sections 2 to 5)."""
+
+from __future__ import annotations
+
+import os
+from typing import Callable, Iterator, Optional
+
+from ..system.loop import Loop
+from .frames import Frame, FrameDecoder, Head, ProtocolViolation, encode
+from .greetings import Arrival, Greetings
+from .outgoing import Outgoing
+from .sent_frames import Sent, SentFrames
+from .transports import Transport
+
+WINDOW_BYTES = 262_144
+ACK_EVERY_FRAMES = 64
+READ_BYTES = 65_536
+UNSEQUENCED = frozenset({"hello", "welcome", "refused", "ping", "pong", "attach", "failed"})
+
+
+class Channel:
+    """Sends and receives frames over whichever transport is attached. The supervisor owns exactly one.
+
+    `on_hello` is asked about each new connection: it returns a `welcome` to let it take over, or a `refused`. `on_frame` gets the
+    accepted `hello` and then each frame once and in order; `on_lost` is called when the transport ends or breaks a rule, and when a
+    connection is turned away while there is no other. Sending never blocks and never fails for want of a peer: what cannot go out now is
+    kept for replay.
+    """
+
+    def __init__(
+        self,
+        loop: Loop,
+        on_hello: Callable[[Frame], Head],
+        on_frame: Callable[[Frame], None],
+        on_lost: Callable[[str], None],
+    ) -> None:
+        self._loop = loop
+        self._on_hello = on_hello
+        self._on_frame = on_frame
+        self._on_lost = on_lost
+        self._greetings = Greetings(loop, self._decide, self._on_turned_away)
+        self._transport: Optional[Transport] = None
+        self._decoder = FrameDecoder()
+        self._outgoing = Outgoing(loop, self._lose)
+        self._sent = SentFrames(self._give_back)
+        self._received = 0
+        self._acked_to_peer = 0
+        self._windows: dict[int, int] = {}
+        self._on_credit: dict[int, Callable[[], None]] = {}
+        self.epoch = 0
+
+    @property
+    def welcomed(self) -> bool:
+        """Somebody is connected and has been let in."""
+        return self._transport is not None
+
+    def attach(self, transport: Transport) -> None:
+        """Listens to a new connection. The one before it lives on until this one's `hello` was accepted."""
+        self._greetings.listen(transport)
+
+    def detach(self) -> None:
+        """Lets go of the transport, keeping what is unacknowledged."""
+        transport, self._transport = self._transport, None
+        if transport is None:
+            return
+        self._loop.on_readable(transport.read_fd(), None)
+        self._outgoing.end()
+        transport.close()
+
+    def send(self, head: Head, body: bytes = b"", stream: int = 0) -> None:
+        """Sends a frame, or keeps it until somebody is connected. Raises ProtocolViolation, and sends nothing, if it is too large.
+
+        It is written at the end of the loop's turn, with all others of that turn.
+        """
+        if head["type"] in UNSEQUENCED:
+            self._write_unsequenced(head, body, stream)
+            return
+        sent = self._sent.add(head, body, stream)
+        if sent is None:
+            return
+        if stream in self._windows:
+            self._windows[stream] -= len(sent.encoded)
+        if self._transport is not None:
+            self._write_sent(sent)
+        else:
+            self._sent.bound()
+
+    def flush(self) -> None:
+        """Writes what was sent in this turn now and not at its end."""
+        self._outgoing.flush()
+
+    def open_stream(self, stream: int, on_credit: Optional[Callable[[], None]] = None) -> None:
+        """Starts counting credit on a stream; `on_credit` is called when there is some again."""
+        self._windows[stream] = WINDOW_BYTES
+        if on_credit is not None:
+            self._on_credit[stream] = on_credit
+
+    def close_stream(self, stream: int) -> None:
+        self._windows.pop(stream, None)
+        self._on_credit.pop(stream, None)
+        self._sent.end_stream(stream)
+
+    def credit(self, stream: int) -> int:
+        """How many bytes of output may be sent on a stream now. Nobody listening means no need to wait: output may be dropped."""
+        return self.lossless_credit(stream) if self.welcomed else WINDOW_BYTES
+
+    def lossless_credit(self, stream: int) -> int:
+        """The same for what must arrive: it waits while nobody is connected."""
+        return max(0, self._windows.get(stream, 0))
+
+    # Who is let in
+
+    def _decide(self, arrival: Arrival, hello: Frame, more: Iterator[Frame]) -> Optional[str]:
+        answer = self._on_hello(hello)
+        if self._sent.was_never_sent(hello.ack):
+            answer = {"type": "refused", "reason": f"ack {hello.ack} was never sent", "protocols": answer.get("protocols", [])}
+        if answer["type"] == "refused":
+            try:
+                os.write(arrival.transport.write_fd(), encode(Frame(answer, ack=self._received)))
+            except OSError:
+                pass  # it has gone, or does not read: it was to go anyway
+            return str(answer["reason"])
+        self.detach()
+        if hello.head.get("fresh"):
+            self._begin_anew()
+        self._transport, self._decoder = arrival.transport, arrival.decoder
+        self._loop.on_readable(self._transport.read_fd(), self._readable)
+        self._outgoing.begin(self._transport.write_fd())
+        self.epoch = int(answer["epoch"])
+        self._write_unsequenced(answer)
+        self._replay(hello.ack)
+        self._on_frame(hello)
+        # Not before it is known what the host before has left: a new host would be sent pieces of a file that it never asked for.
+        self._wake_all()
+        self._take(more)
+        return None
+
+    def _begin_anew(self) -> None:
+        """For a host that knows nothing of what was sent: both directions count from 1 again, and nothing is sent twice."""
+        self._sent = SentFrames(self._give_back)
+        self._received = 0
+        self._acked_to_peer = 0
+        for stream in self._windows:
+            self._windows[stream] = WINDOW_BYTES
+
+    def _on_turned_away(self, reason: str) -> None:
+        if self._transport is None:
+            self._on_lost(reason)
+
+    def _replay(self, peer_has: int) -> None:
+        """Sends again what the peer lacks, after a `gap` where something of it was dropped."""
+        gap, lacking = self._sent.lacking(peer_has)
+        if gap is not None:
+            self._write_unsequenced(gap)
+        for sent in lacking:
+            self._write_sent(sent)
+
+    # What comes in
+
+    def _readable(self) -> None:
+        assert self._transport is not None
+        try:
+            chunk = os.read(self._transport.read_fd(), READ_BYTES)
+        except BlockingIOError:
+            return
+        except OSError as error:
+            self._lose(f"read: {error.strerror}")
+            return
+        if not chunk:
+            self._lose("the peer closed the channel")
+            return
+        self._take(self._decoder.feed(chunk))
+
+    def _take(self, frames: Iterator[Frame]) -> None:
+        transport = self._transport
+        try:
+            for frame in frames:
+                self._receive(frame)
+                if self._transport is not transport:
+                    return
+        except ProtocolViolation as violation:
+            self._lose(f"protocol violation: {violation}")
+
+    def _receive(self, frame: Frame) -> None:
+        self._sent.acknowledge(frame.ack)
+        kind = frame.head["type"]
+        if frame.sequence:
+            if frame.sequence <= self._received:
+                return
+            if frame.sequence != self._received + 1:
+                raise ProtocolViolation(f"sequence: {frame.sequence} after {self._received}")
+            self._received = frame.sequence
+        elif kind not in UNSEQUENCED:
+            raise ProtocolViolation(f"sequence: {kind[:40]} has none")
+        if kind == "hello":
+            raise ProtocolViolation("type: hello twice")
+        if kind == "credit":
+            self._take_credit(frame.head)
+        elif kind == "ping":
+            self.send({"type": "pong", "nonce": frame.head.get("nonce")})
+        else:
+            self._on_frame(frame)
+        if self._received - self._acked_to_peer >= ACK_EVERY_FRAMES and self.welcomed:
+            self.send({"type": "ping", "nonce": 0})
+
+    def _take_credit(self, head: Head) -> None:
+        stream, granted = head.get("stream"), head.get("bytes")
+        if not isinstance(stream, int) or not isinstance(granted, int) or granted < 0:
+            raise ProtocolViolation("credit: needs a stream and a number of bytes")
+        if stream in self._windows:
+            self._windows[stream] = min(WINDOW_BYTES, self._windows[stream] + granted)
+            wake = self._on_credit.get(stream)
+            if wake is not None:
+                wake()
+
+    def _give_back(self, stream: int, size: int) -> None:
+        """The peer will never consume what was dropped, so it will never credit it."""
+        if stream in self._windows:
+            self._windows[stream] += size
+
+    # What goes out
+
+    def _write_unsequenced(self, head: Head, body: bytes = b"", stream: int = 0) -> None:
+        self._write(memoryview(encode(Frame(head, body, stream, 0, self._received))))
+
+    def _write_sent(self, sent: Sent) -> None:
+        self._write(self._sent.ready(sent, self._received))
+
+    def _write(self, encoded: memoryview) -> None:
+        if self._transport is not None:
+            self._acked_to_peer = self._received
+            self._outgoing.append(encoded)
+
+    def _lose(self, reason: str) -> None:
+        self.detach()
+        self._on_lost(reason)
+        # Output need not wait any more. Not at once: it may be in the middle of sending some.
+        self._loop.call_later(0, self._wake_all)
+
+    def _wake_all(self) -> None:
+        for wake in list(self._on_credit.values()):
+            wake()

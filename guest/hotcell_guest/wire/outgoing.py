@@ -1,0 +1,64 @@
+"""Bytes on their way out to a transport that may be slow: written together at the end of a turn, never waited for."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections import deque
+from typing import Callable
+
+from ..system.loop import Loop
+
+_WRITE_FRAMES = 64
+
+
+class Outgoing:
+    """Writes to one descriptor at a time. `on_failure` is told when that cannot be written to any more."""
+
+    def __init__(self, loop: Loop, on_failure: Callable[[str], None]) -> None:
+        self._loop = loop
+        self._on_failure = on_failure
+        self._fd = -1
+        self._waiting: deque[memoryview] = deque()
+        self._will_flush = False
+
+    def begin(self, fd: int) -> None:
+        self._fd = fd
+
+    def end(self) -> None:
+        """Before the descriptor is closed; what was not written is forgotten."""
+        self._loop.on_writable(self._fd, None)
+        self._waiting.clear()
+        self._fd = -1
+
+    def append(self, encoded: memoryview) -> None:
+        self._waiting.append(encoded)
+        if not self._will_flush:
+            self._will_flush = True
+            self._loop.soon(self.flush)
+
+    def flush(self) -> None:
+        """Now and not at the end of the turn."""
+        self._will_flush = False
+        if not self._waiting:
+            return
+        fd = self._fd
+        try:
+            while self._waiting:
+                self._drop_written(os.writev(fd, list(itertools.islice(self._waiting, _WRITE_FRAMES))))
+        except BlockingIOError:
+            self._loop.on_writable(fd, self.flush)
+            return
+        except OSError as error:
+            self._on_failure(f"write: {error.strerror}")
+            return
+        self._loop.on_writable(fd, None)
+
+    def _drop_written(self, written: int) -> None:
+        while written:
+            first = self._waiting[0]
+            if written < len(first):
+                self._waiting[0] = first[written:]
+                return
+            written -= len(first)
+            self._waiting.popleft()
