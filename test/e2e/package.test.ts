@@ -88,6 +88,8 @@ describe('the package', () => {
       .split('\n');
     expect(names).toContain('package/dist/cli.js');
     expect(names).toContain('package/guest/hotcell_guest/__main__.py');
+    expect(names).toContain('package/guest/hotcell_guest/languages/node-main.js');
+    expect(names).toContain('package/guest/bootstrap/relay.py');
     expect(
       names.filter((name) => /\/(src|test|tests|node_modules|__pycache__|bench|\.[^/]+)(\/|$)/.test(name)),
     ).toEqual([]);

@@ -21,7 +21,7 @@ import { containerEnforcement } from './enforcement.ts';
 import { createEngineConnector, type EngineConnector } from './engine.ts';
 import { engineError, statusOf } from './engine-errors.ts';
 import { checkedImage, imageVolumes } from './engine-image.ts';
-import { guestBundle } from './guest-bundle.ts';
+import { type GuestBundle, guestBundle } from './guest-bundle.ts';
 import { standardImageTag } from './image.ts';
 import { openMountDescriptors } from './mount-descriptors.ts';
 import { probeContainers } from './probe.ts';
@@ -56,6 +56,7 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
   const sandboxes = new Set<Sandbox>();
   const cleaning = new Set<Promise<void>>();
   let probed: Promise<Probe> | undefined;
+  let bundle: GuestBundle | undefined;
 
   async function create(spec: SandboxSpec, { signal }: CreateOptions = {}): Promise<Sandbox> {
     const combined = signal ?? AbortSignal.timeout(START_MS);
@@ -100,7 +101,7 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
     { image, user, devices }: { image: string; user: ContainerUser; devices: readonly string[] },
     signal: AbortSignal,
   ): Promise<StartedContainer> {
-    const bundle = guestBundle();
+    bundle ??= guestBundle();
     const isStandardImage = image === standardImage();
     const config = containerConfig(spec, {
       image,

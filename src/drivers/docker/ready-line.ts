@@ -1,6 +1,6 @@
 import type { Architecture } from '../../sandbox/seccomp.ts';
 
-/** What the guest's bootstrap says before the protocol begins (guest-bundle.ts). */
+/** What the guest's bootstrap says before the protocol begins (guest/bootstrap/from_memory.py). */
 export interface ReadyLine {
   /** The image's search path. */
   readonly path: string;

@@ -1,6 +1,7 @@
 import type { Duplex } from 'node:stream';
 import type { Container } from 'dockerode';
 import { HotcellError } from '../../errors/hotcell-error.ts';
+import { bootstrapProgram } from '../../guest/bootstrap-program.ts';
 import { aborted } from '../../lib/abort.ts';
 import type { DriverName } from '../../sandbox/isolation.ts';
 import { type AttachedChannel, attachedChannel } from './attached-channel.ts';
@@ -25,7 +26,7 @@ export const LISTEN_ARGUMENTS = ['--listen', NAME, '--peer-uid', String(RELAY_UI
 export async function openRelay(driver: DriverName, container: Container, signal: AbortSignal): Promise<Duplex> {
   try {
     const exec = await container.exec({
-      Cmd: ['python3', '-I', '-S', '-c', RELAY],
+      Cmd: ['python3', '-I', '-S', '-c', bootstrapProgram('relay'), NAME.slice(1), GREETING, NOBODY_LISTENS],
       User: `${RELAY_UID}:${RELAY_UID}`,
       AttachStdin: true,
       AttachStdout: true,
@@ -78,42 +79,3 @@ function paused(driver: DriverName, id: string, cause: unknown): HotcellError {
     cause,
   });
 }
-
-/**
- * Waits a moment for the guest to listen, and ends when either side does. Without a thread: in a sandbox that has used up its processes none can be
- * started. It reads from a side only when the other has taken all that came before. Syntax of Python 3.9.
- */
-const RELAY = `
-import os, select, socket, sys, time
-connection = socket.socket(socket.AF_UNIX)
-give_up = time.monotonic() + 10
-while True:
-    try:
-        connection.connect("\\0${NAME.slice(1)}")
-        break
-    except OSError:
-        if time.monotonic() > give_up:
-            sys.exit("${NOBODY_LISTENS}")
-        time.sleep(0.005)
-HOST_IN, HOST_OUT, GUEST = 0, 1, connection.fileno()
-for descriptor in HOST_IN, HOST_OUT, GUEST:
-    os.set_blocking(descriptor, False)
-goes_to = {HOST_IN: GUEST, GUEST: HOST_OUT}
-held = {HOST_OUT: b"${GREETING}\\n", GUEST: b""}
-try:
-    while True:
-        sources = [source for source, target in goes_to.items() if not held[target]]
-        targets = [target for target, data in held.items() if data]
-        readable, _, _ = select.select(sources, targets, [])
-        for source in readable:
-            held[goes_to[source]] = os.read(source, 65536)
-            if not held[goes_to[source]]:
-                sys.exit()
-        for target, data in held.items():
-            try:
-                held[target] = data[os.write(target, data):] if data else data
-            except BlockingIOError:
-                pass
-except OSError:
-    sys.exit()
-`.trim();

@@ -1,5 +1,6 @@
 import { lstatSync, readlinkSync } from 'node:fs';
 import { delimiter, dirname, join, resolve } from 'node:path';
+import { bootstrapProgram } from '../../guest/bootstrap-program.ts';
 import { searchPath } from '../../lib/find-program.ts';
 import { runCommand } from '../../lib/run-command.ts';
 
@@ -82,21 +83,13 @@ function lookUp(path: string): ReturnType<PathLookup> {
   }
 }
 
-const question = `
-import importlib.util, json, os, sys
-print(json.dumps({
-    "python": os.path.realpath(sys.executable),
-    "version": ".".join(map(str, sys.version_info[:3])),
-    "basePrefix": sys.base_prefix,
-    "hasEnsurePip": importlib.util.find_spec("ensurepip") is not None and importlib.util.find_spec("venv") is not None,
-    "standardLibrary": os.__file__,
-}))`;
-
 async function ask(
   python: string,
   signal?: AbortSignal,
 ): Promise<(Interpreter & { standardLibrary: string }) | undefined> {
-  const { exitCode, stdout } = await runCommand(python, ['-I', '-c', question], { signal });
+  const { exitCode, stdout } = await runCommand(python, ['-I', '-c', bootstrapProgram('describe_interpreter')], {
+    signal,
+  });
   if (exitCode !== 0) return undefined;
   try {
     return JSON.parse(stdout);

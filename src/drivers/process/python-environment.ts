@@ -1,5 +1,6 @@
 import { accessSync, constants, readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { bootstrapProgram } from '../../guest/bootstrap-program.ts';
 import { requireTrusted } from '../../lib/own-folder.ts';
 import { runCommand } from '../../lib/run-command.ts';
 import { StepError } from '../../lib/steps.ts';
@@ -83,18 +84,13 @@ export async function describeSystemPython(signal?: AbortSignal): Promise<Python
   return { kind: 'system', python: base.python, prefix: base.basePrefix, basePrefix: base.basePrefix, ...described };
 }
 
-const listPackages = `
-import importlib.metadata, json, sys
-print(json.dumps({
-    "version": ".".join(map(str, sys.version_info[:3])),
-    "packages": {d.metadata["Name"].lower(): d.version for d in importlib.metadata.distributions() if d.metadata["Name"]},
-}))`;
-
 export async function describePackages(
   python: string,
   signal?: AbortSignal,
 ): Promise<Pick<PythonEnvironment, 'version' | 'packages' | 'missing'>> {
-  const { exitCode, stdout, tail } = await runCommand(python, ['-I', '-c', listPackages], { signal });
+  const { exitCode, stdout, tail } = await runCommand(python, ['-I', '-c', bootstrapProgram('list_packages')], {
+    signal,
+  });
   if (exitCode !== 0) throw new StepError(`${python} does not run: ${tail}`);
   const { version, packages } = JSON.parse(stdout) as { version: string; packages: Record<string, string> };
   return { version, packages, missing: missingPackages(packages) };

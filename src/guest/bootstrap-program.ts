@@ -1,0 +1,11 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { packageRoot } from '../lib/package-root.ts';
+
+/** Programs for `python3 -c` that run where the guest is not yet, or never will be. */
+export type BootstrapProgram = 'take_bundle' | 'from_memory' | 'relay' | 'describe_interpreter' | 'list_packages';
+
+/** The text of a program in `guest/bootstrap`. */
+export function bootstrapProgram(name: BootstrapProgram): string {
+  return readFileSync(join(packageRoot(), 'guest', 'bootstrap', `${name}.py`), 'utf8');
+}
