@@ -7,6 +7,7 @@ version is checked, nothing here may need Python 3.9.
 import importlib.abc
 import importlib.util
 import json
+import marshal
 import os
 import sys
 import zlib
@@ -26,10 +27,10 @@ class FromMemory(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
     SECURITY: it is the first to be asked for a module of the guest, and reads no file: what a session writes is never taken for one.
     """
 
-    def __init__(self, sources: Dict[str, str], programs: Dict[str, Tuple[int, int]], blob: bytes) -> None:
-        self._sources = sources
-        self._programs = programs
+    def __init__(self, places: Dict[str, Tuple[int, int]], blob: bytes, code: Dict[str, bytes]) -> None:
+        self._places = places
         self._blob = blob
+        self._code = code
 
     def find_spec(self, fullname: str, _path: Any = None, _target: Any = None) -> Optional[ModuleSpec]:
         place = self._place(fullname)
@@ -44,18 +45,25 @@ class FromMemory(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
         return self._known(fullname).endswith("__init__.py")
 
     def get_source(self, fullname: str) -> str:
-        return self._sources[self._known(fullname)]
+        return self._content(self._known(fullname)).decode("utf-8")
 
     def get_code(self, fullname: str) -> CodeType:
-        code: CodeType = compile(self.get_source(fullname), ROOT + self._known(fullname), "exec", dont_inherit=True)
+        place = self._known(fullname)
+        compiled = self._code.get(place)
+        code: CodeType = (
+            marshal.loads(compiled) if compiled is not None else compile(self._content(place), ROOT + place, "exec", dont_inherit=True)
+        )
         return code
 
     def get_data(self, path: str) -> bytes:
-        """A program of a kernel that is not Python's. Most sessions need none: it stays deflated until then."""
-        place = self._programs.get(path[len(ROOT) :])
-        if place is None:
+        """A program of a kernel that is not Python's, for `pkgutil`."""
+        if path[len(ROOT) :] not in self._places:
             raise FileNotFoundError(2, "the guest came without " + path)
-        start, length = place
+        return self._content(path[len(ROOT) :])
+
+    def _content(self, path: str) -> bytes:
+        """Deflated until it is asked for: most sessions need few of the files."""
+        start, length = self._places[path]
         return zlib.decompress(self._blob[start : start + length], -15)
 
     def _known(self, fullname: str) -> str:
@@ -69,15 +77,23 @@ class FromMemory(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
         if package != "hotcell_guest":
             return None
         for place in ("/".join(names) + ".py", "/".join([*names, "__init__.py"])):
-            if place in self._sources:
+            if place in self._places:
                 return place
         return None
 
 
-def serve(index: bytes, blob: bytes) -> None:
-    """`index` is JSON: `sources`, path and text of each module, and `programs`, path and place in `blob` of each other file."""
-    files = json.loads(index)
-    sys.meta_path.insert(0, FromMemory(files["sources"], files["programs"], blob))
+def byte_code(code: bytes) -> Dict[str, bytes]:
+    """Of each module, where it was compiled by a Python with the same byte code. Nothing for any other: that compiles the sources."""
+    magic = importlib.util.MAGIC_NUMBER
+    if not code.startswith(magic):
+        return {}
+    modules: Dict[str, bytes] = marshal.loads(zlib.decompress(code[len(magic) :]))
+    return modules
+
+
+def serve(index: bytes, blob: bytes, code: bytes) -> None:
+    """`index` is JSON, path and place in `blob` of each file. `code` is what compile_guest.py made, or empty."""
+    sys.meta_path.insert(0, FromMemory(json.loads(index), blob, byte_code(code)))
     from hotcell_guest.__main__ import main
     from hotcell_guest.start import sandbox  # noqa: F401 - what cannot be imported must fail before the line below
 

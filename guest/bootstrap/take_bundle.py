@@ -23,4 +23,4 @@ def take_part() -> bytes:
 
 scope = {"__name__": "hotcell_bootstrap"}
 exec(compile(take_part(), "/hotcell_guest/bootstrap.py", "exec"), scope)
-scope["serve"](take_part(), take_part())  # type: ignore[operator]
+scope["serve"](take_part(), take_part(), take_part())  # type: ignore[operator]

@@ -3,7 +3,13 @@ import { join } from 'node:path';
 import { packageRoot } from '../lib/package-root.ts';
 
 /** Programs for `python3 -c` that run where the guest is not yet, or never will be. */
-export type BootstrapProgram = 'take_bundle' | 'from_memory' | 'relay' | 'describe_interpreter' | 'list_packages';
+export type BootstrapProgram =
+  | 'take_bundle'
+  | 'from_memory'
+  | 'compile_guest'
+  | 'relay'
+  | 'describe_interpreter'
+  | 'list_packages';
 
 /** The text of a program in `guest/bootstrap`. */
 export function bootstrapProgram(name: BootstrapProgram): string {

@@ -21,6 +21,8 @@ export interface CommandOptions {
   /** File mode mask of the program, whatever that of this process is. */
   umask?: string;
   onLine?: (line: string) => void;
+  /** What the program reads from its standard input, which is otherwise empty. */
+  input?: Buffer;
   /** Share this process's terminal, for a program that asks the person something. */
   interactive?: boolean;
 }
@@ -45,9 +47,11 @@ export async function runCommand(
   const child = spawn(file, argv, {
     cwd: options.cwd ?? NEUTRAL_FOLDER,
     env: { ...process.env, ...options.env },
-    stdio: options.interactive ? 'inherit' : ['ignore', 'pipe', 'pipe'],
+    stdio: options.interactive ? 'inherit' : [options.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
     ...(options.signal ? { signal: options.signal } : {}),
   });
+  // A program that ends before it has read all is judged by its exit code.
+  child.stdin?.on('error', () => {}).end(options.input);
   let stdout = '';
   const tail: string[] = [];
   const collect = (stream: NodeJS.ReadableStream | null, keep: boolean) => {

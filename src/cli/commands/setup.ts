@@ -72,7 +72,7 @@ async function runSetup(driver: SetupDriver, options: SetupOptions, report: Repo
     case 'process':
       return (await import('../../drivers/process/setup.ts')).setupProcess({ dataDir, report, confirm, signal });
     case 'docker':
-      return (await import('../../drivers/docker/setup.ts')).setupDocker({ report, signal, rebuild });
+      return (await import('../../drivers/docker/setup.ts')).setupDocker({ dataDir, report, signal, rebuild });
     case 'gvisor':
       return (await import('../../drivers/gvisor/setup.ts')).setupGvisor({ dataDir, report, confirm, signal, rebuild });
   }

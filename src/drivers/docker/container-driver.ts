@@ -21,7 +21,8 @@ import { containerEnforcement } from './enforcement.ts';
 import { createEngineConnector, type EngineConnector } from './engine.ts';
 import { engineError, statusOf } from './engine-errors.ts';
 import { checkedImage, imageVolumes } from './engine-image.ts';
-import { type GuestBundle, guestBundle } from './guest-bundle.ts';
+import type { GuestBundle } from './guest-bundle.ts';
+import { installedBundle } from './guest-code.ts';
 import { standardImageTag } from './image.ts';
 import { openMountDescriptors } from './mount-descriptors.ts';
 import { probeContainers } from './probe.ts';
@@ -101,7 +102,7 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
     { image, user, devices }: { image: string; user: ContainerUser; devices: readonly string[] },
     signal: AbortSignal,
   ): Promise<StartedContainer> {
-    bundle ??= guestBundle();
+    bundle ??= installedBundle(host.dataDir);
     const isStandardImage = image === standardImage();
     const config = containerConfig(spec, {
       image,

@@ -5,23 +5,37 @@ import { type Report, runStep, type Work } from '../../lib/steps.ts';
 import { imageFolder } from '../python-packages.ts';
 import { ensureBaseImage, removeBuildStage } from './base-image.ts';
 import { dockerOrFail, hasImage, requireEngine } from './docker-cli.ts';
+import { ensureGuestCode } from './guest-code.ts';
 import { type BaseImage, imageFiles, standardImageTag } from './image.ts';
 import { downloadNode } from './node-program.ts';
 import { downloadWheels, type ImagePlatform } from './wheels.ts';
 
-/** Makes the standard image, on whatever base this machine can get. Answers with its tag. */
-export async function setupDocker(options: {
+export interface DockerSetup {
+  dataDir: string;
   report: Report;
   signal?: AbortSignal;
   /** Build although an image of that tag is there. */
   rebuild?: boolean;
-}): Promise<{ image: string }> {
+}
+
+/** Makes the standard image, on whatever base this machine can get, and compiles the guest in it. Answers with its tag. */
+export async function setupDocker(options: DockerSetup): Promise<{ image: string }> {
+  const { dataDir, report, signal } = options;
+  const { image, isNew } = await ensureImage(options);
+  const compile = () => ensureGuestCode({ dataDir, image, imageIsNew: isNew, signal });
+  await runStep(report, 'Byte code of the guest', compile, {
+    note: (made) => (made ? 'compiled' : 'is there'),
+  });
+  return { image };
+}
+
+async function ensureImage(options: DockerSetup): Promise<{ image: string; isNew: boolean }> {
   const { report, signal } = options;
   const engine = await runStep(report, 'Docker engine', () => requireEngine(signal), { note: (e) => e.version });
   const image = standardImageTag();
   if (!options.rebuild && (await hasImage(image, signal))) {
     await runStep(report, 'Standard image', async () => image, { note: (tag) => `${tag} is there` });
-    return { image };
+    return { image, isNew: false };
   }
   const base = await ensureBaseImage(report, signal);
   const context = makeTemporaryFolder('hotcell-image-');
@@ -50,7 +64,7 @@ export async function setupDocker(options: {
   } finally {
     await rm(context, { recursive: true, force: true });
   }
-  return { image };
+  return { image, isNew: true };
 }
 
 async function layOutContext(context: string, image: ImagePlatform, work: Work): Promise<boolean> {
