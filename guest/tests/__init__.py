@@ -1,1 +1,1 @@
-"""Tests of the guest, with the standard library alone: `python3 -m unittest discover -s tests -t .` in `guest/`."""
+"""Tests of the guest: `.hotcell/tools/bin/pytest` in `guest/`, or `npm test`."""

@@ -57,7 +57,7 @@ class ReportTest(unittest.TestCase):
             {"peakMemoryBytes": 2**53},
             {"peakMemoryBytes": -1},
         ):
-            with self.subTest(members=members), self.assertRaises((ValueError, TypeError, OverflowError)):
+            with self.subTest(repr(members)), self.assertRaises((ValueError, TypeError, OverflowError)):
                 checked_report(_finished(**members))
 
     def test_the_id_of_a_display_is_a_text(self) -> None:

@@ -36,7 +36,7 @@ class BriefTest(unittest.TestCase):
             ...,
         ]
         for value in values:
-            with self.subTest(value=value):
+            with self.subTest(repr(value)[:80]):
                 expected = f"OrderedDict({dict(value)!r})" if type(value) is OrderedDict else repr(value)
                 self.assertEqual(brief(value, 200), expected)
 

@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Hotcell, Session } from '../../src/index.ts';
-import { nbformatPython, notebookOf, validateNotebook } from '../support/notebooks.ts';
+import { notebookOf, validateNotebook } from '../support/notebooks.ts';
+import { toolsPython } from '../support/python-tools.ts';
 import { openTarget, reasonToSkip, TARGETS } from '../support/targets.ts';
 
 const reason = await reasonToSkip(TARGETS.shared);
-const python = await nbformatPython();
+const python = await toolsPython();
 
 describe.skipIf(reason !== undefined || python === undefined)('notebooks as Jupyter judges them', () => {
   let hotcell: Hotcell;

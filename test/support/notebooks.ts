@@ -1,9 +1,7 @@
 import { execFile } from 'node:child_process';
-import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Notebook } from '../../src/index.ts';
 import { packageRoot } from '../../src/lib/package-root.ts';
-import { requireAll } from './targets.ts';
 
 /** A notebook as Jupyter saved it before cells had ids. Each cell is its source, or what else it is to be. */
 export function notebookOf(cells: readonly (string | Record<string, unknown>)[], metadata: object = {}): object {
@@ -19,22 +17,6 @@ export function notebookOf(cells: readonly (string | Record<string, unknown>)[],
       ...(typeof cell === 'string' ? { source: cell } : cell),
     })),
   };
-}
-
-/** Where the Python with nbformat is; undefined where it cannot be had, which is a failure where everything is required. */
-export async function nbformatPython(): Promise<string | undefined> {
-  const program = `
-    const { prepare } = await import('./scripts/steps.mjs');
-    const { ensurePythonTools } = await import('./scripts/python-tools.mjs');
-    process.stdout.write(await ensurePythonTools(await prepare()));`;
-  try {
-    const args = ['--input-type=module', '-e', program];
-    const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: packageRoot() });
-    return join(stdout, 'python');
-  } catch (error) {
-    if (requireAll()) throw error;
-    return undefined;
-  }
 }
 
 /** Nbformat's own judgement of a notebook; rejects with what it finds wrong. */
