@@ -37,9 +37,13 @@ async function runGuestTests(): Promise<{ tests: GuestTest[]; exitCode: number; 
   const folder = mkdtempSync(join(tmpdir(), 'hotcell-guest-tests-'));
   try {
     const log = join(folder, 'log');
-    const result = await runCommand(python, ['-B', '-m', 'pytest', '--quiet', `--report-log=${log}`], {
-      cwd: join(packageRoot(), 'guest'),
-    });
+    const result = await runCommand(
+      python,
+      ['-B', '-m', 'pytest', '--quiet', '--continue-on-collection-errors', `--report-log=${log}`],
+      {
+        cwd: join(packageRoot(), 'guest'),
+      },
+    );
     return { ...result, tests: testsOf(readFileSync(log, 'utf8')) };
   } finally {
     rmSync(folder, { recursive: true, force: true });

@@ -70,6 +70,7 @@ def test_the_prefix_is_the_part_of_a_name_before_the_cursor(code: str, prefix: s
         ("return value|", "value"),
         ("''.join|", "''.join"),
         ("[1, 2]|", "[1, 2]"),
+        ("x = {'a': (1, 2)}['a']|", "{'a': (1, 2)}['a']"),
         ("a . b|", "a.b"),
         ("return|", None),
         ("(|", None),

@@ -114,7 +114,7 @@ def _chain_start(blanked: str) -> Optional[int]:
         rest = blanked[:index].rstrip(" \t")
         if rest.endswith("."):
             index = len(rest[:-1].rstrip(" \t"))
-        elif index < len(blanked) and blanked[index] in "([" and rest and (rest[-1].isalnum() or rest[-1] in '_)]"'):
+        elif index < len(blanked) and blanked[index] in "([" and rest and (rest[-1].isalnum() or rest[-1] in '_)]}"'):
             index = len(rest)
         else:
             return start

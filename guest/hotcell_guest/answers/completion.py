@@ -11,7 +11,7 @@ import types
 from typing import Any, Iterable, Iterator, Optional
 
 from ..objects import known_types
-from ..objects.static_lookup import MISSING, attribute, is_class, mro_of, places_of
+from ..objects.static_lookup import MISSING, attribute, inherits, is_class, is_one_of, places_of
 from .answer import Asked
 from .code_position import Position, call_around, chain_before, import_at, position_at
 
@@ -105,11 +105,11 @@ def kind_of(value: Any) -> str:
     kind = type(value)
     if kind is types.ModuleType:
         return "module"
-    if kind in _FUNCTIONS:
+    if is_one_of(kind, _FUNCTIONS):
         return "function"
-    if kind in (property, types.GetSetDescriptorType, types.MemberDescriptorType):
+    if is_one_of(kind, (property, types.GetSetDescriptorType, types.MemberDescriptorType)):
         return "property"
-    return "class" if type in mro_of(kind) else "instance"
+    return "class" if inherits(kind, type) else "instance"
 
 
 _FUNCTIONS = frozenset(

@@ -11,7 +11,7 @@ import types
 from typing import Any, Optional
 
 from ..objects.brief import brief
-from ..objects.static_lookup import MISSING, attribute, class_namespace, is_class, module_of, mro_of, name_of
+from ..objects.static_lookup import MISSING, attribute, class_namespace, is_class, is_one_of, module_of, mro_of, name_of
 from .answer import Asked
 from .code_position import call_around, chain_before, position_at
 from .completion import function_of, resolve
@@ -68,7 +68,7 @@ def signature_of(value: Any) -> Optional[str]:
     if function is not None:
         drop_first = type(value) is types.MethodType or is_class(value) or function.__code__.co_varnames[:1] == ("self",)
         return _of_function(function, drop_first)[:_MAX_SIGNATURE_CHARS]
-    if type(value) in (types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType):
+    if is_one_of(type(value), (types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType)):
         text = value.__text_signature__
     elif is_class(value):
         text = type.__dict__["__text_signature__"].__get__(value) if module_of(value) == "builtins" else None

@@ -13,6 +13,7 @@ from itertools import compress
 from types import CodeType, ModuleType
 from typing import Any, Callable, Iterator, Optional
 
+from ..objects.static_lookup import is_one_of
 from ..wire.name_changes import Changes, bounded
 
 # Beyond so many names only those are compared that the code assigns by itself; the cost stays below a tenth of a millisecond.
@@ -150,7 +151,7 @@ def _is_absent(_value: Any) -> bool:
 def _still(value: Any) -> Callable[[Any], bool]:
     """Whether another value is this very one, without keeping it alive where that would cost memory."""
     kind = type(value)
-    if kind in _NUMBERS or (kind in (str, bytes) and len(value) <= _MOST_SMALL):
+    if is_one_of(kind, _NUMBERS) or (is_one_of(kind, (str, bytes)) and len(value) <= _MOST_SMALL):
         return lambda other: other is value
     try:
         reference = weakref.ref(value)

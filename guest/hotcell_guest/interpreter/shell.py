@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Optional, Union
 from ..display import charts, figures
 from ..display import names as display_names
 from ..display.screen import Parts, Screen
-from ..objects.static_lookup import defines_any
+from ..objects.static_lookup import defines_any, is_one_of
 from ..system.import_hooks import AfterImport
 from . import get_ipython, pasted_code, spawning, standard_input
 from .bindings import Bindings
@@ -136,7 +136,7 @@ class Shell:
     def _parts_of(self, value: Any) -> Parts:
         """What the value shows besides its text. Most have no more, and pay a look at their type."""
         kind = type(value)
-        if self._ipython is None and (kind in _PLAIN_TYPES or not defines_any(kind, _RICH_METHODS)):
+        if self._ipython is None and (is_one_of(kind, _PLAIN_TYPES) or not defines_any(kind, _RICH_METHODS)):
             return []
         if figures.is_open_figure(value):
             return []  # shown at the end of the execution, and not twice

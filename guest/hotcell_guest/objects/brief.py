@@ -7,7 +7,7 @@ import types
 from collections import Counter, OrderedDict, defaultdict, deque
 from typing import Any, Callable, Iterable
 
-from .static_lookup import is_class, module_of, name_of
+from .static_lookup import is_class, is_one_of, module_of, name_of
 
 _MOST_BITS = 1_024
 _MOST_ITEMS = 20
@@ -25,20 +25,20 @@ def brief(value: Any, most: int, depth: int = 0) -> str:
 
 def _text(value: Any, most: int, depth: int) -> str:
     kind = type(value)
-    if kind in _PLAIN:
+    if is_one_of(kind, _PLAIN):
         return repr(value)
     if kind is int:
         return repr(value) if value.bit_length() <= _MOST_BITS else f"int of {value.bit_length():,} bits"
     if kind is range:
         return f"range({brief(value.start, 20)}, {brief(value.stop, 20)}, {brief(value.step, 20)})"
-    if kind in (str, bytes, bytearray):
+    if is_one_of(kind, (str, bytes, bytearray)):
         return _quoted(value, most)
-    if depth < _DEEPEST and kind in _CONTAINERS:
+    if depth < _DEEPEST and is_one_of(kind, _CONTAINERS):
         return _CONTAINERS[kind](value, most, depth + 1)
     if kind is types.ModuleType:
         name = value.__dict__.get("__name__")
         return f"module {name[:200]}" if type(name) is str else "module"
-    if kind in (types.FunctionType, types.BuiltinFunctionType):
+    if is_one_of(kind, (types.FunctionType, types.BuiltinFunctionType)):
         return f"function {str.__str__(value.__name__)[:200]}"
     if kind is types.MethodType:
         return "method"

@@ -7,7 +7,7 @@ import types
 from collections import OrderedDict, defaultdict
 from typing import Any, Optional
 
-from .static_lookup import MISSING, is_class
+from .static_lookup import MISSING, is_class, is_one_of
 
 _MAX_KEYS = 2_000
 _MAPPINGS = (dict, OrderedDict, defaultdict)
@@ -30,9 +30,9 @@ def item_of(owner: Any, key: Any) -> Any:
     """`owner[key]` where that runs nothing of the user's."""
     if owner is MISSING or key is MISSING:
         return MISSING
-    if type(owner) in _MAPPINGS and type(key) in (str, int, bytes, float, bool):
+    if is_one_of(type(owner), _MAPPINGS) and is_one_of(type(key), (str, int, bytes, float, bool)):
         return dict.get(owner, key, MISSING)
-    if type(owner) in (list, tuple) and type(key) is int:
+    if is_one_of(type(owner), (list, tuple)) and type(key) is int:
         return owner[key] if -len(owner) <= key < len(owner) else MISSING
     if is_frame(owner) and type(key) is str:
         return owner[key] if key in column_names(owner) else MISSING
@@ -41,7 +41,7 @@ def item_of(owner: Any, key: Any) -> Any:
 
 def text_keys(owner: Any) -> list[str]:
     """Keys of a dictionary, columns of a frame: those that are plain text."""
-    if type(owner) in _MAPPINGS:
+    if is_one_of(type(owner), _MAPPINGS):
         return [key for key, _ in zip(list(dict.keys(owner)), range(_MAX_KEYS)) if type(key) is str]
     return column_names(owner)
 

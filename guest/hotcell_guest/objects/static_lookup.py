@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types
-from typing import Any, Iterator
+from typing import Any, Container, Iterator
 
 _MRO = type.__dict__["__mro__"].__get__
 _NAMESPACE = type.__dict__["__dict__"].__get__
@@ -37,6 +37,16 @@ def defines_any(cls: type, names: tuple[str, ...]) -> bool:
     return False
 
 
+def inherits(cls: type, base: Any) -> bool:
+    """By identity: `in` would compare the classes with `==`, which is a metaclass's to define."""
+    return any(one is base for one in mro_of(cls))
+
+
+def is_one_of(cls: type, plain: Container[Any]) -> bool:
+    """Whether it is one of these, which have no metaclass of their own. `in` alone would run a metaclass's `__hash__` and `__eq__`."""
+    return type(cls) is type and cls in plain
+
+
 def name_of(cls: type) -> str:
     """A plain string even where the name is an instance of a subclass of str."""
     return str.__str__(_NAME(cls))[:200]
@@ -52,12 +62,12 @@ def module_of(cls: type) -> str:
 
 
 def is_class(value: Any) -> bool:
-    return type in mro_of(type(value))
+    return inherits(type(value), type)
 
 
 def instance_namespace(value: Any) -> dict[Any, Any]:
     """The object's own `__dict__`, or an empty one."""
-    if type(value) is types.ModuleType or types.ModuleType in mro_of(type(value)):
+    if inherits(type(value), types.ModuleType):
         own = _MODULE_NAMESPACE(value)
         return own if type(own) is dict else {}
     for cls in mro_of(type(value)):
@@ -95,21 +105,21 @@ def attribute(value: Any, name: str) -> Any:
     kind = type(found)
     if found is MISSING or is_class(value):
         return _unwrapped(found)
-    if kind in _SAFE_DESCRIPTORS and types.ModuleType not in mro_of(type(value)):
+    if is_one_of(kind, _SAFE_DESCRIPTORS) and not inherits(type(value), types.ModuleType):
         try:
             return found.__get__(value)
         except Exception:  # noqa: BLE001 - a slot that is empty, a state that has no value
             return MISSING
-    if kind in (staticmethod, classmethod, types.FunctionType) or not _is_descriptor(found):
+    if is_one_of(kind, (staticmethod, classmethod, types.FunctionType)) or not _is_descriptor(found):
         return _unwrapped(found)
     return MISSING
 
 
 def _unwrapped(found: Any) -> Any:
-    return found.__func__ if type(found) in (staticmethod, classmethod) else found
+    return found.__func__ if is_one_of(type(found), (staticmethod, classmethod)) else found
 
 
 def _is_descriptor(found: Any) -> bool:
-    if type(found) in (types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType):
+    if is_one_of(type(found), (types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType)):
         return False  # bound or not, it is what it is
     return any("__get__" in class_namespace(cls) for cls in mro_of(type(found)))

@@ -11,7 +11,7 @@ from ..system.deadline import Deadline
 from . import tables
 from .brief import brief, qualified
 from .glimpse import TOOK_TOO_LONG, glimpse
-from .static_lookup import is_class, mro_of
+from .static_lookup import inherits, is_class, is_one_of
 
 SUMMARY_CHARS = 200
 _KNOWN_SECONDS = 0.25
@@ -42,8 +42,7 @@ def texts(values: list[Any], deadline: Deadline, most: int) -> list[dict[str, st
 
 def sized_base(value: Any) -> Optional[type]:
     """The builtin container that it is one of, itself or through its class: its own methods run nothing of the user's."""
-    order = mro_of(type(value))
-    return next((base for base in _SIZED if base in order), None)
+    return next((base for base in _SIZED if inherits(type(value), base)), None)
 
 
 def length_of(value: Any) -> Optional[int]:
@@ -58,9 +57,9 @@ def _length_of(value: Any) -> Summary:
 
 def _known(value: Any, deadline: Deadline, most: int) -> Optional[Summary]:
     kind = type(value)
-    if kind in _BUILTIN:
+    if is_one_of(kind, _BUILTIN):
         return {"type": qualified(kind), "summary": brief(value, most), "sizeBytes": sys.getsizeof(value), **_length_of(value)}
-    if kind in _FUNCTIONS or is_class(value):
+    if is_one_of(kind, _FUNCTIONS) or is_class(value):
         return {"type": qualified(kind), "summary": brief(value, most)}
     if tables.prints_itself(value):
         return {"type": qualified(kind), "summary": tables.cell(value)}

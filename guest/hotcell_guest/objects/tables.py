@@ -7,7 +7,7 @@ from typing import Any, Callable, Optional
 
 from .brief import brief
 from .known_types import loaded_class
-from .static_lookup import module_of, mro_of
+from .static_lookup import inherits, is_one_of, module_of
 
 _SHOWN_COLUMNS = 8
 _SHOWN_VALUES = 6
@@ -33,7 +33,7 @@ def describer(value: Any) -> Optional[Callable[[Any, int], Summary]]:
 
 
 def is_array(value: Any) -> bool:
-    return loaded_class("numpy", "ndarray") in mro_of(type(value))
+    return inherits(type(value), loaded_class("numpy", "ndarray"))
 
 
 def array_of(value: Any) -> Any:
@@ -51,7 +51,7 @@ def is_series(value: Any) -> bool:
 
 
 def is_index(value: Any) -> bool:
-    return loaded_class("pandas", "Index") in mro_of(type(value)) and module_of(type(value)).split(".")[0] == "pandas"
+    return inherits(type(value), loaded_class("pandas", "Index")) and module_of(type(value)).split(".")[0] == "pandas"
 
 
 def has_pages(value: Any) -> bool:
@@ -67,7 +67,7 @@ def require_plain(*dtypes: Any) -> None:
 def cell(value: Any) -> str:
     """Text as it is, dates and numbers as they print themselves, everything else in a few words."""
     kind = type(value)
-    if kind in _NUMBERS:
+    if is_one_of(kind, _NUMBERS):
         return brief(value, CELL_CHARS)
     if kind is str:
         text: str = value
@@ -78,14 +78,14 @@ def cell(value: Any) -> str:
 def prints_itself(value: Any) -> bool:
     """Small things of the standard library, numpy and pandas whose text is made by no code of the user's."""
     kind = type(value)
-    if kind in _DATES:
-        return type(getattr(value, "tzinfo", None)) in _ZONES
+    if is_one_of(kind, _DATES):
+        return is_one_of(type(getattr(value, "tzinfo", None)), _ZONES)
     return any(kind is loaded_class(module, name) for module, name in _PRINTED) or _is_numpy_number(kind)
 
 
 def _is_numpy_number(kind: type) -> bool:
     """Written in C, and not made by a `class` statement, which could have given it another `__str__`."""
-    return module_of(kind) == "numpy" and loaded_class("numpy", "generic") in mro_of(kind) and not _FLAGS(kind) & _HEAP_TYPE
+    return module_of(kind) == "numpy" and inherits(kind, loaded_class("numpy", "generic")) and not _FLAGS(kind) & _HEAP_TYPE
 
 
 _FLAGS = type.__dict__["__flags__"].__get__
