@@ -5,9 +5,13 @@ const ARCHITECTURES: readonly Architecture[] = ['x64', 'arm64'];
 const AUDIT = { x64: 0xc000003e, arm64: 0xc00000b7, i386: 0x40000003, arm: 0x40000028 };
 const ALLOW = 'allow';
 const KILL = 'kill';
+/** Answered as done, and not done. */
+const IGNORED = 'errno 0';
 const EPERM = 'errno 1';
+const ENOMEM = 'errno 12';
 const EACCES = 'errno 13';
 const EINVAL = 'errno 22';
+const ENOTTY = 'errno 25';
 const ENOSYS = 'errno 38';
 const ENOPROTOOPT = 'errno 92';
 const EPROTONOSUPPORT = 'errno 93';
@@ -49,6 +53,8 @@ const NUMBERS: Readonly<Record<string, readonly [x64: number, arm64: number]>> =
     seccomp: [317, 277],
   },
   fcntl: [72, 25],
+  ...{ mbind: [237, 235], set_mempolicy: [238, 237], set_mempolicy_home_node: [450, 450], get_mempolicy: [239, 236] },
+  ...{ setrlimit: [160, 164], getrlimit: [97, 163], shmget: [29, 194], memfd_create: [319, 279] },
   ...{ close_range: [436, 436], epoll_pwait2: [441, 441], getxattrat: [464, 464], file_getattr: [468, 468] },
 };
 
@@ -58,6 +64,7 @@ const DENIED = [
   ...['bpf', 'keyctl', 'perf_event_open', 'userfaultfd', 'add_key', 'request_key', 'io_uring_setup', 'io_uring_enter'],
   ...['kexec_load', 'init_module', 'finit_module', 'reboot', 'iopl', 'personality', 'syslog'],
   ...['open_tree_attr', 'move_pages', 'migrate_pages', 'lsm_set_self_attr', 'modify_ldt'],
+  ...['mbind', 'set_mempolicy', 'set_mempolicy_home_node'],
   'sethostname',
 ];
 
@@ -69,6 +76,7 @@ const ABSENT = [
 const ALLOWED = [
   ...['read', 'write', 'mmap', 'execve', 'kill', 'openat', 'futex', 'mseal', 'landlock_restrict_self', 'futex_wait'],
   ...['close_range', 'epoll_pwait2', 'getxattrat', 'file_getattr', 'getsockopt', 'removexattr', 'mincore'],
+  ...['get_mempolicy', 'getrlimit', 'shmget', 'memfd_create'],
   // This is how a FIFO is made; devices need a capability that no sandbox has.
   'mknodat',
 ];
@@ -86,7 +94,7 @@ const USUAL_OPTIONS: readonly SocketOption[] = [
     ['SO_RCVBUF', 1, 8],
   ] as const),
   ...([
-    ['SO_LINGER', 1, 13],
+    ['SO_SNDTIMEO', 1, 21],
     ['SO_RCVTIMEO', 1, 20],
     ['SO_PASSCRED', 1, 16],
     ['SO_BROADCAST', 1, 6],
@@ -191,6 +199,22 @@ const BY_ARGUMENT: readonly (readonly [call: string, args: readonly number[], de
   ['prlimit64', [1, 7, 0, 0x7f0012345678], ALLOW, 'reading the limits of the supervisor'],
   ['prlimit64', [1, 6, 0x7f0012345678, 0], EPERM, 'taking processes from the supervisor'],
   ['prlimit64', [1, 6, 0x7f0000000000, 0], EPERM, 'a pointer whose low half is zero'],
+  ['prlimit64', [0, 4, 0x7f0012345678, 0], IGNORED, 'its own core dumps'],
+  ['prlimit64', [9, 4 + 2 ** 32, 0x7f0000000000, 0], IGNORED, 'those of another process of its own'],
+  ['prlimit64', [0, 4, 0x7f0012345678, 0x7f0000000000], EPERM, 'its own core dumps, with what it had before'],
+  ['prlimit64', [0, 4, 0, 0x7f0012345678], ALLOW, 'reading the limit of core dumps'],
+  ['prlimit64', [1, 4, 0x7f0012345678, 0], EPERM, 'core dumps of the supervisor'],
+  ['setrlimit', [4, 0x7f0012345678], IGNORED, 'its own core dumps'],
+  ['setrlimit', [7, 0x7f0012345678], ALLOW, 'its own open files'],
+  ['mmap', [0, 4096, 3, 0x22], ALLOW, 'memory'],
+  ['mmap', [0, 1 << 21, 3, 0x40022], ENOMEM, 'huge pages'],
+  ['mmap', [0, 1 << 21, 3, 0x7c040021], ENOMEM, 'huge pages of another size'],
+  ['memfd_create', [0, 3], ALLOW, 'a file in memory'],
+  ['memfd_create', [0, 5], EINVAL, 'a file of huge pages'],
+  ['shmget', [0, 4096, 0o1600], ALLOW, 'shared memory'],
+  ['shmget', [0, 4096, 0o5600], ENOMEM, 'shared memory of huge pages'],
+  ['setsockopt', [3, 1, 13], IGNORED, 'SO_LINGER'],
+  ['setsockopt', [3, 6, 13], ENOPROTOOPT, 'its number at another level'],
   ['sched_setscheduler', [0, 5, 0], ALLOW, 'its own scheduling'],
   ['sched_setscheduler', [1, 5, 0], EPERM, 'that of the supervisor'],
   ['sched_setparam', [1, 0], EPERM, 'that of the supervisor'],
@@ -230,6 +254,7 @@ const BY_ARGUMENT: readonly (readonly [call: string, args: readonly number[], de
   ),
   ['prctl', [15, 0], ALLOW, 'the name of a thread'],
   ['prctl', [22, 2, 0], EINVAL, 'a filter of its own'],
+  ['prctl', [78, 1, 1 << 21], EINVAL, 'a table for futexes'],
   ['preadv2', [3, 0, 1, 0, 0, 0], ALLOW, 'reading'],
   ['preadv2', [3, 0, 1, 0, 0, 8], EOPNOTSUPP, 'reading only what is in memory'],
   ['preadv2', [3, 0, 1, 0, 0, 0x9], EOPNOTSUPP, 'the same with other flags'],
@@ -238,6 +263,9 @@ const BY_ARGUMENT: readonly (readonly [call: string, args: readonly number[], de
   ['ioctl', [0, 0x5401], ALLOW, 'is it a terminal'],
   ['ioctl', [0, 0x5412], EPERM, 'typing into a terminal'],
   ['ioctl', [0, 0x541c], EPERM, 'the console'],
+  ['ioctl', [0, 0x401c5820], ENOTTY, 'another project id'],
+  ['ioctl', [0, 0x40086602], ENOTTY, 'project ids of new files'],
+  ['ioctl', [0, 0x801c581f], ALLOW, 'reading flags of a file'],
 ];
 
 describe.each(ARCHITECTURES)('the filter for %s', (architecture) => {
@@ -312,6 +340,9 @@ describe.each(ARCHITECTURES)('the filter for %s', (architecture) => {
     for (const options of [{ makesSandboxes: true }, { addsFilters: true }]) {
       expect(run(seccompFilter(architecture, options), add)).toBe(ALLOW);
     }
+    const outer = seccompFilter(architecture, { outer: true });
+    for (const call of ['prctl', 'setrlimit', 'prlimit64'])
+      expect(run(outer, { ...add, number: number(call), args: [call === 'prctl' ? 22 : 4, 4, 1] })).toBe(ALLOW);
     expect(run(pinnedFilter(architecture), add)).toBe(EINVAL);
     expect(run(pinnedFilter(architecture), { ...add, args: [15, 0] })).toBe(ALLOW);
   });

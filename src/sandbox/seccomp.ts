@@ -30,6 +30,8 @@ const LEAF = 8;
 export interface FilterOptions {
   /** For a zygote, which needs the few calls that a sandbox is made with. What it forks takes the whole filter on top. */
   readonly makesSandboxes?: boolean;
+  /** For a process that takes the whole filter on top, and sets limits before. A zygote does too. */
+  readonly outer?: boolean;
   /** For a sandbox with a kernel of its own, whose memory counts as the sandbox's. */
   readonly ownKernel?: boolean;
   /** For a sandbox whose kernels take `pinnedFilter` on top, which refuses to add filters in its place. */
@@ -38,11 +40,16 @@ export interface FilterOptions {
 
 const MAKING_SANDBOXES = ['unshare', 'mount', 'umount2', 'pivot_root', 'sethostname', 'clone'];
 const ADDING_FILTERS = ['prctl'];
+const SETTING_LIMITS = ['setrlimit', 'prlimit64'];
 
 /** The program for one architecture: 8 bytes an instruction. */
 export function seccompFilter(architecture: Architecture, options: FilterOptions = {}): Buffer {
-  const { makesSandboxes = false, ownKernel = false, addsFilters = makesSandboxes } = options;
-  const left = [...(makesSandboxes ? MAKING_SANDBOXES : []), ...(addsFilters ? ADDING_FILTERS : [])];
+  const { makesSandboxes = false, outer = makesSandboxes, ownKernel = false, addsFilters = outer } = options;
+  const left = [
+    ...(makesSandboxes ? MAKING_SANDBOXES : []),
+    ...(outer ? SETTING_LIMITS : []),
+    ...(addsFilters ? ADDING_FILTERS : []),
+  ];
   const numbered = (ownKernel ? OWN_KERNEL_RULES : RULES).flatMap(({ decide, calls }) =>
     Object.entries(calls)
       .filter(([name]) => !left.includes(name))

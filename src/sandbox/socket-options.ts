@@ -14,7 +14,7 @@ export const SETTABLE_OPTIONS: Readonly<Record<number, Readonly<Record<string, n
   // SOL_SOCKET
   1: {
     ...{ SO_REUSEADDR: 2, SO_DONTROUTE: 5, SO_BROADCAST: 6, SO_SNDBUF: 7, SO_RCVBUF: 8, SO_KEEPALIVE: 9 },
-    ...{ SO_OOBINLINE: 10, SO_PRIORITY: 12, SO_LINGER: 13, SO_REUSEPORT: 15, SO_PASSCRED: 16, SO_RCVLOWAT: 18 },
+    ...{ SO_OOBINLINE: 10, SO_PRIORITY: 12, SO_REUSEPORT: 15, SO_PASSCRED: 16, SO_RCVLOWAT: 18 },
     ...{ SO_RCVTIMEO: 20, SO_SNDTIMEO: 21, SO_RCVTIMEO_NEW: 66, SO_SNDTIMEO_NEW: 67 },
   },
   // IPPROTO_IP
@@ -37,6 +37,14 @@ export const SETTABLE_OPTIONS: Readonly<Record<number, Readonly<Record<string, n
   },
 };
 
+/**
+ * SO_LINGER is accepted and has no effect, since Java sets it to what it is already, and libuv and memcached whenever they close: a close never waits, and never resets.
+ *
+ * SECURITY: where the kernel itself closes such a socket (it was sent over a Unix socket and not received) it waits for the linger time in the one thread that closes
+ * files for the whole host. How long lies behind a pointer.
+ */
+export const IGNORED_OPTION = { level: 1, option: 13 } as const;
+
 /** What `setsockopt` may set. The others are answered as by a kernel that has no such option: programs then do without. */
 export function setsAllowedOption(): readonly Line[] {
   const levels = Object.entries(SETTABLE_OPTIONS);
@@ -47,9 +55,12 @@ export function setsAllowedOption(): readonly Line[] {
     ...levels.flatMap(([level, options]) => [
       label(level),
       load(argument(2)),
+      ...(Number(level) === IGNORED_OPTION.level ? [ifEqual(IGNORED_OPTION.option, 'ignore')] : []),
       ...Object.values(options).map((option) => ifEqual(option, 'allow')),
       refuse(ENOPROTOOPT),
     ]),
+    label('ignore'),
+    refuse(0),
     label('allow'),
     ALLOW,
   ];

@@ -11,8 +11,10 @@ export interface Rule {
 }
 
 const EPERM = 1;
+const ENOMEM = 12;
 const EACCES = 13;
 const EINVAL = 22;
+const ENOTTY = 25;
 const ENOSYS = 38;
 const EPROTONOSUPPORT = 93;
 const EOPNOTSUPP = 95;
@@ -30,7 +32,12 @@ const O_CREAT_OR_TMPFILE = 0x40 | 0x400000;
 const SET_ID_BITS = 0o6000;
 const SUPERVISOR_PID = 1;
 const RWF_NOWAIT = 8;
-const PR_SET_SECCOMP = 22;
+const [PR_SET_SECCOMP, PR_FUTEX_HASH] = [22, 78] as const;
+const RLIMIT_CORE = 4;
+const [FS_IOC_FSSETXATTR, FS_IOC_SETFLAGS] = [0x401c5820, 0x40086602] as const;
+const [MAP_HUGETLB, MFD_HUGETLB, SHM_HUGETLB] = [0x40000, 4, 0o4000] as const;
+/** As if the call had done what it was asked for. */
+const IGNORED = refuse(0);
 
 const REFUSED = [label('refuse'), refuse(EPERM), label('allow'), ALLOW] as const;
 
@@ -59,6 +66,8 @@ const COMMON: readonly Rule[] = [
       ...{ vhangup: [153, 58], iopl: [172, -1], ioperm: [173, -1], modify_ldt: [154, -1], uselib: [134, -1] },
       ...{ ustat: [136, -1], sysfs: [139, -1], _sysctl: [156, -1], personality: [135, 92], sethostname: [170, 161] },
       ...{ setdomainname: [171, 162], migrate_pages: [256, 238], move_pages: [279, 239] },
+      // SECURITY: the policies of shared memory, one for each page, are memory that no cgroup counts. Docker refuses these calls by the same errno.
+      ...{ mbind: [237, 235], set_mempolicy: [238, 237] },
       ...{ set_mempolicy_home_node: [450, 450], lsm_get_self_attr: [459, 459], lsm_set_self_attr: [460, 460] },
       ...{ lsm_list_modules: [461, 461] },
     },
@@ -98,8 +107,13 @@ const COMMON: readonly Rule[] = [
   },
   {
     // SECURITY: filters are compiled, into memory of which the host has one amount: four sandboxes would take all of it, and no filter would load any more,
-    // for anybody. As a kernel that has none.
-    decide: [load(argument(0)), ifEqual(PR_SET_SECCOMP, undefined, 'allow'), refuse(EINVAL), label('allow'), ALLOW],
+    // for anybody. The table for futexes of one process (PR_FUTEX_HASH) is memory of the kernel that a process chooses the size of. As a kernel that has neither.
+    decide: [
+      load(argument(0)),
+      ifEqual(PR_SET_SECCOMP, 'absent'),
+      ifEqual(PR_FUTEX_HASH, 'absent', 'allow'),
+      ...[label('absent'), refuse(EINVAL), label('allow'), ALLOW],
+    ],
     calls: { prctl: [157, 167] },
   },
   {
@@ -118,16 +132,26 @@ const COMMON: readonly Rule[] = [
   {
     // SECURITY: a supervisor without processes or descriptors of its own starts no kernel any more. Reading its limits is harmless.
     decide: [
-      load(argument(0)),
-      ifEqual(SUPERVISOR_PID, undefined, 'allow'),
-      load(argument(2)),
-      ifEqual(0, undefined, 'refuse'),
-      load(highHalf(2)),
-      ifEqual(0, 'allow', 'refuse'),
+      ...[load(argument(2)), ifEqual(0, undefined, 'sets'), load(highHalf(2)), ifEqual(0, 'allow', 'sets')],
+      ...[label('sets'), load(argument(0)), ifEqual(SUPERVISOR_PID, 'refuse')],
+      ...[load(argument(1)), ifEqual(RLIMIT_CORE, undefined, 'allow')],
+      // The limit that it had before is to be written behind a pointer: that cannot be made up.
+      ...[load(argument(3)), ifEqual(0, undefined, 'refuse'), load(highHalf(3)), ifEqual(0, undefined, 'refuse')],
+      IGNORED,
       ...REFUSED,
     ],
     calls: { prlimit64: [302, 261] },
   },
+  {
+    // SECURITY: a limit of 0 lets a crash start the host's program for core dumps (`core_pattern` with a pipe), as root and with the memory of the sandbox as its input.
+    // Only 1, which the guest sets, stops that too. Programs that turn dumps off get what they want without the call.
+    decide: [load(argument(0)), ifEqual(RLIMIT_CORE, undefined, 'allow'), IGNORED, label('allow'), ALLOW],
+    calls: { setrlimit: [160, 164] },
+  },
+  // SECURITY: huge pages that the host has reserved count for no limit of memory. As on a host that has none: programs then take small ones.
+  { decide: withoutFlag(3, MAP_HUGETLB, ENOMEM), calls: { mmap: [9, 222] } },
+  { decide: withoutFlag(2, SHM_HUGETLB, ENOMEM), calls: { shmget: [29, 194] } },
+  { decide: withoutFlag(1, MFD_HUGETLB, EINVAL), calls: { memfd_create: [319, 279] } },
   { decide: aimedAtSupervisor(PRIO_USER), calls: { setpriority: [141, 140] } },
   { decide: aimedAtSupervisor(IOPRIO_WHO_USER), calls: { ioprio_set: [251, 30] } },
   // SECURITY: in a folder of the host that is mounted writable, a setuid file would be a program that runs as its owner for every user there.
@@ -143,7 +167,16 @@ const COMMON: readonly Rule[] = [
   { decide: createsWithId(2), calls: { openat: [257, 56] } },
   {
     // Terminal injection: a sandbox has no terminal of ours, and keeps it so.
-    decide: [load(argument(1)), ifEqual(TIOCSTI, 'refuse'), ifEqual(TIOCLINUX, 'refuse', 'allow'), ...REFUSED],
+    decide: [
+      load(argument(1)),
+      ifEqual(TIOCSTI, 'refuse'),
+      ifEqual(TIOCLINUX, 'refuse'),
+      // SECURITY: the owner of a file can give it another project id, or none, and leave the quota of a mounted folder. As a file system without flags.
+      ifEqual(FS_IOC_FSSETXATTR, 'absent'),
+      ifEqual(FS_IOC_SETFLAGS, 'absent', 'allow'),
+      ...[label('absent'), refuse(ENOTTY)],
+      ...REFUSED,
+    ],
     calls: { ioctl: [16, 29] },
   },
   {
@@ -217,6 +250,10 @@ function aimedAtSupervisor(user: number): readonly Line[] {
     ...[load(argument(1)), ifEqual(SUPERVISOR_PID, 'refuse', 'allow')],
     ...REFUSED,
   ];
+}
+
+function withoutFlag(flags: number, flag: number, errno: number): readonly Line[] {
+  return [load(argument(flags)), ifAnyBit(flag, undefined, 'allow'), refuse(errno), label('allow'), ALLOW];
 }
 
 function setsId(mode: number): readonly Line[] {

@@ -5,12 +5,13 @@ from __future__ import annotations
 import base64
 from typing import Optional
 
-from . import linux
+from . import limits, linux
 
 
 def harden(seccomp: Optional[str]) -> None:
-    """No capability in any set, no new privileges, the host's system call filter; the supervisor closed to its own uid."""
+    """No core dumps, no capability in any set, no new privileges, the host's system call filter; the supervisor closed to its own uid."""
     linux.set_dumpable(False)
+    limits.forbid_core_dumps()
     linux.drop_all_capabilities()
     linux.no_new_privileges()
     if seccomp is not None:

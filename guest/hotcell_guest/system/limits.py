@@ -44,6 +44,12 @@ class Limits:
         )
 
 
+def forbid_core_dumps() -> None:
+    """SECURITY: with a limit of 0 a crash still starts the program that the host pipes dumps to. 1 stops that, and is too little for a file.
+    Before the system call filter, which keeps it at that."""
+    _set(resource.RLIMIT_CORE, 1)
+
+
 def limit_this_process(limits: Limits) -> None:
     """For a kernel, before it runs anything of the user's. Soft and hard alike: it has no right to raise them again."""
     # What the zygote had mapped before comes on top, so that a small limit still leaves room for the user's own data.
@@ -56,7 +62,6 @@ def limit_program(limits: Limits) -> None:
 
 
 def _limit(limits: Limits, mapped_bytes: int) -> None:
-    _set(resource.RLIMIT_CORE, 0)
     _set(resource.RLIMIT_NOFILE, min(limits.open_files, _most_open_files()))
     _set(resource.RLIMIT_FSIZE, limits.file_bytes)
     _set(resource.RLIMIT_MEMLOCK, 64 * 1024)

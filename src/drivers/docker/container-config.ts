@@ -189,7 +189,8 @@ function ulimits(limits: Limits, runtime: ContainerRuntime) {
   return [
     // No `nofile`: the guest has what the engine gives, which is much, and gives kernels their limit itself (guest: system/limits.py).
     both('fsize', limits.fileBytes),
-    both('core', 0),
+    // SECURITY: 0 would still start the program that the host pipes dumps to; 1 is too little for a file as well.
+    both('core', 1),
     // Where containers share the host's kernel they may share a uid too, and a limit on its processes would be one for all of them.
     ...(runtime.ownKernel === undefined ? [] : [both('nproc', limits.processes)]),
   ];

@@ -4,20 +4,10 @@ import { seccompProfile } from './seccomp-profile.ts';
 
 const { syscalls, ...profile } = seccompProfile();
 
-/** What protects the supervisor, which an image is itself; its terminals; and `prctl`, by which the guest takes its filter. */
+/** What protects the supervisor, which an image is itself, and `prctl`, by which the guest takes its filter. */
 const LEFT_TO_THE_GUEST = [
-  ...[
-    'kill',
-    'tkill',
-    'tgkill',
-    'rt_sigqueueinfo',
-    'rt_tgsigqueueinfo',
-    'pidfd_open',
-    'prlimit64',
-    'setpriority',
-    'ioprio_set',
-  ],
-  ...['sched_setparam', 'sched_setscheduler', 'sched_setattr', 'sched_setaffinity', 'ioctl', 'prctl'],
+  ...['kill', 'tkill', 'tgkill', 'rt_sigqueueinfo', 'rt_tgsigqueueinfo', 'pidfd_open', 'setpriority', 'ioprio_set'],
+  ...['sched_setparam', 'sched_setscheduler', 'sched_setattr', 'sched_setaffinity', 'prctl'],
 ];
 
 /** As runc reads a profile: the first entry whose conditions all hold, else the default. */
@@ -25,7 +15,10 @@ function decide(call: string, args: readonly number[] = []): string {
   const entry = syscalls.find(
     ({ names, args: conditions = [] }) =>
       names.includes(call) &&
-      conditions.every(({ index, value, valueTwo }) => (BigInt(args[index] ?? 0) & BigInt(value)) === BigInt(valueTwo)),
+      conditions.every((condition) => {
+        const [given, value] = [BigInt(args[condition.index] ?? 0), BigInt(condition.value)];
+        return condition.op === 'SCMP_CMP_EQ' ? given === value : (given & value) === BigInt(condition.valueTwo);
+      }),
   );
   if (entry?.action === 'SCMP_ACT_ALLOW') return 'allow';
   return `errno ${entry?.errnoRet ?? 1}`;
@@ -100,6 +93,27 @@ describe('the profile for the engine', () => {
     ['setsockopt', [0, 6, 1], 'allow'],
     ['setsockopt', [0, 1, 26], 'errno 1'],
     ['setsockopt', [0, 41, 32], 'errno 1'],
+    ['setsockopt', [0, 1, 13], 'errno 0'],
+    ['setsockopt', [0, 6, 13], 'errno 1'],
+    ['mbind', [], 'errno 1'],
+    ['set_mempolicy', [], 'errno 1'],
+    ['mmap', [0, 4096, 3, 0x22], 'allow'],
+    ['mmap', [0, 1 << 21, 3, 0x40022], 'errno 1'],
+    ['memfd_create', [0, 3], 'allow'],
+    ['memfd_create', [0, 4], 'errno 1'],
+    ['shmget', [0, 4096, 0o1600], 'allow'],
+    ['shmget', [0, 4096, 0o5600], 'errno 1'],
+    ...[0, 1, 3, 5, 7, 15, 16, 2 ** 31].map((resource) => ['setrlimit', [resource, 9], 'allow'] as const),
+    ['setrlimit', [4, 9], 'errno 1'],
+    ['setrlimit', [4 + 2 ** 32, 9], 'errno 1'],
+    ['prlimit64', [0, 7, 9, 0], 'allow'],
+    ['prlimit64', [0, 4, 0, 9], 'allow'],
+    ['prlimit64', [0, 4, 9, 0], 'errno 1'],
+    ['prlimit64', [0, 4, 2 ** 40, 0], 'errno 1'],
+    ...[0x5401, 0x5421, 0x801c581f, 0x80086601, 0x40086603, 0xffffffff, 0].map(
+      (command) => ['ioctl', [0, command], 'allow'] as const,
+    ),
+    ...[0x401c5820, 0x401c5820 + 2 ** 32, 0x40086602].map((command) => ['ioctl', [0, command], 'errno 1'] as const),
     ['execve', [], 'allow'],
   ] as const)('%s(%j): %s', (call, args, decision) => {
     expect(decide(call, args)).toBe(decision);

@@ -1,4 +1,4 @@
-import { SETTABLE_OPTIONS } from '../../sandbox/socket-options.ts';
+import { IGNORED_OPTION, SETTABLE_OPTIONS } from '../../sandbox/socket-options.ts';
 import { NOT_REVIEWED, RULES } from '../../sandbox/system-calls.ts';
 
 /**
@@ -15,10 +15,11 @@ export function seccompProfile(): SeccompProfile {
     syscalls: [
       { names: ALLOWED, action: 'SCMP_ACT_ALLOW' },
       { names: absent(), action: 'SCMP_ACT_ERRNO', errnoRet: ENOSYS },
-      ...[...clones(), ...setsNoId(), ...sockets(), ...files(), ...socketOptions()].map((rule) => ({
-        ...rule,
-        action: 'SCMP_ACT_ALLOW' as const,
-      })),
+      { ...lingering(), action: 'SCMP_ACT_ERRNO', errnoRet: 0 },
+      ...[
+        ...[...clones(), ...setsNoId(), ...sockets(), ...files(), ...socketOptions()],
+        ...[...hugePages(), ...coreLimits(), ...ioctls()],
+      ].map((rule) => ({ ...rule, action: 'SCMP_ACT_ALLOW' as const })),
     ],
   };
 }
@@ -35,8 +36,10 @@ interface Conditional {
   readonly args?: readonly Condition[];
 }
 
+type Condition = MaskedCondition | { readonly index: number; readonly op: 'SCMP_CMP_EQ'; readonly value: number };
+
 /** `value` is the mask, `valueTwo` what is left of the argument behind it. */
-interface Condition {
+interface MaskedCondition {
   readonly index: number;
   readonly op: 'SCMP_CMP_MASKED_EQ';
   readonly value: number;
@@ -50,11 +53,25 @@ const O_CREAT_OR_TMPFILE = 0x400040;
 const [AF_UNIX, AF_INET, AF_INET6] = [1, 2, 10] as const;
 const SOCK_TYPE_MASK = 0xf;
 const RWF_NOWAIT = 8;
+const RLIMIT_CORE = 4;
+const [FS_IOC_FSSETXATTR, FS_IOC_SETFLAGS] = [0x401c5820, 0x40086602] as const;
+const [MAP_HUGETLB, MFD_HUGETLB, SHM_HUGETLB] = [0x40000, 4, 0o4000] as const;
 /** The kernel looks at the low half of an int. SECURITY: a comparison of the whole register could be led astray by its other half. */
 const LOW_HALF = 0xffffffff;
 
 function argument(index: number, value: number, mask = LOW_HALF): Condition {
   return { index, op: 'SCMP_CMP_MASKED_EQ', value: mask, valueTwo: value };
+}
+
+/** Conditions of which one holds where the low half of an argument is none of `values`: the prefixes, in bits, that none of them has. */
+function noneOf(index: number, values: readonly number[]): Condition[] {
+  const prefixes = (bit: number, prefix: number): Condition[] => {
+    const mask = (LOW_HALF << bit) >>> 0;
+    if (!values.some((value) => (value & mask) >>> 0 === prefix)) return [argument(index, prefix, mask)];
+    if (bit === 0) return [];
+    return [...prefixes(bit - 1, prefix), ...prefixes(bit - 1, (prefix | (1 << (bit - 1))) >>> 0)];
+  };
+  return [...prefixes(31, 0), ...prefixes(31, 0x80000000)];
 }
 
 /** Calls that sandboxes see as those of a kernel that does not have them. */
@@ -114,24 +131,49 @@ function socketOptions(): Conditional[] {
   );
 }
 
+function lingering(): Conditional {
+  return { names: ['setsockopt'], args: [argument(1, IGNORED_OPTION.level), argument(2, IGNORED_OPTION.option)] };
+}
+
+function hugePages(): Conditional[] {
+  return [
+    { names: ['mmap'], args: [argument(3, 0, MAP_HUGETLB)] },
+    { names: ['memfd_create'], args: [argument(1, 0, MFD_HUGETLB)] },
+    { names: ['shmget'], args: [argument(2, 0, SHM_HUGETLB)] },
+  ];
+}
+
+/** The engine sets the limit of core dumps, and nothing inside changes it. It can be read, by a pointer to a new limit that is null. */
+function coreLimits(): Conditional[] {
+  return [
+    ...noneOf(0, [RLIMIT_CORE]).map((resource) => ({ names: ['setrlimit'], args: [resource] })),
+    ...noneOf(1, [RLIMIT_CORE]).map((resource) => ({ names: ['prlimit64'], args: [resource] })),
+    { names: ['prlimit64'], args: [{ index: 2, op: 'SCMP_CMP_EQ', value: 0 }] },
+  ];
+}
+
+function ioctls(): Conditional[] {
+  return noneOf(1, [FS_IOC_FSSETXATTR, FS_IOC_SETFLAGS]).map((command) => ({ names: ['ioctl'], args: [command] }));
+}
+
 /** Calls that are allowed whatever their arguments are, by what they are about. */
 const ALLOWED: readonly string[] = `
   access faccessat faccessat2 chdir fchdir getcwd chown fchown lchown fchownat close close_range copy_file_range dup dup2 dup3 flock umask
   fadvise64 fallocate fdatasync fsync sync syncfs sync_file_range ftruncate truncate getdents getdents64 link linkat lseek stat lstat fstat newfstatat
   statx statfs fstatfs read readv pread64 preadv write writev pwrite64 pwritev pwritev2 readahead readlink readlinkat rename renameat renameat2
-  rmdir symlink symlinkat unlink unlinkat utime utimes utimensat futimesat sendfile splice tee vmsplice ioctl
+  rmdir symlink symlinkat unlink unlinkat utime utimes utimensat futimesat sendfile splice tee vmsplice
   getxattr lgetxattr fgetxattr getxattrat listxattr llistxattr flistxattr listxattrat
   removexattr lremovexattr fremovexattr removexattrat inotify_init inotify_init1 inotify_add_watch inotify_rm_watch
 
   poll ppoll select pselect6 epoll_create epoll_create1 epoll_ctl epoll_ctl_old epoll_wait epoll_wait_old epoll_pwait epoll_pwait2
   eventfd eventfd2 signalfd signalfd4 timerfd_create timerfd_settime timerfd_gettime pipe pipe2
 
-  brk mmap munmap mremap mprotect madvise mincore mlock mlock2 mlockall munlock munlockall msync membarrier memfd_create remap_file_pages
+  brk munmap mremap mprotect madvise mincore mlock mlock2 mlockall munlock munlockall msync membarrier remap_file_pages
   map_shadow_stack mseal
 
   fork vfork execve execveat exit exit_group wait4 waitid kill tkill tgkill pidfd_open pause alarm getitimer setitimer restart_syscall
   rt_sigaction rt_sigpending rt_sigprocmask rt_sigqueueinfo rt_sigreturn rt_sigsuspend rt_sigtimedwait rt_tgsigqueueinfo sigaltstack
-  getpid getppid gettid getpgid getpgrp getsid setpgid setsid prctl arch_prctl prlimit64 getrlimit setrlimit getrusage times
+  getpid getppid gettid getpgid getpgrp getsid setpgid setsid prctl arch_prctl getrlimit getrusage times
   set_tid_address set_robust_list get_robust_list rseq futex futex_waitv futex_wait futex_wake futex_requeue get_thread_area set_thread_area
   sched_getaffinity sched_setaffinity sched_getattr sched_setattr sched_getparam sched_setparam sched_getscheduler sched_setscheduler
   sched_get_priority_max sched_get_priority_min sched_rr_get_interval sched_yield getcpu getpriority setpriority ioprio_get ioprio_set
@@ -142,7 +184,7 @@ const ALLOWED: readonly string[] = `
   clock_getres clock_gettime clock_nanosleep nanosleep gettimeofday time
   timer_create timer_delete timer_getoverrun timer_gettime timer_settime getrandom uname sysinfo
 
-  shmat shmctl shmdt shmget semctl semget semop semtimedop msgctl msgget msgrcv msgsnd
+  shmat shmctl shmdt semctl semget semop semtimedop msgctl msgget msgrcv msgsnd
   mq_getsetattr mq_notify mq_open mq_timedreceive mq_timedsend mq_unlink
 
   accept accept4 bind connect listen getsockname getpeername getsockopt recvfrom recvmmsg recvmsg sendto sendmmsg sendmsg shutdown

@@ -19,9 +19,9 @@ import type { ProcessShape } from './shape.ts';
 export interface JailGround {
   readonly host: Host;
   readonly cgroups: ServerCgroups;
-  /** The system call filters that bubblewrap installs: of a zygote, and of a sandbox that has a jail to itself. */
-  filters(): { readonly zygote: Buffer; readonly sandbox: Buffer };
-  /** The system call filter of what is forked off a zygote, as the guest takes it. */
+  /** The system call filters that bubblewrap installs: of a zygote, and of a guest that has a jail to itself. */
+  filters(): { readonly zygote: Buffer; readonly single: Buffer };
+  /** The system call filter that the guest of a sandbox takes on top. */
   seccomp(): string;
   /** The uids of the jail for such a spec. Undefined where it runs as the uid that all such jails have in common. */
   uidsFor(spec: SandboxSpec): UidBlock | undefined;
@@ -41,9 +41,9 @@ export function createJailGround(host: Host, cgroups: ServerCgroups, nodeProgram
   const isSoft = () => cgroups.version() === undefined;
   const filters = once(() => ({
     zygote: seccompFilter(architecture, { makesSandboxes: true }),
-    sandbox: seccompFilter(architecture, { addsFilters: isSoft() }),
+    single: seccompFilter(architecture, { outer: true }),
   }));
-  const seccomp = once(() => filters().sandbox.toString('base64'));
+  const seccomp = once(() => seccompFilter(architecture, { addsFilters: isSoft() }).toString('base64'));
   const pinnedSeccomp = pinnedFilter(architecture).toString('base64');
   const uids = createUidBlocks();
   let programs: Promise<string[]> | undefined;
@@ -93,10 +93,9 @@ export function createJailGround(host: Host, cgroups: ServerCgroups, nodeProgram
           ...(isSoft() ? { pinCpus: true, pinnedSeccomp, processes, memoryWatchdogBytes: memoryBytes } : {}),
         },
         environment: await environment(spec.environment),
-        // What is forked off a zygote has its preloads from there, and takes its filter itself; bubblewrap gives it to the others.
-        ...(shape === 'single'
-          ? { preloads: spec.preloads, ...expectedMounts(spec.mounts) }
-          : { preloads: [], seccomp: seccomp() }),
+        seccomp: seccomp(),
+        // What is forked off a zygote has its preloads from there.
+        ...(shape === 'single' ? { preloads: spec.preloads, ...expectedMounts(spec.mounts) } : { preloads: [] }),
       };
     },
   };

@@ -27,7 +27,7 @@ export function createSingleShape(ground: JailGround): SandboxShape {
       try {
         const jailArguments = singleJailArguments(layout, sessionJail(spec));
         const jail = await startJail(requireBwrap(), jailArguments, jailIdentity(uids), {
-          filter: ground.filters().sandbox,
+          filter: ground.filters().single,
           place: cgroup?.add,
         });
         void jail.ended.then(uids?.release);
