@@ -18,6 +18,7 @@ import { journeyRequirements } from './proofs/journey.ts';
 import { kernelCallRequirements } from './proofs/kernel-calls.ts';
 import { kernelCounterRequirements } from './proofs/kernel-counters.ts';
 import { kernelStateRequirements } from './proofs/kernel-state.ts';
+import { kernelWideRequirements } from './proofs/kernel-wide.ts';
 import { languageRequirements } from './proofs/languages.ts';
 import { lifecycleRequirements } from './proofs/lifecycle.ts';
 import { limitRequirements } from './proofs/limits.ts';
@@ -56,6 +57,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
   ...kernelCallRequirements,
   ...kernelCounterRequirements,
   ...kernelStateRequirements,
+  ...kernelWideRequirements,
   ...networkRequirements,
   ...lifecycleRequirements,
   ...mountRequirements,

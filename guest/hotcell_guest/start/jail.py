@@ -12,7 +12,7 @@ from typing import Any, Callable
 
 from ..system import linux, mount_identity
 from ..system.descriptors import write_file
-from . import mount_places
+from . import mount_places, proc_cover
 
 CONTROL_FOLDER = "/run/hotcell"
 MOUNTS_FOLDER = "/mnt/hotcell"
@@ -58,6 +58,7 @@ class Jail:
     tmp_bytes: int
     shm_bytes: int
     inodes: int
+    proc: dict[str, list[str]]
     mounts: list[dict[str, Any]]
 
     @staticmethod
@@ -68,6 +69,7 @@ class Jail:
             tmp_bytes=int(raw["tmpBytes"]),
             shm_bytes=int(raw["shmBytes"]),
             inodes=int(raw["inodes"]),
+            proc=dict(raw["proc"]),
             mounts=list(raw["mounts"]),
         )
 
@@ -131,8 +133,8 @@ def _mount_all(jail: Jail) -> None:
     # mounted: a link in a mounted folder then leads to neither.
     sources = [_open_source(mount) for mount in jail.mounts]
     # Covered, not unmounted: what the jail mounted cannot be taken away from inside, only hidden.
-    for folder in (CONTROL_FOLDER, MOUNTS_FOLDER):
-        linux.mount("none", folder, "tmpfs", _KEEP | linux.MS_NOEXEC | linux.MS_RDONLY, "size=4k,nr_inodes=2,mode=000")
+    linux.mount("none", MOUNTS_FOLDER, "tmpfs", _KEEP | linux.MS_NOEXEC | linux.MS_RDONLY, "size=4k,nr_inodes=2,mode=000")
+    covers = proc_cover.make_covers(CONTROL_FOLDER)
     # The jail's root is read-only already; what is mounted below is all that a session can write to.
     targets = [str(mount["target"]) for mount in jail.mounts]
     if jail.workspace not in targets:
@@ -144,6 +146,7 @@ def _mount_all(jail: Jail) -> None:
         _keep_inode(f"/dev/{device}")
     linux.mount("devpts", "/dev/pts", "devpts", linux.MS_NOSUID | linux.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620,max=64")
     linux.mount("proc", "/proc", "proc", linux.MS_NOSUID | linux.MS_NODEV | linux.MS_NOEXEC)
+    covers.cover("/proc", kept=jail.proc["kept"], covered=jail.proc["covered"])
     _bind_all(jail.workspace, list(zip(targets, sources)))
 
 

@@ -45,8 +45,8 @@ class Limits:
 
 
 def forbid_core_dumps() -> None:
-    """SECURITY: with a limit of 0 a crash still starts the program that the host pipes dumps to. 1 stops that, and is too little for a file.
-    Before the system call filter, which keeps it at that."""
+    """SECURITY: with a limit of 0 a crash still starts the program that the host pipes dumps to. 1 stops that, and is too little for a
+    file. To be called before the system call filter is there, which keeps the limit at that."""
     _set(resource.RLIMIT_CORE, 1)
 
 

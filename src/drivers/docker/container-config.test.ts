@@ -32,6 +32,20 @@ describe('a sealed container', () => {
     expect(config().host).not.toHaveProperty('CapAdd');
   });
 
+  it('covers what an engine covers by itself, and more of /proc; a kernel of its own has nothing to cover', () => {
+    const masked = config().host.MaskedPaths ?? [];
+    for (const name of ['asound', 'acpi', 'interrupts', 'kcore', 'keys', 'latency_stats', 'timer_list', 'sched_debug'])
+      expect(masked).toContain(`/proc/${name}`);
+    for (const path of ['/sys/firmware', '/sys/devices/virtual/powercap', '/proc/locks', '/proc/pressure'])
+      expect(masked).toContain(path);
+    expect(config().host).not.toHaveProperty('ReadonlyPaths');
+    expect(config({}, gvisorRuntime).host).not.toHaveProperty('MaskedPaths');
+  });
+
+  it('has a limit of core dumps that stops also those which the host pipes to a program', () => {
+    expect(config().host.Ulimits).toContainEqual({ Name: 'core', Soft: 1, Hard: 1 });
+  });
+
   it('leaves nothing for the image to decide', () => {
     expect(config()).toMatchObject({
       Entrypoint: [],

@@ -1,5 +1,7 @@
+import { cpus } from 'node:os';
 import type { ContainerCreateOptions } from 'dockerode';
 import { HotcellError } from '../../errors/hotcell-error.ts';
+import { COVERED_BELOW_KEPT, KNOWN_PROC_ENTRIES } from '../../sandbox/proc-entries.ts';
 import {
   inodesOf,
   type Limits,
@@ -55,6 +57,16 @@ export const LABELS = {
  */
 const SMALL_SOCKET_BUFFERS = { 'net.ipv4.tcp_rmem': '4096 65536 262144', 'net.ipv4.tcp_wmem': '4096 16384 262144' };
 
+/** What an engine covers by itself, and covers no more where it is told what to. */
+const MASKED_BY_ENGINE = [
+  ...['/sys/firmware', '/sys/devices/virtual/powercap'],
+  ...cpus().map((_, index) => `/sys/devices/system/cpu/cpu${index}/thermal_throttle`),
+];
+const MASKED_PATHS = [
+  ...[...KNOWN_PROC_ENTRIES, ...COVERED_BELOW_KEPT].map((name) => `/proc/${name}`),
+  ...MASKED_BY_ENGINE,
+];
+
 /** Known to the engine since version 1.41, not yet to the types. */
 const PRIVATE_CGROUPS = { CgroupnsMode: 'private' };
 
@@ -101,6 +113,8 @@ export function containerConfig(spec: SandboxSpec, context: ContainerContext): C
       NetworkMode: 'none',
       CapDrop: ['ALL'],
       SecurityOpt: securityOptions(runtime),
+      // A kernel of its own has a /proc of its own.
+      ...(runtime.ownKernel === undefined ? { MaskedPaths: MASKED_PATHS } : {}),
       ReadonlyRootfs: true,
       IpcMode: 'private',
       Init: false,

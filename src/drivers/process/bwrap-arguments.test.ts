@@ -8,6 +8,8 @@ const LAYOUT: JailLayout = {
   guestFolder: '/var/lib/hotcell/guest/1',
   node: [{ source: '/home/me/.nvm/node', target: '/opt/hotcell/node/bin/node', readOnly: true }],
   etcFiles: { passwd: '/var/lib/hotcell/etc/1/passwd' },
+  coveredProc: { files: ['/proc/locks'], folders: ['/proc/pressure'] },
+  covers: { file: '/var/lib/hotcell/covers/1/file', folder: '/var/lib/hotcell/covers/1/folder' },
   hostEtc: ['ssl/certs'],
   mounts: [
     { source: '/srv/data', target: '/data', readOnly: true, identity: { device: '1', inode: '2' } },
@@ -42,7 +44,9 @@ describe.each(shapes)('the %s jail', (_shape, args) => {
   });
 
   test("shows parts of the host's file system by name, and never the whole or its /etc", () => {
-    const shown = [...valuesOf(args, '--ro-bind', 2), ...valuesOf(args, '--ro-bind-try', 2)].map(([source]) => source);
+    const shown = [...valuesOf(args, '--ro-bind', 2), ...valuesOf(args, '--ro-bind-try', 2)]
+      .filter(([, target]) => !target?.startsWith('/proc/'))
+      .map(([source]) => source);
     expect(shown.sort()).toEqual(
       [
         ...['/usr', '/lib64', '/etc/ssl/certs', '/srv/data', '/home/me/.nvm/node'],
@@ -95,6 +99,16 @@ test('the single jail makes what a session has, with its sizes, and ends with no
   );
   expect(sizes).toEqual(['2 --tmpfs /tmp', '2 --tmpfs /var/tmp', '1 --tmpfs /dev/shm', '3 --tmpfs /workspace']);
   expect(valuesOf(args, '--cap-drop')).toEqual([['ALL']]);
+});
+
+test('the single jail covers what sessions of a shared one cover themselves: for those its /proc must be whole', () => {
+  const covered = (args: string[]) =>
+    valuesOf(args, '--ro-bind', 2).filter(([, target]) => target?.startsWith('/proc/'));
+  expect(covered(singleJailArguments(LAYOUT, SIZES))).toEqual([
+    ['/var/lib/hotcell/covers/1/file', '/proc/locks'],
+    ['/var/lib/hotcell/covers/1/folder', '/proc/pressure'],
+  ]);
+  expect(covered(sharedJailArguments(LAYOUT, { controlFolder: '/control', switchesUids: false }))).toEqual([]);
 });
 
 test('the single jail mounts a folder before another that lies in it, whatever order they were asked for in', () => {

@@ -16,6 +16,10 @@ export interface JailLayout {
   readonly etcFiles: Readonly<Record<string, string>>;
   /** Parts of the host's /etc that are the same everywhere and hold no secret, if they exist. */
   readonly hostEtc: readonly string[];
+  /** Paths in /proc that a session's own is without. */
+  readonly coveredProc: { readonly files: readonly string[]; readonly folders: readonly string[] };
+  /** An empty file and an empty folder of the host, to cover them with. */
+  readonly covers: { readonly file: string; readonly folder: string };
   readonly mounts: readonly Mount[];
   /** Where each session's workspace is. */
   readonly workspace: string;
@@ -57,6 +61,7 @@ export function singleJailArguments(
   const workspaceMount = layout.mounts.find(({ target }) => target === layout.workspace);
   return [
     ...common(layout),
+    ...coveredProc(layout),
     ...tmpfs('/tmp', sizes.tmpBytes),
     ...tmpfs('/var/tmp', sizes.tmpBytes),
     ...tmpfs('/dev/shm', sizes.shmBytes),
@@ -95,6 +100,14 @@ function common(layout: JailLayout): string[] {
     ...layout.pythonFolders.flatMap((folder) => ['--ro-bind', folder, folder]),
     ...['--ro-bind', layout.guestFolder, GUEST_FOLDER],
     ...layout.node.flatMap((mount) => bind(mount, mount.target)),
+  ];
+}
+
+/** As sessions of a shared jail do for themselves (guest: proc_cover.py): the jail's /proc must be whole for them, or Linux gives them none. */
+function coveredProc({ coveredProc: { files, folders }, covers }: JailLayout): string[] {
+  return [
+    ...files.flatMap((path) => ['--ro-bind', covers.file, path]),
+    ...folders.flatMap((path) => ['--ro-bind', covers.folder, path]),
   ];
 }
 

@@ -6,6 +6,7 @@ import { HotcellError } from '../../errors/hotcell-error.ts';
 import { guestFiles } from '../../guest/guest-files.ts';
 import { runCommand } from '../../lib/run-command.ts';
 import type { Host } from '../../sandbox/host.ts';
+import { COVERED_BELOW_KEPT, KEPT_PROC_ENTRIES } from '../../sandbox/proc-entries.ts';
 import { type SandboxSpec, WORKSPACE } from '../../sandbox/spec.ts';
 import type { JailLayout } from './bwrap-arguments.ts';
 import { coveringPlace } from './covered-places.ts';
@@ -42,9 +43,10 @@ export async function prepareJailLayout(
   nodeProgram?: string,
 ): Promise<JailLayout> {
   requireUncovered(environment, workspace);
-  const [guestFolder, etcFolder, node] = await Promise.all([
+  const [guestFolder, etcFolder, coversFolder, node] = await Promise.all([
     installGuest(dataDir, environment.python),
     installEtc(dataDir),
+    installCovers(dataDir),
     findNodeRuntime(dataDir, nodeProgram),
   ]);
   return {
@@ -54,6 +56,8 @@ export async function prepareJailLayout(
     guestFolder,
     node,
     etcFiles: Object.fromEntries(Object.keys(ETC).map((name) => [name, join(etcFolder, name)])),
+    coveredProc: coveredProc(),
+    covers: { file: join(coversFolder, 'file'), folder: join(coversFolder, 'folder') },
     hostEtc: HOST_ETC.filter((name) => existsSync(`/etc/${name}`)),
     mounts,
     workspace,
@@ -62,6 +66,21 @@ export async function prepareJailLayout(
         .filter((name) => existsSync(`/${name}`))
         .map((name) => [name, lstatSync(`/${name}`).isSymbolicLink()]),
     ),
+  };
+}
+
+/** All of /proc but what is kept. The jail has the kernel that this process has, and so the same entries. */
+function coveredProc(): JailLayout['coveredProc'] {
+  const others = readdirSync('/proc', { withFileTypes: true }).filter(
+    ({ name }) => !/^\d+$/.test(name) && !KEPT_PROC_ENTRIES.includes(name),
+  );
+  const pathsOf = (entries: typeof others) => entries.map(({ name }) => `/proc/${name}`);
+  return {
+    files: [
+      ...pathsOf(others.filter((entry) => entry.isFile())),
+      ...COVERED_BELOW_KEPT.map((name) => `/proc/${name}`).filter((path) => existsSync(path)),
+    ],
+    folders: pathsOf(others.filter((entry) => entry.isDirectory())),
   };
 }
 
@@ -99,5 +118,12 @@ async function installEtc(dataDir: string): Promise<string> {
   const hash = createHash('sha256').update(JSON.stringify(ETC)).digest('hex').slice(0, 16);
   return installFolder(join(dataDir, 'etc', hash), async (folder) => {
     for (const [name, text] of Object.entries(ETC)) await writeFile(join(folder, name), text);
+  });
+}
+
+function installCovers(dataDir: string): Promise<string> {
+  return installFolder(join(dataDir, 'covers', '1'), async (folder) => {
+    await writeFile(join(folder, 'file'), '');
+    await mkdir(join(folder, 'folder'));
   });
 }

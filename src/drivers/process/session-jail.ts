@@ -1,4 +1,5 @@
 import type { FolderIdentity } from '../../lib/held-folder.ts';
+import { COVERED_BELOW_KEPT, KEPT_PROC_ENTRIES } from '../../sandbox/proc-entries.ts';
 import { inodesOf, type SandboxSpec, scratchBytesOf, tmpBytesOf } from '../../sandbox/spec.ts';
 
 /** What a session's own mounts are to be (guest: start/jail.py). */
@@ -7,6 +8,8 @@ export interface SessionJail {
   readonly tmpBytes: number;
   readonly shmBytes: number;
   readonly inodes: number;
+  /** Names in /proc that stay visible beside those of processes, and paths below them that do not. */
+  readonly proc: { readonly kept: readonly string[]; readonly covered: readonly string[] };
   /** Each with the folder that must be at its index. */
   readonly mounts: readonly ({ index: number; target: string } & FolderIdentity)[];
 }
@@ -18,6 +21,7 @@ export function sessionJail(spec: SandboxSpec): SessionJail {
     tmpBytes: tmpBytesOf(spec),
     shmBytes: scratchBytesOf(spec.limits),
     inodes: inodesOf(spec.limits),
+    proc: { kept: KEPT_PROC_ENTRIES, covered: COVERED_BELOW_KEPT },
     mounts: spec.mounts.map(({ target, identity }, index) => ({ index, target, ...identity })),
   };
 }
