@@ -67,33 +67,56 @@ function keyOf({ device, inode }: Mount['identity']): string {
 }
 
 /**
- * Those of `ended` that have shared a writable folder with one of `live`, or with another that has. SECURITY: through a socket in such a folder sessions hand each
- * other open folders, which outlive the session that they were mounted for (not under gVisor).
+ * Those of `ended` that were in touch with one of `live`, or with another that was. SECURITY: through a socket in a folder sessions hand each other open folders,
+ * which outlive the session that they were mounted for (not under gVisor). One of them must be able to write there, to make the socket; it answers through a
+ * read-only mount of that folder, or of one above it, too. So a session that could only read is a link between others.
  */
 export function stillReachable<T extends MountEntry>(live: readonly MountEntry[], ended: readonly T[]): T[] {
   return reachableInSteps(live, ended).flat();
 }
 
-/** The same, those first that have shared a folder with one of `live`, then those that have with the first, and so on. */
+/** The same, those first that were in touch with one of `live`, then those that were with the first, and so on. */
 export function reachableInSteps<T extends MountEntry>(live: readonly MountEntry[], ended: readonly T[]): T[][] {
   const steps: T[][] = [];
-  const shared = new Set(live.flatMap(writableKeys));
+  const [any, writable] = [createReach(), createReach()];
+  const reach = (entries: readonly MountEntry[]) => {
+    for (const mount of entries.flatMap(({ mounts }) => mounts)) {
+      any.add(mount);
+      if (!mount.readOnly) writable.add(mount);
+    }
+  };
+  reach(live);
   let rest = [...ended];
   for (;;) {
-    const found = rest.filter((entry) => writableKeys(entry).some((key) => shared.has(key)));
+    const found = rest.filter(({ mounts }) => mounts.some((mount) => (mount.readOnly ? writable : any).meets(mount)));
     if (found.length === 0) return steps;
     steps.push(found);
-    for (const entry of found) for (const key of writableKeys(entry)) shared.add(key);
+    reach(found);
     rest = rest.filter((entry) => !found.includes(entry));
   }
 }
 
-/** Whether `ended` need not be kept beside `later`, which has ended too: whatever it could write to, `later` could. */
-export function covers(later: MountEntry, ended: MountEntry): boolean {
-  const keys = new Set(writableKeys(later));
-  return writableKeys(ended).every((key) => keys.has(key));
+/** Folders, and whether another is one of them, lies in one of them or holds one. */
+function createReach() {
+  const [keys, above] = [new Set<string>(), new Set<string>()];
+  return {
+    add: (mount: RegisteredMount) => {
+      keys.add(mount.key);
+      for (const key of mount.above) above.add(key);
+    },
+    meets: (mount: RegisteredMount) =>
+      keys.has(mount.key) || above.has(mount.key) || mount.above.some((key) => keys.has(key)),
+  };
 }
 
-function writableKeys({ mounts }: MountEntry): string[] {
-  return mounts.filter(({ readOnly }) => !readOnly).map(({ key }) => key);
+/** Whether `ended` need not be kept beside `later`, which has ended too: `later` had each of its folders, with the same right or a wider one. */
+export function covers(later: MountEntry, ended: MountEntry): boolean {
+  return ended.mounts.every(({ key, readOnly }) =>
+    later.mounts.some((mount) => mount.key === key && (readOnly || !mount.readOnly)),
+  );
+}
+
+/** What counts of a session that has ended: it mounts no folder again, and one that can only be read can be exchanged by nobody, whoever was handed it. */
+export function writableOf({ mounts }: MountEntry): MountEntry {
+  return { mounts: mounts.filter(({ readOnly }) => !readOnly) };
 }

@@ -90,12 +90,42 @@ test('what a session had counts until the last is closed that shared a writable 
   expect((await readdir(join(folder, 'run'))).sort()).toEqual([OURS, THEIRS]);
 });
 
-test('what a session had counts no more when it has shared nothing, or only to read', async () => {
+test('what a session had counts no more when it has shared nothing, or what both could only read', async () => {
   const closeFirst = await ours.claim([await readOnly('project'), await writable('proj')]);
-  const closeSecond = await theirs.claim([await writable('project')]);
+  const closeSecond = await theirs.claim([await readOnly('project')]);
   await closeFirst();
   await ours.claim([await readOnly('proj/sub')]);
   await closeSecond();
+});
+
+test.each([
+  ['the same folder', 'shared/in'],
+  ['a folder above it', 'shared'],
+])('what a session had counts while another lives that could read %s: sockets answer there', async (_what, read) => {
+  await mkdir(join(folder, 'shared/in'), { recursive: true });
+  for (const [first, second] of [
+    [await writable('shared/in'), await readOnly(read)],
+    ...(read === 'shared/in' ? [[await readOnly(read), await writable('shared/in')]] : []),
+  ] as [Mount, Mount][]) {
+    const closeFirst = await ours.claim([first, await writable('proj')]);
+    const closeSecond = await theirs.claim([second]);
+    await closeFirst();
+    await expect(ours.claim([await readOnly('proj/sub')])).rejects.toMatchObject({ code: 'mount_denied' });
+    await closeSecond();
+    await (await ours.claim([await readOnly('proj/sub')]))();
+  }
+  expect((await readdir(join(folder, 'run'))).sort()).toEqual([OURS, THEIRS]);
+});
+
+test('a session that could only read, and has ended, is a link between those that it was in touch with', async () => {
+  for (const name of ['a', 'b']) await mkdir(join(folder, name));
+  const closeGiver = await ours.claim([await writable('a'), await writable('proj')]);
+  const closeTaker = await ours.claim([await writable('b')]);
+  await (await ours.claim([await readOnly('a'), await readOnly('b')]))();
+  await closeGiver();
+  await expect(ours.claim([await readOnly('proj/sub')])).rejects.toMatchObject({ code: 'mount_denied' });
+  await closeTaker();
+  await ours.claim([await readOnly('proj/sub')]);
 });
 
 test('two that shared a folder and end at once leave nothing', async () => {
@@ -151,7 +181,7 @@ test('of a session that has ended only what it could write to counts, and nothin
   const ended = await readdir(join(folder, 'run/ended-mounts'));
   const texts = await Promise.all(ended.map((name) => readFile(join(folder, 'run/ended-mounts', name), 'utf8')));
   expect(texts.flatMap((text) => (JSON.parse(text) as Mount[]).map(({ source }) => source))).toEqual([
-    join(folder, 'shared'),
+    ...[join(folder, 'shared'), join(folder, 'proj/sub')],
   ]);
 });
 

@@ -13,6 +13,7 @@ import {
   reachableInSteps,
   stillReachable,
   type WrittenMount,
+  writableOf,
   writtenMounts,
 } from './mount-entry.ts';
 import { entryPaths, type FoundEntry, namesIn, readEntries, unreadable, writeWhole } from './mount-files.ts';
@@ -21,8 +22,8 @@ import { entryPaths, type FoundEntry, namesIn, readEntries, unreadable, writeWho
  * The folders that live sessions have mounted, in all servers that share a run folder, and in sessions that outlive their server.
  *
  * SECURITY: code in a sandbox can exchange whatever lies below a folder that it can write to, for a link to anywhere. So nothing that lies strictly below such
- * a folder is mounted into another session, before or after. An entry ends with its session, unless another that lives has shared a writable folder with it, and
- * may have been handed its folders: then what it could write to counts until the last of those ends. It counts no more when its server is gone.
+ * a folder is mounted into another session, before or after. An entry ends with its session, unless another that lives has shared a folder with it that one of
+ * them could write to, and may have been handed its folders: then what it could write to counts until the last of those ends. It counts no more when its server is gone.
  */
 export interface MountRegistry {
   /** Enters the mounts of a session, unless they and those of another would lie in each other that way: `mount_denied`, with nothing entered. */
@@ -72,23 +73,21 @@ export function createMountRegistry({ host, left }: RegistryOptions): MountRegis
     await writeWhole(path, written);
     let ending: Promise<void> | undefined;
     const release: Release = ({ mayBeHandedOn = true } = {}) => {
-      // A folder that can only be read can be exchanged by nobody, whoever was handed it; and the session does not mount it again.
-      const writable = written.filter(({ readOnly }) => !readOnly);
-      ending ??= writable.length > 0 ? end(path, writable, mayBeHandedOn) : rm(path, { force: true }).catch(() => {});
+      ending ??= end(path, written, mayBeHandedOn);
       return ending;
     };
     return { path, release };
   }
 
   /** Kept as long as a session that lives may hold its folders. One at a time: of two that shared a folder, the second finds the first ended. */
-  function end(path: string, writable: readonly WrittenMount[], mayBeHandedOn: boolean): Promise<void> {
+  function end(path: string, written: readonly WrittenMount[], mayBeHandedOn: boolean): Promise<void> {
     const ending = lastEnd.then(async () => {
-      const own: FoundEntry = { ...(await mountEntry(writable)), path: join(endedFolder, basename(path)) };
+      const own: FoundEntry = { ...(await mountEntry(written)), path: join(endedFolder, basename(path)) };
       // Where it cannot be told what lives, it is kept, and told by the next that ends.
       const { live, ended } = await allBut(path).catch(() => ({ live: [own], ended: undefined }));
       const reachable = stillReachable(live, [...(ended ?? []), ...(mayBeHandedOn ? [own] : [])]);
       const isKept = reachable.includes(own);
-      if (isKept) await writeEnded(path, writable);
+      if (isKept) await writeEnded(path, written);
       await rm(path, { force: true });
       const kept = reachable.filter((entry) => entry === own || !(isKept && covers(own, entry)));
       for (const entry of ended ?? []) if (!kept.includes(entry)) await rm(entry.path, { force: true });
@@ -109,11 +108,11 @@ export function createMountRegistry({ host, left }: RegistryOptions): MountRegis
     if (dropped !== undefined) await rm(dropped, { force: true });
   }
 
-  async function writeEnded(path: string, writable: readonly WrittenMount[], attempts = 3): Promise<void> {
+  async function writeEnded(path: string, written: readonly WrittenMount[], attempts = 3): Promise<void> {
     makeOwnFolder(endedFolder, 0o700);
-    await writeWhole(join(endedFolder, basename(path)), writable, `${path}.new`).catch((error: unknown) => {
+    await writeWhole(join(endedFolder, basename(path)), written, `${path}.new`).catch((error: unknown) => {
       if (attempts === 1) throw error;
-      return writeEnded(path, writable, attempts - 1); // another server has found the folder empty meanwhile, and removed it
+      return writeEnded(path, written, attempts - 1); // another server has found the folder empty meanwhile, and removed it
     });
   }
 
@@ -126,7 +125,7 @@ export function createMountRegistry({ host, left }: RegistryOptions): MountRegis
     const { path, release } = await enter(written);
     try {
       const { live, ended } = await allBut(path);
-      requireApart(entry, [...live, ...stillReachable(live, ended)]);
+      requireApart(entry, [...live, ...stillReachable(live, ended).map(writableOf)]);
       return release;
     } catch (error) {
       await rm(path, { force: true });
@@ -177,7 +176,7 @@ function requireApart(entry: MountEntry, entries: readonly MountEntry[]): void {
     if (liesBelow(mount, writableOthers))
       throw mountDenied(
         `${mount.source}: lies in a folder that another session can write to, and could be exchanged from there`,
-        'Close that session first, and those that shared a writable folder with it; or mount the same folder as it does, or copy what is needed to another place.',
+        'Close that session first, and those that shared a folder with it which one of them could write to; or mount the same folder as it does, or copy what is needed to another place.',
       );
   }
   const own = writable(entry.mounts);
@@ -186,7 +185,7 @@ function requireApart(entry: MountEntry, entries: readonly MountEntry[]): void {
     if (outer !== undefined)
       throw mountDenied(
         `${outer.source}: holds a folder that another session has mounted, and that could be exchanged from this one`,
-        'Mount it read-only, close that session first, and those that shared a writable folder with it, or mount a folder beside it.',
+        'Mount it read-only, close that session first, and those that shared a folder with it which one of them could write to, or mount a folder beside it.',
       );
   }
 }
