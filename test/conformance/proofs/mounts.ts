@@ -127,6 +127,49 @@ print(os.path.exists("/mnt/hotcell") and os.access("/mnt/hotcell", os.R_OK), os.
       }),
   },
   {
+    id: 'mounts:handed-on',
+    title:
+      'a folder that a closed session handed to one which could only read is not mounted from, while that one lives',
+    exempt: { ...BARE, gvisor: 'it passes no descriptors between sandboxes' },
+    prove: ({ target }) =>
+      withFolders(target, async ({ hotcell, folder, root }) => {
+        const common = await folder('common', 'file');
+        const given = await folder('given', 'file');
+        const inner = await folder('given/inner', 'file');
+        const giver = await hotcell.open({
+          mounts: [
+            { source: common, target: '/common', readOnly: false },
+            { source: given, target: '/given', readOnly: false },
+          ],
+        });
+        const give = `import os, socket, threading
+listener = socket.socket(socket.AF_UNIX); listener.bind("/common/socket"); os.chmod("/common/socket", 0o777); listener.listen()
+def answer():
+    while True: socket.send_fds(listener.accept()[0], [b"x"], [os.open("/given", os.O_RDONLY)])
+threading.Thread(target=answer, daemon=True).start()`;
+        await stdoutOf(giver, give);
+        const take = `import glob, os, socket
+near = socket.socket(socket.AF_UNIX); near.connect(*glob.glob("/read/socket") + glob.glob("/read/common/socket"))
+taken = socket.recv_fds(near, 1, 1)[1][0]
+print(sorted(os.listdir(taken)))`;
+        const readers = await Promise.all(
+          [common, root].map((source) => hotcell.open({ mounts: [{ source, target: '/read' }] })),
+        );
+        for (const reader of readers) expect(await stdoutOf(reader, take)).toBe("['file', 'inner']");
+        await giver.close();
+        for (const reader of readers) {
+          await denied(hotcell, { source: inner, target: '/data' });
+          // The attack: it would exchange the folder that another session mounts.
+          const exchange =
+            'os.rename("inner", "was", src_dir_fd=taken, dst_dir_fd=taken); os.rename("was", "inner", src_dir_fd=taken, dst_dir_fd=taken)';
+          await stdoutOf(reader, exchange);
+          await reader.close();
+        }
+        await using later = await hotcell.open({ mounts: [{ source: inner, target: '/data' }] });
+        expect(await stdoutOf(later, 'import os; print(*os.listdir("/data"))')).toBe('file');
+      }),
+  },
+  {
     id: 'mounts:file-systems-below',
     title: 'a read-only mount stays read-only where another file system is mounted below it on the host',
     exempt: { ...BARE, ...(process.getuid?.() === 0 ? {} : only('root can mount a file system on the host')) },
