@@ -12,6 +12,7 @@ from hotcell_guest.start.jail import map_identity
 from hotcell_guest.start.mount_places import bind_at, enter_root, make_root, open_folder
 from hotcell_guest.system import linux
 from hotcell_guest.system.mount_identity import are_expected, is_expected
+from hotcell_guest.start.proc_cover import make_covers
 
 _REFUSED = 99
 
@@ -102,6 +103,34 @@ class MountPlacesTest(unittest.TestCase):
             except OSError:
                 return
             raise AssertionError("the root is open")
+
+        self._in_namespaces(work)
+
+    def test_an_entry_of_proc_that_nobody_has_looked_at_is_covered_and_processes_are_not(self) -> None:
+        for name in ("stat", "1", "new", "kept", "folder"):
+            if name == "stat":
+                open(self._path("outside", name), "w").close()
+                continue
+            os.mkdir(self._path("outside", name))
+            open(self._path("outside", name, "in"), "w").close()
+        with open(self._path("outside", "file"), "w") as file:
+            file.write("tells")
+        os.symlink("stat", self._path("outside", "link"))
+
+        def work() -> None:
+            proc = self._path("outside")
+            make_covers(self._path("root")).cover(proc, kept=["stat", "kept"], covered=["kept/in", "kept/nothing"])
+            full = [name for name in ("1", "new", "kept", "folder") if os.listdir(os.path.join(proc, name))]
+            assert full == ["1", "kept"], full
+            assert os.path.getsize(os.path.join(proc, "file")) == 0
+            with open("/proc/self/mountinfo") as lines:
+                mounts = [line.split()[4] for line in lines if proc + "/" in line]
+            assert sorted(os.path.relpath(path, proc) for path in mounts) == ["file", "folder", "kept/in", "new"], mounts
+            try:
+                open(os.path.join(proc, "file"), "w").close()
+            except OSError:
+                return
+            raise AssertionError("what covers can be written to")
 
         self._in_namespaces(work)
 

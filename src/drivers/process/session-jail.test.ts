@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { COVERED_BELOW_KEPT, KEPT_PROC_ENTRIES } from '../../sandbox/proc-entries.ts';
 import { DEFAULT_LIMITS, type SandboxSpec } from '../../sandbox/spec.ts';
 import { sessionJail } from './session-jail.ts';
 
@@ -18,6 +19,7 @@ test('the workspace has the size of the disk limit, the scratch folders a quarte
     tmpBytes: 100 * MiB,
     shmBytes: 100 * MiB,
     inodes: 25_600,
+    proc: { kept: KEPT_PROC_ENTRIES, covered: COVERED_BELOW_KEPT },
     mounts: [],
   });
 });
