@@ -10,9 +10,9 @@ from typing import Any, Callable
 
 from hotcell_guest.start.jail import map_identity
 from hotcell_guest.start.mount_places import bind_at, enter_root, make_root, open_folder
+from hotcell_guest.start.proc_cover import make_covers
 from hotcell_guest.system import linux
 from hotcell_guest.system.mount_identity import are_expected, is_expected
-from hotcell_guest.start.proc_cover import make_covers
 
 _REFUSED = 99
 
