@@ -1,5 +1,7 @@
-import { resolve } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { describe, expect, it, vi } from 'vitest';
 import { durationMs, mountRequest, runOptions, sizeBytes } from './options.ts';
 
 describe('the flags of hotcell run', () => {
@@ -75,4 +77,23 @@ describe('the flags of hotcell run', () => {
   it('keeps no pool for a single run', () => {
     expect(runOptions({}).hotcell).toEqual({ poolSize: 0 });
   });
+});
+
+it("mounts no folder that a stranger's repository has made a link out of it", () => {
+  const home = mkdtempSync(join(tmpdir(), 'hotcell-mount-'));
+  try {
+    for (const name of ['.config', 'repository/inner']) mkdirSync(join(home, name), { recursive: true });
+    symlinkSync(join(home, '.config'), join(home, 'repository/data'));
+    symlinkSync('inner', join(home, 'repository/own'));
+    vi.spyOn(process, 'cwd').mockReturnValue(join(home, 'repository'));
+    for (const source of ['./data', 'data', 'data/sub', join(home, 'repository/data')]) {
+      expect(() => runOptions({ mount: [`${source}:/data:rw`] }), source).toThrow(/is a link that leads out/);
+    }
+    const { source } = mountRequest('own:/data');
+    expect(source).toBe(join(realpathSync(home), 'repository/inner'));
+    expect(mountRequest(`${join(home, '.config')}:/data`).source).toBe(join(home, '.config'));
+  } finally {
+    vi.restoreAllMocks();
+    rmSync(home, { recursive: true, force: true });
+  }
 });

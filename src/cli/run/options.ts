@@ -1,9 +1,9 @@
-import { resolve } from 'node:path';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import type { HotcellOptions, OpenOptions } from '../../main.ts';
 import { DRIVER_NAMES, type DriverName, type IsolationRequest } from '../../sandbox/isolation.ts';
 import { LEAST_LIMITS } from '../../sandbox/spec.ts';
 import type { MountRequest } from '../../sessions/mounts.ts';
+import { namedPlace } from '../named-place.ts';
 
 /** The flags as they were typed. */
 export interface RunFlags {
@@ -92,13 +92,16 @@ export function sizeBytes(flag: string, text: string): number {
   throw invalid(`${flag}: ${text} is not a size`, 'Give one like 512m or 2g.');
 }
 
-/** `SOURCE:TARGET`, `SOURCE:TARGET:rw`. A source may hold colons; a target begins with a slash and holds none. */
+/**
+ * `SOURCE:TARGET`, `SOURCE:TARGET:rw`. A source may hold colons; a target begins with a slash and holds none. SECURITY: a source that a stranger's repository made a
+ * link to another folder is refused, as output there is.
+ */
 export function mountRequest(text: string): MountRequest {
   const match = text.match(/^(.+?):(\/[^:]*)(?::(rw|ro))?$/);
   if (match?.[1] === undefined || match[2] === undefined) {
     throw invalid(`--mount: ${text} is not SOURCE:TARGET or SOURCE:TARGET:rw`, 'For example: --mount ./data:/data');
   }
-  return { source: resolve(match[1]), target: match[2], readOnly: match[3] !== 'rw' };
+  return { source: namedPlace(match[1]), target: match[2], readOnly: match[3] !== 'rw' };
 }
 
 /** Refused here, so that the answer names the flag and says it in the units that were typed. */
