@@ -18,7 +18,8 @@ export function loadDrivers(host: Host, given: DriverFactories, afterClearing: (
   const clearing: Promise<void>[] = [];
 
   async function clear(driver: Driver): Promise<void> {
-    for (const survivor of await driver.survivors()) await survivor.dispose();
+    // One that cannot be disposed of keeps neither the others nor the folders of the dead from being cleared.
+    for (const survivor of await driver.survivors().catch(() => [])) await survivor.dispose().catch(() => {});
     await afterClearing();
   }
 

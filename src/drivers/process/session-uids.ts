@@ -33,6 +33,11 @@ const BLOCKS = Math.floor((END_UID - FIRST_UID) / BLOCK_UIDS);
 /** The uid and gid on the host of jails whose sessions have one in common. */
 export const COMMON_ID = FIRST_UID - 1;
 
+/** Whether processes of a jail, or of a bubblewrap that has not become one yet, may have this uid on the host. */
+export function mayBeJail(uid: number, own = process.getuid?.()): boolean {
+  return uid === own || (own === 0 && uid >= COMMON_ID && uid < END_UID);
+}
+
 /** The uid that every session has inside. */
 export const INSIDE_UID = 1000;
 

@@ -1,0 +1,34 @@
+import { expect, it } from 'vitest';
+import type { Driver, Survivor } from '../sandbox/driver.ts';
+import type { Host } from '../sandbox/host.ts';
+import { loadDrivers } from './loaded-drivers.ts';
+
+const host = {} as Host;
+
+function driverWith(survivors: () => Promise<Survivor[]>): Driver {
+  return { name: 'process', survivors, close: async () => {} } as unknown as Driver;
+}
+
+it('clears the rest where one survivor cannot be disposed of', async () => {
+  const cleared: string[] = [];
+  const survivor = (id: string, dispose: () => Promise<void>) => ({ id, serverId: 'x', dispose });
+  const driver = driverWith(async () => [
+    survivor('another user has it', async () => {
+      throw Object.assign(new Error('EPERM'), { code: 'EPERM' });
+    }),
+    survivor('ours', async () => void cleared.push('ours')),
+  ]);
+  const drivers = loadDrivers(host, { process: async () => driver }, async () => void cleared.push('folders'));
+  await drivers.load.process();
+  await drivers.close();
+  expect(cleared).toEqual(['ours', 'folders']);
+});
+
+it('clears folders where it cannot be told what survived', async () => {
+  const cleared: string[] = [];
+  const driver = driverWith(() => Promise.reject(new Error('the engine does not answer')));
+  const drivers = loadDrivers(host, { process: async () => driver }, async () => void cleared.push('folders'));
+  await drivers.load.process();
+  await drivers.close();
+  expect(cleared).toEqual(['folders']);
+});
