@@ -117,8 +117,8 @@ export function resolveDataDir(env: NodeJS.ProcessEnv = process.env): string {
 const LONGEST_SOCKET_FOLDER = 55;
 
 /**
- * Where sockets and jails' folders go: short, because the path of a socket must be, and open to the jail's user on the way. It follows from the
- * data folder and not from how that was named: servers of one installation must find each other's locks, or they take each other for dead.
+ * Where sockets and jails' folders go: short, because the path of a socket must be, and open to the jail's user on the way. Servers of one installation may have
+ * different ones, since XDG_RUNTIME_DIR is set in some environments and not in others; they find each other through the data folder (`lib/server-lock.ts`).
  */
 export function resolveRunDir(dataDir: string, env: NodeJS.ProcessEnv = process.env): string {
   const uid = process.getuid?.() ?? 0;
@@ -126,5 +126,10 @@ export function resolveRunDir(dataDir: string, env: NodeJS.ProcessEnv = process.
   if (!isStandard && dataDir.length + '/run'.length <= LONGEST_SOCKET_FOLDER) return join(dataDir, 'run');
   if (uid === 0) return '/run/hotcell';
   if (env.XDG_RUNTIME_DIR) return join(env.XDG_RUNTIME_DIR, 'hotcell');
+  return temporaryRunDir(uid);
+}
+
+/** Where servers of an ordinary user listen that have no XDG_RUNTIME_DIR: those of cron, of containers, after `su`. */
+export function temporaryRunDir(uid: number): string {
   return join(tmpdir(), `hotcell-${uid}`);
 }

@@ -1,6 +1,8 @@
-import { chmod, readdir, rename, rm } from 'node:fs/promises';
+import { readdirSync, readFileSync } from 'node:fs';
+import { chmod, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
+import { makeOwnFolder, requireTrusted } from './own-folder.ts';
 
 /**
  * Says that a server lives, in a way that ends with it however it ends: a listening socket. A file with a pid in it outlives a
@@ -10,13 +12,20 @@ export interface ServerLock {
   release(): Promise<void>;
 }
 
+/** Where the servers of an installation find each other. */
+export interface ServerFolders {
+  /** Names, for each server, the run folder that its socket is in: servers that were started with different environments share this folder alone. */
+  readonly dataDir: string;
+  /** The run folder of whoever asks. It is there, and this user's own (`openRunFolder`). */
+  readonly runRoot: string;
+}
+
 const SUFFIX = '.lock';
 const LOCK_NAME = /\.lock$/;
 const SERVER_ID = /^[0-9a-f]{12}$/;
 
-/** `folder` is there, and this user's own (`openRunFolder`). */
-export async function holdServerLock(folder: string, serverId: string): Promise<ServerLock> {
-  const path = join(folder, serverId + SUFFIX);
+export async function holdServerLock(folders: ServerFolders, serverId: string): Promise<ServerLock> {
+  const path = join(folders.runRoot, serverId + SUFFIX);
   // Whoever opens a server installs what ends it right after the call: nothing may be there to be left before that.
   await undefined;
   const server = createServer((socket) => socket.destroy());
@@ -28,18 +37,21 @@ export async function holdServerLock(folder: string, serverId: string): Promise<
   // SECURITY: under a loose umask other local users could connect, and keep a server busy.
   await chmod(`${path}.new`, 0o600);
   await rename(`${path}.new`, path);
+  await writeRunFolder(folders, serverId);
   server.unref();
   return {
     release: async () => {
       await new Promise<void>((resolve) => server.close(() => resolve()));
-      await rm(path, { force: true });
+      await forgetServer(folders, serverId);
     },
   };
 }
 
-export async function isServerAlive(folder: string, serverId: string): Promise<boolean> {
+export async function isServerAlive(folders: ServerFolders, serverId: string): Promise<boolean> {
+  const runFolder = runFolderOf(folders, serverId);
+  if (runFolder === undefined) return false;
   return new Promise((resolve) => {
-    const socket = connect(join(folder, serverId + SUFFIX));
+    const socket = connect(join(runFolder, serverId + SUFFIX));
     socket.once('connect', () => {
       socket.destroy();
       resolve(true);
@@ -51,14 +63,67 @@ export async function isServerAlive(folder: string, serverId: string): Promise<b
   });
 }
 
-/** Ids of servers that no longer live and left a lock here, or something under their id here or in `others`. */
-export async function deadServers(folder: string, others: readonly string[] = []): Promise<string[]> {
-  const names = await Promise.all([folder, ...others].map((place) => readdir(place).catch(() => [])));
+/** Ids of servers that no longer live and left a lock, or something under their id in the run folder or in `others`. */
+export async function deadServers(folders: ServerFolders, others: readonly string[] = []): Promise<string[]> {
+  const places = [folders.runRoot, serversFolder(folders), ...others];
+  const names = await Promise.all(places.map((place) => readdir(place).catch(() => [])));
   const ids = [...new Set(names.flat().map((name) => name.replace(LOCK_NAME, '')))].filter((id) => SERVER_ID.test(id));
-  const alive = await Promise.all(ids.map((id) => isServerAlive(folder, id)));
+  const alive = await Promise.all(ids.map((id) => isServerAlive(folders, id)));
   return ids.filter((_, index) => !alive[index]);
 }
 
-export async function forgetServer(folder: string, serverId: string): Promise<void> {
-  await rm(join(folder, serverId + SUFFIX), { force: true });
+/** Removes what a dead server left in its run folder, and its lock. */
+export async function forgetServer(folders: ServerFolders, serverId: string): Promise<void> {
+  const runFolder = runFolderOf(folders, serverId);
+  if (runFolder !== undefined) {
+    await rm(join(runFolder, serverId), { recursive: true, force: true });
+    await rm(join(runFolder, serverId + SUFFIX), { force: true });
+  }
+  await rm(join(serversFolder(folders), serverId), { force: true });
+}
+
+/** The run folders of all servers of the installation that live, or have left something. */
+export function runFoldersInUse(folders: ServerFolders): string[] {
+  const named = serversIn(folders).flatMap((id) => runFolderOf(folders, id) ?? []);
+  return [...new Set([folders.runRoot, ...named])];
+}
+
+function serversFolder({ dataDir }: ServerFolders): string {
+  return join(dataDir, 'servers');
+}
+
+async function writeRunFolder(folders: ServerFolders, serverId: string): Promise<void> {
+  const folder = serversFolder(folders);
+  makeOwnFolder(folder, 0o700);
+  const draft = join(folder, `${serverId}.new`);
+  await writeFile(draft, folders.runRoot, { mode: 0o600 });
+  await rename(draft, join(folder, serverId));
+}
+
+/** Undefined where the folder now belongs to another user, who could answer in the place of a server: after a restart of the machine `/tmp` is empty. */
+function runFolderOf(folders: ServerFolders, serverId: string): string | undefined {
+  const folder = namedRunFolder(folders, serverId) ?? folders.runRoot;
+  try {
+    requireTrusted(folder);
+    return folder;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Nothing for one that is about to write it, whose socket listens already. */
+function namedRunFolder(folders: ServerFolders, serverId: string): string | undefined {
+  try {
+    return readFileSync(join(serversFolder(folders), serverId), 'utf8') || undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function serversIn(folders: ServerFolders): string[] {
+  try {
+    return readdirSync(serversFolder(folders)).filter((name) => SERVER_ID.test(name));
+  } catch {
+    return [];
+  }
 }

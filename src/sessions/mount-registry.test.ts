@@ -22,7 +22,9 @@ beforeEach(async () => {
   left = [];
   [ours, theirs] = [OURS, THEIRS].map((serverId) =>
     createMountRegistry({
-      host: { runDir: join(folder, 'run', serverId), serverId, isServerAlive: async (id) => alive.has(id) },
+      folder: join(folder, 'run'),
+      serverId,
+      isServerAlive: async (id) => alive.has(id),
       left: async () => left,
     }),
   ) as [MountRegistry, MountRegistry];
@@ -132,7 +134,7 @@ test('two that shared a folder and end at once leave nothing', async () => {
   const both = [await ours.claim([await writable('proj')]), await ours.claim([await writable('proj')])];
   await Promise.all(both.map((close) => close()));
   expect(await readdir(join(folder, 'run'))).toEqual([OURS]);
-  expect(await readdir(join(folder, 'run', OURS, 'mounts'))).toEqual([]);
+  expect(await readdir(join(folder, 'run', OURS))).toEqual([]);
 });
 
 test('sessions with the same folders leave one entry when they end, however many', async () => {
@@ -142,7 +144,7 @@ test('sessions with the same folders leave one entry when they end, however many
     await release();
     await release();
   }
-  expect(await readdir(join(folder, 'run/ended-mounts'))).toHaveLength(1);
+  expect(await readdir(join(folder, 'run/ended'))).toHaveLength(1);
 });
 
 test('what sessions with other folders leave when they end is bounded; the latest count', async () => {
@@ -150,7 +152,7 @@ test('what sessions with other folders leave when they end is bounded; the lates
   const close = await ours.claim([await writable('proj')]);
   for (let round = 0; round <= 70; round += 1)
     await (await ours.claim([await writable('proj'), await writable(`f${round}`)]))();
-  expect(await readdir(join(folder, 'run/ended-mounts'))).toHaveLength(64);
+  expect(await readdir(join(folder, 'run/ended'))).toHaveLength(64);
   await (await ours.claim([await readOnly('f6/in')]))();
   await expect(ours.claim([await readOnly('f7/in')])).rejects.toMatchObject({ code: 'mount_denied' });
   await expect(ours.claim([await readOnly('f70/in')])).rejects.toMatchObject({ code: 'mount_denied' });
@@ -166,7 +168,7 @@ test('where each shared a folder with the next, the bound loses none of those in
   await ours.claim([await writable('f0')]);
   for (let round = 0; round < 70; round += 1)
     await (await ours.claim([await writable(`f${round}`), await writable(`f${round + 1}`)]))();
-  expect(await readdir(join(folder, 'run/ended-mounts'))).toHaveLength(64);
+  expect(await readdir(join(folder, 'run/ended'))).toHaveLength(64);
   for (const name of ['f1/in', 'f64/in'])
     await expect(ours.claim([await readOnly(name)])).rejects.toMatchObject({ code: 'mount_denied' });
 });
@@ -178,8 +180,8 @@ test('of a session that has ended only what it could write to counts, and nothin
   await (await ours.claim([await writable('proj')]))({ mayBeHandedOn: false });
   await (await ours.claim([await writable('shared'), await writable('project')]))({ mayBeHandedOn: false });
   await ours.claim([await writable('proj')]);
-  const ended = await readdir(join(folder, 'run/ended-mounts'));
-  const texts = await Promise.all(ended.map((name) => readFile(join(folder, 'run/ended-mounts', name), 'utf8')));
+  const ended = await readdir(join(folder, 'run/ended'));
+  const texts = await Promise.all(ended.map((name) => readFile(join(folder, 'run/ended', name), 'utf8')));
   expect(texts.flatMap((text) => (JSON.parse(text) as Mount[]).map(({ source }) => source))).toEqual([
     ...[join(folder, 'shared'), join(folder, 'proj/sub')],
   ]);
@@ -238,7 +240,7 @@ test('an entry of an older server counts', async () => {
   await theirs.claim([await readOnly('project')]);
   const { source, readOnly: isReadOnly, identity } = await writable('proj');
   const entry = JSON.stringify([{ source, readOnly: isReadOnly, identity }]);
-  await writeFile(join(folder, 'run', THEIRS, 'mounts', 'm-1.json'), entry);
+  await writeFile(join(folder, 'run', THEIRS, 'm-1.json'), entry);
   await expect(ours.claim([await readOnly('proj/sub')])).rejects.toMatchObject({ code: 'mount_denied' });
 });
 
@@ -252,7 +254,7 @@ test.each(BROKEN)(
   'beside an entry of a live server that is %s nobody is let in, and whoever is in gets out',
   async (_what, text) => {
     const releases = [await ours.claim([await readOnly('proj')]), await ours.claim([await writable('project')])];
-    const broken = join(folder, 'run', OURS, 'mounts', 'm-1.json');
+    const broken = join(folder, 'run', OURS, 'm-1.json');
     await writeFile(broken, text);
     await expect(ours.claim([await readOnly('project')])).rejects.toMatchObject({
       code: 'mount_denied',
@@ -261,13 +263,13 @@ test.each(BROKEN)(
     for (const release of releases) await release();
     await rm(broken);
     await ours.claim([await writable('proj'), await writable('project')]);
-    expect(await readdir(join(folder, 'run', OURS, 'mounts'))).toHaveLength(1);
+    expect(await readdir(join(folder, 'run', OURS))).toHaveLength(1);
   },
 );
 
 test.each(BROKEN)('an entry of a dead server that is %s counts no more than any other', async (_what, text) => {
   await theirs.claim([await readOnly('project')]);
-  await writeFile(join(folder, 'run', THEIRS, 'mounts', 'm-1.json'), text);
+  await writeFile(join(folder, 'run', THEIRS, 'm-1.json'), text);
   alive.delete(THEIRS);
   const release = await ours.claim([await writable('proj')]);
   await release();
@@ -275,8 +277,8 @@ test.each(BROKEN)('an entry of a dead server that is %s counts no more than any 
 });
 
 test.each(BROKEN)('an entry of a session that has ended is removed when it is %s', async (_what, text) => {
-  await mkdir(join(folder, 'run', 'ended-mounts'), { recursive: true, mode: 0o700 });
-  await writeFile(join(folder, 'run', 'ended-mounts', 'm-1.json'), text);
+  await mkdir(join(folder, 'run', 'ended'), { recursive: true, mode: 0o700 });
+  await writeFile(join(folder, 'run', 'ended', 'm-1.json'), text);
   const release = await ours.claim([await writable('proj')]);
   await release();
   await ours.claim([await readOnly('proj/sub')]);
@@ -285,8 +287,7 @@ test.each(BROKEN)('an entry of a session that has ended is removed when it is %s
 
 test('a session whose own entry was lost meanwhile ends like any other', async () => {
   const releases = [await ours.claim([await writable('proj')]), await ours.claim([await writable('proj')])];
-  for (const name of await readdir(join(folder, 'run', OURS, 'mounts')))
-    await writeFile(join(folder, 'run', OURS, 'mounts', name), '');
+  for (const name of await readdir(join(folder, 'run', OURS))) await writeFile(join(folder, 'run', OURS, name), '');
   for (const release of releases) await release();
 });
 

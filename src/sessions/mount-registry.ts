@@ -1,8 +1,7 @@
 import { rm, rmdir } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { basename, join } from 'node:path';
 import { newId } from '../lib/ids.ts';
 import { makeOwnFolder } from '../lib/own-folder.ts';
-import type { Host } from '../sandbox/host.ts';
 import { mountDenied } from '../sandbox/mount-denied.ts';
 import type { Mount } from '../sandbox/spec.ts';
 import {
@@ -19,7 +18,7 @@ import {
 import { entryPaths, type FoundEntry, namesIn, readEntries, unreadable, writeWhole } from './mount-files.ts';
 
 /**
- * The folders that live sessions have mounted, in all servers that share a run folder, and in sessions that outlive their server.
+ * The folders that live sessions have mounted, in all servers of an installation, and in sessions that outlive their server.
  *
  * SECURITY: code in a sandbox can exchange whatever lies below a folder that it can write to, for a link to anywhere. So nothing that lies strictly below such
  * a folder is mounted into another session, before or after. An entry ends with its session, unless another that lives has shared a folder with it that one of
@@ -41,14 +40,16 @@ export interface ReleaseOptions {
 }
 
 export interface RegistryOptions {
-  readonly host: Pick<Host, 'runDir' | 'serverId' | 'isServerAlive'>;
+  /** Common to all servers of the installation. */
+  readonly folder: string;
+  readonly serverId: string;
+  readonly isServerAlive: (serverId: string) => Promise<boolean>;
   /** Mounts of sessions that outlive their server. */
   readonly left: () => Promise<readonly (readonly Mount[])[]>;
 }
 
-const FOLDER = 'mounts';
 /** Beside the folders of servers: for entries of sessions that have ended. */
-const ENDED = 'ended-mounts';
+const ENDED = 'ended';
 /**
  * So many of one server, and one is dropped for each beyond (`dropOne`). SECURITY: every opening compares with all of them, so without an end whoever opens and closes sessions
  * beside one that lives would slow down all others. Who may have been handed the folders of a dropped one could exchange what lies in them under a later session.
@@ -56,10 +57,10 @@ const ENDED = 'ended-mounts';
 const MOST_ENDED = 64;
 const SERVER_ID = /^[0-9a-f]{12}$/;
 
-export function createMountRegistry({ host, left }: RegistryOptions): MountRegistry {
-  const { runDir, serverId, isServerAlive } = host;
-  const folder = join(runDir, FOLDER);
-  const endedFolder = join(dirname(runDir), ENDED);
+export function createMountRegistry(options: RegistryOptions): MountRegistry {
+  const { folder: common, serverId, isServerAlive, left } = options;
+  const folder = join(common, serverId);
+  const endedFolder = join(common, ENDED);
   let knownLeft = new Map<string, Promise<MountEntry>>();
   /** Entries of sessions that ended here, the oldest first. */
   let endedHere: string[] = [];
@@ -143,8 +144,8 @@ export function createMountRegistry({ host, left }: RegistryOptions): MountRegis
 
   async function allBut(own: string): Promise<{ live: MountEntry[]; ended: FoundEntry[] }> {
     const live: MountEntry[] = [];
-    for (const server of (await namesIn(dirname(runDir))).filter((name) => SERVER_ID.test(name))) {
-      const paths = (await entryPaths(join(dirname(runDir), server, FOLDER))).filter((path) => path !== own);
+    for (const server of (await namesIn(common)).filter((name) => SERVER_ID.test(name))) {
+      const paths = (await entryPaths(join(common, server))).filter((path) => path !== own);
       // Asked before anything is read: whatever a dead server left is nobody's, and may be broken.
       if (paths.length === 0 || (server !== serverId && !(await isServerAlive(server)))) continue;
       live.push(...(await readEntries(paths, unreadable)));

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, realpath, rm, stat } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, realpath, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -9,7 +9,7 @@ import { becomeServer, type Server } from './server.ts';
 let folder: string;
 let server: Server;
 
-const another = () => becomeServer(join(folder, 'data'), join(folder, 'run'));
+const another = (run = 'run') => becomeServer(join(folder, 'data'), join(folder, run));
 
 beforeEach(async () => {
   folder = await realpath(await mkdtemp(join(tmpdir(), 'hc-server-')));
@@ -45,6 +45,36 @@ test('what a session of another server has mounted counts as long as that lives'
   await expect(server.mounts.claim([sub])).rejects.toMatchObject({ code: 'mount_denied' });
   await other.release();
   await (await server.mounts.claim([sub]))();
+});
+
+test('servers that were started with different run folders know of each other, and clear after each other', async () => {
+  const other = await another('other-run');
+  const { serverId } = other.host;
+  expect(await server.host.isServerAlive(serverId)).toBe(true);
+  expect(await other.host.isServerAlive(server.host.serverId)).toBe(true);
+  await server.clearAfterDead();
+  expect(await readdir(join(folder, 'other-run'))).toEqual([serverId, `${serverId}.lock`]);
+
+  const [project, sub] = [await mountOf('project', false), await mountOf('project/sub', true)];
+  await other.mounts.claim([project]);
+  await expect(server.mounts.claim([sub])).rejects.toMatchObject({ code: 'mount_denied' });
+  await other.release();
+  expect(await server.host.isServerAlive(serverId)).toBe(false);
+  await (await server.mounts.claim([sub]))();
+  expect(await readdir(join(folder, 'other-run'))).toEqual([]);
+});
+
+test('what a dead server left in a run folder of its own is removed', async () => {
+  const dead = '0123456789ab';
+  await mkdir(join(folder, 'other-run', dead, 'jails'), { recursive: true });
+  await mkdir(join(folder, 'data/mounts', dead), { recursive: true });
+  await writeFile(join(folder, 'other-run', `${dead}.lock`), '');
+  await writeFile(join(folder, 'data/servers', dead), join(folder, 'other-run'));
+  expect(await server.host.isServerAlive(dead)).toBe(false);
+  await server.clearAfterDead();
+  expect(await readdir(join(folder, 'other-run'))).toEqual([]);
+  expect(await readdir(join(folder, 'data/servers'))).toEqual([server.host.serverId]);
+  expect(await readdir(join(folder, 'data/mounts'))).toEqual([]);
 });
 
 async function mountOf(name: string, readOnly: boolean): Promise<Mount> {

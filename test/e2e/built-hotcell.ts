@@ -116,7 +116,9 @@ function reasonIn(findings: string): string | undefined {
 function leftovers(home: string): string[] {
   const installation = readFileSync(join(home, 'installation'), 'utf8').trim();
   return [
-    ...(existsSync(join(home, 'run')) ? readdirSync(join(home, 'run')) : []),
+    ...['run', 'servers', 'mounts'].flatMap((name) =>
+      existsSync(join(home, name)) ? readdirSync(join(home, name)) : [],
+    ),
     ...cgroupsNamed(`hotcell-${installation}`),
     ...processesNaming(home),
   ];

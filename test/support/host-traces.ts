@@ -11,8 +11,7 @@ import { openDescriptors, processesTouching } from './host-processes.ts';
 export function hostTraces(home: string, options: { containers?: boolean } = {}): string[] {
   return [
     ...sandboxTraces(home),
-    ...filesBelow(join(home, 'run')),
-    ...filesBelow(join(home, 'logs')),
+    ...['run', 'servers', 'mounts', 'logs'].flatMap((name) => filesBelow(join(home, name))),
     ...mounts().map((line) => `mount ${line}`),
     ...openDescriptors().map((target) => `descriptor ${target}`),
     ...(options.containers === true ? [...containersOf(home), ...volumes()] : []),

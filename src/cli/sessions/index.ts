@@ -2,7 +2,6 @@ import { resolveDataDir, resolveRunDir } from '../../config/load.ts';
 import { tokenOwner } from '../../directory/owner.ts';
 import { HotcellError, toHotcellError } from '../../errors/hotcell-error.ts';
 import { openTokenStore, type TokenRecord } from '../../http/tokens/store.ts';
-import { requireTrusted } from '../../lib/own-folder.ts';
 import { isServerAlive } from '../../lib/server-lock.ts';
 import { openServer } from '../../main.ts';
 import { expiresAt } from '../../sessions/lifetime.ts';
@@ -96,10 +95,8 @@ function all(): Promise<readonly FoundRecord[]> {
 }
 
 function isAlive(serverId: string): Promise<boolean> {
-  const runDir = resolveRunDir(resolveDataDir());
-  // SECURITY: another user's folder in its place could call a server dead or alive as that user likes.
-  requireTrusted(runDir);
-  return isServerAlive(runDir, serverId);
+  const dataDir = resolveDataDir();
+  return isServerAlive({ dataDir, runRoot: resolveRunDir(dataDir) }, serverId);
 }
 
 function tokenList(): Promise<readonly TokenRecord[]> {
