@@ -57,7 +57,7 @@ function heldMounts(
   }
 
   const allAllowed = () => {
-    for (const { source } of mounts) requireAllowed(source, source, policy);
+    for (const mount of mounts) requireAllowed(mount.source, mount, policy);
   };
 
   return {

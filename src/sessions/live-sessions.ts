@@ -3,15 +3,17 @@ import { type Config, configSchema } from '../config/schema.ts';
 import { HotcellError } from '../errors/hotcell-error.ts';
 import { createSessionCore, type SessionCore, type SessionCoreOptions } from '../execution/session-core.ts';
 import type { LiveSandbox } from '../guest/live-sandbox.ts';
+import { runFoldersInUse } from '../lib/server-lock.ts';
 import type { Driver } from '../sandbox/driver.ts';
 import type { IsolationRequest, PassedOver } from '../sandbox/isolation.ts';
 import type { Mount, SandboxSpec } from '../sandbox/spec.ts';
 import { type HeldMounts, holdKnownMounts, holdMounts } from './held-mounts.ts';
 import type { IsolationChoices } from './isolation-choices.ts';
-import { concernsPolicy, deniedByDefault, mountPolicy } from './mounts.ts';
+import { concernsPolicy, mountPolicy } from './mounts.ts';
 import type { PersistencePlan } from './persistence-plan.ts';
 import { createPool } from './pool.ts';
 import type { Server } from './server.ts';
+import { reliedPlaces, secretPlaces } from './server-places.ts';
 import { createSessionSandboxes, type SessionSandboxes } from './session-sandboxes.ts';
 import { type SandboxWishes, specFor } from './spec-for.ts';
 
@@ -47,8 +49,12 @@ const POOL_IDLE_MS = 15 * 60_000;
 
 export function createLiveSessions(config: Config, server: Server, choose: IsolationChoices): LiveSessions {
   const { startTimeoutMs } = config;
-  const denied = [...deniedByDefault(server.host.dataDir), ...config.mountDenied];
-  const policy = mountPolicy({ roots: config.mountRoots, denied });
+  const places = { dataDir: server.host.dataDir, runRoot: server.runRoot, logFile: config.logFile };
+  const policy = mountPolicy({
+    roots: config.mountRoots,
+    denied: [...secretPlaces(places), ...config.mountDenied],
+    inUse: { secret: () => runFoldersInUse(places), relied: () => reliedPlaces(places) },
+  });
   const pool = createPool(
     { perKind: config.poolSize, total: POOL_TOTAL, leastFreeBytes: POOL_LEAST_FREE_BYTES, idleMs: POOL_IDLE_MS },
     startTimeoutMs,

@@ -53,13 +53,29 @@ export async function mountEntry(mounts: readonly WrittenMount[]): Promise<Mount
 }
 
 async function keysAbove(path: string): Promise<string[]> {
-  const keys: string[] = [];
-  for (let folder = path; folder !== dirname(folder); ) {
-    folder = dirname(folder);
-    const found = await stat(folder, { bigint: true }).catch(() => undefined);
-    if (found !== undefined) keys.push(keyOf(identityOf(found)));
-  }
-  return keys;
+  const [, ...above] = await folderKeys()(path);
+  return above.filter((key) => key !== undefined);
+}
+
+/** Keys of a path and of all folders above it, from the inside out; undefined where nothing is. Each is asked for once. */
+export function folderKeys(): (path: string) => Promise<(string | undefined)[]> {
+  const asked = new Map<string, Promise<string | undefined>>();
+  const keyAt = (path: string) => {
+    const known =
+      asked.get(path) ??
+      stat(path, { bigint: true }).then(
+        (found) => keyOf(identityOf(found)),
+        () => undefined,
+      );
+    asked.set(path, known);
+    return known;
+  };
+  return (path) => Promise.all(withFoldersAbove(path).map(keyAt));
+}
+
+function withFoldersAbove(path: string): string[] {
+  const parent = dirname(path);
+  return parent === path ? [path] : [path, ...withFoldersAbove(parent)];
 }
 
 function keyOf({ device, inode }: Mount['identity']): string {

@@ -1,18 +1,12 @@
+import { execFileSync } from 'node:child_process';
 import { mkdir, mkdtemp, realpath, rm, stat, symlink, writeFile } from 'node:fs/promises';
-import { homedir, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { HotcellError } from '../errors/hotcell-error.ts';
 import { identityOf } from '../lib/held-folder.ts';
 import type { Mount } from '../sandbox/spec.ts';
-import {
-  concernsPolicy,
-  deniedByDefault,
-  type MountPolicy,
-  type MountRequest,
-  mountPolicy,
-  resolveMounts,
-} from './mounts.ts';
+import { concernsPolicy, type MountPolicy, type MountRequest, mountPolicy, resolveMounts } from './mounts.ts';
 
 let folder: string;
 let policy: MountPolicy;
@@ -240,13 +234,6 @@ test.each(['/workspace', '/workspace/in', '/mnt/data', '/tmp/in', '/data/a.b-c_d
   },
 );
 
-test("secrets, the host's machinery and our own data are denied by default", () => {
-  const denied = deniedByDefault('/var/lib/hotcell');
-  expect(denied).toEqual(
-    expect.arrayContaining([join(homedir(), '.ssh'), join(homedir(), '.aws'), '/proc', '/etc', '/var/lib/hotcell']),
-  );
-});
-
 async function resolve(...requests: MountRequest[]): Promise<readonly Mount[]> {
   const { mounts, folders } = await resolveMounts(requests, policy);
   for (const folder of folders) await folder.close();
@@ -264,8 +251,65 @@ test.each([
   const policy = { roots: ['/srv'], denied: ['/srv/secret'] };
   expect(
     concernsPolicy(
-      sources.map((source) => ({ source })),
+      sources.map((source) => ({ source, readOnly: true })),
       policy,
     ),
   ).toBe(expected);
+});
+
+describe('what the server itself runs, loads or writes', () => {
+  const relied = () => [join(folder, 'allowed/app/dist'), join(folder, 'allowed/logs/hotcell.log')];
+  const secret = () => [join(folder, 'allowed/run')];
+  beforeEach(async () => {
+    for (const name of ['app/dist/chunks', 'app/data', 'logs/other', 'run/jails']) {
+      await mkdir(join(folder, 'allowed', name), { recursive: true });
+    }
+    policy = mountPolicy({ roots: [join(folder, 'allowed')], denied: [], inUse: { relied, secret } });
+  });
+  const mount = (name: string, readOnly: boolean) =>
+    resolve({ source: join(folder, 'allowed', name), target: '/data', readOnly });
+
+  test.each(['app', 'app/dist', 'app/dist/chunks', 'logs'])('is not mounted writable: %j', async (name) => {
+    await expect(mount(name, false)).rejects.toMatchObject({
+      code: 'mount_denied',
+      remedy: expect.stringMatching(/^Mount it read-only/) as string,
+    });
+  });
+
+  test('is mounted read-only, and what lies beside it writable', async () => {
+    for (const name of ['app', 'app/dist', 'logs']) expect(await mount(name, true)).toHaveLength(1);
+    for (const name of ['app/data', 'logs/other']) expect(await mount(name, false)).toHaveLength(1);
+  });
+
+  test.each([true, false])('is not mounted at all where servers listen (read-only: %j)', async (readOnly) => {
+    for (const name of ['', 'run', 'run/jails'])
+      await expect(mount(name, readOnly)).rejects.toMatchObject({ code: 'mount_denied' });
+  });
+
+  test('is found through links, also where one is on the way to it', async () => {
+    await symlink(join(folder, 'allowed/app'), join(folder, 'allowed/link'));
+    await expect(mount('link', false)).rejects.toMatchObject({ code: 'mount_denied' });
+    await mkdir(join(folder, 'allowed/bin'));
+    await symlink(join(folder, 'elsewhere'), join(folder, 'allowed/bin/program'));
+    policy = mountPolicy({
+      ...{ roots: [join(folder, 'allowed')], denied: [] },
+      inUse: { secret, relied: () => [join(folder, 'allowed/bin/program')] },
+    });
+    await expect(mount('bin', false)).rejects.toMatchObject({ code: 'mount_denied' });
+  });
+
+  test.skipIf(process.getuid?.() !== 0 || process.platform !== 'linux')(
+    'is found by device and inode where the host has it mounted twice',
+    async () => {
+      await mkdir(join(folder, 'allowed/twice'));
+      execFileSync('mount', ['--bind', join(folder, 'allowed/app'), join(folder, 'allowed/twice')]);
+      try {
+        for (const name of ['twice', 'twice/dist', 'twice/dist/chunks'])
+          await expect(mount(name, false)).rejects.toMatchObject({ code: 'mount_denied' });
+        expect(await mount('twice/data', false)).toHaveLength(1);
+      } finally {
+        execFileSync('umount', [join(folder, 'allowed/twice')]);
+      }
+    },
+  );
 });

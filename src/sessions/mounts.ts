@@ -1,12 +1,19 @@
 import { lstat, realpath, stat } from 'node:fs/promises';
-import { homedir } from 'node:os';
 import { join, sep } from 'node:path';
-import { placeOf, resolveDenied, resolveRoots } from '../lib/configured-paths.ts';
+import { resolveRoots } from '../lib/configured-paths.ts';
 import { type HeldFolder, holdFolder } from '../lib/held-folder.ts';
 import { isWithin } from '../lib/is-within.ts';
 import { missingPlace } from '../lib/missing-place.ts';
 import { exchanged, mountDenied } from '../sandbox/mount-denied.ts';
 import type { Mount } from '../sandbox/spec.ts';
+import {
+  type JudgedMount,
+  type PlacesInUse,
+  reasonAgainst,
+  reasonAgainstFolder,
+  refusal,
+  resolvedWithLinks,
+} from './denied-places.ts';
 import { checkedTarget } from './mount-targets.ts';
 
 /** A host folder that a caller wants to see inside. */
@@ -23,6 +30,8 @@ export interface MountPolicy {
   readonly roots: readonly string[];
   /** Never these, nor anything below or above them. */
   readonly denied: readonly string[];
+  /** What servers of this installation use. Asked at every mount: servers start, and environments are made, after this one. */
+  readonly inUse?: PlacesInUse;
 }
 
 const MOST_MOUNTS = 64;
@@ -30,24 +39,12 @@ const MOST_MOUNTS = 64;
 const DEEPEST = 64;
 
 /** Resolves what the configuration names. Once, when the server starts: `configured-paths.ts` tells why. */
-export function mountPolicy({ roots, denied }: MountPolicy): MountPolicy {
+export function mountPolicy({ roots, denied, ...rest }: MountPolicy): MountPolicy {
   return {
+    ...rest,
     roots: resolveRoots(roots, roots),
-    // SECURITY: with the links on the way to them. Who can write to the folder of such a link decides what is denied.
-    denied: [...resolveDenied(denied), ...denied.flatMap((path) => placeOf(path).links)],
+    denied: resolvedWithLinks(denied),
   };
-}
-
-/** Secrets and the host's own machinery. */
-export function deniedByDefault(dataDir: string): string[] {
-  const home = homedir();
-  return [
-    ...['.ssh', '.aws', '.gnupg', '.config/gcloud', '.azure', '.kube', '.docker', '.netrc'].map((name) =>
-      join(home, name),
-    ),
-    ...['/proc', '/sys', '/dev', '/run', '/var/run', '/boot', '/etc'],
-    dataDir,
-  ];
 }
 
 /** Checked mounts, and their folders, held open since they were checked. */
@@ -116,27 +113,24 @@ async function requirePlainPlace(target: string, outer: Mount): Promise<void> {
 }
 
 /** SECURITY: also for mounts that a session has already: the folder may have been taken from the roots since, or denied. */
-export function requireAllowed(shown: string, source: string | undefined, policy: MountPolicy): void {
+export function requireAllowed(shown: string, mount: Partial<JudgedMount>, policy: MountPolicy): void {
+  const { source, readOnly = true } = mount;
   if (source === undefined || !isBelowRoots(source, policy)) {
     throw mountDenied(
       `${shown}: not below an allowed folder`,
       'Allow it, or a folder above it, first: mountRoots, or HOTCELL_MOUNT_ROOTS.',
     );
   }
-  const secret = deniedFor(source, policy);
-  if (secret !== undefined)
-    throw mountDenied(
-      `${shown}: holds or lies in ${secret}, which is never mounted`,
-      'Copy what is needed to another folder.',
-    );
+  const reason = reasonAgainst({ source, readOnly }, policy);
+  if (reason !== undefined) throw refusal(shown, reason);
 }
 
 /**
  * Whether a server with this policy has any business with a session that has these mounts: not where one merely lies outside its roots, as another server of
  * the installation may have others. Where one is denied it has: to end the session.
  */
-export function concernsPolicy(mounts: readonly Pick<Mount, 'source'>[], policy: MountPolicy): boolean {
-  if (mounts.some(({ source }) => deniedFor(source, policy) !== undefined)) return true;
+export function concernsPolicy(mounts: readonly JudgedMount[], policy: MountPolicy): boolean {
+  if (mounts.some((mount) => reasonAgainst(mount, policy) !== undefined)) return true;
   return mounts.every(({ source }) => isBelowRoots(source, policy));
 }
 
@@ -144,22 +138,22 @@ function isBelowRoots(source: string, { roots }: MountPolicy): boolean {
   return roots.some((root) => isWithin(source, root));
 }
 
-function deniedFor(source: string, { denied }: MountPolicy): string | undefined {
-  return denied.find((path) => isWithin(source, path) || isWithin(path, source));
-}
-
 async function resolveMount(request: MountRequest, policy: MountPolicy): Promise<{ mount: Mount; folder: HeldFolder }> {
   const target = checkedTarget(request.target);
   // SECURITY: everything below is about the resolved path. A link inside an allowed root may point anywhere.
   const source = await realpath(request.source).catch(() => undefined);
   // SECURITY: before anything is said of what is there or is not: what a host has elsewhere is nobody's business.
-  requireAllowed(request.source, source ?? (await missingPlace(request.source)), policy);
+  const readOnly = request.readOnly !== false;
+  requireAllowed(request.source, { source: source ?? (await missingPlace(request.source)), readOnly }, policy);
   if (source === undefined) throw mountDenied(`${request.source}: there is no such folder`, 'Make it first.');
   if (!(await stat(source).catch(() => undefined))?.isDirectory())
     throw mountDenied(`${request.source}: not a folder`, 'Mount the folder that it is in.');
   if (source.split(sep).length - 1 > DEEPEST)
     throw mountDenied(`${request.source}: lies in more than ${DEEPEST} folders`, 'Mount one of those above it.');
+  // SECURITY: by device and inode as well: a folder that is mounted twice on the host has two paths.
+  const reason = await reasonAgainstFolder({ source, readOnly }, policy);
+  if (reason !== undefined) throw refusal(request.source, reason);
   const folder = await holdFolder(source);
   if (folder === undefined) throw exchanged(source);
-  return { mount: { source, target, readOnly: request.readOnly !== false, identity: folder.identity }, folder };
+  return { mount: { source, target, readOnly, identity: folder.identity }, folder };
 }

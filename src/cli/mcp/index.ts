@@ -1,6 +1,6 @@
 import { homedir } from 'node:os';
 import { parse } from 'node:path';
-import { loadConfig, loadSettings, resolveDataDir } from '../../config/load.ts';
+import { loadConfig, loadSettings, resolveDataDir, resolveRunDir } from '../../config/load.ts';
 import { createLazyDirectory } from '../../directory/lazy-directory.ts';
 import { localOwner } from '../../directory/owner.ts';
 import type { FilesBesideStdio } from '../../http/files-beside-stdio.ts';
@@ -11,8 +11,8 @@ import { offerOf } from '../../mcp/profiles/index.ts';
 import { createMcpFactory } from '../../mcp/server.ts';
 import { serveOnStdio } from '../../mcp/stdio/index.ts';
 import { LARGEST_REPLY_BYTES } from '../../mcp/stdio/transport.ts';
-import { deniedByDefault } from '../../sessions/mounts.ts';
 import { hasRecords } from '../../sessions/records-folder.ts';
+import { secretPlaces } from '../../sessions/server-places.ts';
 import { createLogger } from '../../telemetry/logger.ts';
 import { protocolStreams } from '../output.ts';
 import { profileOption } from '../profile-flag.ts';
@@ -35,6 +35,7 @@ export async function mcp(flags: McpFlags): Promise<number> {
     ...(flags.loadRoot === undefined ? {} : { loadRoots: flags.loadRoot }),
   });
   const offer = offerOf(config.profile, loadSettings);
+  const dataDir = resolveDataDir();
   let server: HotcellServer | undefined;
   const directory = createLazyDirectory(
     async () => {
@@ -42,7 +43,7 @@ export async function mcp(flags: McpFlags): Promise<number> {
       server = await openServer(config);
       return server.sessions;
     },
-    () => hasRecords(resolveDataDir()),
+    () => hasRecords(dataDir),
   );
   let beside: Promise<FilesBesideStdio> | undefined;
   /** Links to files are served over HTTP, on loopback, from the first file on. */
@@ -65,7 +66,7 @@ export async function mcp(flags: McpFlags): Promise<number> {
       links: { urlFor: async (...file) => (await besideStdio())?.linkTo('local', ...file) },
       hostFiles: createHostFiles({
         roots: config.loadRoots.length > 0 ? config.loadRoots : usualRoots(),
-        denied: [...deniedByDefault(resolveDataDir()), ...config.loadDenied],
+        denied: [...secretPlaces({ dataDir, runRoot: resolveRunDir(dataDir) }), ...config.loadDenied],
         base: process.cwd(),
         writable: config.mountRoots,
       }),

@@ -1,4 +1,4 @@
-import { loadConfig, loadSettings, resolveDataDir } from '../../config/load.ts';
+import { loadConfig, loadSettings, resolveDataDir, resolveRunDir } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import { serveHttp } from '../../http/serve.ts';
@@ -7,7 +7,7 @@ import { openServer } from '../../main.ts';
 import { createHostFiles } from '../../mcp/host-files/index.ts';
 import { offerOf } from '../../mcp/profiles/index.ts';
 import { longTools } from '../../mcp/server.ts';
-import { deniedByDefault } from '../../sessions/mounts.ts';
+import { secretPlaces } from '../../sessions/server-places.ts';
 import { stopSignals } from '../mcp/stop-signals.ts';
 import { standardOutputs } from '../output.ts';
 import { profileOption } from '../profile-flag.ts';
@@ -82,6 +82,7 @@ function portOf(text: string): number {
 /** The files here are the server's, not the caller's: none can be loaded unless folders were named. */
 function hostFilesOf(config: Config) {
   if (config.loadRoots.length === 0) return undefined;
-  const denied = [...deniedByDefault(resolveDataDir()), ...config.loadDenied];
+  const dataDir = resolveDataDir();
+  const denied = [...secretPlaces({ dataDir, runRoot: resolveRunDir(dataDir) }), ...config.loadDenied];
   return createHostFiles({ roots: config.loadRoots, denied, base: process.cwd(), writable: config.mountRoots });
 }

@@ -1,7 +1,7 @@
 import { lstatSync, readlinkSync } from 'node:fs';
-import { delimiter, dirname, join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { bootstrapProgram } from '../../guest/bootstrap-program.ts';
-import { searchPath } from '../../lib/find-program.ts';
+import { pathFolders, searchPath } from '../../lib/find-program.ts';
 import { runCommand } from '../../lib/run-command.ts';
 
 /** A Python that can serve as the base of an environment. */
@@ -36,7 +36,7 @@ export async function chooseInterpreter(signal?: AbortSignal): Promise<Interpret
 
 /** Where to look, in order: the distribution's own first, since every user of the machine can read that one. */
 export function interpreterCandidates(path: string): string[] {
-  const folders = ['/usr/bin', '/usr/local/bin', ...path.split(delimiter).filter((f) => f.startsWith('/'))];
+  const folders = ['/usr/bin', '/usr/local/bin', ...pathFolders(path)];
   const versioned = [14, 13, 12, 11, 10, 9].map((minor) => `python3.${minor}`);
   const names = ['python3', ...versioned];
   return [...new Set(names.flatMap((name) => folders.map((folder) => join(folder, name))))];

@@ -1,4 +1,4 @@
-import { findProgram } from '../../lib/find-program.ts';
+import { findHostProgram, findProgram } from '../../lib/find-program.ts';
 import { type Progress, type Report, runStep, StepError } from '../../lib/steps.ts';
 import { type Confirm, runAsSuperuser } from '../../lib/superuser.ts';
 import { ensurePythonEnvironment, lacksInstaller } from './make-python-environment.ts';
@@ -27,9 +27,9 @@ export async function setupProcess(options: ProcessSetup): Promise<{ bwrap: stri
 
 /** One command for all that is missing, so that a person is asked once. */
 async function ensurePackages(options: ProcessSetup, progress: Progress): Promise<string> {
-  const missing = { bubblewrap: !findProgram('bwrap'), venv: await lacksInstaller(options.signal) };
+  const missing = { bubblewrap: !findHostProgram('bwrap'), venv: await lacksInstaller(options.signal) };
   if (missing.bubblewrap || missing.venv) await install(missing, options, progress);
-  const bwrap = findProgram('bwrap');
+  const bwrap = findHostProgram('bwrap');
   if (!bwrap) throw new StepError('bubblewrap is installed and yet there is no bwrap on the search path.');
   return bwrap;
 }

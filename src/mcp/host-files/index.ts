@@ -4,6 +4,7 @@ import { basename } from 'node:path';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import { missingPlace } from '../../lib/missing-place.ts';
 import { quotedName } from '../../lib/said-inside.ts';
+import { otherHomes } from '../../sessions/secret-homes.ts';
 import { filesMatching, type HostFile } from './matching.ts';
 import { hostPlatform } from './platform.ts';
 import { denial, type HostPolicy, hostPolicy, OUTSIDE, refusalOf } from './policy.ts';
@@ -28,7 +29,7 @@ export interface Found {
 const MOST_FILES = 1_000;
 const PIECE_BYTES = 262_144;
 
-export interface HostFilesOptions extends Omit<HostPolicy, 'home' | 'platform'> {
+export interface HostFilesOptions extends Omit<HostPolicy, 'homes' | 'platform'> {
   /** What relative paths are relative to. */
   readonly base: string;
   readonly home?: string;
@@ -40,7 +41,8 @@ export function createHostFiles(given: HostFilesOptions): HostFiles {
   const home = given.home ?? homedir();
   const platform = hostPlatform();
   // SECURITY: now, and not when a file is first asked for: a session could have exchanged a root until then.
-  const policy = hostPolicy({ roots: given.roots, denied: given.denied, home, platform }, given.writable);
+  const homes = [home, ...otherHomes().map(({ path }) => path)];
+  const policy = hostPolicy({ roots: given.roots, denied: given.denied, homes, platform }, given.writable);
 
   return {
     async find(source, { signal } = {}) {

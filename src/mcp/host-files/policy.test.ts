@@ -5,7 +5,7 @@ import { refusalOf } from './policy.ts';
 const policy = {
   roots: ['/home/me', '/srv/data'],
   denied: ['/home/me/vault', '/home/me/.ssh'],
-  home: '/home/me',
+  homes: ['/home/me'],
   platform: hostPlatform('linux'),
 };
 
@@ -37,6 +37,13 @@ describe('a file of the host', () => {
     expect(refusalOf('/home/me/.local/share/other', named)).toBeDefined();
   });
 
+  test("that is hidden in the home of another user may not, where root's server could read it", () => {
+    const all = { ...policy, roots: ['/home', '/home/bob/.app'], homes: ['/root', '/', '/home/bob', '/home/eve'] };
+    expect(refusalOf('/home/eve/.config/gh/hosts.yml', all)).toBeDefined();
+    expect(refusalOf('/home/bob/.app/x', all)).toBeUndefined();
+    expect(refusalOf('/home/eve/a.csv', all)).toBeUndefined();
+  });
+
   test('that is denied is denied even where a root names it', () => {
     expect(refusalOf('/home/me/.ssh/id_rsa', { ...policy, roots: ['/home/me/.ssh'] })).toBeDefined();
   });
@@ -46,7 +53,7 @@ describe('a file of a machine with Windows', () => {
   const windows = {
     roots: ['C:\\Users\\me', 'D:\\data'],
     denied: ['C:\\Users\\me\\vault', 'C:\\Users\\me\\.ssh'],
-    home: 'C:\\Users\\me',
+    homes: ['C:\\Users\\me'],
     platform: hostPlatform('win32'),
   };
   test.each([
@@ -77,7 +84,7 @@ describe('a file of a machine with Windows', () => {
 });
 
 test('on a Mac, what programs keep in Library is hidden too', () => {
-  const mac = { roots: ['/Users/me'], denied: [], home: '/Users/me', platform: hostPlatform('darwin') };
+  const mac = { roots: ['/Users/me'], denied: [], homes: ['/Users/me'], platform: hostPlatform('darwin') };
   expect(refusalOf('/Users/me/Library/Keychains/x', mac)).toBeDefined();
   expect(refusalOf('/Users/me/work/Library/x', mac)).toBeUndefined();
   expect(refusalOf('/Users/me/Library/x', { ...mac, platform: hostPlatform('linux') })).toBeUndefined();

@@ -7,30 +7,32 @@ import type { HostPlatform } from './platform.ts';
 export interface HostPolicy {
   readonly roots: readonly string[];
   readonly denied: readonly string[];
-  readonly home: string;
+  /** Hidden files in these may hold secrets. */
+  readonly homes: readonly string[];
   readonly platform: HostPlatform;
 }
 
 /** Resolves what was configured, once, when the server starts. `writable` are the folders of which sandboxes may get parts to write to. */
-export function hostPolicy({ roots, denied, home, platform }: HostPolicy, writable: readonly string[]): HostPolicy {
+export function hostPolicy({ roots, denied, homes, platform }: HostPolicy, writable: readonly string[]): HostPolicy {
   return {
     platform,
     roots: resolveRoots(roots, writable),
     denied: resolveDenied(denied),
-    home: placeOf(home).real,
+    homes: homes.map((home) => placeOf(home).real),
   };
 }
 
 export const OUTSIDE = 'it is not below an allowed folder';
 
 /** Why a file, its links resolved, may not be copied; undefined where it may. */
-export function refusalOf(path: string, { roots, denied, home, platform }: HostPolicy): string | undefined {
+export function refusalOf(path: string, { roots, denied, homes, platform }: HostPolicy): string | undefined {
   const { paths } = platform;
   if (denied.some((secret) => isWithin(path, secret, paths))) return 'it may hold secrets';
   const allowed = roots.filter((root) => isWithin(path, root, paths));
   if (allowed.length === 0) return OUTSIDE;
-  if (isPrivateInHome(path, home, platform) && !allowed.some((root) => isPrivateInHome(root, home, platform)))
-    return 'hidden files of the home folder may hold secrets';
+  const hides = (home: string) =>
+    isPrivateInHome(path, home, platform) && !allowed.some((root) => isPrivateInHome(root, home, platform));
+  if (homes.some(hides)) return 'hidden files of the home folder may hold secrets';
   return undefined;
 }
 

@@ -1,0 +1,72 @@
+import type { HotcellError } from '../errors/hotcell-error.ts';
+import { placeOf, resolveDenied } from '../lib/configured-paths.ts';
+import { isWithin } from '../lib/is-within.ts';
+import { mountDenied } from '../sandbox/mount-denied.ts';
+import type { Mount } from '../sandbox/spec.ts';
+import { folderKeys } from './mount-entry.ts';
+
+/** Places that servers of this installation use (`server-places.ts`). */
+export interface PlacesInUse {
+  /** Shown to no sandbox, besides what is known when the server starts. */
+  secret(): readonly string[];
+  /** Executed, loaded or written by a server: no sandbox may write to them. */
+  relied(): readonly string[];
+}
+
+export type JudgedMount = Pick<Mount, 'source' | 'readOnly'>;
+
+/** Why a folder is not mounted, below or above whatever place it is. */
+export interface Reason {
+  readonly place: string;
+  readonly kind: 'secret' | 'relied';
+}
+
+interface Policy {
+  readonly denied: readonly string[];
+  readonly inUse?: PlacesInUse;
+}
+
+/** SECURITY: with the links on the way to them. Who can write to the folder of such a link decides where it leads. */
+export function resolvedWithLinks(paths: readonly string[]): string[] {
+  return [...resolveDenied(paths), ...paths.flatMap((path) => placeOf(path).links)];
+}
+
+/** By paths alone. */
+export function reasonAgainst(mount: JudgedMount, policy: Policy): Reason | undefined {
+  const { source } = mount;
+  return reasonsFor(mount, policy).find(({ place }) => isWithin(source, place) || isWithin(place, source));
+}
+
+/** By device and inode: of the folder and all above it, and of the places and all above them. */
+export async function reasonAgainstFolder(mount: JudgedMount, policy: Policy): Promise<Reason | undefined> {
+  const keysOf = folderKeys();
+  const [own, ...above] = await keysOf(mount.source);
+  for (const reason of reasonsFor(mount, policy)) {
+    const keys = await keysOf(reason.place);
+    const [place] = keys;
+    if (own !== undefined && keys.includes(own)) return reason;
+    if (place !== undefined && above.includes(place)) return reason;
+  }
+  return undefined;
+}
+
+function reasonsFor({ readOnly }: JudgedMount, { denied, inUse }: Policy): Reason[] {
+  const all = (kind: Reason['kind'], places: readonly string[]) =>
+    [...new Set(places)].map((place) => ({ kind, place }));
+  return [
+    ...all('secret', [...denied, ...resolvedWithLinks(inUse?.secret() ?? [])]),
+    ...(readOnly ? [] : all('relied', resolvedWithLinks(inUse?.relied() ?? []))),
+  ];
+}
+
+export function refusal(shown: string, { kind, place }: Reason): HotcellError {
+  if (kind === 'secret')
+    return mountDenied(
+      `${shown}: holds or lies in ${place}, which is never mounted`,
+      'Copy what is needed to another folder.',
+    );
+  return mountDenied(
+    `${shown}: holds or lies in ${place}, which Hotcell itself runs, loads or writes; it is never mounted writable`,
+    'Mount it read-only, or mount a folder inside it or elsewhere that does not hold Hotcell or its programs.',
+  );
+}
