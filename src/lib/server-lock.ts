@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { chmod, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { makeOwnFolder, requireTrusted } from './own-folder.ts';
 
 /**
@@ -29,10 +29,10 @@ export async function holdServerLock(folders: ServerFolders, serverId: string): 
   // Whoever opens a server installs what ends it right after the call: nothing may be there to be left before that.
   await undefined;
   const server = createServer((socket) => socket.destroy());
-  await new Promise<void>((resolve, reject) => {
+  await new Promise<void>((done, reject) => {
     server.once('error', reject);
     // Listening before it has its name: one that has the name and does not answer is taken for dead.
-    server.listen(`${path}.new`, resolve);
+    server.listen(`${path}.new`, done);
   });
   // SECURITY: under a loose umask other local users could connect, and keep a server busy.
   await chmod(`${path}.new`, 0o600);
@@ -41,7 +41,7 @@ export async function holdServerLock(folders: ServerFolders, serverId: string): 
   server.unref();
   return {
     release: async () => {
-      await new Promise<void>((resolve) => server.close(() => resolve()));
+      await new Promise<void>((done) => server.close(() => done()));
       await forgetServer(folders, serverId);
     },
   };
@@ -50,15 +50,15 @@ export async function holdServerLock(folders: ServerFolders, serverId: string): 
 export async function isServerAlive(folders: ServerFolders, serverId: string): Promise<boolean> {
   const runFolder = runFolderOf(folders, serverId);
   if (runFolder === undefined) return false;
-  return new Promise((resolve) => {
+  return new Promise((done) => {
     const socket = connect(join(runFolder, serverId + SUFFIX));
     socket.once('connect', () => {
       socket.destroy();
-      resolve(true);
+      done(true);
     });
     // Only these two say that nobody listens. A host out of descriptors, or a full queue, must not make a living server a dead one.
     socket.once('error', (error: NodeJS.ErrnoException) =>
-      resolve(error.code !== 'ENOENT' && error.code !== 'ECONNREFUSED'),
+      done(error.code !== 'ENOENT' && error.code !== 'ECONNREFUSED'),
     );
   });
 }
@@ -96,7 +96,7 @@ async function writeRunFolder(folders: ServerFolders, serverId: string): Promise
   const folder = serversFolder(folders);
   makeOwnFolder(folder, 0o700);
   const draft = join(folder, `${serverId}.new`);
-  await writeFile(draft, folders.runRoot, { mode: 0o600 });
+  await writeFile(draft, resolve(folders.runRoot), { mode: 0o600 });
   await rename(draft, join(folder, serverId));
 }
 

@@ -56,7 +56,7 @@ Two folders come from the environment alone. \`HOTCELL_HOME\` is where Hotcell k
 
 Both folders, and all that Hotcell makes in them, must be yours, and no other user may write to them or to a folder on the way (\`/tmp\` and its like, where the
 sticky bit is set, may be on the way). Otherwise Hotcell refuses to start and says which folder it is: close it (\`chmod go-w FOLDER\`), or name another. The data folder may be
-root's, for volumes. Servers of one installation find each other by the folder of sockets, so start them with the same \`XDG_RUNTIME_DIR\`.
+root's, for volumes. Servers of one installation find each other through the data folder, whatever \`XDG_RUNTIME_DIR\` each was started with.
 
 \`HOTCELL_TOKEN\` is the token that \`hotcell run --server\` sends where none is named.
 

@@ -30,6 +30,7 @@ export async function openMountDescriptors(mounts: readonly Mount[], runDir: str
     for (const [index, mount] of mounts.entries()) {
       const { fd, identity } = await hold(mount.source, held);
       if (!isSameFolder(identity, mount.identity)) throw exchanged(mount.source);
+      // SECURITY: no sandbox can exchange the link: run folders are never mounted (server-places.ts), and other users cannot enter this one.
       // SECURITY: by way of a secret name. Where the engine counts processes differently, this pid is another process, which has no such name.
       await symlink(`/proc/${process.pid}/fd/${fd}`, join(folder, `${name}-${index}`));
       devices.push(`/proc/${process.pid}/fd/${links.fd}/${name}-${index}`);
