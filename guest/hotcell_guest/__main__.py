@@ -16,7 +16,8 @@ def main(arguments: list[str]) -> NoReturn:
     parser.add_argument("--peer-uid", type=int, help="only processes of this uid may connect there")
     parser.add_argument("--workspace", default="/workspace")
     options = parser.parse_args(arguments)
-    os.umask(0o022)  # a jail inherits that of the server, and files in a writable mount would be closed to their owner's group, or open to all
+    # A jail inherits that of the server: files in a writable mount would be open to all, or closed to their group.
+    os.umask(0o022)
     if options.role == "zygote":
         from .start import zygote
 
