@@ -127,6 +127,7 @@ async function startServer(env: NodeJS.ProcessEnv) {
   const child = fork(join(packageRoot(), 'test/support/hotcell-child.mjs'), {
     ...{ uid: VICTIM, gid: VICTIM, cwd: '/' },
     env: { PATH: process.env.PATH, ...env },
+    execArgv: [],
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
   running.push(child);
