@@ -66,8 +66,11 @@ export function explainConfig(
 
 /** SECURITY: the file in the data folder, or one that the caller named. Never one of the current folder: a repository must not configure its own sandbox. */
 function configFileOf(env: NodeJS.ProcessEnv, dataDir: string): ConfigFile | undefined {
-  if (env.HOTCELL_CONFIG) return readConfigFile(resolve(env.HOTCELL_CONFIG), { required: true });
-  return readConfigFile(join(dataDir, 'config.json'));
+  return readConfigFile(configFilePath(dataDir, env), { required: Boolean(env.HOTCELL_CONFIG) });
+}
+
+export function configFilePath(dataDir: string, env: NodeJS.ProcessEnv = process.env): string {
+  return env.HOTCELL_CONFIG ? resolve(env.HOTCELL_CONFIG) : join(dataDir, 'config.json');
 }
 
 /** Variables of the environment that look like options and are none: probably misspelt. */

@@ -47,13 +47,15 @@ describe('what a server keeps from every sandbox', () => {
 });
 
 describe('what a server relies on', () => {
-  it('holds its own files, Node, its modules, the programs that it starts and its log', () => {
+  it('holds its own files, Node, its modules, the programs that it starts, its configuration and its log', () => {
+    vi.stubEnv('HOTCELL_CONFIG', '/srv/settings/hotcell.json');
     expect(reliedPlaces(places())).toEqual(
       expect.arrayContaining([
         packageRoot(),
         join(packageRoot(), 'node_modules'),
         join(dirname(packageRoot()), 'node_modules'),
         process.execPath,
+        '/srv/settings/hotcell.json',
         '/srv/log/hotcell.log',
       ]),
     );

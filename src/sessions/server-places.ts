@@ -1,5 +1,5 @@
 import { basename, dirname, join, resolve } from 'node:path';
-import { temporaryRunDir } from '../config/load.ts';
+import { configFilePath, temporaryRunDir } from '../config/load.ts';
 import { engineAddress } from '../drivers/docker/engine-address.ts';
 import { programsInUse } from '../drivers/process/programs-in-use.ts';
 import { packageRoot } from '../lib/package-root.ts';
@@ -42,6 +42,7 @@ export function reliedPlaces({ dataDir, logFile }: ServerPlaces): string[] {
     ...(program === undefined ? [] : [resolve(program)]),
     ...nodePlaces(process.execPath),
     ...programsInUse(dataDir),
+    configFilePath(dataDir),
     ...(logFile === undefined ? [] : [resolve(logFile)]),
   ];
 }
