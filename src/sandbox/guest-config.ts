@@ -8,6 +8,8 @@ export interface GuestConfig {
   readonly environment: Readonly<Record<string, string>>;
   /** The inner system call filter, base64 of a BPF program for the sandbox's architecture. */
   readonly seccomp?: string;
+  /** Time between the steps of the interrupt ladder (docs/guest-protocol.md, section 7); a second when absent. */
+  readonly interruptGraceMs?: number;
   readonly alone?: AloneLimits;
   /** The folders that must be mounted, to be compared before anything else. Absent where the driver has another proof. */
   readonly mounts?: readonly ({ readonly target: string } & FolderIdentity)[];

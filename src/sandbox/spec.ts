@@ -19,6 +19,8 @@ export interface SandboxSpec {
   readonly tmpBytes?: number;
   /** It outlives its server, for so long. Only for drivers that can `adopt`. */
   readonly persistent?: AloneLimits;
+  /** Time between the steps of the interrupt ladder; a second when absent. The test suite shortens it. */
+  readonly interruptGraceMs?: number;
   /** Environment variables inside, on top of the standard ones. */
   readonly environment: Readonly<Record<string, string>>;
 }

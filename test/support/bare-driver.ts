@@ -57,6 +57,7 @@ export function createBareDriver(host: Host): Driver {
         guestConfig: {
           limits: { ...spec.limits, memoryBytes: 8 * 1_073_741_824 },
           preloads: [],
+          interruptGraceMs: spec.interruptGraceMs,
           environment: standardEnvironment({ path: process.env.PATH ?? '/usr/bin' }),
         },
         ended: ended.promise,

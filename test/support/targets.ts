@@ -1,6 +1,11 @@
+import type { DriverFactories } from '../../src/drivers/loaded-drivers.ts';
 import { createProcessDriver } from '../../src/drivers/process/index.ts';
+import { DRIVERS } from '../../src/drivers/registry.ts';
 import { recipeSchema } from '../../src/languages/recipe.ts';
 import { type Hotcell, type HotcellOptions, openHotcell } from '../../src/main.ts';
+import type { Driver } from '../../src/sandbox/driver.ts';
+import type { Host } from '../../src/sandbox/host.ts';
+import type { DriverName } from '../../src/sandbox/isolation.ts';
 import { createBareDriver } from './bare-driver.ts';
 import { TEST_RECIPES } from './test-recipes.ts';
 
@@ -24,6 +29,8 @@ export interface Target {
   readonly slow?: boolean;
   /** Kernels are forked from a stage that has loaded what users have by default. Elsewhere that would cost each sandbox a second. */
   readonly preloads?: boolean;
+  /** Time between the steps of the interrupt ladder; a second when absent, as for users. */
+  readonly interruptGraceMs?: number;
 }
 
 const process = (shape: 'shared' | 'single', cgroups: boolean): HotcellOptions => ({
@@ -60,7 +67,19 @@ export async function reasonToSkip(target: Target): Promise<string | undefined> 
 
 export async function openTarget(target: Target, options: HotcellOptions = {}): Promise<Hotcell> {
   const preloads = target.preloads === true ? {} : { preloads: [] };
-  return openHotcell({ ...target.options, poolSize: 0, ...preloads, recipes: recipes(), ...options });
+  const drivers = withGrace(target);
+  return openHotcell({ ...target.options, drivers, poolSize: 0, ...preloads, recipes: recipes(), ...options });
+}
+
+/** The target's driver, which tells every guest the target's grace. */
+function withGrace({ options, interruptGraceMs }: Target): DriverFactories {
+  const name = options.isolation as DriverName;
+  const make = options.drivers?.[name] ?? DRIVERS[name];
+  const factory = async (host: Host): Promise<Driver> => {
+    const driver = await make(host);
+    return { ...driver, create: (spec, given) => driver.create({ ...spec, interruptGraceMs }, given) };
+  };
+  return { [name]: factory };
 }
 
 function recipes() {

@@ -14,7 +14,7 @@ from ..system import processes
 from ..system.loop import Loop, Timer
 from .execution_report import Report
 
-# Two waits of a second each leave room within the five that the host allows for a typed outcome.
+# The default of `interruptGraceMs`. Two waits of a second each leave room within the five that the host allows for a typed outcome.
 GRACE_SECONDS = 1.0
 
 
@@ -23,6 +23,7 @@ class Execution:
 
     def __init__(self, loop: Loop, name: str, stream: int, keeper: KernelKeeper, pipes: OutputPipes, ours: Callable[[int], bool]) -> None:
         assert keeper.kernel is not None
+        self.grace_seconds = GRACE_SECONDS
         self.name = name
         self.stream = stream
         self.kernel: KernelProcess = keeper.kernel
@@ -96,4 +97,4 @@ class Execution:
                 pass
 
     def _later(self, step: Callable[[], None]) -> None:
-        self._timer = self._loop.call_later(GRACE_SECONDS, step)
+        self._timer = self._loop.call_later(self.grace_seconds, step)

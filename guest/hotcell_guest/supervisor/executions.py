@@ -20,7 +20,7 @@ from .awaited_kernel import AwaitedKernel
 from .checked_outcome import natural
 from .display_frames import display_head
 from .execute_request import kernel_asked_for, missing_of
-from .execution import Execution
+from .execution import GRACE_SECONDS, Execution
 from .execution_pipes import ExecutionPipes
 from .execution_report import Report, checked_report, checked_value
 from .finished import finished, finished_without_kernel
@@ -42,6 +42,7 @@ class Executions:
         self._channel = channel
         self._workspace = workspace
         self._fail = fail
+        self._grace_seconds = GRACE_SECONDS
         self._execution: Optional[Execution] = None
         self._waiting: Optional[tuple[Frame, KernelKeeper]] = None
         self._awaited = AwaitedKernel(channel, reply, fail)
@@ -62,8 +63,10 @@ class Executions:
             **self.questions.requests,
         }
 
-    def limit(self, limits: Limits) -> None:
+    def limit(self, limits: Limits, grace_ms: Optional[int]) -> None:
         """What the host's configuration allows. Before the first kernel."""
+        if grace_ms is not None:
+            self._grace_seconds = self.questions.grace_seconds = grace_ms / 1000
         self._memory.limit_bytes = limits.memory_watchdog_bytes
         self.kernels.limit(limits)
 
@@ -169,6 +172,7 @@ class Executions:
         pipes = self._pipes.pipes_for(kernel)
         pipes.direct_to(lambda source, data: self._event(execution, {"type": source}, data), lambda: self._channel.credit(stream))
         execution = self._execution = Execution(self._loop, name, stream, keeper, pipes, self.kernels.is_ours)
+        execution.grace_seconds = self._grace_seconds
         keeper.has_begun_work()
         self._channel.open_stream(stream, lambda: self._resume(execution))
         members = ("filename", "tracebackLocals") if keeper is self.kernels.python else ("filename", "language", "recipe")

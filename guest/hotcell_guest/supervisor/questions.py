@@ -12,13 +12,11 @@ from ..system.loop import Loop, Timer
 from ..wire.frames import Frame, Head
 from ..wire.refusal import Refusal
 from ..wire.replies import Fail, Reply
+from .execution import GRACE_SECONDS
 
 KINDS = frozenset({"complete", "inspect", "variables.list", "variables.get", "variables.set"})
 _DEFAULT_MS = 2_000
 _LEAST_MS, _MOST_MS = 100, 60_000
-# The kernel stops by itself first. With the default limit both together keep the answer within the five seconds that a host waits.
-_INTERRUPT_AFTER_SECONDS = 0.5
-_KILL_AFTER_SECONDS = 1.0
 # SECURITY: what a kernel is asked must fit into its socket's buffer, or one that only seems idle would block the supervisor.
 _MAX_QUESTION_BYTES = 65_536
 _MAX_MESSAGE_CHARS = 2_000
@@ -63,6 +61,7 @@ class Questions:
         self._kernels = kernels
         self._reply = reply
         self._fail = fail
+        self.grace_seconds = GRACE_SECONDS
         self._current: Optional[_Question] = None
         self._count = 0
         self._afterwards: list[Callable[[], None]] = []
@@ -108,7 +107,9 @@ class Questions:
         if question is None or question.timer is not None:
             return
         question.kernel = kernel
-        question.timer = self._loop.call_later(question.timeout_seconds + _INTERRUPT_AFTER_SECONDS, lambda: self._interrupt(question))
+        # The kernel stops by itself first. With the default limit the answer comes within the five seconds that a host waits.
+        stops_by_itself = question.timeout_seconds + self.grace_seconds / 2
+        question.timer = self._loop.call_later(stops_by_itself, lambda: self._interrupt(question))
         if question.head["kind"] in ("variables.get", "variables.set"):
             self._kernels.has_begun_work(kernel)
         if question.head["kind"] not in ("complete", "inspect"):
@@ -198,7 +199,7 @@ class Questions:
                 os.kill(question.kernel.pid, signal.SIGINT)
             except ProcessLookupError:
                 pass
-        question.timer = self._loop.call_later(_KILL_AFTER_SECONDS, lambda: self._kill(question))
+        question.timer = self._loop.call_later(self.grace_seconds, lambda: self._kill(question))
 
     def _kill(self, question: _Question) -> None:
         if self._current is question and question.kernel is not None:

@@ -66,7 +66,7 @@ class Supervisor:
         self._watch_children()
         limits, starter = self._prepare(config)
         self._solitude.bear(config.get("alone"))
-        self._executions.limit(limits)
+        self._executions.limit(limits, config.get("interruptGraceMs"))
 
         def begin() -> None:
             self._executions.kernels.python.begin(starter)

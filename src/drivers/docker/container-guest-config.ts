@@ -26,6 +26,7 @@ export function containerGuestConfig(
     // A kernel of its own has inode numbers of its own, so its mounts are made by descriptor. On macOS and Windows the engine's machine has its own as well.
     ...(!ownKernel && process.platform === 'linux' ? expectedMounts(spec.mounts) : {}),
     environment: standardEnvironment({ path, extra: spec.environment }),
+    interruptGraceMs: spec.interruptGraceMs,
     ...(spec.persistent === undefined ? {} : { alone: spec.persistent }),
     // SECURITY: protects the supervisor from what it runs, beside what the engine's filter holds (seccomp-profile.ts); under gVisor it is the only one.
     ...(architecture === undefined ? {} : { seccomp: seccompFilter(architecture, { ownKernel }).toString('base64') }),

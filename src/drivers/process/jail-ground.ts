@@ -94,6 +94,7 @@ export function createJailGround(host: Host, cgroups: ServerCgroups, nodeProgram
         },
         environment: await environment(spec.environment),
         seccomp: seccomp(),
+        interruptGraceMs: spec.interruptGraceMs,
         // What is forked off a zygote has its preloads from there.
         ...(shape === 'single' ? { preloads: spec.preloads, ...expectedMounts(spec.mounts) } : { preloads: [] }),
       };
