@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { packageRoot } from '../src/lib/package-root.ts';
 import { REQUIREMENTS } from './conformance/suite.ts';
-import { TARGET_NAMES, TARGETS } from './support/targets.ts';
 
 const document = readFileSync(join(packageRoot(), 'docs', 'threat-model.md'), 'utf8');
 const GROUPS = [...new Set(REQUIREMENTS.map(({ id }) => id.slice(0, id.indexOf(':'))))];
@@ -22,22 +21,7 @@ test('every requirement about isolation and limits is in the threat model', () =
   expect(missing).toEqual([]);
 });
 
-test('requirements have unique ids', () => {
-  const ids = REQUIREMENTS.map(({ id }) => id);
-  expect(new Set(ids).size).toBe(ids.length);
-});
-
 test('no group of requirements is left out of the search for names', () => {
   expect(GROUPS).toEqual(expect.arrayContaining(['host', 'network', 'javascript']));
   expect(REQUIREMENTS.filter(({ id }) => !/^[a-z]+(:[a-z0-9+-]+)+$/.test(id))).toEqual([]);
-});
-
-test('every exemption has a reason and is of a target that exists', () => {
-  const wrong = REQUIREMENTS.flatMap(({ id, exempt = {} }) =>
-    Object.entries(exempt)
-      .filter(([target, reason]) => !(TARGET_NAMES as readonly string[]).includes(target) || reason === '')
-      .map(([target]) => `${id}: ${target}`),
-  );
-  expect(wrong).toEqual([]);
-  expect(Object.values(TARGETS).map(({ name }) => name)).toEqual(TARGET_NAMES);
 });

@@ -8,14 +8,26 @@ export interface Context {
   readonly hotcell: Hotcell;
   readonly session: Session;
   fresh(options?: OpenOptions): Promise<Session>;
+  /** As `fresh`, with a short interrupt ladder: for code that must be killed, where the default grace only costs time. */
+  impatient(): Promise<Session>;
 }
+
+/** Reasons why a requirement says nothing about some targets. */
+export type Exemptions = Readonly<Partial<Record<TargetName, string>>>;
+
+/**
+ * What a requirement is about. `guest`: what runs inside, the same bytes on every target. `driver`: what a target itself does.
+ * `guest-targets.ts` says where those of the guest are proved.
+ */
+export type RequirementTag = 'guest' | 'driver';
 
 /** A requirement, and the one proof of it. The proof throws when it does not hold. */
 export interface Requirement {
   readonly id: string;
+  readonly tag: RequirementTag;
   readonly title: string;
   /** The targets that it says nothing about, each with the reason. They show up as skipped tests. */
-  readonly exempt?: Readonly<Partial<Record<TargetName, string>>>;
+  readonly exempt?: Exemptions;
   prove(context: Context): Promise<void>;
 }
 

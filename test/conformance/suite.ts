@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, describe, test } from 'vitest';
-import type { Hotcell, Session } from '../../src/index.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Hotcell, OpenOptions, Session } from '../../src/index.ts';
 import { openTarget, reasonToSkip, type Target } from '../support/targets.ts';
 import type { Context, Requirement } from './context.ts';
+import { leftOutOf } from './guest-targets.ts';
 import { asyncioRequirements } from './proofs/asyncio.ts';
 import { bashRequirements } from './proofs/bash.ts';
 import { displayRequirements } from './proofs/displays.ts';
@@ -63,17 +64,25 @@ export const REQUIREMENTS: readonly Requirement[] = [
   ...mountRequirements,
 ];
 
+/** The grace of impatient sessions. All others, and `interrupt:default-grace` among them, have the one that users have. */
+const SHORT_GRACE_MS = 200;
+
 /** Runs the whole suite against one target. The file of a driver is this one call. */
 export async function describeConformance(target: Target): Promise<void> {
   const reason = await reasonToSkip(target);
+  const leftOut = reason === undefined ? await leftOutOf(target) : () => undefined;
   describe.skipIf(reason !== undefined)(`${target.name} conforms${reason === undefined ? '' : ` (${reason})`}`, () => {
     let hotcell: Hotcell;
     let session: Session;
+    let impatient: Promise<Hotcell> | undefined;
     beforeAll(async () => {
       hotcell = await openTarget(target);
       session = await hotcell.open();
     });
-    afterAll(async () => hotcell?.close());
+    afterAll(async () => {
+      await hotcell?.close();
+      await (await impatient)?.close();
+    });
 
     for (const requirement of REQUIREMENTS) {
       const title = `${requirement.id}: ${requirement.title}`;
@@ -82,16 +91,27 @@ export async function describeConformance(target: Target): Promise<void> {
         test.skip(`${title} (exempt: ${exemption})`);
         continue;
       }
+      const why = leftOut(requirement);
+      if (why !== undefined) {
+        test.skip(`${title} (${why})`);
+        continue;
+      }
       test(title, async () => {
+        expect.hasAssertions();
         const opened: Session[] = [];
+        const open = async (from: Hotcell, options?: OpenOptions) => {
+          const made = await from.open(options);
+          opened.push(made);
+          return made;
+        };
         const context: Context = {
           target,
           hotcell,
           session,
-          fresh: async (options) => {
-            const made = await hotcell.open(options);
-            opened.push(made);
-            return made;
+          fresh: (options) => open(hotcell, options),
+          impatient: async () => {
+            impatient ??= openTarget({ ...target, preloads: false, interruptGraceMs: SHORT_GRACE_MS });
+            return open(await impatient);
           },
         };
         try {

@@ -8,6 +8,7 @@ const DEFINE = 'import asyncio\nasync def f(x=1):\n    await asyncio.sleep(0.001
 export const asyncioRequirements: readonly Requirement[] = [
   {
     id: 'asyncio:cell',
+    tag: 'guest',
     title: 'a cell can await on its last line what it made before',
     prove: async ({ fresh }) => {
       const session = await fresh();
@@ -22,6 +23,7 @@ export const asyncioRequirements: readonly Requirement[] = [
   },
   {
     id: 'asyncio:across-cells',
+    tag: 'guest',
     title: 'tasks and futures can be awaited in a later cell, and go on while any cell awaits',
     prove: async ({ fresh }) => {
       const session = await fresh();
@@ -40,6 +42,7 @@ export const asyncioRequirements: readonly Requirement[] = [
   },
   {
     id: 'asyncio:run',
+    tag: 'guest',
     title: 'asyncio.run() and loops of the program work in every cell, also beside await',
     prove: async ({ fresh }) => {
       const session = await fresh();
@@ -54,6 +57,7 @@ export const asyncioRequirements: readonly Requirement[] = [
   },
   {
     id: 'asyncio:interrupted',
+    tag: 'guest',
     title: 'a cell that awaits ends at its time limit and when cancelled, and background tasks live on',
     prove: async ({ fresh }) => {
       const session = await fresh();

@@ -6,6 +6,7 @@ import { LIVE_SLEEPS } from './interrupts.ts';
 export const bashRequirements: readonly Requirement[] = [
   {
     id: 'bash:state',
+    tag: 'guest',
     title: 'folder, variables, arrays, functions, aliases, options and exported names live on',
     prove: async ({ fresh }) => {
       const bash = runner(await fresh());
@@ -19,6 +20,7 @@ export const bashRequirements: readonly Requirement[] = [
   },
   {
     id: 'bash:status',
+    tag: 'guest',
     title: 'the exit code of the last command is the outcome, and the next execution can ask for it',
     prove: async ({ session }) => {
       const bash = runner(session);
@@ -32,6 +34,7 @@ export const bashRequirements: readonly Requirement[] = [
   },
   {
     id: 'bash:errors',
+    tag: 'guest',
     title: 'errors name the line, also of syntax and in functions of earlier executions, and the shell goes on',
     prove: async ({ session }) => {
       const bash = runner(session);
@@ -50,6 +53,7 @@ export const bashRequirements: readonly Requirement[] = [
   },
   {
     id: 'bash:exit',
+    tag: 'guest',
     title: 'exit, set -e and fatal errors end the execution with their code, and the state goes on',
     prove: async ({ fresh }) => {
       const bash = runner(await fresh());
@@ -75,6 +79,7 @@ export const bashRequirements: readonly Requirement[] = [
   },
   {
     id: 'bash:exit-trap',
+    tag: 'guest',
     title: 'an EXIT trap runs at the end of the execution that set it; with exit the state is lost, and said to be',
     prove: async ({ fresh }) => {
       const bash = runner(await fresh());
@@ -88,6 +93,7 @@ export const bashRequirements: readonly Requirement[] = [
   },
   {
     id: 'bash:input',
+    tag: 'guest',
     title: 'a command that waits for input gets the end of it',
     prove: async ({ session }) => {
       const result = await runner(session)(
@@ -101,6 +107,7 @@ export const bashRequirements: readonly Requirement[] = [
   },
   {
     id: 'bash:background',
+    tag: 'guest',
     title: 'background jobs live on and can be waited for; what they print later is in no other execution',
     prove: async ({ fresh }) => {
       const session = await fresh();
@@ -117,6 +124,7 @@ export const bashRequirements: readonly Requirement[] = [
   },
   {
     id: 'bash:interrupt',
+    tag: 'guest',
     title:
       'a time limit ends a waiting command, a loop of the shell and a child that ignores SIGINT, and keeps the state',
     prove: async ({ fresh }) => {
@@ -146,10 +154,11 @@ export const bashRequirements: readonly Requirement[] = [
   },
   {
     id: 'bash:stubborn',
+    tag: 'guest',
     title: 'a shell that traps SIGINT, and daemons it left, are dead within five seconds of the limit',
     exempt: { bare: 'sees the processes of the whole host' },
-    prove: async ({ fresh }) => {
-      const session = await fresh();
+    prove: async ({ impatient }) => {
+      const session = await impatient();
       const code = 'trap "" INT; setsid sleep 4717 & (setsid sleep 4718 &); while :; do :; done';
       const result = await session.run(code, { language: 'bash', timeoutMs: 300 });
       expect(result).toMatchObject({ outcome: { kind: 'timed-out' } });
@@ -159,10 +168,11 @@ export const bashRequirements: readonly Requirement[] = [
   },
   {
     id: 'bash:parent',
+    tag: 'guest',
     title: 'a shell that kills the process it was started by does not outlive it',
     exempt: { bare: 'sees the processes of the whole host' },
-    prove: async ({ fresh }) => {
-      const session = await fresh();
+    prove: async ({ impatient }) => {
+      const session = await impatient();
       await session.run('x=1', { language: 'bash' });
       for (const signal of ['KILL', 'STOP']) {
         const code = `trap "" INT TERM; kill -${signal} $PPID; while :; do :; done`;
@@ -177,6 +187,7 @@ export const bashRequirements: readonly Requirement[] = [
   },
   {
     id: 'bash:flood',
+    tag: 'guest',
     title: 'a flood of output is bounded, and input of a megabyte is taken',
     prove: async ({ session }) => {
       const bash = runner(session);

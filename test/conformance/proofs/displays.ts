@@ -7,6 +7,7 @@ const NEEDS_PACKAGES = { bare: 'needs what the environment has; proved on every 
 export const displayRequirements: readonly Requirement[] = [
   {
     id: 'display:bundle',
+    tag: 'guest',
     title: 'what display() is given comes in all of its media types, the richest last, among what was printed',
     prove: async ({ session }) => {
       const order: string[] = [];
@@ -34,6 +35,7 @@ for turn in range(20):
   },
   {
     id: 'display:threads',
+    tag: 'guest',
     title: 'displays of several threads at the same time come whole, and none is lost',
     prove: async ({ session }) => {
       const { displays } = await ok(
@@ -64,6 +66,7 @@ for thread in threads: thread.join()`),
   },
   {
     id: 'display:signal-handler',
+    tag: 'guest',
     title: 'display() in a signal handler or a forked child never hangs the kernel',
     prove: async ({ session }) => {
       const { displays, stdout } = await ok(
@@ -104,6 +107,7 @@ thread.join()`,
   },
   {
     id: 'display:value',
+    tag: 'guest',
     title: 'the last expression keeps its text and gains what the object shows',
     prove: async ({ session }) => {
       const { value, displays } = await ok(
@@ -131,6 +135,7 @@ Many()`),
   },
   {
     id: 'display:update',
+    tag: 'guest',
     title: 'a display that is updated is shown in its last state, at its first place; the events tell of each',
     prove: async ({ session }) => {
       const updates: boolean[] = [];
@@ -149,6 +154,7 @@ update_display("three", display_id=handle.display_id)`);
   },
   {
     id: 'display:clear',
+    tag: 'guest',
     title: 'clear_output() makes void what was printed and shown; with wait, when more comes',
     prove: async ({ session }) => {
       const cleared = await ok(
@@ -161,6 +167,7 @@ update_display("three", display_id=handle.display_id)`);
   },
   {
     id: 'display:hostile-methods',
+    tag: 'guest',
     title: 'methods that raise, return rubbish or return a gigabyte cost no more than themselves',
     prove: async ({ session }) => {
       const { displays, stderr, value } = await ok(
@@ -194,6 +201,7 @@ Bad()`),
   },
   {
     id: 'display:interrupt',
+    tag: 'guest',
     title: 'an interrupt while large displays are being sent keeps the variables',
     prove: async ({ session }) => {
       await session.run('kept = 2');
@@ -207,6 +215,7 @@ Bad()`),
   },
   {
     id: 'display:elsewhere',
+    tag: 'guest',
     title: 'a child process that displays, and a thread that displays when its execution is over, hold nobody up',
     prove: async ({ fresh }) => {
       const session = await fresh();
@@ -233,6 +242,7 @@ threading.Thread(target=late, daemon=True).start()`),
   },
   {
     id: 'display:ipython',
+    tag: 'guest',
     title: "IPython's display functions and objects are shown by the same means, with a shell and without",
     exempt: NEEDS_PACKAGES,
     prove: async ({ fresh }) => {
@@ -264,6 +274,7 @@ h = display(HTML("1"), display_id="x"); h.update(HTML("2"))`;
   },
   {
     id: 'display:packages',
+    tag: 'guest',
     title: 'frames are HTML and text, pictures are PNG, and a figure is shown once however it is shown',
     exempt: NEEDS_PACKAGES,
     prove: async ({ session }) => {
@@ -288,6 +299,7 @@ h = display(HTML("1"), display_id="x"); h.update(HTML("2"))`;
   },
   {
     id: 'display:charts',
+    tag: 'guest',
     title: 'chart libraries that would open a browser show their data instead',
     prove: async ({ fresh }) => {
       const session = await fresh();
@@ -322,6 +334,7 @@ class Chart:
   },
   {
     id: 'output:folded',
+    tag: 'guest',
     title:
       'of a line that was written over the result has the last state, without colours; events and the log have all',
     prove: async ({ session }) => {

@@ -6,6 +6,7 @@ const NEEDS_PACKAGES = { bare: 'needs what the environment has; proved on every 
 export const executionRequirements: readonly Requirement[] = [
   {
     id: 'execute:value',
+    tag: 'guest',
     title: 'the last expression is the value, nothing else is',
     prove: async ({ session }) => {
       expect((await session.run('1 + 1')).value).toEqual({ text: '2', truncated: false, representations: [] });
@@ -16,6 +17,7 @@ export const executionRequirements: readonly Requirement[] = [
   },
   {
     id: 'execute:state',
+    tag: 'guest',
     title: 'variables, functions, classes and imports live on',
     prove: async ({ session }) => {
       await session.run('import math\nclass A:\n    n = 3\ndef f(x): return x * A.n\ny = 7');
@@ -24,6 +26,7 @@ export const executionRequirements: readonly Requirement[] = [
   },
   {
     id: 'execute:output',
+    tag: 'guest',
     title: 'stdout and stderr come apart, in the order in which Python wrote them',
     prove: async ({ session }) => {
       const order: string[] = [];
@@ -37,6 +40,7 @@ export const executionRequirements: readonly Requirement[] = [
   },
   {
     id: 'execute:children-order',
+    tag: 'guest',
     title: 'what one program writes to stderr and another then to stdout comes in that order',
     prove: async ({ session }) => {
       for (const language of ['python', 'bash']) {
@@ -53,6 +57,7 @@ export const executionRequirements: readonly Requirement[] = [
   },
   {
     id: 'execute:children-write',
+    tag: 'guest',
     title: 'what children and C code write arrives in its place',
     prove: async ({ session }) => {
       const out = await stdoutOf(
@@ -64,6 +69,7 @@ export const executionRequirements: readonly Requirement[] = [
   },
   {
     id: 'execute:raised',
+    tag: 'guest',
     title: 'an exception is an outcome whose traceback shows the lines of the user and none of ours',
     prove: async ({ session }) => {
       const { outcome, state } = await session.run('def f():\n    return 1 / 0\nf()');
@@ -79,6 +85,7 @@ export const executionRequirements: readonly Requirement[] = [
   },
   {
     id: 'execute:exit',
+    tag: 'guest',
     title: 'sys.exit(3) is the outcome exited 3 and keeps the variables; os._exit loses them',
     prove: async ({ fresh }) => {
       const session = await fresh();
@@ -93,6 +100,7 @@ export const executionRequirements: readonly Requirement[] = [
   },
   {
     id: 'execute:input',
+    tag: 'guest',
     title: 'input() raises EOFError that says what to do',
     prove: async ({ session }) => {
       const { outcome } = await session.run('input("name? ")');
@@ -103,6 +111,7 @@ export const executionRequirements: readonly Requirement[] = [
   },
   {
     id: 'execute:main',
+    tag: 'guest',
     title: '__name__ is __main__, and classes defined there can be pickled',
     prove: async ({ session }) => {
       const code = 'import pickle\nclass P:\n    pass\nprint(__name__, type(pickle.loads(pickle.dumps(P()))).__name__)';
@@ -111,6 +120,7 @@ export const executionRequirements: readonly Requirement[] = [
   },
   {
     id: 'execute:await',
+    tag: 'guest',
     title: 'top-level await, asyncio.run and threads work',
     prove: async ({ session }) => {
       expect(
@@ -130,6 +140,7 @@ export const executionRequirements: readonly Requirement[] = [
   },
   {
     id: 'execute:magics',
+    tag: 'guest',
     title: 'magics and !commands work, with the output of a command in its own streams',
     exempt: NEEDS_PACKAGES,
     prove: async ({ session }) => {
@@ -142,6 +153,7 @@ export const executionRequirements: readonly Requirement[] = [
   },
   {
     id: 'execute:multiprocessing',
+    tag: 'driver',
     title: 'multiprocessing works by fork and by spawn with functions of the session',
     prove: async ({ session }) => {
       await session.run('def square(x):\n    return x * x');
@@ -153,6 +165,7 @@ export const executionRequirements: readonly Requirement[] = [
   },
   {
     id: 'execute:figures',
+    tag: 'guest',
     title: 'figures come back as PNG, at show() and when left open, and never twice',
     exempt: NEEDS_PACKAGES,
     prove: async ({ session }) => {
@@ -171,6 +184,7 @@ export const executionRequirements: readonly Requirement[] = [
   },
   {
     id: 'execute:robust-streams',
+    tag: 'guest',
     title: 'closed descriptors and a replaced sys.stdout do not outlive the execution',
     prove: async ({ session }) => {
       await session.run('import os, sys, io\nsys.stdout = io.StringIO()\nos.close(0); os.close(1); os.close(2)');
@@ -181,6 +195,7 @@ export const executionRequirements: readonly Requirement[] = [
   },
   {
     id: 'execute:forged-frames',
+    tag: 'guest',
     title: 'frames forged on the private socket give a clear end, and the next execution works',
     prove: async ({ fresh }) => {
       const session = await fresh();
@@ -199,6 +214,7 @@ time.sleep(0.2)`;
   },
   {
     id: 'execute:result',
+    tag: 'guest',
     title: 'a result carries times, memory, isolation and what was made',
     prove: async ({ fresh }) => {
       const session = await fresh();
@@ -223,6 +239,7 @@ time.sleep(0.2)`;
   },
   {
     id: 'execute:flood',
+    tag: 'guest',
     title: 'a flood of output is cut to head and tail, the rest is in the log, and the program is not blocked',
     prove: async ({ session }) => {
       const result = await session.run('for i in range(120_000):\n    print(i, "x" * 40)', { timeoutMs: 50_000 });
@@ -238,6 +255,7 @@ time.sleep(0.2)`;
   },
   {
     id: 'execute:odd-bytes',
+    tag: 'guest',
     title: 'control characters, invalid UTF-8, lone surrogates and one long line arrive bounded and readable',
     prove: async ({ session }) => {
       const result = await session.run(
@@ -251,6 +269,7 @@ time.sleep(0.2)`;
   },
   {
     id: 'execute:randomness',
+    tag: 'driver',
     title: 'random, numpy, secrets, uuid and OpenSSL differ between sessions and after a reset',
     exempt: NEEDS_PACKAGES,
     prove: async ({ fresh }) => {

@@ -4,6 +4,7 @@ import type { Requirement } from '../context.ts';
 export const fileRequirements: readonly Requirement[] = [
   {
     id: 'files:round-trip',
+    tag: 'driver',
     title: 'bytes go in and out unchanged, in folders that did not exist, and are no artifacts',
     prove: async ({ session }) => {
       const bytes = Buffer.from(Array.from({ length: 70_000 }, (_, index) => index % 256));
@@ -22,6 +23,7 @@ export const fileRequirements: readonly Requirement[] = [
   },
   {
     id: 'files:elsewhere',
+    tag: 'driver',
     title: 'the workspace is at another path where the spec says so, whole: working folder, files, artifacts',
     exempt: { bare: 'it has a folder of the host for its workspace' },
     prove: async ({ fresh }) => {
@@ -43,6 +45,7 @@ open('/mnt/data/out.txt', 'w').write('two')`;
   },
   {
     id: 'files:modes',
+    tag: 'guest',
     title: 'create refuses an existing file, append appends, replace replaces whole',
     prove: async ({ session }) => {
       await session.files.write('m.txt', 'one');
@@ -57,6 +60,7 @@ open('/mnt/data/out.txt', 'w').write('two')`;
   },
   {
     id: 'files:closed-workspace',
+    tag: 'guest',
     title: 'a program that takes away its own access to the workspace loses nothing else, and can take it back',
     prove: async ({ fresh }) => {
       const session = await fresh();
@@ -79,6 +83,7 @@ open('/mnt/data/out.txt', 'w').write('two')`;
   },
   {
     id: 'files:large',
+    tag: 'driver',
     title: 'a large file streams in and out in pieces',
     prove: async ({ session }) => {
       async function* pieces() {
@@ -99,6 +104,7 @@ open('/mnt/data/out.txt', 'w').write('two')`;
   },
   {
     id: 'files:paths',
+    tag: 'guest',
     title: 'no path leads out of the workspace',
     prove: async ({ session }) => {
       const outside = [
@@ -120,6 +126,7 @@ open('/mnt/data/out.txt', 'w').write('two')`;
   },
   {
     id: 'files:links',
+    tag: 'guest',
     title: 'links, FIFOs, sockets and devices are refused on read, write and list, without a hang',
     prove: async ({ session }) => {
       const made = await session.run(

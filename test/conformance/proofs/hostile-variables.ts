@@ -32,6 +32,7 @@ const HOSTILE: Readonly<Record<string, string>> = {
 export const hostileVariableRequirements: readonly Requirement[] = [
   {
     id: 'variables:hostile',
+    tag: 'guest',
     title: 'an object that loops, raises, dies, forks, prints, returns a gigabyte or tampers costs the session nothing',
     prove: async ({ fresh }) => {
       const session = await fresh();
@@ -87,6 +88,7 @@ print(kept, me == os.getpid(), left())`);
   },
   {
     id: 'variables:hostile-classes',
+    tag: 'guest',
     title: "subclasses of builtins and metaclasses are looked at without one line of the user's code in the kernel",
     prove: async ({ fresh }) => {
       const session = await fresh();
@@ -120,10 +122,11 @@ mine = os.getpid()`);
   },
   {
     id: 'questions:stuck',
+    tag: 'guest',
     title:
       'an expression that loops is stopped and keeps the state; one that cannot be stopped is answered within five seconds',
-    prove: async ({ fresh }) => {
-      const session = await fresh();
+    prove: async ({ impatient }) => {
+      const session = await impatient();
       await session.run('import itertools, os\nkept = 1');
       await expect(session.variables.get('[0 for _ in iter(int, 1)]', { timeoutMs: 300 })).rejects.toMatchObject({
         code: 'answer_timeout',
@@ -146,6 +149,7 @@ mine = os.getpid()`);
   },
   {
     id: 'questions:output',
+    tag: 'guest',
     title: 'what an expression prints, forks, closes or replaces reaches no execution',
     prove: async ({ fresh }) => {
       const session = await fresh();
@@ -161,6 +165,7 @@ mine = os.getpid()`);
   },
   {
     id: 'questions:forged',
+    tag: 'guest',
     title: 'answers that the code forges are refused by name or are lies about itself, and the session goes on',
     prove: async ({ fresh }) => {
       const bodies = [

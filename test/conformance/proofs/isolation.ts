@@ -207,12 +207,14 @@ export async function proveAttack(attack: Attack, { session, fresh, target }: Co
 export const isolationRequirements: readonly Requirement[] = [
   ...ATTACKS.map((attack) => ({
     id: attack.id,
+    tag: 'driver' as const,
     title: attack.title,
     ...(attack.bare === 'in' ? {} : { exempt: { bare: attack.bare.notTried } }),
     prove: (context: Context) => proveAttack(attack, context),
   })),
   {
     id: 'neighbour:files',
+    tag: 'driver',
     title: 'nothing that one session writes anywhere can be read by another',
     prove: async ({ fresh, target }) => {
       const [a, b] = [await fresh(), await fresh()];
@@ -237,6 +239,7 @@ for folder in ${folders}:
   },
   {
     id: 'neighbour:ipc',
+    tag: 'driver',
     title: 'System V memory, message queues and abstract sockets are not shared',
     prove: async ({ fresh, target }) => {
       const [a, b] = [await fresh(), await fresh()];
@@ -267,6 +270,7 @@ print(got)`;
   },
   {
     id: 'neighbour:sent-descriptors',
+    tag: 'driver',
     title: 'descriptors that a session sends and nobody receives keep no neighbour from running code',
     prove: async ({ fresh, target }) => {
       // A kernel of one's own counts for nobody else, and takes a second for a thousand of them.
@@ -294,6 +298,7 @@ except OSError: pass`;
   },
   {
     id: 'neighbour:signals',
+    tag: 'driver',
     title: 'a process of another session cannot be seen or signalled',
     prove: async ({ fresh, target }) => {
       const [a, b] = [await fresh(), await fresh()];

@@ -8,6 +8,7 @@ const LIMITED = { bare: 'has no limits; proved on every real driver' };
 export const javascriptEndRequirements: readonly Requirement[] = [
   {
     id: 'javascript:timeout',
+    tag: 'guest',
     title: 'an endless loop, a promise that never resolves and a loop of timers end by the limit, and names are kept',
     prove: async ({ fresh }) => {
       const session = await fresh();
@@ -37,6 +38,7 @@ export const javascriptEndRequirements: readonly Requirement[] = [
   },
   {
     id: 'javascript:cancel',
+    tag: 'guest',
     title: 'a cancelled execution is interrupted and names are kept',
     prove: async ({ session }) => {
       await js(session, 'var survivor = 1');
@@ -53,6 +55,7 @@ export const javascriptEndRequirements: readonly Requirement[] = [
   },
   {
     id: 'javascript:exit',
+    tag: 'guest',
     title: 'process.exit ends the execution where it stands and keeps names; abort loses them',
     prove: async ({ fresh }) => {
       const session = await fresh();
@@ -70,6 +73,7 @@ export const javascriptEndRequirements: readonly Requirement[] = [
   },
   {
     id: 'javascript:uncaught',
+    tag: 'guest',
     title: 'what nobody catches ends the program that waits, and after its end is background output',
     prove: async ({ fresh }) => {
       const session = await fresh();
@@ -90,6 +94,7 @@ export const javascriptEndRequirements: readonly Requirement[] = [
   },
   {
     id: 'javascript:out-of-memory',
+    tag: 'driver',
     title: 'a heap or buffers beyond the limit are out-of-memory, and the session goes on',
     exempt: LIMITED,
     prove: async ({ fresh }) => {
@@ -107,6 +112,7 @@ export const javascriptEndRequirements: readonly Requirement[] = [
   },
   {
     id: 'javascript:flood',
+    tag: 'guest',
     title: 'a flood of output is cut to head and tail, and the program is not blocked',
     prove: async ({ session }) => {
       const result = await js(session, "for (let i = 0; i < 60_000; i++) console.log(i, 'x'.repeat(40))", 50_000);
@@ -118,6 +124,7 @@ export const javascriptEndRequirements: readonly Requirement[] = [
   },
   {
     id: 'javascript:robust',
+    tag: 'guest',
     title: 'what a program does to its globals, listeners and streams costs neither the kernel nor the next execution',
     prove: async ({ fresh }) => {
       const session = await fresh();
@@ -145,6 +152,7 @@ export const javascriptEndRequirements: readonly Requirement[] = [
   },
   {
     id: 'javascript:forged',
+    tag: 'guest',
     title: 'a program that holds the private socket, the link thread or the inspector hurts its own kernel at most',
     prove: async ({ fresh }) => {
       const session = await fresh();
@@ -174,6 +182,7 @@ export const javascriptEndRequirements: readonly Requirement[] = [
   },
   {
     id: 'javascript:no-port',
+    tag: 'guest',
     title: 'the inspector that runs the code opens no port, not even by its signal',
     prove: async ({ session }) => {
       const ports =
@@ -184,6 +193,7 @@ export const javascriptEndRequirements: readonly Requirement[] = [
   },
   {
     id: 'javascript:result',
+    tag: 'guest',
     title: 'a result carries processor time, memory and what was made',
     prove: async ({ fresh }) => {
       const session = await fresh();

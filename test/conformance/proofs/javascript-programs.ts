@@ -9,6 +9,7 @@ import type { Requirement } from '../context.ts';
 export const javascriptProgramRequirements: readonly Requirement[] = [
   {
     id: 'javascript:program',
+    tag: 'guest',
     title: 'a program in JavaScript summarises a log with a package of the workspace',
     prove: async ({ fresh }) => {
       const session = await fresh();
@@ -63,6 +64,7 @@ totals`,
   },
   {
     id: 'typescript:program',
+    tag: 'guest',
     title: 'a program in TypeScript checks an inventory with a package of the workspace',
     prove: async ({ fresh }) => {
       const session = await fresh();

@@ -8,6 +8,7 @@ const language = 'javascript';
 export const javascriptQuestionRequirements: readonly Requirement[] = [
   {
     id: 'javascript:complete',
+    tag: 'guest',
     title: 'names and properties are completed from the live session, and nothing of the program runs for it',
     prove: async ({ fresh }) => {
       const session = await fresh();
@@ -32,6 +33,7 @@ export const javascriptQuestionRequirements: readonly Requirement[] = [
   },
   {
     id: 'javascript:variables',
+    tag: 'guest',
     title: 'variables are listed and read without running anything, and a result names those it added',
     prove: async ({ fresh }) => {
       const session = await fresh();

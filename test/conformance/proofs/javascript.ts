@@ -6,6 +6,7 @@ import type { Requirement } from '../context.ts';
 export const javascriptRequirements: readonly Requirement[] = [
   {
     id: 'javascript:start',
+    tag: 'driver',
     title: 'the kernel starts with the first execution that needs it, soon, and later ones wait for nothing',
     prove: async ({ fresh }) => {
       const session = await fresh();
@@ -23,6 +24,7 @@ export const javascriptRequirements: readonly Requirement[] = [
   },
   {
     id: 'javascript:value',
+    tag: 'guest',
     title: 'the last expression is the value, as Node itself shows it',
     prove: async ({ session }) => {
       expect(await shownBy(session, '1 + 1')).toBe('2');
@@ -37,6 +39,7 @@ export const javascriptRequirements: readonly Requirement[] = [
   },
   {
     id: 'javascript:state',
+    tag: 'guest',
     title: 'names live on, can be declared again, and are shared with TypeScript',
     prove: async ({ session }) => {
       await js(session, 'const x = 1; let y = 2; class A { n = 3 }\nfunction f(z) { return z * new A().n }');
@@ -50,6 +53,7 @@ export const javascriptRequirements: readonly Requirement[] = [
   },
   {
     id: 'javascript:await',
+    tag: 'guest',
     title: 'await works at the top, and a program whose last line is a promise is over when that is',
     prove: async ({ session }) => {
       expect(await shownBy(session, 'const later = await new Promise((r) => setTimeout(r, 20, 5)); later + 1')).toBe(
@@ -72,6 +76,7 @@ export const javascriptRequirements: readonly Requirement[] = [
   },
   {
     id: 'javascript:output',
+    tag: 'guest',
     title: 'what the console, streams and children write arrives in its order, complete, and apart',
     prove: async ({ session }) => {
       const order: string[] = [];
@@ -86,6 +91,7 @@ export const javascriptRequirements: readonly Requirement[] = [
   },
   {
     id: 'javascript:modules',
+    tag: 'guest',
     title: 'import and require find builtins, files and packages of the workspace, and see a file that was changed',
     prove: async ({ fresh }) => {
       const session = await fresh();
@@ -123,6 +129,7 @@ const { old } = require('./old.cjs');
   },
   {
     id: 'javascript:traceback',
+    tag: 'guest',
     title: 'a stack shows the lines of the user, what caused it, and nothing of ours or of Node',
     prove: async ({ session }) => {
       const thrown = await raisedBy(
@@ -156,6 +163,7 @@ const { old } = require('./old.cjs');
   },
   {
     id: 'javascript:display',
+    tag: 'guest',
     title: 'display() shows bundles and images in their place, and a value can show itself',
     prove: async ({ session }) => {
       const order: string[] = [];
@@ -180,6 +188,7 @@ const { old } = require('./old.cjs');
   },
   {
     id: 'typescript:types',
+    tag: 'guest',
     title: 'types, enums, generics, parameter properties and type imports vanish, and lines stay',
     prove: async ({ session }) => {
       const code = `import type { Stats } from 'node:fs';
@@ -210,6 +219,7 @@ const item: Item<{ n: number }> = { value: { n: new Twice(4).go() }, level: Leve
   },
   {
     id: 'javascript:side-by-side',
+    tag: 'guest',
     title: 'Python, JavaScript and bash live side by side in one session and share its workspace',
     prove: async ({ fresh }) => {
       const session = await fresh();

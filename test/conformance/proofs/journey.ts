@@ -9,6 +9,7 @@ const NEEDS_PACKAGES = { bare: 'needs what the environment has; proved on every 
 export const journeyRequirements: readonly Requirement[] = [
   {
     id: 'journey:data',
+    tag: 'guest',
     title:
       'fifty thousand rows are explored, cleaned, grouped, plotted and written as xlsx, parquet and PDF, which other programs can read',
     exempt: NEEDS_PACKAGES,

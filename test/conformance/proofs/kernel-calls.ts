@@ -135,11 +135,13 @@ print(got, nice)`;
 export const kernelCallRequirements: readonly Requirement[] = [
   ...ATTACKS.map((attack) => ({
     id: attack.id,
+    tag: 'driver' as const,
     title: attack.title,
     prove: (context: Context) => proveAttack(attack, context),
   })),
   {
     id: 'host:supervisor',
+    tag: 'driver',
     title: 'limits, priority and scheduling of the supervisor cannot be changed, those of one’s own process can',
     exempt: { bare: 'process 1 is the host’s own' },
     prove: async ({ fresh }) => {
@@ -151,6 +153,7 @@ export const kernelCallRequirements: readonly Requirement[] = [
   },
   {
     id: 'limit:processors-kept',
+    tag: 'driver',
     title: 'where a session is kept to its processors by affinity alone, no program of it takes others',
     prove: async ({ fresh }) => {
       const session = await fresh({ limits: { cpus: 1 } });
@@ -168,6 +171,7 @@ print(os.sched_getaffinity(0) == before)`;
   },
   {
     id: 'limit:socket-memory',
+    tag: 'driver',
     title: 'what is sent over the loopback and not read cannot hold more memory than the limit',
     exempt: {
       'process, without cgroups': 'there nothing counts what sockets hold; docs/threat-model.md says so',
@@ -212,6 +216,7 @@ print(queued)`;
   },
   {
     id: 'limit:kernel-memory',
+    tag: 'driver',
     title:
       'no queue of netlink, of errors or of timestamps can be filled, and no program be attached, which no cgroup counts',
     exempt: { gvisor: 'these are of its own kernel, whose memory its container counts' },
@@ -240,6 +245,7 @@ print(*got)`;
   },
   {
     id: 'network:localhost',
+    tag: 'driver',
     title: 'without netlink, localhost resolves as programs ask for it, is bound and connected to',
     prove: async ({ fresh }) => {
       const session = await fresh();
@@ -263,6 +269,7 @@ server.close();`;
   },
   {
     id: 'host:pseudo-terminals',
+    tag: 'driver',
     title: 'a session gets pseudo-terminals, but not those of the whole host',
     exempt: {
       docker: 'the engine mounts them without a limit; docs/threat-model.md says so',

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { Limits } from '../../../src/sandbox/spec.ts';
 import { TARGETS } from '../../support/targets.ts';
-import { type Context, type Requirement, stdoutOf } from '../context.ts';
+import { type Context, type Exemptions, type Requirement, stdoutOf } from '../context.ts';
 
 /**
  * Something that Linux counts for a uid. `exhaust` is Python that uses up all of it and keeps it, and prints `used up` where the kernel refused more;
@@ -105,7 +105,7 @@ for end in ends: os.close(end)`,
 ];
 
 /** Only root can give uids away. */
-const SHARED_UID: Readonly<Record<string, string>> =
+const SHARED_UID: Exemptions =
   process.getuid?.() === 0
     ? {}
     : Object.fromEntries(
@@ -126,6 +126,7 @@ async function prove(counter: Counter, { fresh, target }: Context): Promise<void
 
 export const kernelCounterRequirements: readonly Requirement[] = COUNTERS.map((counter) => ({
   id: counter.id,
+  tag: 'driver' as const,
   title: counter.title,
   exempt: {
     ...SHARED_UID,

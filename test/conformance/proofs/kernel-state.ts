@@ -139,11 +139,12 @@ const GIVEN_UP_MS = 15_000;
 
 export const kernelStateRequirements: readonly Requirement[] = [
   ...ATTACKS.map((attack) => ({
-    ...{ id: attack.id, title: attack.title, exempt: attack.exempt ?? {} },
+    ...{ id: attack.id, tag: 'driver' as const, title: attack.title, exempt: attack.exempt ?? {} },
     prove: (context: Context) => proveAttack(attack, context),
   })),
   {
     id: 'limit:orphaned-connections',
+    tag: 'driver',
     title: 'connections that were closed with data left, which the host counts for all, are given up within seconds',
     exempt: {
       bare: 'its network is the host’s, which waits for minutes',

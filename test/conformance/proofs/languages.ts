@@ -4,6 +4,7 @@ import { type Requirement, stdoutOf } from '../context.ts';
 export const languageRequirements: readonly Requirement[] = [
   {
     id: 'language:side-by-side',
+    tag: 'guest',
     title: 'kernels of several languages live side by side: each keeps its own state, and all share the workspace',
     prove: async ({ fresh }) => {
       const session = await fresh();
@@ -19,6 +20,7 @@ export const languageRequirements: readonly Requirement[] = [
   },
   {
     id: 'language:apart',
+    tag: 'guest',
     title: 'a kernel that dies costs the others nothing, and the result speaks of the one that ran',
     prove: async ({ fresh }) => {
       const session = await fresh();
@@ -44,6 +46,7 @@ while any(os.path.exists(f"/proc/{pid}") for pid in "${idle.stdout.trim()}".spli
   },
   {
     id: 'language:order',
+    tag: 'guest',
     title: 'one execution runs at a time, whatever its language',
     prove: async ({ session }) => {
       await session.run('open("order.txt", "w").close()');
@@ -61,6 +64,7 @@ while any(os.path.exists(f"/proc/{pid}") for pid in "${idle.stdout.trim()}".spli
   },
   {
     id: 'language:reset',
+    tag: 'guest',
     title: 'a reset ends the kernels of all languages and keeps the files',
     prove: async ({ fresh }) => {
       const session = await fresh();
@@ -77,6 +81,7 @@ while any(os.path.exists(f"/proc/{pid}") for pid in "${idle.stdout.trim()}".spli
   },
   {
     id: 'language:unknown',
+    tag: 'guest',
     title: 'a language that is not known is an error that names those that are; names are taken as people write them',
     prove: async ({ session }) => {
       const running = session.run('x', { language: 'cobol' });
@@ -87,6 +92,7 @@ while any(os.path.exists(f"/proc/{pid}") for pid in "${idle.stdout.trim()}".spli
   },
   {
     id: 'language:missing',
+    tag: 'driver',
     title: 'a language whose commands the sandbox lacks is an outcome that names them, and costs nothing',
     prove: async ({ session }) => {
       await session.run('x = 5');
@@ -103,6 +109,7 @@ while any(os.path.exists(f"/proc/{pid}") for pid in "${idle.stdout.trim()}".spli
   },
   {
     id: 'language:barriers',
+    tag: 'driver',
     title: 'every kernel stands behind the same barriers, with the same limits, and holds no descriptor of ours',
     prove: async ({ fresh }) => {
       const session = await fresh({ limits: { openFiles: 123 } });

@@ -9,6 +9,7 @@ import { type Requirement, stdoutOf, warmSession } from '../context.ts';
 export const lifecycleRequirements: readonly Requirement[] = [
   {
     id: 'session:order',
+    tag: 'driver',
     title: 'executions run one at a time and in order; a caller may ask to be refused instead',
     prove: async ({ fresh }) => {
       const session = await fresh();
@@ -21,6 +22,7 @@ export const lifecycleRequirements: readonly Requirement[] = [
   },
   {
     id: 'session:close',
+    tag: 'driver',
     title: 'a busy session can be closed, everything in it dies, and a closed one says so',
     prove: async ({ fresh }) => {
       const session = await fresh();
@@ -41,6 +43,7 @@ export const lifecycleRequirements: readonly Requirement[] = [
   },
   {
     id: 'session:bad-input',
+    tag: 'driver',
     title: 'bad input is an error of the table with what to do, at once',
     prove: async ({ session, hotcell }) => {
       const refused = async (promise: PromiseLike<unknown>, code: string) => {
@@ -80,6 +83,7 @@ export const lifecycleRequirements: readonly Requirement[] = [
   },
   {
     id: 'session:mounts',
+    tag: 'driver',
     title: 'a folder of the host is seen where it was asked for: read-only unless it was asked to be writable',
     exempt: { bare: 'mounts are the work of a driver' },
     prove: async ({ target }) => {
@@ -108,6 +112,7 @@ open("/out/made.txt", "w").write("from inside")`;
   },
   {
     id: 'session:pool',
+    tag: 'driver',
     title: 'a pool gives out each sandbox once, never one that has run anything, and none is left at the end',
     exempt: { bare: 'a pool keeps sandboxes of a driver that can be probed' },
     prove: async ({ target }) => {
@@ -126,6 +131,7 @@ open("/out/made.txt", "w").write("from inside")`;
   },
   {
     id: 'session:alike',
+    tag: 'driver',
     title: 'a kernel has the same barriers however it came to be: first, forked ahead, after a reset, or with preloads',
     exempt: { bare: 'it has no barriers' },
     prove: async ({ hotcell, fresh }) => {
@@ -144,6 +150,7 @@ open("/out/made.txt", "w").write("from inside")`;
   },
   {
     id: 'session:supervisor-killed',
+    tag: 'driver',
     title: 'a program cannot stop or kill the supervisor',
     exempt: { bare: 'process 1 is the host’s own' },
     prove: async ({ fresh }) => {
@@ -165,6 +172,7 @@ print(refused)`;
   },
   {
     id: 'session:idle-loss',
+    tag: 'driver',
     title: 'a kernel that dies between two executions is said to have, with the next result',
     prove: async ({ fresh }) => {
       const session = await fresh();
@@ -186,6 +194,7 @@ threading.Thread(target=end).start()`);
   },
   {
     id: 'session:stopped',
+    tag: 'driver',
     title: 'a program that stops every process it can see and dies while idle loses its variables, nothing else',
     exempt: { bare: 'it sees the processes of the host' },
     prove: async ({ fresh }) => {
@@ -204,6 +213,7 @@ threading.Timer(0.2, stop_all).start()`);
   },
   {
     id: 'session:crash',
+    tag: 'driver',
     title: 'a kernel killed at any moment gives a typed outcome, and the next call works',
     prove: async ({ fresh }) => {
       const session = await fresh();

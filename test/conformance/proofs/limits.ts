@@ -9,6 +9,7 @@ const BARE = { bare: 'nothing is limited there, and to show it would harm the ho
 export const limitRequirements: readonly Requirement[] = [
   {
     id: 'limit:memory',
+    tag: 'driver',
     title: 'memory that runs out is an outcome that says so; files are kept and a new kernel answers',
     exempt: BARE,
     prove: async ({ fresh }) => {
@@ -32,6 +33,7 @@ export const limitRequirements: readonly Requirement[] = [
   },
   {
     id: 'limit:memory-idle',
+    tag: 'driver',
     title: 'what an execution left, a thread or a process, is held to the memory limit too, and a loss is said',
     exempt: BARE,
     prove: async ({ fresh }) => {
@@ -65,6 +67,7 @@ holder.stdout.readline()`);
   },
   {
     id: 'limit:memory-crowd',
+    tag: 'driver',
     title: 'so are many small processes, each smaller than a kernel, and the session goes on',
     exempt: BARE,
     prove: async ({ fresh }) => {
@@ -96,6 +99,7 @@ sum(is_of_crowd(pid) for pid in os.listdir("/proc") if pid.isdigit())`;
   },
   {
     id: 'limit:processes',
+    tag: 'driver',
     title: 'a fork bomb and a thread bomb are bounded, and the session goes on',
     exempt: BARE,
     prove: async ({ fresh }) => {
@@ -130,6 +134,7 @@ except RuntimeError:
   },
   {
     id: 'limit:open-files',
+    tag: 'driver',
     title: 'a million descriptors are refused at the limit',
     prove: async ({ session }) => {
       const code =
@@ -139,6 +144,7 @@ except RuntimeError:
   },
   {
     id: 'limit:held-output',
+    tag: 'driver',
     title: 'output pipes of many executions that code holds on to are closed in the end, the oldest first',
     prove: async ({ fresh }) => {
       const session = await fresh();
@@ -155,6 +161,7 @@ print([works(fd) for fd in held].index(True) >= 10, works(held[-1]))`;
   },
   {
     id: 'limit:file-size',
+    tag: 'driver',
     title: 'a file cannot grow past its limit',
     prove: async ({ fresh }) => {
       const session = await fresh({ limits: { fileBytes: 2 * MiB } });
@@ -165,6 +172,7 @@ print([works(fd) for fd in held].index(True) >= 10, works(held[-1]))`;
   },
   {
     id: 'limit:disk',
+    tag: 'driver',
     title: 'a full workspace, /tmp and /dev/shm raise ENOSPC at the limit, and can be emptied again',
     exempt: BARE,
     prove: async ({ fresh }) => {
@@ -186,6 +194,7 @@ os.unlink("${folder}/fill")`;
   },
   {
     id: 'limit:inodes',
+    tag: 'driver',
     title: 'a flood of empty files ends at a limit of its own or at that of memory, and the session goes on',
     exempt: BARE,
     prove: async ({ fresh }) => {
@@ -204,6 +213,7 @@ os.unlink("${folder}/fill")`;
   },
   {
     id: 'limit:cpu',
+    tag: 'driver',
     title: 'half a processor is half a processor, or one where nothing but affinity limits it',
     exempt: { ...BARE },
     prove: async ({ fresh }) => {

@@ -15,6 +15,7 @@ const BARE = { bare: 'mounts are the work of a driver' };
 export const mountRequirements: readonly Requirement[] = [
   {
     id: 'mounts:targets',
+    tag: 'driver',
     title:
       'two sessions have one folder at places of their own, each with nothing of the other and nothing more to write to',
     exempt: BARE,
@@ -50,6 +51,7 @@ print(os.path.exists("/mnt/hotcell") and os.access("/mnt/hotcell", os.R_OK), os.
   },
   {
     id: 'mounts:reserved',
+    tag: 'driver',
     title: 'no mount covers the folders of Hotcell or of the interpreter, nor stands above them',
     exempt: BARE,
     prove: ({ target }) =>
@@ -65,6 +67,7 @@ print(os.path.exists("/mnt/hotcell") and os.access("/mnt/hotcell", os.R_OK), os.
   },
   {
     id: 'mounts:links',
+    tag: 'driver',
     title: 'a link in a mounted folder decides neither where another is mounted nor what is',
     exempt: BARE,
     prove: ({ target }) =>
@@ -90,6 +93,7 @@ print(os.path.exists("/mnt/hotcell") and os.access("/mnt/hotcell", os.R_OK), os.
   },
   {
     id: 'mounts:replaced',
+    tag: 'driver',
     title: 'a session has the folder that is there when it opens, whatever earlier ones had',
     exempt: BARE,
     prove: ({ target }) =>
@@ -107,6 +111,7 @@ print(os.path.exists("/mnt/hotcell") and os.access("/mnt/hotcell", os.R_OK), os.
   },
   {
     id: 'mounts:below-writable',
+    tag: 'driver',
     title: 'what lies below a folder that a live session can write to is mounted into no other, of any server',
     exempt: BARE,
     prove: ({ target }) =>
@@ -171,6 +176,7 @@ print(sorted(os.listdir(taken)))`;
   },
   {
     id: 'mounts:file-systems-below',
+    tag: 'driver',
     title: 'a read-only mount stays read-only where another file system is mounted below it on the host',
     exempt: { ...BARE, ...(process.getuid?.() === 0 ? {} : only('root can mount a file system on the host')) },
     prove: ({ target }) =>

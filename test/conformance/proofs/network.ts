@@ -18,6 +18,7 @@ const ENGINE_SOCKETS = ['/var/run/docker.sock', '/run/docker.sock', '/run/contai
 export const networkRequirements: readonly Requirement[] = [
   {
     id: 'network:closed',
+    tag: 'driver',
     title:
       'TCP, UDP, ICMP, raw datagrams and DNS over IPv4 and IPv6 reach no address of the host, and no socket with an abstract name; the sandbox’s own loopback works',
     prove: async ({ fresh, target }) => {
@@ -28,6 +29,7 @@ export const networkRequirements: readonly Requirement[] = [
   },
   {
     id: 'network:no-route',
+    tag: 'driver',
     title: 'no packet leaves: there is no route to the world or to the metadata address of a cloud, and no interface',
     prove: async ({ fresh, target }) => {
       const session = await fresh();
@@ -46,6 +48,7 @@ export const networkRequirements: readonly Requirement[] = [
   },
   {
     id: 'host:sockets',
+    tag: 'driver',
     title: 'no Unix socket of the host can be reached, that of an engine included',
     prove: async ({ fresh, target }) => {
       const session = await fresh();

@@ -6,6 +6,7 @@ import type { Requirement } from '../context.ts';
 export const notebookRequirements: readonly Requirement[] = [
   {
     id: 'notebook:run',
+    tag: 'guest',
     title: 'the code cells of a notebook run in order and in one namespace, told of one by one and all together',
     prove: async ({ fresh }) => {
       const session = await fresh();
@@ -24,6 +25,7 @@ export const notebookRequirements: readonly Requirement[] = [
   },
   {
     id: 'notebook:stops',
+    tag: 'guest',
     title: 'a notebook stops at the first cell that fails, but where it may raise or is to keep going',
     prove: async ({ fresh }) => {
       const session = await fresh();
@@ -44,6 +46,7 @@ export const notebookRequirements: readonly Requirement[] = [
   },
   {
     id: 'notebook:ended',
+    tag: 'guest',
     title: 'a cell that runs too long or kills its interpreter fails, and the notebook says how',
     prove: async ({ fresh }) => {
       const session = await fresh();
@@ -58,6 +61,7 @@ export const notebookRequirements: readonly Requirement[] = [
   },
   {
     id: 'notebook:export',
+    tag: 'guest',
     title:
       'a session is written out with what it printed, showed, gave and raised, and running that again gives the same',
     prove: async ({ fresh }) => {

@@ -7,6 +7,7 @@ const NEEDS_PACKAGES = { bare: 'needs what the environment has; proved on every 
 export const programRequirements: readonly Requirement[] = [
   {
     id: 'program:stdin',
+    tag: 'guest',
     title: 'input() reads the sys.stdin that a program put in place, and pdb reads its commands from there',
     prove: async ({ fresh }) => {
       const session = await fresh();
@@ -25,6 +26,7 @@ export const programRequirements: readonly Requirement[] = [
   },
   {
     id: 'program:pasted',
+    tag: 'guest',
     title: 'code that is indented as a whole runs, and so does code with the prompts of Python or IPython',
     prove: async ({ session }) => {
       for (const code of [
@@ -48,6 +50,7 @@ export const programRequirements: readonly Requirement[] = [
   },
   {
     id: 'program:fork-exit',
+    tag: 'guest',
     title: 'a forked child ends with the code of its sys.exit(), with 1 after an exception, and with 0 at its end',
     prove: async ({ session }) => {
       const ends = {
@@ -67,6 +70,7 @@ export const programRequirements: readonly Requirement[] = [
   },
   {
     id: 'program:get-ipython',
+    tag: 'guest',
     title: 'get_ipython() of IPython finds the shell in a new session, and only a program that asks makes one',
     exempt: NEEDS_PACKAGES,
     prove: async ({ fresh }) => {

@@ -7,6 +7,7 @@ const texts = async (session: Session, code: string) => (await session.complete(
 export const questionRequirements: readonly Requirement[] = [
   {
     id: 'complete:namespace',
+    tag: 'guest',
     title: 'names, attributes, keys, parameters, modules and files are completed from the live session',
     prove: async ({ fresh }) => {
       const session = await fresh();
@@ -35,6 +36,7 @@ export const questionRequirements: readonly Requirement[] = [
   },
   {
     id: 'complete:first',
+    tag: 'guest',
     title: 'a session that has run nothing can be asked, and a language without a kernel is refused',
     prove: async ({ fresh }) => {
       const session = await fresh();
@@ -46,6 +48,7 @@ export const questionRequirements: readonly Requirement[] = [
   },
   {
     id: 'complete:runs-nothing',
+    tag: 'guest',
     title: "no property, __getattr__, __dir__ or metaclass of the user's runs, and nothing is printed",
     prove: async ({ fresh }) => {
       const session = await fresh();
@@ -74,6 +77,7 @@ ran.clear()`);
   },
   {
     id: 'inspect:signature',
+    tag: 'guest',
     title: 'a name is explained by its signature and the first lines of its documentation',
     prove: async ({ fresh }) => {
       const session = await fresh();
@@ -93,6 +97,7 @@ ran.clear()`);
   },
   {
     id: 'questions:order',
+    tag: 'guest',
     title: 'a question waits its turn, or is refused as busy, or is withdrawn; what it prints reaches no execution',
     prove: async ({ fresh }) => {
       const session = await fresh();

@@ -100,6 +100,7 @@ export const recipeRequirements: readonly Requirement[] = [
   ...PROGRAMS.map(programRequirement),
   {
     id: 'recipe:compile-error',
+    tag: 'guest',
     title: 'source that cannot be built is raised as CompileError with file and line; the session goes on',
     exempt: BARE,
     prove: async (context) => {
@@ -119,6 +120,7 @@ export const recipeRequirements: readonly Requirement[] = [
   },
   {
     id: 'recipe:workspace',
+    tag: 'guest',
     title: 'a program runs in the workspace and finds headers there; what is built lies elsewhere and is no artifact',
     exempt: BARE,
     prove: async (context) => {
@@ -139,6 +141,7 @@ export const recipeRequirements: readonly Requirement[] = [
   },
   {
     id: 'recipe:go-modules',
+    tag: 'guest',
     title:
       'Go with its standard library alone keeps the behaviour of its version; an import that nobody installed is named',
     exempt: BARE,
@@ -163,6 +166,7 @@ export const recipeRequirements: readonly Requirement[] = [
   },
   {
     id: 'recipe:time-limit',
+    tag: 'guest',
     title: 'the time limit covers building and running, and ends what ignores SIGINT and what it left behind',
     exempt: BARE,
     prove: async (context) => {
@@ -187,6 +191,7 @@ export const recipeRequirements: readonly Requirement[] = [
   },
   {
     id: 'recipe:signals',
+    tag: 'driver',
     title: 'a program that a signal ends says which; memory that runs out is told apart',
     exempt: BARE,
     prove: async (context) => {
@@ -204,6 +209,7 @@ export const recipeRequirements: readonly Requirement[] = [
   },
   {
     id: 'recipe:of-user',
+    tag: 'guest',
     title: 'a recipe of the configuration gets its paths, its environment and the workspace',
     exempt: BARE,
     prove: async ({ session }) => {
@@ -217,6 +223,7 @@ export const recipeRequirements: readonly Requirement[] = [
 function programRequirement(program: Program): Requirement {
   return {
     id: `recipe:report:${program.language}`,
+    tag: 'guest',
     title: `a program in ${program.title}: says what is missing, then reads, computes and writes`,
     exempt: BARE,
     prove: (context) => proveProgram(context, program),

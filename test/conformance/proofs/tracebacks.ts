@@ -7,6 +7,7 @@ const NEEDS_PACKAGES = { bare: 'needs what the environment has; proved on every 
 export const tracebackRequirements: readonly Requirement[] = [
   {
     id: 'traceback:lines',
+    tag: 'guest',
     title: 'a traceback shows the lines around the failing one, libraries and recursion in a line, and nothing of ours',
     prove: async ({ session }) => {
       const library = await raised(
@@ -39,6 +40,7 @@ export const tracebackRequirements: readonly Requirement[] = [
   },
   {
     id: 'traceback:names',
+    tag: 'guest',
     title: 'on request a traceback shows the names and short values where it failed, and runs nothing to make them',
     prove: async ({ session }) => {
       const code = `
@@ -58,6 +60,7 @@ f(7)`;
   },
   {
     id: 'traceback:hints',
+    tag: 'guest',
     title: 'where something certain helps, the outcome says it',
     prove: async ({ session }) => {
       await session.files.write('data/sales.csv', 'a\n1\n');
@@ -74,6 +77,7 @@ f(7)`;
   },
   {
     id: 'traceback:columns',
+    tag: 'guest',
     title: 'a column that is not there is answered with the nearest ones',
     exempt: NEEDS_PACKAGES,
     prove: async ({ session }) => {
@@ -87,6 +91,7 @@ f(7)`;
   },
   {
     id: 'traceback:exhausted',
+    tag: 'guest',
     title: 'an exception is told even where the code has used up what telling it needs',
     prove: async ({ fresh }) => {
       const session = await fresh();
@@ -99,6 +104,7 @@ f(7)`;
   },
   {
     id: 'warning:once',
+    tag: 'guest',
     title: 'a warning is shown once for each place and execution, with the line of the user',
     prove: async ({ session }) => {
       const code = `import warnings

@@ -10,6 +10,7 @@ const namesOf = async (session: Session, options = {}) =>
 export const variableRequirements: readonly Requirement[] = [
   {
     id: 'variables:list',
+    tag: 'guest',
     title:
       'variables are listed with type, size, length and a few words, page by page, without modules and hidden names',
     prove: async ({ fresh }) => {
@@ -54,6 +55,7 @@ export const variableRequirements: readonly Requirement[] = [
   },
   {
     id: 'variables:get',
+    tag: 'guest',
     title: 'a variable or an expression is read in pages: text, bytes, lists, dicts, sets',
     prove: async ({ fresh }) => {
       const session = await fresh();
@@ -113,6 +115,7 @@ export const variableRequirements: readonly Requirement[] = [
   },
   {
     id: 'variables:frames',
+    tag: 'guest',
     title: 'frames and arrays are read by rows and columns, and a frame of gigabytes costs no more than a small one',
     exempt: NEEDS_PACKAGES,
     prove: async ({ fresh }) => {
@@ -157,6 +160,7 @@ series = df["n"]`);
   },
   {
     id: 'variables:set',
+    tag: 'guest',
     title: 'bytes of the host become variables without passing through source text',
     prove: async ({ fresh }) => {
       const session = await fresh();
@@ -199,6 +203,7 @@ series = df["n"]`);
   },
   {
     id: 'variables:set-frames',
+    tag: 'guest',
     title: 'CSV and parquet become frames',
     exempt: NEEDS_PACKAGES,
     prove: async ({ fresh }) => {
@@ -230,6 +235,7 @@ series = df["n"]`);
   },
   {
     id: 'variables:changes',
+    tag: 'guest',
     title: 'a result names the variables that were added, bound anew or deleted, and no others',
     prove: async ({ fresh }) => {
       const session = await fresh();
@@ -261,6 +267,7 @@ series = df["n"]`);
   },
   {
     id: 'variables:many',
+    tag: 'guest',
     title: 'a hundred thousand names are listed page by page and completed in time',
     prove: async ({ fresh }) => {
       const session = await fresh();

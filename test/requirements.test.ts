@@ -1,0 +1,47 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { packageRoot } from '../src/lib/package-root.ts';
+import { SMOKE } from './conformance/guest-targets.ts';
+import { REQUIREMENTS } from './conformance/suite.ts';
+import { TARGET_NAMES, TARGETS } from './support/targets.ts';
+
+const ids = REQUIREMENTS.map(({ id }) => id);
+
+test('requirements have unique ids', () => {
+  expect(new Set(ids).size).toBe(ids.length);
+});
+
+test('every requirement says whether it is about the guest or a driver', () => {
+  expect(REQUIREMENTS.filter(({ tag }) => tag !== 'guest' && tag !== 'driver')).toEqual([]);
+});
+
+test('a dozen requirements about the guest are proved everywhere', () => {
+  const ofGuest = REQUIREMENTS.filter(({ tag }) => tag === 'guest').map(({ id }) => id);
+  expect(SMOKE.filter((id) => !ofGuest.includes(id))).toEqual([]);
+  expect(new Set(SMOKE).size).toBe(12);
+});
+
+test('every target has a file that proves the requirements on it', () => {
+  const folder = join(packageRoot(), 'test', 'conformance');
+  const files = readdirSync(folder).filter((name) => name.endsWith('.test.ts'));
+  const texts = files.map((name) => readFileSync(join(folder, name), 'utf8')).join('\n');
+  const proved = [...texts.matchAll(/TARGETS\.(\w+)/g)].map(([, key]) => key);
+  expect(proved.sort()).toEqual(Object.keys(TARGETS).sort());
+  expect(Object.values(TARGETS).map(({ name }) => name)).toEqual(TARGET_NAMES);
+});
+
+test('every exemption has a reason and is of a target that exists', () => {
+  const targets: readonly string[] = TARGET_NAMES;
+  const wrong = REQUIREMENTS.flatMap(({ id, exempt = {} }) =>
+    Object.entries(exempt)
+      .filter(([target, reason]) => !targets.includes(target) || reason === '')
+      .map(([target]) => `${id}: ${target}`),
+  );
+  expect(wrong).toEqual([]);
+});
+
+test('every requirement is proved on a target', () => {
+  const never = REQUIREMENTS.filter(({ exempt = {} }) => TARGET_NAMES.every((name) => exempt[name] !== undefined));
+  expect(process.getuid?.() === 0 ? never.map(({ id }) => id) : []).toEqual([]);
+});
