@@ -46,20 +46,24 @@ def grow():
         with open("${beat}", "a") as file: file.write(".")
         time.sleep(${seconds})
     time.sleep(60)`;
+      const watched = 'python3 -c "$0"; code=$?; touch process-ended; exit $code';
       await session.run(`x = 1\nimport subprocess, sys\ncode = ${JSON.stringify(`${grow('process', 0.01)}\ngrow()`)}
-process = subprocess.Popen([sys.executable, "-c", code])`);
-      expect(await beatsOf(session, 'process')).toBeLessThan(75);
+process = subprocess.Popen(["sh", "-c", ${JSON.stringify(watched)}, code])`);
+      await untilThere(session, 'process-ended');
+      expect(await sizeOf(session, 'process')).toBeLessThan(75);
       const kept = await session.run('x, process.wait() != 0');
       expect([kept.value?.text, kept.restarted]).toEqual(['(1, True)', undefined]);
 
       // Beside something smaller, so that the kernel is not stopped by its own limit before the sandbox reaches its.
       const held = 'import time; held = b"x" * (100 << 20); print(flush=True); time.sleep(60)';
       await session.run(`holder = subprocess.Popen([sys.executable, "-c", ${JSON.stringify(held)}], stdout=subprocess.PIPE)
-holder.stdout.readline()`);
+holder.stdout.readline()
+subprocess.Popen(["sh", "-c", "while kill -0 $PPID; do sleep 0.05; done 2>/dev/null; touch thread-ended"])`);
       await session.run(
         `${grow('thread', 0.02)}\nimport threading\nthreading.Thread(target=grow, daemon=True).start()`,
       );
-      expect(await beatsOf(session, 'thread')).toBeLessThan(75);
+      await untilThere(session, 'thread-ended');
+      expect(await sizeOf(session, 'thread')).toBeLessThan(75);
       const next = await session.run('"x" in globals()');
       expect([next.outcome.kind, next.value?.text, next.files]).toEqual(['ok', 'False', 'kept']);
       expect(next.restarted).toMatch(/its kernel .*ended.*variables are gone, files are not/);
@@ -74,8 +78,8 @@ holder.stdout.readline()`);
       const session = await fresh({ limits: { memoryBytes: 256 * MiB, diskBytes: 16 * MiB, processes: 250 } });
       await session.files.write('kept.txt', 'kept');
       // Each holds what it has read and cannot write. They come slowly: what outgrows the guest's looks is for the container's own limit, which ends everything.
-      const crowd = `sleep 1
-for n in $(seq 60); do (dd if=/dev/zero bs=7M 2>/dev/null | sleep 300) & sleep 0.05; done
+      const crowd = `until [ -e go ]; do sleep 0.02; done
+for n in $(seq ${CROWD}); do (dd if=/dev/zero bs=7M 2>/dev/null | sleep 300) & printf . >>born; sleep 0.05; done
 wait`;
       await session.run(`import subprocess
 subprocess.Popen(["sh", "-c", ${JSON.stringify(crowd)}], start_new_session=True)`);
@@ -84,7 +88,9 @@ def is_of_crowd(pid):
     try: return open(f"/proc/{pid}/comm").read() == "dd\\n"
     except OSError: return False
 sum(is_of_crowd(pid) for pid in os.listdir("/proc") if pid.isdigit())`;
-      await sleep(8_000);
+      // Asked for by the files, which is no execution: it is the idle session that is watched.
+      await session.files.write('go', '');
+      await untilStill(session, 'born', CROWD);
       const crowdSize = async () => {
         const { outcome, value } = await session.run(count);
         // Where a cgroup holds the limit, what the crowd left may be too little for this one.
@@ -199,8 +205,9 @@ os.unlink("${folder}/fill")`;
     exempt: BARE,
     prove: async ({ fresh }) => {
       const session = await fresh({ limits: { memoryBytes: 128 * MiB, diskBytes: 8 * MiB } });
+      // One call for each, where opening and closing would take gVisor half a minute.
       const code =
-        'import os\ntry:\n    for i in range(1_000_000): open(f"i{i}", "w").close()\nexcept OSError as error:\n    print(error.errno)\nfor name in os.listdir("."): os.unlink(name)';
+        'import os\ntry:\n    for i in range(1_000_000): os.mknod(f"i{i}", 0o100600)\nexcept OSError as error:\n    print(error.errno)\nfor name in os.listdir("."): os.unlink(name)';
       const result = await session.run(code, { timeoutMs: 60_000 });
       if (result.outcome.kind === 'ok') expect(result.stdout).toBe('28\n');
       else expect(result.outcome.kind).toMatch(/out-of-memory|kernel-died|sandbox-lost/);
@@ -232,18 +239,29 @@ print((time.process_time() - used) / (time.monotonic() - wall))`;
   },
 ];
 
-/** Longer than a machine that others keep busy leaves somebody waiting who wants to write every few milliseconds. */
+/** A third more than fit into the memory of the session. */
+const CROWD = 48;
+
+/** Longer than a busy machine lets a program wait that writes every few milliseconds. */
 const SILENCE_MS = 2_000;
 
-/** How often something wrote to that file before it wrote no more. */
-async function beatsOf(session: Session, path: string): Promise<number> {
-  let beats = 0;
+/** Resolves when a file has `most` bytes, or what writes to it has been ended. */
+async function untilStill(session: Session, path: string, most: number): Promise<void> {
+  let size = 0;
   let changedAt = performance.now();
-  while (performance.now() - changedAt < SILENCE_MS) {
+  while (size < most && performance.now() - changedAt < SILENCE_MS) {
     await sleep(50);
-    const { sizeBytes } = (await session.files.list()).entries.find((entry) => entry.path === path) ?? { sizeBytes: 0 };
-    if (sizeBytes !== beats) changedAt = performance.now();
-    beats = sizeBytes;
+    const now = await sizeOf(session, path);
+    if (now !== size) changedAt = performance.now();
+    size = now;
   }
-  return beats;
+}
+
+async function untilThere(session: Session, path: string): Promise<void> {
+  const paths = async () => (await session.files.list()).entries.map((entry) => entry.path);
+  await expect.poll(paths, { timeout: 60_000 }).toContain(path);
+}
+
+async function sizeOf(session: Session, path: string): Promise<number> {
+  return (await session.files.list()).entries.find((entry) => entry.path === path)?.sizeBytes ?? 0;
 }
