@@ -2,7 +2,17 @@ import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 const CONFORMANCE = ['test/conformance/**/*.test.ts', 'test/integration/package-tests.test.ts'];
-const BESIDE = ['test/e2e/**/*.test.ts', 'test/security/http-*.test.ts', 'test/security/mcp-*.test.ts'];
+const PROGRAMS = ['test/e2e/**/*.test.ts'];
+
+/** They need the machine for themselves. Whatever else counts what is left behind does so by its own data folder. */
+const ALONE = [
+  // It measures how quickly a sandbox answers.
+  'test/security/noisy-neighbour.test.ts',
+  // It starts and kills engines, each of which takes a machine for seconds.
+  'test/integration/engine-faults.test.ts',
+  // Its image makes volumes, which have no owner: others count all of them.
+  'test/security/hostile-image.test.ts',
+];
 
 /** They take minutes and mostly wait. `npm test` runs them while the others work. */
 const WAITING = ['test/**/*-long-run.test.ts'];
@@ -16,8 +26,14 @@ const LIMITS = {
   retry: process.env.CI === 'true' ? 1 : 0,
 };
 
-/** Of files that run beside each other. One that begins last and takes longest is waited for alone. */
-const LONGEST = ['gvisor', 'docker', 'process-single', 'process-shared', 'mcp-tools', 'serve', 'cli'];
+/** Files that share the machine. They mostly wait, so that there may be more of them than processors. */
+const SHARED = { ...LIMITS, maxWorkers: 3, sequence: { groupOrder: 1 } };
+
+/** The longest of those. One that begins last and takes longest is waited for alone. */
+const LONGEST = [
+  ...['gvisor', 'docker', 'mount-exchange', 'process-single', 'process-shared', 'process-soft', 'nothing-left'],
+  ...['package-tests', 'serve', 'cli', 'mcp-tools', 'code-sandbox-faults', 'persistent-sessions'],
+];
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -50,10 +66,7 @@ export default defineConfig({
           name: 'conformance',
           include: CONFORMANCE,
           globalSetup: ['test/support/built-guest.ts'],
-          // What these measure is their own sandbox's, so that two may share the machine.
-          maxWorkers: 2,
-          ...LIMITS,
-          sequence: { groupOrder: 1 },
+          ...SHARED,
         },
       },
       {
@@ -61,23 +74,29 @@ export default defineConfig({
           name: 'full',
           include: ['test/**/*.test.ts'],
           globalSetup: ['test/support/built-guest.ts'],
-          exclude: ['test/architecture.test.ts', ...CONFORMANCE, ...BESIDE, ...WAITING],
-          // Files of real sandboxes share the machine's cores and count what is left behind on it.
-          fileParallelism: false,
-          ...LIMITS,
-          sequence: { groupOrder: 2 },
+          exclude: ['test/architecture.test.ts', ...CONFORMANCE, ...PROGRAMS, ...ALONE, ...WAITING],
+          ...SHARED,
         },
       },
       {
         test: {
           name: 'beside',
-          include: BESIDE,
+          include: PROGRAMS,
           exclude: WAITING,
           globalSetup: ['test/support/built-guest.ts'],
-          // Programs of their own with data folders of their own, which mostly wait: they may run beside each other, when the others are done.
-          maxWorkers: 3,
+          // They start the built program and talk to it: files can share a worker, which has the clients loaded already.
+          isolate: false,
+          ...SHARED,
+        },
+      },
+      {
+        test: {
+          name: 'alone',
+          include: ALONE,
+          globalSetup: ['test/support/built-guest.ts'],
+          fileParallelism: false,
           ...LIMITS,
-          sequence: { groupOrder: 3 },
+          sequence: { groupOrder: 2 },
         },
       },
       {
@@ -86,7 +105,7 @@ export default defineConfig({
           include: WAITING,
           globalSetup: ['test/support/built-guest.ts'],
           ...LIMITS,
-          sequence: { groupOrder: 4 },
+          sequence: { groupOrder: 3 },
         },
       },
     ],

@@ -21,7 +21,7 @@ let folder: string;
 beforeEach(async (context) => {
   if (!isRoot()) context.skip('only root can mount');
   folder = await realpath(await mkdtemp(join(tmpdir(), 'hotcell-later-')));
-  await run('mount', ['-t', 'tmpfs', '-o', 'mode=755', 'none', folder]);
+  await run('mount', ['-t', 'tmpfs', '-o', 'mode=755', 'hotcell-test', folder]);
   await run('mount', ['--make-shared', folder]);
   await mkdir(join(folder, 'data/sub'), { recursive: true });
   await chmod(join(folder, 'data/sub'), 0o777);
@@ -60,7 +60,7 @@ async function written(target: Target, { withLater }: { withLater: boolean }): P
   const heard = async (session: Session) => (await session.run(WRITE)).stdout.trim();
   await using before = await open();
   const first = await heard(before);
-  await run('mount', ['-t', 'tmpfs', '-o', 'mode=777', 'none', join(folder, 'data/sub')]);
+  await run('mount', ['-t', 'tmpfs', '-o', 'mode=777', 'hotcell-test', join(folder, 'data/sub')]);
   const answers = new Set([first, await heard(before)]);
   if (!withLater) return answers;
   await using later = await open();

@@ -53,8 +53,16 @@ export const TARGETS = {
 
 export const requireAll = (): boolean => globalThis.process.env.HOTCELL_TEST_REQUIRE === 'all';
 
-/** Why a target cannot be tried here, or nothing. Where every driver is required, that is a failure. */
-export async function reasonToSkip(target: Target): Promise<string | undefined> {
+const reasons = new Map<TargetName, Promise<string | undefined>>();
+
+/** Why a target cannot be tried here, or nothing. Where every driver is required, that is a failure. A process asks once: a trial takes up to a second. */
+export function reasonToSkip(target: Target): Promise<string | undefined> {
+  const known = reasons.get(target.name) ?? tryTarget(target);
+  reasons.set(target.name, known);
+  return known;
+}
+
+async function tryTarget(target: Target): Promise<string | undefined> {
   if (target.bare === true) return undefined;
   await using hotcell = await openHotcell({ ...target.options, poolSize: 0 });
   const probes = await hotcell.probe(target.options.isolation as 'process');
