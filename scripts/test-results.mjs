@@ -1,3 +1,5 @@
+import { relative } from 'node:path';
+
 /** Sums up what vitest's JSON reporter wrote. A file that could not even be loaded counts as one failure. */
 export function countResults(results) {
   const assertions = results.testResults.flatMap((file) => file.assertionResults);
@@ -10,6 +12,30 @@ export function countResults(results) {
     failed: count('failed') + unloaded,
     skipped: count('skipped', 'pending', 'todo', 'disabled'),
   };
+}
+
+/** For each test that failed, the command that repeats it alone. A file that could not be loaded is repeated as a whole. */
+export function repeatCommands(results, { root, requireAll = false }) {
+  const repeat = (file, ...args) =>
+    [...(requireAll ? ['HOTCELL_TEST_REQUIRE=all'] : []), 'npx vitest run', quoted(relative(root, file)), ...args].join(
+      ' ',
+    );
+  return results.testResults
+    .filter(({ status }) => status === 'failed')
+    .flatMap(({ name: file, assertionResults }) => {
+      const failed = assertionResults.filter(({ status }) => status === 'failed');
+      if (failed.length === 0) return [repeat(file)];
+      return failed.map(({ fullName }) => repeat(file, '-t', quoted(`${escaped(fullName)}$`)));
+    });
+}
+
+/** vitest takes a name as a regular expression. */
+function escaped(name) {
+  return name.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
+}
+
+function quoted(text) {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 export const nothing = { passed: 0, failed: 0, skipped: 0 };

@@ -6,7 +6,7 @@ import { root } from './dependencies.mjs';
 import { ensurePythonTools } from './python-tools.mjs';
 import { capture, run } from './run.mjs';
 import { prepare } from './steps.mjs';
-import { countResults, nothing, sum, summaryLine } from './test-results.mjs';
+import { countResults, nothing, repeatCommands, sum, summaryLine } from './test-results.mjs';
 import { ensureToolsImage } from './tools-image.mjs';
 
 const help = `Usage: npm test -- [unit|vm] [--require-all] [options of vitest]
@@ -21,6 +21,7 @@ const help = `Usage: npm test -- [unit|vm] [--require-all] [options of vitest]
 const words = argv.slice(2);
 const mode = ['unit', 'vm'].find((name) => words[0] === name) ?? 'all';
 const requireAll = words.includes('--require-all') || env.HOTCELL_TEST_REQUIRE === 'all';
+const repeats = [];
 const forVitest = words.slice(mode === 'all' ? 0 : 1).filter((word) => word !== '--require-all');
 
 if (words.includes('--help')) {
@@ -49,6 +50,8 @@ async function test(steps) {
     ...(mode === 'vm' ? [] : await runAllVitest()),
     ...(mode === 'vm' || (mode === 'all' && requireAll) ? [await runInVm(steps)] : []),
   ]);
+  if (repeats.length > 0)
+    process.stdout.write(`\nTo repeat what failed:\n${repeats.map((line) => `  ${line}\n`).join('')}\n`);
   if (failedSteps.length > 0) process.stdout.write(`${failedSteps.length} of the failures: checks before the tests\n`);
   process.stdout.write(`${summaryLine(counts)}\n`);
   return counts.failed > 0 ? 1 : 0;
@@ -117,7 +120,9 @@ async function runVitest(projects, { quiet = false } = {}) {
     },
   );
   if (exitCode !== 0 && quiet) process.stdout.write(output);
-  const counts = existsSync(file) ? countResults(JSON.parse(readFileSync(file, 'utf8'))) : nothing;
+  const results = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : { testResults: [] };
+  const counts = countResults(results);
+  repeats.push(...repeatCommands(results, { root, requireAll }));
   // An error outside every test (an unhandled rejection, say) shows in the exit code alone.
   return exitCode !== 0 && counts.failed === 0 ? { ...counts, failed: 1 } : counts;
 }
