@@ -6,6 +6,8 @@ import { toHotcellError } from '../../src/errors/hotcell-error.ts';
 import { type ExchangedFolder, exchangeFolder } from '../support/exchanged-folder.ts';
 
 const ROUNDS = 300;
+/** On a busy machine the folder is seldom there for long enough to be written to. */
+const MOST_ROUNDS = 5_000;
 
 let exchanged: ExchangedFolder;
 beforeEach(async () => {
@@ -23,7 +25,7 @@ describe.skipIf(process.platform !== 'linux')(
     it('leads no file out of the project, and is no fault of ours', { timeout: 60_000 }, async () => {
       const where = { newFileMode: 0o644, folder: join(exchanged.root, 'project') };
       const outcomes = new Set<string>();
-      for (let round = 0; round < ROUNDS; round += 1) {
+      for (let round = 0; round < ROUNDS || (outcomes.size < 2 && round < MOST_ROUNDS); round += 1) {
         outcomes.add(await attempt(join(exchanged.source, `${round}.json`)));
       }
       expect(readdirSync(exchanged.secret)).toEqual(['secret']);

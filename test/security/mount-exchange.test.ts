@@ -74,7 +74,8 @@ describe.each(targets)('$name: while a folder is exchanged for a link to one out
         await Promise.all(Array.from({ length: AT_ONCE }, opener));
       }
       console.info(`${target.name}: ${JSON.stringify(seen)}`);
-      expect(Object.keys(seen).filter((what) => what !== 'allowed' && !what.startsWith('mount_denied'))).toEqual([]);
+      const odd = Object.keys(seen).filter((what) => what !== 'allowed' && !what.startsWith('mount_denied'));
+      expect(odd, JSON.stringify(odd)).toEqual([]);
       expect(seen.allowed).toBeGreaterThan(0);
       expect(await readdir(folder.secret)).toEqual(['secret']);
     },
