@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { DEFAULT_LIMITS, type SandboxSpec } from '../../sandbox/spec.ts';
 import { gvisorRuntime } from '../gvisor/index.ts';
 import { type ContainerRuntime, containerConfig } from './container-config.ts';
+import type { ImageDescription } from './engine-image.ts';
 
 const spec: SandboxSpec = {
   id: 's-1',
@@ -12,9 +13,17 @@ const spec: SandboxSpec = {
   environment: {},
 };
 
-function config(change: Partial<SandboxSpec> = {}, runtime: ContainerRuntime = {}, imageVolumes: string[] = []) {
+const described: ImageDescription = {
+  ...{ name: 'an/image:1', id: 'sha256:1', volumes: [], path: '/app/bin:/bin' },
+  ...{ variables: ['PATH', 'LD_PRELOAD', 'NVIDIA_VISIBLE_DEVICES'], labels: ['job', 'dev.hotcell.owner'] },
+};
+
+function config(change: Partial<SandboxSpec> = {}, runtime: ContainerRuntime = {}, volumes: string[] = []) {
   const context = { image: 'an/image:1', command: ['python3'], runtime, installationId: 'i', serverId: 'v' };
-  const made = containerConfig({ ...spec, ...change }, { ...context, imageVolumes });
+  const made = containerConfig(
+    { ...spec, ...change },
+    { ...context, ...(volumes.length === 0 ? {} : { described: { ...described, volumes } }) },
+  );
   return { ...made, host: made.HostConfig ?? {} };
 }
 
@@ -54,6 +63,22 @@ describe('a sealed container', () => {
       WorkingDir: '/',
       Healthcheck: { Test: ['NONE'] },
     });
+  });
+
+  it('takes the search path of an image alone: no other variable, and no label', () => {
+    const { Env, Labels } = config({}, {}, ['/v']);
+    expect(Env).toEqual([
+      'PATH=/app/bin:/bin',
+      'HOME=/tmp',
+      'LANG=C.UTF-8',
+      'NVIDIA_VISIBLE_DEVICES=void',
+      'LD_PRELOAD',
+    ]);
+    expect(Labels).toMatchObject({ job: '', 'dev.hotcell.owner': 'ann' });
+  });
+
+  it("knows no name server of the host's", () => {
+    expect(config().host).toMatchObject({ Dns: ['127.0.0.1'], DnsSearch: ['.'] });
   });
 
   it('has its workspace at another path where that is wanted, and tells the guest', () => {
@@ -137,6 +162,7 @@ describe('a runtime with its own kernel', () => {
       Type: 'volume',
       Source: '',
       Target: '/data',
+      ReadOnly: device === '/dev-0',
       VolumeOptions: {
         NoCopy: true,
         Labels: {},

@@ -12,6 +12,7 @@ import {
   WORKSPACE,
 } from '../../sandbox/spec.ts';
 import { COMMON_USER, type ContainerUser } from './container-user.ts';
+import type { ImageDescription } from './engine-image.ts';
 import { LISTEN_ARGUMENTS } from './relay.ts';
 import { seccompProfile } from './seccomp-profile.ts';
 
@@ -35,10 +36,10 @@ export interface ContainerContext {
   readonly runtime: ContainerRuntime;
   readonly installationId: string;
   readonly serverId: string;
-  /** Paths of the mounted folders' descriptors (`mount-descriptors.ts`), for a runtime whose inside cannot tell folders of the host apart. */
+  /** Paths of the mounted folders' descriptors (`mount-descriptors.ts`). Without them the folders are bound by path, and the guest compares them. */
   readonly devices?: readonly string[];
-  /** Where the image declares volumes. */
-  readonly imageVolumes?: readonly string[];
+  /** The description of an image that is not Hotcell's own. */
+  readonly described?: ImageDescription | undefined;
   /** The common one where absent. */
   readonly user?: ContainerUser;
 }
@@ -67,6 +68,9 @@ const MASKED_PATHS = [
   ...MASKED_BY_ENGINE,
 ];
 
+/** SECURITY: the engine copies the host's resolv.conf otherwise, with the names and addresses of its network. */
+const NO_NAME_SERVER = { Dns: ['127.0.0.1'], DnsSearch: ['.'], DnsOptions: ['attempts:1'] };
+
 /** Known to the engine since version 1.41, not yet to the types. */
 const PRIVATE_CGROUPS = { CgroupnsMode: 'private' };
 
@@ -89,10 +93,11 @@ export function containerConfig(spec: SandboxSpec, context: ContainerContext): C
     User: `${user.uid}:${user.gid}`,
     WorkingDir: '/',
     Hostname: 'sandbox',
-    Env: ['HOME=/tmp', 'LANG=C.UTF-8'],
+    Env: environment(context.described),
     Healthcheck: { Test: ['NONE'] },
     StopSignal: 'SIGKILL',
     Labels: {
+      ...emptyLabels(context.described),
       [LABELS.installation]: context.installationId,
       [LABELS.server]: context.serverId,
       [LABELS.owner]: spec.owner,
@@ -111,6 +116,7 @@ export function containerConfig(spec: SandboxSpec, context: ContainerContext): C
       ...PRIVATE_CGROUPS,
       ...(runtime.name === undefined ? {} : { Runtime: runtime.name }),
       NetworkMode: 'none',
+      ...NO_NAME_SERVER,
       CapDrop: ['ALL'],
       SecurityOpt: securityOptions(runtime),
       // A kernel of its own has a /proc of its own.
@@ -122,11 +128,9 @@ export function containerConfig(spec: SandboxSpec, context: ContainerContext): C
       RestartPolicy: { Name: 'no' },
       // SECURITY: or everything on the channel, code and data of users, is written to the engine's log on disk.
       LogConfig: { Type: 'none', Config: {} },
-      Tmpfs: fileSystems(spec, user, context.imageVolumes ?? []),
+      Tmpfs: fileSystems(spec, user, context.described?.volumes ?? []),
       ShmSize: scratchBytesOf(limits),
-      Mounts: spec.mounts.map((mount, index) =>
-        runtime.ownKernel === undefined ? bind(mount) : bindByDescriptor(mount, context.devices?.[index]),
-      ),
+      Mounts: spec.mounts.map((mount, index) => mounted(mount, runtime, context.devices?.[index])),
       ...(runtime.ownKernel === undefined ? { Sysctls: SMALL_SOCKET_BUFFERS } : {}),
       Memory: memoryBytes(limits, runtime),
       MemorySwap: memoryBytes(limits, runtime),
@@ -139,10 +143,32 @@ export function containerConfig(spec: SandboxSpec, context: ContainerContext): C
   };
 }
 
+/**
+ * SECURITY: variables of the image reach the loader of its programs, and hooks of the engine's runtime: one of NVIDIA gives devices to a container that
+ * asks for them so. The engine leaves out a variable that has a name and no value here.
+ */
+function environment(image: ImageDescription | undefined): string[] {
+  const ours = ['HOME=/tmp', 'LANG=C.UTF-8', 'NVIDIA_VISIBLE_DEVICES=void'];
+  if (image === undefined) return ours;
+  const set = [`PATH=${image.path}`, ...ours];
+  const names = set.map((entry) => entry.split('=', 1)[0]);
+  return [...set, ...image.variables.filter((name) => !names.includes(name))];
+}
+
+/** SECURITY: programs of the host act on labels of containers, such as schedulers and proxies. The engine takes over those that have no value here. */
+function emptyLabels(image: ImageDescription | undefined): Record<string, string> {
+  return Object.fromEntries((image?.labels ?? []).map((name) => [name, '']));
+}
+
 /** The engine's own AppArmor profile holds as long as nothing here says otherwise. */
 function securityOptions({ ownKernel }: ContainerRuntime): string[] {
   // A kernel of its own answers the calls itself: runsc ignores the profile, and has a filter around it that the image cannot reach.
   return ['no-new-privileges', ...(ownKernel === undefined ? [`seccomp=${JSON.stringify(seccompProfile())}`] : [])];
+}
+
+/** The paths of the file systems that a sandbox has in memory. */
+export function memoryPlaces(spec: SandboxSpec, imageVolumes: readonly string[]): string[] {
+  return Object.keys(fileSystems(spec, COMMON_USER, imageVolumes));
 }
 
 /** Files live in memory: a hard limit at their size, and nothing left on the host. They count towards the memory limit. */
@@ -159,6 +185,13 @@ function fileSystems(spec: SandboxSpec, user: ContainerUser, imageVolumes: reado
   places[spec.workspace ?? WORKSPACE] = tmpfs(limits.diskBytes, `mode=0755,uid=${user.uid},gid=${user.gid}`);
   for (const { target } of mounts) delete places[target];
   return places;
+}
+
+function mounted(mount: Mount, { ownKernel }: ContainerRuntime, device: string | undefined) {
+  if (device !== undefined) return bindByDescriptor(mount, device);
+  if (ownKernel === undefined) return bind(mount);
+  // SECURITY: inside a kernel of its own no folder of the host can be told from another.
+  throw new HotcellError('internal', `${mount.target}: no descriptor to bind it by`);
 }
 
 /** A mount and not a bind of the old kind: the engine refuses a source that is not there instead of making it. */
@@ -178,13 +211,13 @@ function bind({ source, target, readOnly }: Mount) {
  * A bind that the engine makes itself, on its own mounts, as what it calls a volume: there the kernel follows the descriptor. One without a name, so that it goes
  * with its container. SECURITY: a read-only one is `private` and not `rprivate`, which would take the file systems below it along, and those writable.
  */
-function bindByDescriptor({ target, readOnly }: Mount, device: string | undefined) {
-  if (device === undefined) throw new HotcellError('internal', `${target}: no descriptor to bind it by`);
+function bindByDescriptor({ target, readOnly }: Mount, device: string) {
   const o = readOnly ? 'bind,ro,private' : 'rbind,rprivate';
   return {
     Type: 'volume' as const,
     Source: '',
     Target: target,
+    ReadOnly: readOnly,
     VolumeOptions: {
       // SECURITY: else the engine copies what the image has there into the folder.
       NoCopy: true,

@@ -6,7 +6,7 @@ import type { CreateOptions, Driver, Probe, Sandbox, Survivor } from '../../sand
 import type { Host } from '../../sandbox/host.ts';
 import { type DriverName, ISOLATION_LEVELS } from '../../sandbox/isolation.ts';
 import { type SandboxSpec, socketBytesOf } from '../../sandbox/spec.ts';
-import { type ContainerRuntime, containerConfig, containerName, LABELS } from './container-config.ts';
+import { type ContainerRuntime, containerConfig, containerName, LABELS, memoryPlaces } from './container-config.ts';
 import { containerGuestConfig } from './container-guest-config.ts';
 import { type ContainerSandboxParts, containerSandbox } from './container-sandbox.ts';
 import {
@@ -19,11 +19,15 @@ import {
 } from './container-user.ts';
 import { containerEnforcement } from './enforcement.ts';
 import { createEngineConnector, type EngineConnector } from './engine.ts';
-import { engineError, statusOf } from './engine-errors.ts';
-import { checkedImage, imageVolumes } from './engine-image.ts';
+import { followsDescriptors } from './engine-address.ts';
+import { engineError, imageBroken, statusOf } from './engine-errors.ts';
+import { checkedImage, describeImage, type ImageDescription } from './engine-image.ts';
+import { createFailedStarts } from './failed-starts.ts';
 import type { GuestBundle } from './guest-bundle.ts';
 import { installedBundle } from './guest-code.ts';
 import { standardImageTag } from './image.ts';
+import { createImageLooks } from './image-looks.ts';
+import { reviewImage } from './image-review.ts';
 import { openMountDescriptors } from './mount-descriptors.ts';
 import { probeContainers } from './probe.ts';
 import type { ReadyLine } from './ready-line.ts';
@@ -51,6 +55,8 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
   const engine = options.engine ?? createEngineConnector(name);
   const standardImage = () => options.standardImage ?? standardImageTag();
   const removal = createRemoval(engine);
+  const looks = createImageLooks({ engine, ...host, remove: (container) => inBackground(removal.remove(container)) });
+  const failedStarts = createFailedStarts();
   const users = createContainerUsers(host.serverId);
   const { platform } = process;
   const ofFolders = folderUser({ platform, self: options.self ?? self(), socketPath: engine.address.socketPath });
@@ -86,50 +92,62 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
 
   async function begin(
     spec: SandboxSpec,
-    inside: { image: string; user: ContainerUser },
+    { image, user }: { image: string; user: ContainerUser },
     signal: AbortSignal,
   ): Promise<StartedContainer> {
-    // SECURITY: inside a kernel of its own no folder of the host can be told from another, so what is bound must be right from the beginning.
-    const { devices, close } = await openMountDescriptors(
-      runtime.ownKernel === undefined ? [] : spec.mounts,
-      host.runDir,
-    );
-    return beginWith(spec, { ...inside, devices }, signal).finally(close);
+    const { described, bundle } = await inside(spec, image, signal);
+    // SECURITY: inside a kernel of its own no folder of the host can be told from another, and a hostile image does not compare them. So what is bound must
+    // be right from the beginning.
+    const byDescriptor =
+      runtime.ownKernel !== undefined || (described !== undefined && followsDescriptors(engine.address));
+    const { devices, close } = await openMountDescriptors(byDescriptor ? spec.mounts : [], host.runDir);
+    try {
+      const config = containerConfig(spec, {
+        image: described?.id ?? image,
+        command: bundle.command,
+        runtime,
+        user,
+        installationId: host.installationId,
+        serverId: host.serverId,
+        devices,
+        described,
+      });
+      return await startContainer(engine, {
+        driver: name,
+        name: containerName(spec.id),
+        image,
+        config,
+        bundle,
+        isStandardImage: described === undefined,
+        isPersistent: spec.persistent !== undefined,
+        signal,
+        // A runtime with a kernel of its own keeps them in that kernel's memory.
+        ...(runtime.ownKernel === undefined
+          ? { onStarted: (id: string) => limitSocketMemory(id, socketBytesOf(spec.limits)) }
+          : {}),
+      });
+    } catch (error) {
+      failedStarts.note(spec, described?.id, error);
+      throw error;
+    } finally {
+      await close();
+    }
   }
 
-  async function beginWith(
+  /** What the guest starts in. Our own image is started too often to be looked at. */
+  async function inside(
     spec: SandboxSpec,
-    { image, user, devices }: { image: string; user: ContainerUser; devices: readonly string[] },
+    image: string,
     signal: AbortSignal,
-  ): Promise<StartedContainer> {
+  ): Promise<{ described?: ImageDescription; bundle: GuestBundle }> {
     bundle ??= installedBundle(host.dataDir);
-    const isStandardImage = image === standardImage();
-    const config = containerConfig(spec, {
-      image,
-      command: bundle.command,
-      runtime,
-      user,
-      installationId: host.installationId,
-      serverId: host.serverId,
-      devices,
-      // Our own image declares none, and is started too often to be asked.
-      imageVolumes: isStandardImage
-        ? []
-        : await imageVolumes(image, { driver: name, engine, isStandard: false, signal }),
-    });
-    return startContainer(engine, {
-      driver: name,
-      name: containerName(spec.id),
-      config,
-      bundle,
-      isStandardImage,
-      isPersistent: spec.persistent !== undefined,
-      signal,
-      // A runtime with a kernel of its own keeps them in that kernel's memory.
-      ...(runtime.ownKernel === undefined
-        ? { onStarted: (id: string) => limitSocketMemory(id, socketBytesOf(spec.limits)) }
-        : {}),
-    });
+    if (image === standardImage()) return { bundle };
+    const described = await describeImage(image, { driver: name, engine, isStandard: false, signal });
+    failedStarts.refuse(spec, described.id);
+    const places = { memory: memoryPlaces(spec, described.volumes), mounts: spec.mounts };
+    const python = await looks.look(described, signal, (files) => reviewImage(described, files, places));
+    if (python === undefined) throw imageBroken(name, image, '');
+    return { described, bundle: { ...bundle, command: [python.program, ...bundle.command.slice(1)] } };
   }
 
   /** All or nothing. What the engine was asked for it may still be making, so its answer comes first. */
@@ -163,11 +181,13 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
   async function adopt(spec: SandboxSpec, { signal = AbortSignal.timeout(START_MS) } = {}): Promise<Sandbox> {
     return engine.ask('take over a container', async ({ docker }) => {
       const container = docker.getContainer(containerName(spec.id));
-      const uid = await requireOurs(container, spec, signal);
-      const started = await joinContainer(engine, name, container, signal).catch(async (error: unknown) => {
-        if (error instanceof HotcellError && error.code === 'sandbox_lost') await removal.remove(container.id);
-        throw error;
-      });
+      const { uid, python } = await requireOurs(container, spec, signal);
+      const started = await joinContainer(engine, { driver: name, container, python }, signal).catch(
+        async (error: unknown) => {
+          if (error instanceof HotcellError && error.code === 'sandbox_lost') await removal.remove(container.id);
+          throw error;
+        },
+      );
       users.hold(uid);
       return tracked(spec, uid, started);
     });
@@ -175,9 +195,13 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
 
   /**
    * SECURITY: a record may be older than the engine it speaks of, or forged; the container of that name must be what was made then, for that owner. Answers
-   * with the uid that it runs as.
+   * with the uid that it runs as, and the interpreter of its guest.
    */
-  async function requireOurs(container: Container, { owner }: SandboxSpec, signal: AbortSignal): Promise<number> {
+  async function requireOurs(
+    container: Container,
+    { owner }: SandboxSpec,
+    signal: AbortSignal,
+  ): Promise<{ uid: number; python: string }> {
     const found = await container.inspect({ abortSignal: signal } as object).catch((error: unknown) => {
       if (statusOf(error) === 404) return undefined;
       throw error;
@@ -188,7 +212,9 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
       labels[LABELS.persistent] === 'true' &&
       labels[LABELS.owner] === owner &&
       (runtime.name === undefined || found?.HostConfig.Runtime === runtime.name);
-    if (isOurs && found?.State.Running === true) return Number.parseInt(found.Config.User, 10);
+    if (isOurs && found?.State.Running === true) {
+      return { uid: Number.parseInt(found.Config.User, 10), python: found.Config.Cmd[0] ?? 'python3' };
+    }
     if (isOurs) await removal.remove(container.id);
     throw new HotcellError('sandbox_lost', `${name}: the container no longer runs`, {
       remedy: 'Open a new session; variables and files of this one are gone.',

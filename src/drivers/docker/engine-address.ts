@@ -29,3 +29,12 @@ export function engineAddress(env: NodeJS.ProcessEnv = process.env, exists = exi
   const socketPath = candidates.find((path) => exists(path)) ?? STANDARD_SOCKET;
   return { shown: socketPath, socketPath };
 }
+
+/**
+ * Whether an engine runs as root on this machine, as far as its socket tells, and so can follow descriptors of this process. One without root or in a machine
+ * of its own cannot.
+ */
+export function followsDescriptors({ socketPath }: EngineAddress, platform = process.platform): boolean {
+  if (platform !== 'linux' || socketPath === undefined) return false;
+  return !socketPath.startsWith('/run/user/') && !socketPath.includes('/.docker/');
+}

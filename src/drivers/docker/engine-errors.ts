@@ -117,7 +117,7 @@ function refusal({ driver, doing, status, cause }: Refused): HotcellError {
 export function mountRefused(driver: DriverName, cause: unknown): HotcellError {
   return new HotcellError('mount_denied', `${driver}: the engine cannot bind a folder that this process holds open`, {
     remedy:
-      'Run Hotcell and the engine on one machine, neither in a container and the engine as root; or open the session with isolation docker or process.',
+      'Run Hotcell and the engine on one machine, neither in a container and the engine as root; or open the session with the standard image and isolation docker, or with isolation process.',
     cause,
   });
 }

@@ -16,10 +16,35 @@ export function checkedImage(image: string): string {
   });
 }
 
-/** Where an image declares volumes. Rejects with `image_missing` where the engine does not have it: nothing is pulled. */
-export async function imageVolumes(image: string, where: ImageWhere): Promise<string[]> {
-  const { Config: config } = await inspectImage(image, where);
-  return Object.keys(config?.Volumes ?? {}).map((declared) => volumePath(image, declared));
+/** What an image declares, which the engine would take into the configuration of its containers. */
+export interface ImageDescription {
+  readonly name: string;
+  /** The id of the image. A container is made by it: the name may be another image's by then. */
+  readonly id: string;
+  /** Where it declares volumes. */
+  readonly volumes: readonly string[];
+  /** The search path for programs. */
+  readonly path: string;
+  /** The names of its variables and of its labels. */
+  readonly variables: readonly string[];
+  readonly labels: readonly string[];
+}
+
+/** The search path that engines give to containers of images without one. */
+const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+
+/** Rejects with `image_missing` where the engine does not have the image: nothing is pulled. */
+export async function describeImage(image: string, where: ImageWhere): Promise<ImageDescription> {
+  const { Id: id, Config: config } = await inspectImage(image, where);
+  const environment = (config?.Env ?? []).map((entry) => entry.split('=', 1)[0] ?? '');
+  return {
+    name: image,
+    id,
+    volumes: Object.keys(config?.Volumes ?? {}).map((declared) => volumePath(image, declared)),
+    path: config?.Env?.findLast((entry) => entry.startsWith('PATH='))?.slice('PATH='.length) || DEFAULT_PATH,
+    variables: [...new Set(environment)].filter((name) => name !== ''),
+    labels: Object.keys(config?.Labels ?? {}),
+  };
 }
 
 /** SECURITY: as the engine spells it when it looks for what covers the volume. `/v/./2`, covered as that, would be a folder on the host's disk. */

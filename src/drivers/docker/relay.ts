@@ -3,6 +3,7 @@ import type { Container } from 'dockerode';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import { bootstrapProgram } from '../../guest/bootstrap-program.ts';
 import { aborted } from '../../lib/abort.ts';
+import { saidInside } from '../../lib/said-inside.ts';
 import type { DriverName } from '../../sandbox/isolation.ts';
 import { type AttachedChannel, attachedChannel } from './attached-channel.ts';
 import { isRunning } from './container-end.ts';
@@ -22,11 +23,19 @@ const NOBODY_LISTENS = 'hotcell: the guest does not listen';
 /** What the guest is started with. SECURITY: nothing in the container can become the relay's user, and the guest hears no other (guest/hotcell_guest/wire/listening.py). */
 export const LISTEN_ARGUMENTS = ['--listen', NAME, '--peer-uid', String(RELAY_UID)] as const;
 
+/** The container that a relay starts in. */
+export interface RelayWay {
+  readonly driver: DriverName;
+  readonly container: Container;
+  /** The interpreter that the guest was started with. SECURITY: a search path may have a folder in which programs of the sandbox write. */
+  readonly python: string;
+}
+
 /** A new channel to the guest. Rejects with `sandbox_lost` where the container does not run. */
-export async function openRelay(driver: DriverName, container: Container, signal: AbortSignal): Promise<Duplex> {
+export async function openRelay({ driver, container, python }: RelayWay, signal: AbortSignal): Promise<Duplex> {
   try {
     const exec = await container.exec({
-      Cmd: ['python3', '-I', '-S', '-c', bootstrapProgram('relay'), NAME.slice(1), GREETING, NOBODY_LISTENS],
+      Cmd: [python, '-I', '-S', '-c', bootstrapProgram('relay'), NAME.slice(1), GREETING, NOBODY_LISTENS],
       User: `${RELAY_UID}:${RELAY_UID}`,
       AttachStdin: true,
       AttachStdout: true,
@@ -60,9 +69,10 @@ async function greeted(
   } catch (error) {
     channel.destroy();
     if (signal.aborted) throw error;
-    const said = stderrTail().trim() || reasonOf(error);
+    const said = stderrTail().trim();
     if (said.includes(NOBODY_LISTENS) || !(await isRunning(container))) throw lost(driver, error);
-    throw new HotcellError('engine_failed', `${driver}: no way into the container: ${said || 'the engine hung up'}`, {
+    const why = said === '' ? reasonOf(error) || 'the engine hung up' : saidInside(said);
+    throw new HotcellError('engine_failed', `${driver}: no way into the container: ${why}`, {
       remedy: 'Try again; `docker info` tells whether the engine is well.',
       cause: error,
     });

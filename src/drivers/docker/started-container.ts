@@ -10,7 +10,7 @@ import { imageBroken, imageMissing, mountRefused, reasonOf, statusOf, volumesNot
 import { takeFirstLine } from './first-line.ts';
 import type { GuestBundle } from './guest-bundle.ts';
 import { parseReadyLine, type ReadyLine } from './ready-line.ts';
-import { openRelay } from './relay.ts';
+import { openRelay, type RelayWay } from './relay.ts';
 
 /** A container that runs, with a guest that listens. */
 export interface StartedContainer {
@@ -27,6 +27,8 @@ export type ReconnectContainer = (options?: { signal?: AbortSignal }) => Promise
 export interface StartOptions {
   readonly driver: DriverName;
   readonly name: string;
+  /** The image as its caller named it. */
+  readonly image: string;
   readonly config: ContainerCreateOptions;
   readonly bundle: GuestBundle;
   readonly isStandardImage: boolean;
@@ -41,8 +43,7 @@ const ENGINE_MS = 30_000;
 
 /** Creates, attaches, starts: no call more for the standard image. What it leaves when it rejects is the caller's to remove, by the container's name. */
 export async function startContainer(connector: EngineConnector, options: StartOptions): Promise<StartedContainer> {
-  const { config, bundle, signal } = options;
-  const image = config.Image ?? '';
+  const { image, config, bundle, signal } = options;
   return connector.ask(
     'start a container',
     async (engine) => {
@@ -67,7 +68,8 @@ export async function startContainer(connector: EngineConnector, options: StartO
         const line = await Promise.race([ready, aborted(signal)]);
         if (options.isPersistent) {
           attached.channel.destroy();
-          return { ...(await joinContainer(connector, options.driver, container, signal)), ready: line };
+          const way = { driver: options.driver, container, python: config.Cmd?.[0] ?? 'python3' };
+          return { ...(await joinContainer(connector, way, signal)), ready: line };
         }
         return {
           channel: attached.channel,
@@ -92,21 +94,24 @@ async function create({ docker }: Engine, options: StartOptions): Promise<Contai
     return await docker.createContainer(request as never);
   } catch (error) {
     if (statusOf(error) === 404 && /no such image/i.test(reasonOf(error))) {
-      throw imageMissing(options.driver, options.config.Image ?? '', options.isStandardImage);
+      throw imageMissing(options.driver, options.image, options.isStandardImage);
     }
     throw error;
   }
 }
 
 /**
- * SECURITY: what an image declares must add no folder of the host's disk, which has no limit. What was looked up of the image before may have been another
- * one's, or be spelt in a way that only the engine knows.
+ * SECURITY: what an image declares must add no folder of the host's disk, which has no limit. A volume that was covered may be spelt in a way that only the
+ * engine knows.
  */
-async function requireNoMoreMounts(container: Container, { driver, config, signal }: StartOptions): Promise<void> {
+async function requireNoMoreMounts(
+  container: Container,
+  { driver, image, config, signal }: StartOptions,
+): Promise<void> {
   const asked = new Set((config.HostConfig?.Mounts ?? []).map(({ Target: target }) => target));
   const { Mounts: mounts } = await container.inspect({ abortSignal: signal } as object);
   const more = mounts.filter(({ Destination: place, Type: kind }) => kind !== 'tmpfs' && !asked.has(place));
-  if (more.length > 0) throw volumesNotCovered(driver, config.Image ?? '', more);
+  if (more.length > 0) throw volumesNotCovered(driver, image, more);
 }
 
 async function start(container: Container, options: StartOptions): Promise<void> {
@@ -117,7 +122,7 @@ async function start(container: Container, options: StartOptions): Promise<void>
     if (/failed to mount local volume/i.test(reason)) throw mountRefused(options.driver, error);
     const cannotRun = /executable file not found|no such file or directory|permission denied|exec format error/i;
     if (statusOf(error) !== undefined && /exec|starting container process/i.test(reason) && cannotRun.test(reason)) {
-      throw imageBroken(options.driver, options.config.Image ?? '', reason, error);
+      throw imageBroken(options.driver, options.image, reason, error);
     }
     throw error;
   }
@@ -126,18 +131,15 @@ async function start(container: Container, options: StartOptions): Promise<void>
 /** The way into a container that outlives its servers, made by this one or another. */
 export async function joinContainer(
   connector: EngineConnector,
-  driver: DriverName,
-  container: Container,
+  way: RelayWay,
   signal: AbortSignal,
 ): Promise<Omit<StartedContainer, 'ready'> & Required<Pick<StartedContainer, 'reconnect'>>> {
   const reconnect: ReconnectContainer = (options = {}) =>
-    connector.ask('connect to a container', () =>
-      openRelay(driver, container, options.signal ?? AbortSignal.timeout(ENGINE_MS)),
-    );
+    connector.ask('connect to a container', () => openRelay(way, options.signal ?? AbortSignal.timeout(ENGINE_MS)));
   return {
     channel: await reconnect({ signal }),
     reconnect,
     // The end of a channel says nothing: only the container itself does.
-    howItEnded: async () => ((await isRunning(container)) ? undefined : howItEnded(container, '')),
+    howItEnded: async () => ((await isRunning(way.container)) ? undefined : howItEnded(way.container, '')),
   };
 }

@@ -1,0 +1,129 @@
+import { posix } from 'node:path';
+import type { Container } from 'dockerode';
+import { HotcellError } from '../../errors/hotcell-error.ts';
+import { statusOf } from './engine-errors.ts';
+import { firstTarEntry } from './tar-entry.ts';
+
+/** The files of an image, read from outside: nothing of the image runs. All paths are absolute, and have no link above their last part. */
+export interface ImageFiles {
+  /** The file at a path; undefined where there is none. */
+  at(path: string): Promise<ImageFile | undefined>;
+  /** The content of a regular file. */
+  read(path: string): Promise<Buffer>;
+}
+
+export type ImageFile =
+  | { readonly kind: 'folder' | 'other' }
+  | { readonly kind: 'file'; readonly isExecutable: boolean; readonly size: number }
+  | { readonly kind: 'link'; readonly target: string };
+
+/** The place that a path leads to inside the image, as its kernel would walk it. */
+export interface Walked {
+  /** The path of the place, without links. Parts that do not exist are appended as they are. */
+  readonly path: string;
+  /** `blocked`: a part on the way is not a folder. */
+  readonly kind: 'folder' | 'file' | 'other' | 'absent' | 'blocked';
+  /** The links on the way. */
+  readonly links: readonly string[];
+  /** Whether it is a program. */
+  readonly isExecutable: boolean;
+}
+
+const MOST_LINKS = 40;
+const MOST_BYTES = 1_048_576;
+/** Bits of a mode as Go counts them. */
+const GO_MODE = { folder: 0x80000000, link: 0x08000000, notRegular: 0x8f280000 } as const;
+
+export async function walk(files: ImageFiles, path: string): Promise<Walked> {
+  const links: string[] = [];
+  const rest = path.split('/');
+  let at = '/';
+  let isExecutable = false;
+  let kind: Walked['kind'] = 'folder';
+  while (rest.length > 0) {
+    const part = rest.shift();
+    if (part === undefined || part === '' || part === '.') continue;
+    if (part === '..') {
+      at = posix.dirname(at);
+      continue;
+    }
+    const next = posix.join(at, part);
+    if (kind !== 'folder') return { path: posix.join(next, ...rest), kind: 'blocked', links, isExecutable: false };
+    const found = await files.at(next);
+    if (found === undefined) return { path: posix.join(next, ...rest), kind: 'absent', links, isExecutable: false };
+    if (found.kind === 'link') {
+      links.push(next);
+      if (links.length > MOST_LINKS) return { path: next, kind: 'blocked', links, isExecutable: false };
+      rest.unshift(...found.target.split('/'));
+      if (found.target.startsWith('/')) at = '/';
+      continue;
+    }
+    at = next;
+    kind = found.kind;
+    isExecutable = found.kind === 'file' && found.isExecutable;
+  }
+  return { path: at, kind, links, isExecutable };
+}
+
+/** The files of a container that was created and never started: those of its image. */
+export function containerFiles(container: () => Promise<Container>, signal: AbortSignal): ImageFiles {
+  async function archive(path: string): Promise<Buffer> {
+    const stream = await (await container()).getArchive({ path, abortSignal: signal });
+    const pieces: Buffer[] = [];
+    let length = 0;
+    for await (const piece of stream as AsyncIterable<Buffer>) {
+      length += piece.length;
+      if (length > 2 * MOST_BYTES) throw unreadable(path);
+      pieces.push(piece);
+    }
+    return Buffer.concat(pieces);
+  }
+
+  return {
+    at: async (path) => {
+      const stat = await statOf(await container(), path, signal);
+      if (stat === undefined) return undefined;
+      const { mode, size } = stat;
+      if (hasBit(mode, GO_MODE.folder)) return { kind: 'folder' };
+      if (!hasBit(mode, GO_MODE.notRegular)) return { kind: 'file', isExecutable: (mode & 0o111) !== 0, size };
+      if (!hasBit(mode, GO_MODE.link)) return { kind: 'other' };
+      const entry = firstTarEntry(await archive(path));
+      if (entry?.kind !== 'link') throw unreadable(path);
+      return { kind: 'link', target: entry.linkTarget };
+    },
+    read: async (path) => {
+      const stat = await statOf(await container(), path, signal);
+      // Before the engine is asked for the content: a sparse file can be larger than any disk.
+      if (stat === undefined || hasBit(stat.mode, GO_MODE.notRegular) || stat.size > MOST_BYTES) throw unreadable(path);
+      const entry = firstTarEntry(await archive(path));
+      if (entry?.kind !== 'file') throw unreadable(path);
+      return entry.content;
+    },
+  };
+}
+
+function hasBit(mode: number, bits: number): boolean {
+  return (mode & bits) !== 0;
+}
+
+async function statOf(container: Container, path: string, signal: AbortSignal) {
+  try {
+    const reply = (await container.infoArchive({ path, abortSignal: signal })) as {
+      headers: Record<string, string | undefined>;
+      resume(): void;
+    };
+    // An unread response would keep its connection.
+    reply.resume();
+    const stat = reply.headers['x-docker-container-path-stat'] ?? '';
+    return JSON.parse(Buffer.from(stat, 'base64').toString('utf8')) as { mode: number; size: number };
+  } catch (error) {
+    if (statusOf(error) === 404) return undefined;
+    throw error;
+  }
+}
+
+function unreadable(path: string): HotcellError {
+  return new HotcellError('start_failed', `the image has a file at ${JSON.stringify(path)} that cannot be read`, {
+    remedy: 'Build the image with a regular file there, smaller than a megabyte.',
+  });
+}

@@ -1,0 +1,65 @@
+import { posix } from 'node:path';
+import { type ImageFiles, type Walked, walk } from './image-files.ts';
+
+/** The interpreter of an image, which the guest starts in. */
+export interface ImagePython {
+  /** The absolute path that it is started by. */
+  readonly program: string;
+  /** The files and folders that it starts from: itself, the links that lead to it, its library. */
+  readonly startsFrom: readonly string[];
+}
+
+/**
+ * Finds `python3` on the search path of an image, as the engine would, but in the image's own files. Entries below `covered` places are passed over: they are
+ * empty when the container starts. Returns undefined where there is none.
+ */
+export async function findPython(
+  files: ImageFiles,
+  searchPath: string,
+  covered: readonly string[],
+): Promise<ImagePython | undefined> {
+  for (const folder of searchFolders(searchPath)) {
+    const program = posix.join(folder, 'python3');
+    const found = await walk(files, program);
+    if (!found.isExecutable || isCovered(found, covered) || isCovered({ path: program, links: [] }, covered)) continue;
+    const prefixes = [prefixOf(program), prefixOf(found.path)];
+    const homes = await Promise.all(prefixes.map((prefix) => baseOf(files, prefix)));
+    const startsFrom = [program, ...found.links, found.path, ...prefixes, ...homes.flat()];
+    return { program, startsFrom: [...new Set(startsFrom)].filter((path) => path !== '/') };
+  }
+  return undefined;
+}
+
+/** The absolute entries of a search path. */
+export function searchFolders(searchPath: string): string[] {
+  return searchPath
+    .split(':')
+    .filter((entry) => entry.startsWith('/'))
+    .map((entry) => posix.resolve(entry))
+    .filter((entry) => entry !== '/');
+}
+
+function isCovered({ path, links }: Pick<Walked, 'path' | 'links'>, covered: readonly string[]): boolean {
+  return [path, ...links].some((passed) => covered.some((place) => isBelow(passed, place)));
+}
+
+/** Whether a path inside is a folder or lies below it. */
+export function isBelow(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(`${folder}/`);
+}
+
+/** The folder that Python's library lies in, beside the folder of the program. */
+function prefixOf(program: string): string {
+  const folder = posix.dirname(program);
+  return posix.basename(folder) === 'bin' ? posix.dirname(folder) : folder;
+}
+
+/** The installation that a virtual environment was made from: its library is loaded, also where its program was copied. */
+async function baseOf(files: ImageFiles, prefix: string): Promise<string[]> {
+  const config = await walk(files, posix.join(prefix, 'pyvenv.cfg'));
+  if (config.kind !== 'file') return [];
+  const [, home] = /^\s*home\s*=\s*(\/.*?)\s*$/m.exec((await files.read(config.path)).toString('utf8')) ?? [];
+  if (home === undefined) return [];
+  const base = await walk(files, home);
+  return [home, ...base.links, base.path, prefixOf(`${home}/python3`), prefixOf(`${base.path}/python3`)];
+}

@@ -1,0 +1,100 @@
+import { describe, expect, it } from 'vitest';
+import type { ImageDescription } from './engine-image.ts';
+import { type ImageFile, type ImageFiles, walk } from './image-files.ts';
+import { findPython } from './image-python.ts';
+import { hasNumberAsName, reviewImage } from './image-review.ts';
+
+/** Values that begin with `->` are links, `program` is an executable file, other values are contents. Folders follow from the paths. */
+function filesOf(tree: Readonly<Record<string, string>>): ImageFiles {
+  const at = (path: string): ImageFile | undefined => {
+    const value = tree[path];
+    if (value?.startsWith('->')) return { kind: 'link', target: value.slice(2) };
+    if (value !== undefined) return { kind: 'file', isExecutable: value === 'program', size: value.length };
+    return Object.keys(tree).some((other) => other.startsWith(`${path}/`)) ? { kind: 'folder' } : undefined;
+  };
+  return { at: async (path) => at(path), read: async (path) => Buffer.from(tree[path] ?? '') };
+}
+
+const USUAL = { '/usr/bin/python3': '->python3.12', '/usr/bin/python3.12': 'program', '/etc/group': 'root:x:0:\n' };
+
+describe('a path inside an image', () => {
+  it('is walked as the kernel does, and every link on the way is told', async () => {
+    const files = filesOf({ '/a': '->b/c', '/b/c': '->../d', '/d/e': 'program' });
+    expect(await walk(files, '/a/e')).toEqual({
+      ...{ path: '/d/e', kind: 'file', isExecutable: true },
+      links: ['/a', '/b/c'],
+    });
+  });
+
+  it.each([
+    [{ '/a': '->/a' }, '/a', 'blocked'],
+    [{ '/a': 'file' }, '/a/b', 'blocked'],
+    [{ '/a': '->/nowhere' }, '/a/b', 'absent'],
+    [{ '/a': '->../../../d', '/d/e': '' }, '/a', 'folder'],
+  ])('of %j at %s is %s', async (tree, path, kind) => {
+    expect((await walk(filesOf(tree as never), path)).kind).toBe(kind);
+  });
+});
+
+describe("an image's Python", () => {
+  it('is the first on the search path that is a program and is not covered', async () => {
+    const tree = { ...USUAL, '/tmp/bin/python3': 'program', '/app/python3': 'no program' };
+    const found = await findPython(filesOf(tree), '/tmp/bin:relative:/app:/usr/bin', ['/tmp']);
+    expect(found?.program).toBe('/usr/bin/python3');
+    expect(await findPython(filesOf(tree), '/bin', [])).toBeUndefined();
+  });
+
+  it('starts from the links that lead to it, its prefix, and the installation of its virtual environment', async () => {
+    const tree = {
+      '/app/venv/bin/python3': 'program',
+      '/app/venv/pyvenv.cfg': 'home = /base/now/bin\n',
+      '/base/now': '->/base/1',
+      '/base/1/bin/python3': 'program',
+    };
+    const found = await findPython(filesOf(tree), '/app/venv/bin', []);
+    expect(found?.startsFrom).toEqual(expect.arrayContaining(['/app/venv', '/base/now', '/base/1']));
+  });
+});
+
+describe('the review of an image', () => {
+  const image = (change: Partial<ImageDescription> = {}): ImageDescription => ({
+    ...{ name: 'i', id: '1', volumes: [], path: '/usr/bin', variables: [], labels: [] },
+    ...change,
+  });
+  const review = (tree: object, targets: string[] = [], change: Partial<ImageDescription> = {}) =>
+    reviewImage(image(change), filesOf({ ...USUAL, ...tree }), {
+      memory: ['/workspace', '/tmp'],
+      mounts: targets.map((target) => ({ target })),
+    });
+
+  it('finds nothing in a usual one, with a mount at a new place and one below the workspace', async () => {
+    const python = await review({ '/workspace/data': '->/proc' }, ['/data/new', '/workspace/data']);
+    expect(python?.program).toBe('/usr/bin/python3');
+  });
+
+  it.each([
+    ['a link at a place', { '/workspace': '->/srv' }, [], {}],
+    ['a link above a target', { '/data': '->/proc/self' }, ['/data/x'], {}],
+    ['a file at a target', { '/data': '' }, ['/data'], {}],
+    ['a link in the place of /proc', { '/proc': '->/data' }, [], {}],
+    ['a group whose name is a number', { '/etc/group': 'root:x:0:\n1000:x:4:\n' }, [], {}],
+    ['a volume below a target', {}, ['/data'], { volumes: ['/data/deep'] }],
+    ['a target above the search path', {}, ['/app'], { path: '/app/bin:/usr/bin' }],
+    ['a target below the search path', {}, ['/app/bin/x'], { path: '/app/bin:/usr/bin' }],
+  ])('refuses %s', async (_, tree, targets, change) => {
+    await expect(review(tree, targets, change)).rejects.toMatchObject({
+      code: expect.stringMatching(/start_failed|mount_denied/),
+    });
+  });
+
+  it.each([
+    ['1000:x:4:', true],
+    [' 1000 :x:4:', true],
+    ['\u00851000:x:4:', true],
+    ['user1000:x:4:', false],
+    ['# a comment', false],
+    ['', false],
+  ])('takes the name of %j for a number: %s', (line, is) => {
+    expect(hasNumberAsName(line)).toBe(is);
+  });
+});
