@@ -24,6 +24,9 @@ const EAFNOSUPPORT = 97;
 const NAMESPACE_FLAGS = 0x7e020000;
 const [AF_UNIX, AF_INET, AF_INET6, AF_NETLINK] = [1, 2, 10, 16] as const;
 const [F_SETLEASE, F_NOTIFY, F_SETDELEG] = [1024, 1026, 1040] as const;
+const [F_SETOWN, F_SETOWN_EX, FIOSETOWN, SIOCSPGRP] = [8, 15, 0x8901, 0x8902] as const;
+/** The process group of the supervisor, as calls that take processes and groups write it. */
+const SUPERVISOR_GROUP = 0xffffffff;
 const [SOCK_STREAM, SOCK_DGRAM, SOCK_TYPE_MASK] = [1, 2, 0xf] as const;
 const [IPPROTO_TCP, IPPROTO_UDP] = [6, 17] as const;
 const [TIOCSTI, TIOCLINUX] = [0x5412, 0x541c] as const;
@@ -167,9 +170,12 @@ const COMMON: readonly Rule[] = [
   { decide: createsWithId(2), calls: { openat: [257, 56] } },
   {
     // Terminal injection: a sandbox has no terminal of ours, and keeps it so.
+    // SECURITY: the owner of a descriptor gets signals from it (see fcntl below); here the owner lies behind a pointer.
     decide: [
       load(argument(1)),
       ifEqual(TIOCSTI, 'refuse'),
+      ifEqual(FIOSETOWN, 'refuse'),
+      ifEqual(SIOCSPGRP, 'refuse'),
       ifEqual(TIOCLINUX, 'refuse'),
       // SECURITY: the owner of a file can give it another project id, or none, and leave the quota of a mounted folder. As a file system without flags.
       ifEqual(FS_IOC_FSSETXATTR, 'absent'),
@@ -185,7 +191,13 @@ const COMMON: readonly Rule[] = [
       load(argument(1)),
       ifEqual(F_SETLEASE, 'refuse'),
       ifEqual(F_SETDELEG, 'refuse'),
-      ifEqual(F_NOTIFY, 'refuse', 'allow'),
+      ifEqual(F_NOTIFY, 'refuse'),
+      // SECURITY: the owner of a descriptor gets any signal that its holder picks when data arrives. gVisor does not protect the supervisor from one that stops it.
+      ifEqual(F_SETOWN_EX, 'refuse'),
+      ifEqual(F_SETOWN, undefined, 'allow'),
+      load(argument(2)),
+      ifEqual(SUPERVISOR_PID, 'refuse'),
+      ifEqual(SUPERVISOR_GROUP, 'refuse', 'allow'),
       ...REFUSED,
     ],
     calls: { fcntl: [72, 25] },

@@ -93,6 +93,27 @@ verdict(bool(got))`,
     bare: 'in',
   },
   {
+    id: 'host:signal-owners',
+    title: 'no descriptor can send its signals to the supervisor; a program can have them itself',
+    code: `import fcntl, struct
+a, b = socket.socketpair()
+got = []
+def tried(name, act):
+    try: act()
+    except OSError: return
+    got.append(name)
+    fcntl.fcntl(a, 8, 0)
+fcntl.fcntl(a, 8, os.getpid())
+assert fcntl.fcntl(a, 9) == os.getpid()
+tried("process", lambda: fcntl.fcntl(a, 8, 1))
+tried("group", lambda: fcntl.fcntl(a, 8, -1))
+tried("structure", lambda: fcntl.fcntl(a, 15, struct.pack("ii", 1, 1)))
+tried("ioctl", lambda: fcntl.ioctl(a, 0x8901, struct.pack("i", 1)))
+tried("socket ioctl", lambda: fcntl.ioctl(a, 0x8902, struct.pack("i", 1)))
+verdict(bool(got))`,
+    bare: 'in',
+  },
+  {
     id: 'host:names',
     title: 'neither the environment nor the sockets inside tell of the server, its folders or its jails',
     code: `environment = open("/proc/self/environ").read()
