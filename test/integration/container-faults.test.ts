@@ -93,7 +93,15 @@ describe('an image of somebody else', () => {
     const context = { image, runtime: {}, installationId: 'none', serverId: 'none' };
     const bundle = guestBundle();
     const config = containerConfig(specOf('s-uncovered'), { ...context, command: bundle.command });
-    const options = { name, image, config, bundle, isStandardImage: false, isPersistent: false, driver: 'docker' } as const;
+    const options = {
+      name,
+      image,
+      config,
+      bundle,
+      isStandardImage: false,
+      isPersistent: false,
+      driver: 'docker',
+    } as const;
     const starting = startContainer(createEngineConnector('docker'), {
       ...options,
       signal: AbortSignal.timeout(30_000),

@@ -105,6 +105,24 @@ describe.each(targets)('$target.name: an image', async ({ target, runtime }) => 
       expect(readdirSync(folder)).toEqual([]);
     });
 
+    it('has folders as they were mounted, also those that it only reads', async () => {
+      const folder = join(data, 'kept');
+      mkdirSync(folder, { mode: 0o777 });
+      chmodSync(folder, 0o777);
+      writeFileSync(join(folder, 'file'), 'words');
+      chmodSync(join(folder, 'file'), 0o666);
+      const image = images.build('plain', []);
+      const mounts = [{ ...mount('/read', folder), readOnly: true }, mount('/write', folder)];
+      await using session = await hotcell.open({ image, mounts });
+      const { stdout } = await session.run(`import errno
+print(open("/read/file").read())
+for path in "/read/file", "/read/new", "/write/new":
+    try: open(path, "w").close(); print("written")
+    except OSError as error: print(errno.errorcode[error.errno])`);
+      expect(stdout.trim().split('\n')).toEqual(['words', 'EROFS', 'EROFS', 'written']);
+      expect(readdirSync(folder)).toEqual(['file', 'new']);
+    });
+
     it('sets no variable, and no label, of its container', async () => {
       const image = images.build('words', ['ENV NVIDIA_VISIBLE_DEVICES=all LD_DEBUG=help', 'LABEL schedule=all']);
       const { environment, labels } = await open({ image });

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { standardImageTag } from '../../src/drivers/docker/image.ts';
 import type { HotcellError } from '../../src/errors/hotcell-error.ts';
 import type { Hotcell } from '../../src/main.ts';
+import { craftedImages } from '../support/crafted-image.ts';
 import { type ExchangedFolder, exchangeFolder } from '../support/exchanged-folder.ts';
 import { openTarget, reasonToSkip, requireAll, TARGETS, type Target } from '../support/targets.ts';
 
@@ -82,12 +83,45 @@ describe.each(targets)('$name: while a folder is exchanged for a link to one out
   );
 });
 
+// The guest of a hostile image compares nothing.
+describe('docker: while a folder is exchanged for a link to one outside', async () => {
+  it.skipIf((await reasonToSkip(TARGETS.docker)) !== undefined)(
+    'a hostile image, too, sees the folder that was allowed, or none',
+    async () => {
+      const images = craftedImages();
+      try {
+        const python = '/opt/hotcell/python/bin/python3';
+        const image = images.build('looks', [`COPY looks ${python}`], {
+          looks: '#!/bin/sh\necho found $(ls /data | grep -v trace) >&2\nexit 3\n',
+        });
+        await using hotcell = await openTarget(TARGETS.docker, { mountRoots: [folder.root] });
+        const seen: Record<string, number> = {};
+        let left = openings(TARGETS.docker);
+        const opener = async () => {
+          while (left > 0) {
+            const what = await opened(hotcell, `owner-${left}`, image);
+            const found = /found \w*|^mount_denied/.exec(what)?.[0] ?? what;
+            seen[found] = (seen[found] ?? 0) + 1;
+            if (!EARLY.test(what)) left -= 1;
+          }
+        };
+        await Promise.all(Array.from({ length: AT_ONCE }, opener));
+        console.info(`docker, hostile image: ${JSON.stringify(seen)}`);
+        expect(Object.keys(seen).filter((what) => !['found allowed', 'mount_denied'].includes(what))).toEqual([]);
+        expect(seen['found allowed']).toBeGreaterThan(0);
+      } finally {
+        images.remove();
+      }
+    },
+  );
+});
+
 /** What a session finds in the folder, which it writes to as well; or what its opening was refused with. */
-async function opened(hotcell: Hotcell, owner: string): Promise<string> {
+async function opened(hotcell: Hotcell, owner: string, image?: string): Promise<string> {
   try {
     await untilThere();
     const mounts = [{ source: folder.source, target: '/data', readOnly: false }];
-    await using session = await hotcell.open({ owner, mounts });
+    await using session = await hotcell.open({ owner, mounts, ...(image === undefined ? {} : { image }) });
     const result = await session.run(`import os
 found = sorted(name for name in os.listdir("/data") if not name.startswith("trace"))
 open(f"/data/trace-{os.urandom(8).hex()}", "w").close()

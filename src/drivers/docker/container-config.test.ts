@@ -162,7 +162,6 @@ describe('a runtime with its own kernel', () => {
       Type: 'volume',
       Source: '',
       Target: '/data',
-      ReadOnly: device === '/dev-0',
       VolumeOptions: {
         NoCopy: true,
         Labels: {},
@@ -170,6 +169,12 @@ describe('a runtime with its own kernel', () => {
       },
     });
     expect(made.HostConfig?.Mounts).toEqual([volume('bind,ro,private', '/dev-0'), volume('rbind,rprivate', '/dev-1')]);
+  });
+
+  it('is not the only one: with descriptors the engine’s own runtime has folders the same way', () => {
+    const context = { image: 'i', command: [], runtime: {}, installationId: 'i', serverId: 'v', devices: ['/dev-0'] };
+    const [made] = containerConfig({ ...spec, mounts: [mount] }, context).HostConfig?.Mounts ?? [];
+    expect(made).toMatchObject({ Type: 'volume', VolumeOptions: { DriverConfig: { Options: { device: '/dev-0' } } } });
   });
 
   it('has none by path', () => {

@@ -217,7 +217,6 @@ function bindByDescriptor({ target, readOnly }: Mount, device: string) {
     Type: 'volume' as const,
     Source: '',
     Target: target,
-    ReadOnly: readOnly,
     VolumeOptions: {
       // SECURITY: else the engine copies what the image has there into the folder.
       NoCopy: true,

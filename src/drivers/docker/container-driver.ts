@@ -20,7 +20,7 @@ import {
 import { containerEnforcement } from './enforcement.ts';
 import { createEngineConnector, type EngineConnector } from './engine.ts';
 import { followsDescriptors } from './engine-address.ts';
-import { engineError, imageBroken, statusOf } from './engine-errors.ts';
+import { engineError, noPython, statusOf } from './engine-errors.ts';
 import { checkedImage, describeImage, type ImageDescription } from './engine-image.ts';
 import { createFailedStarts } from './failed-starts.ts';
 import type { GuestBundle } from './guest-bundle.ts';
@@ -146,7 +146,7 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
     failedStarts.refuse(spec, described.id);
     const places = { memory: memoryPlaces(spec, described.volumes), mounts: spec.mounts };
     const python = await looks.look(described, signal, (files) => reviewImage(described, files, places));
-    if (python === undefined) throw imageBroken(name, image, '');
+    if (python === undefined) throw noPython(name, image);
     return { described, bundle: { ...bundle, command: [python.program, ...bundle.command.slice(1)] } };
   }
 

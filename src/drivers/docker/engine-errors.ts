@@ -38,11 +38,19 @@ export function imageMissing(driver: DriverName, image: string, isStandard: bool
 /** The image cannot hold a guest: no Python, one that is too old, or another program in its place. */
 export function imageBroken(driver: DriverName, image: string, said: string, cause?: unknown): HotcellError {
   const detail = said.trim().split('\n').slice(-5).join('\n');
-  return new HotcellError(
-    'start_failed',
-    `${driver}: no guest starts in the image ${image}${detail === '' ? '' : `: ${saidInside(detail)}`}`,
-    { remedy: 'Use an image that has python3, 3.9 or newer, on its PATH.', data: { image }, cause },
-  );
+  return noGuest(driver, image, detail === '' ? '' : `: ${saidInside(detail)}`, cause);
+}
+
+export function noPython(driver: DriverName, image: string): HotcellError {
+  return noGuest(driver, image, ': it has no python3 on its PATH');
+}
+
+function noGuest(driver: DriverName, image: string, why: string, cause?: unknown): HotcellError {
+  return new HotcellError('start_failed', `${driver}: no guest starts in the image ${image}${why}`, {
+    remedy: 'Use an image that has python3, 3.9 or newer, on its PATH.',
+    data: { image },
+    cause,
+  });
 }
 
 /** The container would have volumes of its image's on the host's disk. */
