@@ -106,10 +106,12 @@ print("locked")`;
 export const kernelWideRequirements: readonly Requirement[] = [
   ...ATTACKS.map((attack) => ({
     ...{ id: attack.id, title: attack.title, exempt: attack.exempt ?? {} },
+    tag: 'driver' as const,
     prove: (context: Context) => proveAttack({ ...attack, code: ENTRIES + attack.code }, context),
   })),
   {
     id: 'host:linger',
+    tag: 'driver',
     title: 'no socket makes the kernel wait when it is closed, and programs that ask for that go on',
     exempt: { gvisor: OWN_KERNEL },
     prove: async ({ fresh, target }) => {
@@ -131,6 +133,7 @@ console.log('closed');`;
   },
   {
     id: 'neighbour:locks',
+    tag: 'driver',
     title: 'locks of one session cannot be read in another, where they would carry messages',
     prove: async ({ fresh, target }) => {
       const [sender, receiver] = [await fresh(), await fresh()];

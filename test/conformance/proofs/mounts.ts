@@ -133,6 +133,7 @@ print(os.path.exists("/mnt/hotcell") and os.access("/mnt/hotcell", os.R_OK), os.
   },
   {
     id: 'mounts:handed-on',
+    tag: 'driver',
     title:
       'a folder that a closed session handed to one which could only read is not mounted from, while that one lives',
     exempt: { ...BARE, gvisor: 'it passes no descriptors between sandboxes' },
