@@ -6,9 +6,9 @@ export interface BoundedOutput {
   push(chunk: Buffer): void;
   /**
    * Takes the last line back, without its `\n`: what a carriage return is about to write over. With `ended`, the one before the final `\n`. Nothing
-   * where nothing is held that it could take; of a line that does not fit, what is left of it.
+   * where nothing is held that it could take, or where the line has more than `maxBytes`; of a line that does not fit, what is left of it.
    */
-  takeLine(options?: { ended: boolean }): Buffer | undefined;
+  takeLine(options: { ended: boolean; maxBytes: number }): Buffer | undefined;
   /** The text, with a line that says what is missing where something is. Invalid UTF-8 is replaced. */
   text(): string;
   droppedBytes(): number;
@@ -48,12 +48,14 @@ export function createBoundedOutput(options: { headBytes: number; tailBytes: num
       const taken = tail.length() === 0 ? head.push(chunk) : 0;
       if (taken < chunk.length) tail.push(taken === 0 ? chunk : chunk.subarray(taken));
     },
-    takeLine({ ended } = { ended: false }) {
+    takeLine({ ended, maxBytes }) {
       const held = tail.length() > 0 || droppedBytes() === 0 ? totalBytes : 0;
-      if (held < (ended ? 1 : 0)) return undefined;
       const skipped = ended ? 1 : 0;
-      const line = take(lineLength(skipped) + skipped);
-      return line.subarray(0, line.length - skipped);
+      if (held < skipped) return undefined;
+      const length = lineLength(skipped);
+      if (length > maxBytes) return undefined;
+      const line = take(length + skipped);
+      return line.subarray(0, length);
     },
     text() {
       const dropped = droppedBytes();
@@ -103,9 +105,6 @@ function createTail(sizeBytes: number) {
   let end = 0;
   let length = 0;
 
-  /** Where the byte lies that has so many after it. */
-  const place = (after: number) => (end - 1 - after + 2 * sizeBytes) % sizeBytes;
-
   function last(count: number): Buffer {
     if (ring === undefined || count === 0) return Buffer.alloc(0);
     const start = (end - count + sizeBytes) % sizeBytes;
@@ -131,10 +130,15 @@ function createTail(sizeBytes: number) {
       return taken;
     },
     lengthAfterLast(byte: number, skipped: number): number | undefined {
-      for (let after = skipped; after < length; after += 1) {
-        if (ring?.[place(after)] === byte) return after - skipped;
-      }
-      return undefined;
+      const searched = length - skipped;
+      if (ring === undefined || searched <= 0) return undefined;
+      const until = (end - skipped + sizeBytes) % sizeBytes || sizeBytes;
+      const newer = ring.subarray(Math.max(0, until - searched), until);
+      const inNewer = newer.lastIndexOf(byte);
+      if (inNewer !== -1) return newer.length - 1 - inNewer;
+      const older = ring.subarray(sizeBytes - (searched - newer.length));
+      const inOlder = older.lastIndexOf(byte);
+      return inOlder === -1 ? undefined : newer.length + older.length - 1 - inOlder;
     },
     length: () => length,
     bytes: () => last(length),

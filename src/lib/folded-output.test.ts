@@ -1,3 +1,4 @@
+import headless from '@xterm/headless';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createFoldedOutput } from './folded-output.ts';
@@ -86,6 +87,58 @@ test('it is what a screen of any size would show', () => {
   );
 });
 
+const TERMINAL_ROWS = 6;
+const count = fc.constantFrom('', '0', '1', '2', '3', '17');
+const csi = (...finals: string[]) =>
+  fc.tuple(count, fc.constantFrom(...finals)).map(([n, final]) => `\x1b[${n}${final}`);
+const letters = fc.string({ unit: fc.constantFrom('a', 'b', 'é', ' '), maxLength: 4 });
+const erasing = fc.constantFrom('\x1b[K', '\x1b[0K', '\x1b[1K', '\x1b[2K');
+const moving = fc.oneof(fc.constantFrom('\r', '\b', '\b\b'), csi('A', 'C', 'D', 'F', 'G'));
+
+test.each([
+  ['moved and erased in lines', fc.oneof(letters, erasing, moving, csi('B', 'E'))],
+  // Ours has no lines below what was erased, so that nothing moves down to them.
+  ['erased below the cursor', fc.oneof(letters, erasing, moving, fc.constant('\x1b[J'))],
+])('xterm shows the same: text that is %s', async (_what, pieces) => {
+  const lines = fc.array(letters, { minLength: TERMINAL_ROWS, maxLength: TERMINAL_ROWS });
+  await fc.assert(
+    fc.asyncProperty(lines, fc.array(pieces, { maxLength: 30 }), async (first, rest) => {
+      const text = `${first.join('\n')}${rest.join('')}`;
+      expect(rightTrimmed(fold(cut(Buffer.from(text), [40])).text())).toBe(await shownByXterm(text));
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test('a line that is blanked again and again shows what was written since', () => {
+  fc.assert(
+    fc.property(fc.array(fc.tuple(fc.nat(12), fc.boolean()), { maxLength: 20 }), (steps) => {
+      const cells = [...'abcdefghijkl'];
+      let text = cells.join('');
+      for (const [column, blanks] of steps) {
+        text += `\x1b[${column + 1}G${blanks ? '\x1b[1K' : 'X'}`;
+        if (!blanks) cells[column] = 'X';
+        else cells.fill(' ', 0, Math.min(column + 1, cells.length));
+      }
+      expect(fold([Buffer.from(text)]).text()).toBe(cells.join(''));
+    }),
+  );
+});
+
+test.each([
+  ['a line that is longer than a page', 'a'.repeat(70_000), 'x\rb\x1b[31mc\b\x1b[Kd', 'xbcd'],
+  ['a line whose beginning is gone', 'a'.repeat(300_000), '\x1b[Ax', 'x'],
+])('%s goes on as if the cursor had not been moved', (_what, line, more, shown) => {
+  const bytes = Buffer.from(more);
+  for (const sizes of [[0], [1, 2], [100]]) {
+    const output = createFoldedOutput({ headBytes: 65_536, tailBytes: 65_536 });
+    output.push(Buffer.from(line));
+    for (const chunk of cut(bytes, sizes)) output.push(chunk);
+    output.push(Buffer.from('\nnext\rN'));
+    expect(output.text().slice(-shown.length - 8)).toBe(`aaa${shown}\nNext`);
+  }
+});
+
 test('a flood of any kind is bounded, and its end is there', () => {
   for (const unit of [
     'x',
@@ -123,6 +176,18 @@ function cut(bytes: Buffer, sizes: readonly number[]): Buffer[] {
   }
   return chunks;
 }
+
+async function shownByXterm(text: string): Promise<string> {
+  const terminal = new headless.Terminal({
+    ...{ cols: 400, rows: TERMINAL_ROWS, convertEol: true, allowProposedApi: true },
+  });
+  await new Promise<void>((resolve) => terminal.write(text, resolve));
+  const lines = Array.from({ length: TERMINAL_ROWS }, (_, row) => terminal.buffer.active.getLine(row));
+  terminal.dispose();
+  return rightTrimmed(lines.map((line) => line?.translateToString(true)).join('\n'));
+}
+
+const rightTrimmed = (text: string) => text.replaceAll(/ +$/gm, '').trimEnd();
 
 /** The plainest screen there could be: a grid that remembers everything. */
 function screenOf(text: string): string {

@@ -1,5 +1,6 @@
 import { createBoundedOutput } from './bounded-output.ts';
-import { createTerminalPage, type TerminalPage } from './terminal-page.ts';
+import { createTerminalPage, MAX_PAGE_CHARS, type TerminalPage } from './terminal-page.ts';
+import { createTerminalScanner } from './terminal-scanner.ts';
 
 /** Asked for its text when all has come. */
 export interface FoldedOutput {
@@ -9,18 +10,45 @@ export interface FoldedOutput {
   droppedBytes(): number;
 }
 
+/** A page is bounded after so many bytes. SECURITY: one chunk of a megabyte could otherwise fill a page with 30 million spaces (`ESC[200C`). */
+const SLICE_BYTES = 8192;
+/**
+ * Text that may be taken back from what is settled: so much, and so much more for each byte that comes. SECURITY: a sequence of three bytes that sends the cursor up
+ * would otherwise move 64 kB to and fro, again and again.
+ */
+const TAKE_BACK_BYTES = 1_048_576;
+const TAKE_BACK_BYTES_PER_BYTE = 16;
+const LINE_COST_BYTES = 256;
+
 /**
  * Bounded output as a terminal would leave it on the screen: of a line that was written over (`\r`, `\b`, progress bars that move the cursor up) the last
- * state is kept and the others cost nothing, and colours are gone. It folds while it streams, so that ten thousand states of one line are one line.
+ * state is kept and the others cost nothing, and colours are gone. It folds while it streams, so that ten thousand states of one line are one line. Where
+ * a line is longer than a page, or too much was taken back already, the text goes on as if the cursor had not been moved.
  */
 export function createFoldedOutput(limits: { headBytes: number; tailBytes: number }): FoldedOutput {
   const settled = createBoundedOutput(limits);
   /** The lines that the cursor is in, once something has moved it. Plain text never needs them. */
   let page: TerminalPage | undefined;
+  let takeBackBytes = TAKE_BACK_BYTES;
+  /** One byte is one character to it: sequences are ASCII, and all else passes as it is. */
+  const stripper = createTerminalScanner({
+    text: (text) => settled.push(Buffer.from(text, 'latin1')),
+    control: (character) => character === '\n' && settled.push(Buffer.from(character)),
+    sequence: () => {},
+  });
 
-  function openPage(): TerminalPage {
-    const opened = createTerminalPage(() => settled.takeLine({ ended: true })?.toString('utf8'));
-    opened.push(settled.takeLine() ?? Buffer.alloc(0));
+  function takeLine(ended: boolean): Buffer | undefined {
+    if (takeBackBytes <= 0) return undefined;
+    const line = settled.takeLine({ ended, maxBytes: MAX_PAGE_CHARS - 1 });
+    if (line !== undefined) takeBackBytes -= line.length + LINE_COST_BYTES;
+    return line;
+  }
+
+  function openPage(): TerminalPage | undefined {
+    const line = takeLine(false);
+    if (line === undefined) return undefined;
+    const opened = createTerminalPage(() => takeLine(true)?.toString('utf8'));
+    opened.push(line);
     return opened;
   }
 
@@ -32,7 +60,7 @@ export function createFoldedOutput(limits: { headBytes: number; tailBytes: numbe
 
   /** Pushes what need not go through a page, and answers with the rest. */
   function pushPlain(chunk: Buffer): Buffer {
-    if (page !== undefined && !page.isAtEnd()) return chunk;
+    if (page === undefined ? stripper.unread() !== '' : !page.isAtEnd()) return chunk;
     const plain = plainBytes(chunk);
     const count = plain === chunk.length ? plain : chunk.subarray(0, plain).lastIndexOf(NEWLINE) + 1;
     if (count === 0) return chunk;
@@ -41,23 +69,38 @@ export function createFoldedOutput(limits: { headBytes: number; tailBytes: numbe
     return chunk.subarray(count);
   }
 
+  /** Pushes a slice, and answers with what is left of it. */
+  function pushMoving(slice: Buffer): Buffer {
+    if (page === undefined && stripper.unread() === '') page = openPage();
+    if (page === undefined) return pushStripped(slice);
+    page.push(slice);
+    if (page.isLarge()) bound(page);
+    return EMPTY;
+  }
+
+  /** Pushes the text of the current line alone. The next line may be short enough for a page again. */
+  function pushStripped(slice: Buffer): Buffer {
+    const end = slice.indexOf(NEWLINE) + 1 || slice.length;
+    stripper.push(slice.toString('latin1', 0, end));
+    return slice.subarray(end);
+  }
+
   function bound(full: TerminalPage): void {
     settled.push(Buffer.from(full.takeAbove()));
     if (!full.isLarge()) return;
     const unread = full.unread();
     closePage();
-    if (unread.length === 0) return;
-    page = openPage();
-    page.push(unread);
+    if (unread.length > 0) pushMoving(unread);
   }
 
   return {
     push(chunk) {
-      const rest = pushPlain(chunk);
-      if (rest.length === 0) return;
-      page ??= openPage();
-      page.push(rest);
-      if (page.isLarge()) bound(page);
+      takeBackBytes = Math.min(TAKE_BACK_BYTES, takeBackBytes + TAKE_BACK_BYTES_PER_BYTE * chunk.length);
+      let rest = pushPlain(chunk);
+      while (rest.length > 0) {
+        const left = pushMoving(rest.subarray(0, SLICE_BYTES));
+        rest = rest.subarray(Math.min(SLICE_BYTES, rest.length) - left.length);
+      }
     },
     text() {
       closePage();
@@ -71,6 +114,7 @@ export function createFoldedOutput(limits: { headBytes: number; tailBytes: numbe
 }
 
 const NEWLINE = 0x0a;
+const EMPTY = Buffer.alloc(0);
 const CONTROLS = [0x0d, 0x08, 0x1b];
 
 /** How many bytes there are before the first that is more than text to a terminal. */

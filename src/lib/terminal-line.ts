@@ -1,17 +1,19 @@
-/** A line of text that can be written over at any column, where a column is a code point. */
+/** A line of text that can be written over at any column, where a column is a code point. Every operation costs no more than the text it is given. */
 export interface TerminalLine {
   length(): number;
-  /** Answers with the column after the text. */
+  /** Returns the column after the text. */
   write(column: number, text: string): number;
-  /** Cuts it off at `column`. */
+  /** Cuts the line off at `column`. */
   cut(column: number): void;
+  /** Blanks the columns before `end`. */
+  blank(end: number): void;
   text(): string;
 }
 
-/** What is written whole stays a string; what is changed in the middle becomes cells, so that a flood of small changes costs no more than itself. */
+/** The text stays a string while it grows at its end or is replaced; the first change in the middle turns it into cells, once. */
 export function createTerminalLine(): TerminalLine {
   let whole = '';
-  let cells: string[] | undefined;
+  let cells: Cells | undefined;
   let length = 0;
 
   return {
@@ -23,20 +25,71 @@ export function createTerminalLine(): TerminalLine {
       if (cells === undefined && column === begin) whole += text;
       else if (cells === undefined && column === 0 && count >= begin) whole = text;
       else {
-        cells ??= [...whole];
-        for (let gap = begin; gap < column; gap += 1) cells[gap] = ' ';
-        let at = column;
-        for (const character of text) cells[at++] = character;
+        cells ??= createCells(whole);
+        if (begin < column) cells.write(begin, ' '.repeat(column - begin));
+        cells.write(column, text);
       }
       return column + count;
     },
     cut(column) {
       if (column >= length) return;
       length = column;
-      if (cells === undefined) whole = [...whole].slice(0, column).join('');
-      else cells.length = column;
+      whole = column === 0 ? '' : whole;
+      cells = column === 0 ? undefined : (cells ?? createCells(whole));
     },
-    text: () => cells?.join('') ?? whole,
+    blank(end) {
+      const count = Math.min(end, length);
+      if (count === 0) return;
+      cells ??= createCells(whole);
+      cells.blank(count);
+    },
+    text: () => cells?.text(length) ?? whole,
+  };
+}
+
+interface Cells {
+  write(column: number, text: string): void;
+  blank(end: number): void;
+  /** The first `length` cells. Cells behind them may hold text that was cut off. */
+  text(length: number): string;
+}
+
+/**
+ * Each cell knows how many blankings came before it was written. A blanking is only recorded, so that one of a long line costs as little as one of a short
+ * line: a cell is blank where the last blanking that covers it came after it was written.
+ */
+function createCells(initial: string): Cells {
+  const characters = [...initial];
+  const writtenAfter: number[] = characters.map(() => 0);
+  /** Later blankings are shorter: one that covers an earlier one replaces it. */
+  const blankings: { end: number; number: number }[] = [];
+  let blanked = 0;
+
+  return {
+    write(column, text) {
+      let at = column;
+      for (const character of text) {
+        characters[at] = character;
+        writtenAfter[at] = blanked;
+        at += 1;
+      }
+    },
+    blank(end) {
+      blanked += 1;
+      while ((blankings.at(-1)?.end ?? Number.POSITIVE_INFINITY) <= end) blankings.pop();
+      blankings.push({ end, number: blanked });
+    },
+    text(length) {
+      const shown = characters.slice(0, length);
+      let from = 0;
+      for (const { end, number } of blankings.toReversed()) {
+        for (let at = from; at < Math.min(end, length); at += 1) {
+          if ((writtenAfter[at] as number) < number) shown[at] = ' ';
+        }
+        from = end;
+      }
+      return shown.join('');
+    },
   };
 }
 

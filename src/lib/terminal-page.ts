@@ -16,7 +16,8 @@ export interface TerminalPage {
 }
 
 const MAX_LINES = 500;
-const MAX_CHARS = 65_536;
+/** How many characters a page has at most. A longer line is not taken back into one. */
+export const MAX_PAGE_CHARS = 65_536;
 /** How far to the right of a line the cursor may be sent. SECURITY: a short sequence must not become many spaces. */
 const MAX_GAP_CHARS = 200;
 
@@ -73,7 +74,7 @@ export function createTerminalPage(lineAbove: () => string | undefined): Termina
   }
 
   function erase(what: number): void {
-    if (what === 1) line().write(0, ' '.repeat(Math.min(column + 1, line().length())));
+    if (what === 1) line().blank(column + 1);
     else line().cut(what === 2 ? 0 : column);
   }
 
@@ -107,7 +108,8 @@ export function createTerminalPage(lineAbove: () => string | undefined): Termina
     },
     isAtEnd: () =>
       row === lines.length - 1 && column === line().length() && undecoded.length === 0 && scanner.unread() === '',
-    isLarge: () => lines.length > MAX_LINES || lines.reduce((size, { length }) => size + length() + 1, 0) > MAX_CHARS,
+    isLarge: () =>
+      lines.length > MAX_LINES || lines.reduce((size, { length }) => size + length() + 1, 0) > MAX_PAGE_CHARS,
     takeAbove() {
       const above = lines.splice(0, row);
       row = 0;
