@@ -32,6 +32,7 @@ export type InterruptReason = 'timed-out' | 'cancelled';
 
 /** After the time limit the guest's ladder takes at most two seconds; a guest that is silent for longer is taken for lost. */
 const LADDER_MS = 4_000;
+const LADDER_BEATS = 8;
 
 /**
  * Runs code in the guest behind `connection` and hands every frame to `collector`. Resolves within `timeoutMs` and the ladder's time, whatever the code or
@@ -105,13 +106,13 @@ export function outcomeOf(
 
 function startLadder(connection: GuestConnection, run: KernelRun, exhausted: () => void) {
   let reason: InterruptReason | undefined;
-  let giveUp: NodeJS.Timeout | undefined;
+  let stopWaiting = () => {};
   const interrupt = (why: InterruptReason) => {
     if (reason !== undefined) return;
     reason = why;
     run.onInterrupt?.();
     connection.request({ type: 'interrupt', execution: run.executionId, reason: why }, nothing).catch(() => {});
-    giveUp = setTimeout(exhausted, LADDER_MS);
+    stopWaiting = afterLadder(exhausted);
   };
   const timer = setTimeout(() => interrupt('timed-out'), run.timeoutMs);
   const onAbort = () => interrupt('cancelled');
@@ -121,10 +122,25 @@ function startLadder(connection: GuestConnection, run: KernelRun, exhausted: () 
     reason: () => (reason === undefined ? {} : { interrupted: reason }),
     stop: () => {
       clearTimeout(timer);
-      clearTimeout(giveUp);
+      stopWaiting();
       run.signal?.removeEventListener('abort', onAbort);
     },
   };
+}
+
+/**
+ * Calls back when the ladder's time has passed; returns the function that cancels it. Beats are counted and not the clock, and one turn of the event loop reads what
+ * has come: a host that was itself stalled must not take for lost a guest that has long answered.
+ */
+function afterLadder(exhausted: () => void): () => void {
+  let beats = 0;
+  const timer = setInterval(() => {
+    beats += 1;
+    if (beats < LADDER_BEATS) return;
+    clearInterval(timer);
+    setImmediate(exhausted);
+  }, LADDER_MS / LADDER_BEATS);
+  return () => clearInterval(timer);
 }
 
 function refusalOf(refusal: GuestRefusal, signal: AbortSignal | undefined): HotcellError {
