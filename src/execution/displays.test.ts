@@ -47,6 +47,19 @@ test('ten thousand updates take the room of one', () => {
   expect(table.shown()).toHaveLength(2);
 });
 
+test.each([
+  ['of one id', () => 'a'],
+  ['of as many ids', (count: number) => `id-${count % 1000}`],
+])('updates are cheap beside a thousand displays %s', (_what, id) => {
+  const table = createDisplayTable(1_000_000);
+  for (let count = 0; count < 1000; count += 1) show(table, 'x', { id: id(count) });
+  const begin = performance.now();
+  // Each looked through all the others, for each of the others: a millisecond.
+  for (let count = 0; count < 10_000; count += 1) show(table, 'y', { id: id(count), update: true });
+  expect(performance.now() - begin).toBeLessThan(2_000);
+  expect(texts(table)).toEqual(Array(1000).fill(['y']));
+});
+
 test('what there is no room for is left out, and what is smaller still fits', () => {
   const table = createDisplayTable(LIMIT_BYTES);
   expect(show(table, 'x'.repeat(LIMIT_BYTES))).toBeUndefined();

@@ -2,11 +2,12 @@ import type { Duplex } from 'node:stream';
 import type * as z from 'zod';
 import { HotcellError } from '../errors/hotcell-error.ts';
 import { type Deferred, deferred } from '../lib/deferred.ts';
-import { createFrameDecoder, encodeFrame, type Frame, type Head, ProtocolViolation, setAck } from '../lib/frames.ts';
+import { encodeFrame, type Frame, type Head, ProtocolViolation, setAck } from '../lib/frames.ts';
 import { saidInside } from '../lib/said-inside.ts';
 import { exchanged } from '../sandbox/mount-denied.ts';
 import type { ConnectOptions, GuestConnection, RequestOptions } from './connection.ts';
 import { describeViolation, typeOf } from './describe-violation.ts';
+import { readFrames } from './frame-reader.ts';
 import { createHeartbeat, type Heartbeat } from './heartbeat.ts';
 import { callMessage, refusedMessage, type WarmReport, type Welcome, warmMessage, welcomeMessage } from './messages.ts';
 import { createPatience } from './patience.ts';
@@ -40,7 +41,6 @@ class Connection implements GuestConnection {
   readonly #heartbeat: Heartbeat;
   readonly #streams: StreamTable;
   #channel: Duplex | undefined;
-  #decoder = createFrameDecoder();
   #welcomed: Deferred<Welcome> | undefined;
   #welcome: Welcome | undefined;
   #error: HotcellError | undefined;
@@ -84,7 +84,6 @@ class Connection implements GuestConnection {
     }
     this.#detach();
     this.#channel = channel;
-    this.#decoder = createFrameDecoder();
     this.#queuedWrites = 0;
     this.#isAcknowledging = false;
     this.#epoch += 1;
@@ -93,11 +92,7 @@ class Connection implements GuestConnection {
     this.#welcomed?.reject(new HotcellError('cancelled', 'another channel took over'));
     this.#welcomed = welcomed;
     welcomed.promise.catch(() => {});
-    channel.on('data', (chunk: Buffer) => this.#read(channel, chunk));
-    channel.resume();
-    channel.on('error', (error) => this.#lose(channel, error.message));
-    channel.on('close', () => this.#lose(channel, 'the channel was closed'));
-    channel.on('end', () => this.#lose(channel, 'the guest closed the channel'));
+    this.#readFrom(channel);
     this.#write({ type: 'hello', protocols: [1], ...this.#introduction() });
     const giveUp = () => this.#giveUp(new HotcellError('start_timeout', 'the guest did not answer in time'));
     signal?.addEventListener('abort', giveUp, { once: true });
@@ -155,22 +150,26 @@ class Connection implements GuestConnection {
     this.#ended.resolve(error);
   }
 
-  #read(channel: Duplex, chunk: Buffer): void {
-    if (channel !== this.#channel) return;
-    this.#heartbeat.heard();
-    try {
-      for (const frame of this.#decoder.feed(chunk)) {
-        this.#receive(frame);
-        if (channel !== this.#channel) return;
-      }
-    } catch (error) {
-      this.close(
-        new HotcellError('guest_misbehaved', `the guest broke the protocol: ${describeViolation(error)}`, {
-          remedy: 'Open a new session. If it happens again without unusual code, report it.',
-          cause: error,
-        }),
-      );
-    }
+  #readFrom(channel: Duplex): void {
+    const isCurrent = () => channel === this.#channel;
+    readFrames(channel, {
+      heard: () => {
+        if (isCurrent()) this.#heartbeat.heard();
+        return isCurrent();
+      },
+      receive: (frame) => {
+        if (isCurrent()) this.#receive(frame);
+        return isCurrent();
+      },
+      failed: (error) =>
+        this.close(
+          new HotcellError('guest_misbehaved', `the guest broke the protocol: ${describeViolation(error)}`, {
+            remedy: 'Open a new session. If it happens again without unusual code, report it.',
+            cause: error,
+          }),
+        ),
+      lost: (reason) => this.#lose(channel, reason),
+    });
   }
 
   #receive(frame: Frame): void {
