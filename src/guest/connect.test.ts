@@ -9,7 +9,7 @@ import { createFrameDecoder, encodeFrame, type Frame, type Head, MAX_BODY_BYTES 
 import { newId } from '../lib/ids.ts';
 import { connectGuest } from './connect.ts';
 import type { ConnectOptions, GuestConnection } from './connection.ts';
-import { writePieces } from './files.ts';
+import { fileSize, readPieces, writePieces } from './files.ts';
 import { nothing, sizeReply } from './messages.ts';
 import { createPatience } from './patience.ts';
 
@@ -212,6 +212,36 @@ describe('a guest that breaks the protocol loses its connection', () => {
       message: 'the guest answered before it had everything (file.write)',
     });
     expect(returned).toHaveBeenCalled();
+  });
+
+  test.each<[string, { type?: string; body: string }[], RegExp]>([
+    [
+      'more than was asked for',
+      [{ body: 'abc' }, { body: 'd' }],
+      /file.read: more than the 3 bytes that were asked for/,
+    ],
+    ['a chunk without bytes', [{ body: '' }], /file.read: a chunk without bytes/],
+    ['a frame that is no chunk', [{ type: 'stdout', body: 'a' }], /file.read: stdout is no chunk/],
+  ])('when it answers the read of a range with %s', async (_what, frames, message) => {
+    const { connection, peer } = await welcomed();
+    const reading = collected(readPieces(connection, 'a.txt', { offset: 1, length: 3 }));
+    const { head } = await peer.next();
+    for (const [index, { type = 'chunk', body }] of frames.entries()) {
+      peer.send({ type }, { sequence: index + 1, stream: head.stream as number, body: Buffer.from(body) });
+    }
+    await expect(reading).rejects.toMatchObject({
+      code: 'guest_misbehaved',
+      message: expect.stringMatching(message),
+    });
+    await peer.closed;
+  });
+
+  test('when it answers the question for a size with bytes', async () => {
+    const { connection, peer } = await welcomed();
+    const asked = fileSize(connection, 'a.txt');
+    const { head } = await peer.next();
+    peer.send({ type: 'chunk' }, { sequence: 1, stream: head.stream as number, body: Buffer.from('a') });
+    await expect(asked).rejects.toMatchObject({ code: 'guest_misbehaved' });
   });
 
   test('when it overruns its window', async () => {
@@ -582,6 +612,12 @@ const OUTPUT = { type: 'stdout', execution: 'x' };
 
 function reply(id: number, result: Record<string, unknown> = {}): Head {
   return { type: 'reply', id, ok: true, result };
+}
+
+async function collected(pieces: AsyncIterable<Buffer>): Promise<Buffer> {
+  const all: Buffer[] = [];
+  for await (const piece of pieces) all.push(piece);
+  return Buffer.concat(all);
 }
 
 /** The guest's end of a channel: it says what a test wants, right or wrong. */

@@ -1,33 +1,44 @@
 import type { ErrorCode } from '../errors/codes.ts';
 import { HotcellError } from '../errors/hotcell-error.ts';
+import { deferred } from '../lib/deferred.ts';
+import { ProtocolViolation } from '../lib/frames.ts';
+import { createGatheredBytes } from '../lib/gathered-bytes.ts';
 import { quotedName, saidInside } from '../lib/said-inside.ts';
 import type { GuestConnection } from './connection.ts';
+import { typeOf } from './describe-violation.ts';
 import { type FileEntry, fileList, listReply, nothing, sizeReply } from './messages.ts';
 import { createPatience } from './patience.ts';
 import { GuestRefusal } from './pending-requests.ts';
+import type { GuestStream } from './stream-table.ts';
 import { type Pieces, upload, withdraw } from './upload.ts';
 
 /** Files of the workspace, read and written inside the sandbox by the guest: a link that was planted there leads nowhere. */
+
+/** A part of a file: all of it unless something is said. */
+export interface FileRange {
+  readonly offset?: number;
+  readonly length?: number;
+}
 
 /** Reads a file in pieces. Stopping early leaves the rest unread. */
 export async function* readPieces(
   connection: GuestConnection,
   path: string,
-  range: { offset?: number; length?: number } = {},
+  range: FileRange = {},
 ): AsyncGenerator<Buffer> {
-  const pieces: { data: Buffer; taken: () => void }[] = [];
+  const arrived = createGatheredBytes();
+  let taken = deferred<void>();
+  let toYield = 0;
   let wake: (() => void) | undefined;
   let ended = false;
   let failure: unknown;
   // A reader of ours that takes its time is not the guest's silence.
-  const patience = createPatience({ isOurTurn: () => pieces.length > 0 });
-  const stream = connection.openStream((frame) => {
-    if (frame.head.type !== 'chunk') return;
+  const patience = createPatience({ isOurTurn: () => arrived.length() + toYield > 0 });
+  const stream = openRead(connection, range, (body) => {
     patience.progress();
-    return new Promise<void>((taken) => {
-      pieces.push({ data: frame.body, taken });
-      wake?.();
-    });
+    arrived.push(body);
+    wake?.();
+    return taken.promise;
   });
   connection.request({ type: 'file.read', stream: stream.id, path, ...range }, sizeReply, { patience }).then(
     () => {
@@ -41,10 +52,15 @@ export async function* readPieces(
   );
   try {
     while (true) {
-      const piece = pieces.shift();
-      if (piece !== undefined) {
-        piece.taken();
-        yield piece.data;
+      if (arrived.length() > 0) {
+        const pieces = arrived.take();
+        toYield = pieces.length;
+        taken.resolve();
+        taken = deferred<void>();
+        for (const piece of pieces) {
+          toYield -= 1;
+          yield piece;
+        }
       } else if (failure !== undefined) throw failure;
       else if (ended) return;
       else
@@ -54,16 +70,38 @@ export async function* readPieces(
     }
   } finally {
     stream.release();
-    pieces.length = 0; // SECURITY: a guest that never answers the read would keep them, and its silence would count as ours
+    // SECURITY: a guest that never answers the read would keep them, and its silence would count as ours
+    arrived.take();
+    toYield = 0;
     if (!ended && failure === undefined) withdraw(connection, stream.id);
   }
 }
 
+/**
+ * Opens the stream of a read. SECURITY: a guest is held to what it was asked for. One that sends more than the range has, without end, would fill the server's memory; one that
+ * sends chunks without bytes would keep a reader for ever.
+ */
+function openRead(
+  connection: GuestConnection,
+  { length = Number.POSITIVE_INFINITY }: FileRange,
+  receive: (body: Buffer) => Promise<void>,
+): GuestStream {
+  let left = length;
+  return connection.openStream(({ head, body }) => {
+    if (head.type !== 'chunk') throw new ProtocolViolation(`file.read: ${typeOf({ head })} is no chunk`);
+    if (body.length === 0) throw new ProtocolViolation('file.read: a chunk without bytes');
+    left -= body.length;
+    if (left < 0) throw new ProtocolViolation(`file.read: more than the ${length} bytes that were asked for`);
+    return receive(body);
+  });
+}
+
 /** The size of a regular file, by reading nothing of it. */
 export async function fileSize(connection: GuestConnection, path: string): Promise<number> {
-  const stream = connection.openStream(() => {});
+  const range = { length: 0 };
+  const stream = openRead(connection, range, async () => {});
   try {
-    const { result } = await connection.request({ type: 'file.read', stream: stream.id, path, length: 0 }, sizeReply);
+    const { result } = await connection.request({ type: 'file.read', stream: stream.id, path, ...range }, sizeReply);
     return result.sizeBytes;
   } catch (error) {
     throw fileError(error, path);
@@ -74,19 +112,17 @@ export async function fileSize(connection: GuestConnection, path: string): Promi
 
 /** Reads a whole file, at most `limitBytes` of it. */
 export async function readWhole(connection: GuestConnection, path: string, limitBytes: number): Promise<Buffer> {
-  const pieces: Buffer[] = [];
-  let size = 0;
+  const whole = createGatheredBytes();
   for await (const piece of readPieces(connection, path)) {
-    size += piece.length;
-    if (size > limitBytes) {
+    whole.push(piece);
+    if (whole.length() > limitBytes) {
       throw new HotcellError('file_too_large', `${quotedName(path)} is larger than ${limitBytes} bytes`, {
         remedy: 'Read it in pieces.',
         data: { limitBytes },
       });
     }
-    pieces.push(piece);
   }
-  return Buffer.concat(pieces);
+  return Buffer.concat(whole.take());
 }
 
 export type WriteMode = 'create' | 'replace' | 'append';

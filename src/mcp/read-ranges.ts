@@ -1,4 +1,5 @@
 import { HotcellError } from '../errors/hotcell-error.ts';
+import { createGatheredBytes } from '../lib/gathered-bytes.ts';
 import { quotedName } from '../lib/said-inside.ts';
 import type { SessionFiles } from '../sessions/session-files.ts';
 import { wholeCharacters } from './execution-log.ts';
@@ -27,10 +28,10 @@ export async function readBytes(
   path: string,
   { offset, length }: { offset: number; length: number },
 ): Promise<BytePiece> {
-  const pieces: Buffer[] = [];
+  const gathered = createGatheredBytes();
   // One more than asked for tells whether more follows.
-  for await (const piece of files.stream(path, { offset, length: length + 1 })) pieces.push(piece);
-  const all = Buffer.concat(pieces);
+  for await (const piece of files.stream(path, { offset, length: length + 1 })) gathered.push(piece);
+  const all = Buffer.concat(gathered.take());
   const data = all.subarray(0, length);
   return { data, offset, ...(all.length > length ? { next_offset: offset + length } : {}) };
 }
@@ -56,11 +57,10 @@ export async function readTextLines(
   path: string,
   { fromLine, lines, chars }: { fromLine: number; lines: number; chars: number },
 ): Promise<TextPiece> {
-  const wanted: Buffer[] = [];
+  const wanted = createGatheredBytes();
   let line = 1;
   let startByte = 0;
   let seenBytes = 0;
-  let wantedBytes = 0;
   let isMore = false;
   const mostBytes = chars * 4;
   for await (const piece of files.stream(path)) {
@@ -72,12 +72,11 @@ export async function readTextLines(
       from = end + 1;
     }
     if (line >= fromLine) {
-      if (wantedBytes === 0) startByte = seenBytes + from;
+      if (wanted.length() === 0) startByte = seenBytes + from;
       wanted.push(piece.subarray(from));
-      wantedBytes += piece.length - from;
     }
     seenBytes += piece.length;
-    if (wantedBytes > mostBytes) {
+    if (wanted.length() > mostBytes) {
       isMore = true;
       break;
     }
@@ -91,7 +90,7 @@ export async function readTextLines(
       },
     );
   }
-  return takeLines(path, Buffer.concat(wanted), { fromLine, lines, chars, startByte, isMore });
+  return takeLines(path, Buffer.concat(wanted.take()), { fromLine, lines, chars, startByte, isMore });
 }
 
 const NEWLINE = 0x0a;

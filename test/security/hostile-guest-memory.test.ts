@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { connectGuest } from '../../src/guest/connect.ts';
+import { readPieces, readWhole } from '../../src/guest/files.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { packageRoot } from '../../src/lib/package-root.ts';
 import { usedBytes } from '../support/used-memory.ts';
@@ -46,6 +47,46 @@ test.each([
     await once(guest, 'exit');
   },
 );
+
+test('a guest that sends a file byte by byte makes the server hold the file, and not an object for each byte', async () => {
+  const count = 300_000;
+  const { channel, guest } = await forgedGuest('chunk', count);
+  const connection = await connectGuest(channel, { config: CONFIG });
+  const before = usedBytes();
+  let most = 0;
+  let isOver = false;
+  const reading = expect(readWhole(connection, 'f', count - 1_000)).rejects.toMatchObject({ code: 'file_too_large' });
+  reading
+    .catch(() => {})
+    .finally(() => {
+      isOver = true;
+    });
+  while (!isOver) {
+    await sleep(50);
+    most = Math.max(most, usedBytes() - before);
+  }
+  await reading;
+  expect(most / MEGABYTE).toBeLessThan(24);
+  connection.close();
+  guest.kill();
+  await once(guest, 'exit');
+});
+
+test('a guest that sends on to a reader who has stopped loses its connection before it has grown the server', async () => {
+  const { channel, guest } = await forgedGuest('chunk', 300_000);
+  const connection = await connectGuest(channel, { config: CONFIG });
+  const before = usedBytes();
+  const reading = readPieces(connection, 'f');
+  await reading.next();
+  expect(await connection.ended).toMatchObject({
+    code: 'guest_misbehaved',
+    message: expect.stringMatching(/overran its window/) as string,
+  });
+  expect((usedBytes() - before) / MEGABYTE).toBeLessThan(24);
+  await reading.return(undefined);
+  guest.kill();
+  await once(guest, 'exit');
+});
 
 async function forgedGuest(kind: string, count: number) {
   const path = join(tmpdir(), `${newId('hc')}.sock`);

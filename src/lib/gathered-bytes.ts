@@ -1,0 +1,52 @@
+/** Pieces of bytes that are held until they are taken, in memory that their bytes bound and not their number. */
+export interface GatheredBytes {
+  push(piece: Buffer): void;
+  /** All bytes that are held. */
+  length(): number;
+  /** Gives the bytes away, in pieces that are not small where there are many. */
+  take(): Buffer[];
+}
+
+/** A smaller piece is copied into a block: as an object of its own it costs hundreds of bytes, however few it has. */
+const SMALL_BYTES = 4096;
+const MIN_BLOCK_BYTES = 512;
+const MAX_BLOCK_BYTES = 65_536;
+
+/** SECURITY: a guest that sends a file byte by byte would make the server hold some hundred times the file. */
+export function createGatheredBytes(): GatheredBytes {
+  let pieces: Buffer[] = [];
+  let block = Buffer.alloc(0);
+  let filled = 0;
+  let length = 0;
+
+  function endBlock(): void {
+    if (filled > 0) pieces.push(block.subarray(0, filled));
+    filled = 0;
+  }
+
+  return {
+    push(piece) {
+      length += piece.length;
+      if (piece.length >= SMALL_BYTES || filled + piece.length > block.length) endBlock();
+      if (piece.length >= SMALL_BYTES) {
+        pieces.push(piece);
+        return;
+      }
+      if (filled === 0) {
+        const next = Math.min(MAX_BLOCK_BYTES, Math.max(MIN_BLOCK_BYTES, 2 * block.length, piece.length));
+        block = Buffer.allocUnsafeSlow(next);
+      }
+      piece.copy(block, filled);
+      filled += piece.length;
+    },
+    length: () => length,
+    take() {
+      endBlock();
+      const taken = pieces;
+      pieces = [];
+      block = Buffer.alloc(0);
+      length = 0;
+      return taken;
+    },
+  };
+}
