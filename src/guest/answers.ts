@@ -35,11 +35,20 @@ export const variablesAnswer = z.object({ total: count, variables: z.array(varia
 
 const item = z.object({ type: text(500), text: text(2000) });
 const part = { offset: count, total: count };
+/** SECURITY: counted first, and left at the first cell that is wrong. A list of what is wrong with each of half a million cells took more than a second to make. */
+function isGrid(value: unknown): value is string[][] {
+  if (!Array.isArray(value) || value.length > 1000) return false;
+  const rows: unknown[] = value;
+  if (!rows.every((row): row is unknown[] => Array.isArray(row) && row.length <= 1000)) return false;
+  if (rows.reduce((cells, row) => cells + row.length, 0) > 20_000) return false;
+  return rows.every((row) => row.every((cell) => typeof cell === 'string' && cell.length <= 2 * 1000));
+}
+
 /** Frames and arrays: a part of their rows and columns, each cell as text. */
 const rows = {
   columns: z.array(z.object({ name: text(1000), type: text(500) })).max(1000),
   index: z.array(text(1000)).max(1000),
-  rows: z.array(z.array(text(1000)).max(1000)).max(1000),
+  rows: z.custom<string[][]>(isGrid, 'not rows of at most 20,000 cells of text'),
   columnOffset: count,
   totalColumns: count,
 };
