@@ -8,11 +8,7 @@ export function errorResponse(thrown: unknown): Response {
   const headers: Record<string, string> = {};
   if (error.code === 'unauthorized') headers['www-authenticate'] = 'Bearer realm="hotcell"';
   if (error.retry === 'later') headers['retry-after'] = '1';
-  // The rest of a body that was refused is not read: the connection ends with the answer.
-  const isTooMany = error.code === 'too_many_connections';
-  if (isTooMany || error.code === 'file_too_large' || error.code === 'request_too_large' || error.code === 'too_slow') {
-    headers.connection = 'close';
-  }
+  if (error.code === 'too_many_connections') headers.connection = 'close';
   return Response.json({ error: shownError(error) }, { status: ERROR_CODES[error.code].httpStatus, headers });
 }
 

@@ -6,6 +6,7 @@ import { type Connections, createConnections } from './connections.ts';
 import type { HttpApp } from './environment.ts';
 import { isLoopback } from './exposure.ts';
 import { createOneAtATime } from './one-at-a-time.ts';
+import { createUnreadBodies } from './unread-bodies.ts';
 
 /** Something that listens. */
 export interface Listening {
@@ -35,7 +36,9 @@ export async function listen(
   { host, port, ref = true, connections = createConnections() }: ListenOptions,
 ): Promise<Listening> {
   const oneAtATime = createOneAtATime();
-  const listener = getRequestListener(app.fetch, { overrideGlobalObjects: false });
+  const unreadBodies = createUnreadBodies();
+  // SECURITY: the library would read up to 64 MB of a body that the app has refused.
+  const listener = getRequestListener(app.fetch, { overrideGlobalObjects: false, autoCleanupIncoming: false });
   const server = createServer(
     {
       // SECURITY: a client that sends its headers a byte at a time. Bodies have limits of their own, where it is known how large they may be.
@@ -56,6 +59,7 @@ export async function listen(
       oneAtATime.answers(incoming.socket, outgoing);
       if (incoming.socket.destroyed) return;
       outgoing.once('close', connections.began(incoming.socket));
+      unreadBodies.begin(incoming, outgoing);
       listener(incoming, outgoing).catch(() => outgoing.destroy());
     },
   );
@@ -63,10 +67,12 @@ export async function listen(
   server.on('checkExpectation', (incoming, outgoing) => {
     outgoing.on('error', () => {});
     oneAtATime.answers(incoming.socket, outgoing);
+    unreadBodies.begin(incoming, outgoing);
     if (!incoming.socket.destroyed) outgoing.writeHead(417, { connection: 'close' }).end();
   });
   server.on('connection', (socket) => {
     oneAtATime.watch(socket);
+    unreadBodies.watch(socket);
     connections.opened(socket);
   });
   const sweep = setInterval(connections.endUnread, SWEEP_MS).unref();

@@ -1,0 +1,52 @@
+import { connect, type Socket } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { reasonToSkip, TARGETS } from '../support/targets.ts';
+import { serveTwoTenants } from '../support/two-tenants.ts';
+
+const skipped = await reasonToSkip(TARGETS.shared);
+const CHUNKS = Buffer.from('1\r\nx\r\n'.repeat(40_000));
+
+describe.skipIf(skipped !== undefined)('bodies of one-byte chunks', () => {
+  let isOver = false;
+  const sockets = new Set<Socket>();
+  afterEach(() => {
+    isOver = true;
+    for (const socket of sockets) socket.destroy();
+  });
+
+  /** Sends chunks for as long as the server takes them, and begins anew when it has closed the connection. */
+  function flood(port: number, head: string): void {
+    if (isOver) return;
+    const socket = connect(port, '127.0.0.1').on('error', () => {});
+    sockets.add(socket.resume());
+    socket.once('close', () => {
+      sockets.delete(socket);
+      setTimeout(() => flood(port, head), 100);
+    });
+    const send = () => {
+      while (!socket.destroyed && socket.write(CHUNKS));
+    };
+    socket.write(`${head}\r\nTransfer-Encoding: chunked\r\n\r\n`);
+    socket.on('drain', send);
+    send();
+  }
+
+  it.each([
+    ['a stranger sends', 'POST /mcp HTTP/1.1\r\nHost: 127.0.0.1'],
+    ['come under a wrong name', 'POST /mcp HTTP/1.1\r\nHost: evil.example'],
+    ['come to no address of ours', 'POST /nothing HTTP/1.1\r\nHost: 127.0.0.1'],
+    ['a tenant sends', 'POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer MALLORY'],
+    ['a tenant uploads', 'PUT /files/none/x HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer MALLORY'],
+  ])('keep nobody waiting: %s', async (_, head) => {
+    isOver = false;
+    await using tenants = await serveTwoTenants();
+    await tenants.timed('list_sessions');
+    for (let count = 0; count < 8; count += 1)
+      flood(tenants.hotcell.port, head.replace('MALLORY', tenants.tokens.mallory));
+    const times: number[] = [];
+    for (let turn = 0; turn < 20; turn += 1) times.push(await tenants.timed('list_sessions'));
+    isOver = true;
+    // On a busy machine, and both ends are in this process.
+    expect(Math.max(...times)).toBeLessThan(2_000);
+  });
+});
