@@ -7,17 +7,8 @@ const MOST_FILENAME_CHARS = 4_096;
 
 /** Throws `code_too_large` or `invalid_argument`, in words of the caller's arguments. */
 export function checkRun({ id, code, options }: Run, name: string, policy: ExecutionPolicy): KernelRun {
+  requireCodeSize(code, policy);
   const bytes = Buffer.from(code, 'utf8');
-  if (bytes.length > policy.maxCodeBytes) {
-    throw new HotcellError(
-      'code_too_large',
-      `the code has ${bytes.length} bytes; the limit is ${policy.maxCodeBytes}`,
-      {
-        remedy: 'Write large data to a file of the workspace and read it from the code.',
-        data: { sizeBytes: bytes.length, limitBytes: policy.maxCodeBytes },
-      },
-    );
-  }
   const filename = options.filename ?? name;
   if (filename.length > MOST_FILENAME_CHARS || filename.includes('\0')) {
     throw new HotcellError('invalid_argument', `filename: has a NUL or more than ${MOST_FILENAME_CHARS} characters`, {
@@ -39,4 +30,14 @@ export function checkRun({ id, code, options }: Run, name: string, policy: Execu
     timeoutMs,
     signal: options.signal,
   };
+}
+
+/** Throws `code_too_large`. Servers call it before a call waits for its session, so that what waits is small. */
+export function requireCodeSize(code: string, { maxCodeBytes }: Pick<ExecutionPolicy, 'maxCodeBytes'>): void {
+  const sizeBytes = Buffer.byteLength(code);
+  if (sizeBytes <= maxCodeBytes) return;
+  throw new HotcellError('code_too_large', `the code has ${sizeBytes} bytes; the limit is ${maxCodeBytes}`, {
+    remedy: 'Write large data to a file of the workspace and read it from the code.',
+    data: { sizeBytes, limitBytes: maxCodeBytes },
+  });
 }

@@ -9,6 +9,7 @@ import type { HttpApp, HttpContext, HttpEnvironment } from './environment.ts';
 import { errorResponse } from './error-response.ts';
 import type { Exposure } from './exposure.ts';
 import { guard, quietHeaders } from './guards.ts';
+import { createInFlight, type InFlightLimits } from './in-flight.ts';
 import type { McpEndpoint } from './mcp/endpoint.ts';
 import { requestLog } from './request-log.ts';
 import { routeOf } from './route-of.ts';
@@ -17,6 +18,7 @@ import { addMcpRoute } from './routes/mcp.ts';
 import { addRunRoute } from './routes/run.ts';
 import { addStatusRoutes } from './routes/status.ts';
 import type { TokenStore } from './tokens/store.ts';
+import { createTurns } from './turns.ts';
 
 export interface AppOptions {
   readonly config: Config;
@@ -38,6 +40,7 @@ export interface AppOptions {
   unsentBytes?(owner: string): number;
   readonly now?: () => number;
   readonly stallMs?: number;
+  readonly inFlightLimits?: InFlightLimits | undefined;
 }
 
 const STALL_MS = 60_000;
@@ -63,11 +66,14 @@ export function createApp(options: AppOptions): HttpApp {
       await next();
     });
   }
+  // One of each for all routes that make calls: what one of them takes, the other does not have.
+  const shares = { inFlight: createInFlight(options.inFlightLimits), turns: createTurns() };
   if (mcp !== undefined) {
     const { largestMessageBytes: bodyBytes, unsentBytes = () => 0 } = options;
-    addMcpRoute(app, mcp, { unsentBytes, ...(bodyBytes === undefined ? {} : { bodyBytes }) });
+    addMcpRoute(app, mcp, { ...shares, unsentBytes, ...(bodyBytes === undefined ? {} : { bodyBytes }) });
   }
-  if (mcp !== undefined && config.profile.includes('hotcell')) addRunRoute(app, { config, sessions, stallMs });
+  if (mcp !== undefined && config.profile.includes('hotcell'))
+    addRunRoute(app, { ...shares, config, sessions, stallMs });
   addFilesRoutes(app, {
     sessions,
     linkKey: options.linkKey,

@@ -1,20 +1,25 @@
 import { HotcellError } from '../errors/hotcell-error.ts';
 
-/** Calls that have no answer yet, and the bytes that they hold. */
+/** Calls that have no answer yet, the bytes that they hold, and the bytes of answers that were made and not taken. */
 export interface InFlight {
   /** Counts a request until what it gives back is called. Throws where its owner has too much. */
   claim(owner: string, request: { readonly messages: number; readonly bytes: number }): () => void;
+  /** Counts an answer until what it gives back is called. Undefined where its owner has too much of them. */
+  answer(owner: string, bytes: number): (() => void) | undefined;
 }
 
 export interface InFlightLimits {
   /** Of one owner. */
   readonly messages: number;
   readonly bytes: number;
+  /** The answers of one owner. */
+  readonly answerBytes?: number;
   /** Of all owners together. */
   readonly totalBytes: number;
 }
 
 const MiB = 1_048_576;
+const ANSWER_BYTES = 96 * MiB;
 const LIMITS: InFlightLimits = { messages: 1024, bytes: 64 * MiB, totalBytes: 256 * MiB };
 
 /**
@@ -23,9 +28,20 @@ const LIMITS: InFlightLimits = { messages: 1024, bytes: 64 * MiB, totalBytes: 25
  */
 export function createInFlight(limits: InFlightLimits = LIMITS): InFlight {
   const owners = new Map<string, { messages: number; bytes: number }>();
+  const answers = new Map<string, number>();
   let total = 0;
 
   return {
+    answer(owner, bytes) {
+      const made = answers.get(owner) ?? 0;
+      if (made > 0 && made + bytes > (limits.answerBytes ?? ANSWER_BYTES)) return undefined;
+      answers.set(owner, made + bytes);
+      return () => {
+        const left = (answers.get(owner) ?? 0) - bytes;
+        if (left > 0) answers.set(owner, left);
+        else answers.delete(owner);
+      };
+    },
     claim(owner, { messages: counted, bytes }) {
       const messages = Math.max(1, counted); // SECURITY: an empty list is a request as well, which would pass by every limit
       const held = owners.get(owner) ?? { messages: 0, bytes: 0 };

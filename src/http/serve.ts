@@ -7,6 +7,7 @@ import { createApp } from './app.ts';
 import { CONNECTION_LIMITS, type ConnectionLimits, createConnections } from './connections.ts';
 import { decideExposure } from './exposure.ts';
 import { createLinkMaker, type LinkMaker } from './file-links.ts';
+import type { InFlightLimits } from './in-flight.ts';
 import { linkKey } from './link-key.ts';
 import { type Listening, listen } from './listen.ts';
 import { createMcpEndpoint } from './mcp/endpoint.ts';
@@ -37,6 +38,8 @@ export interface ServeOptions {
   readonly stallMs?: number;
   /** For tests. */
   readonly connectionLimits?: ConnectionLimits;
+  /** For tests. */
+  readonly inFlightLimits?: InFlightLimits;
 }
 
 /** `/mcp`, files, metrics and health, until it is closed. Rejects before anything listens where it would be open to strangers. */
@@ -73,6 +76,7 @@ export async function serveHttp(hotcell: ServedHotcell, options: ServeOptions): 
     largestMessageBytes: options.largestMessageBytes,
     notReady: () => options.notReady?.(),
     ...(options.stallMs === undefined ? {} : { stallMs: options.stallMs }),
+    inFlightLimits: options.inFlightLimits,
     unsentBytes: connections.unsentBytes,
     seen: (owner, socket) => {
       if (isTokenId(owner.id)) watch.seen(owner.id);

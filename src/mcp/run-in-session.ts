@@ -1,5 +1,8 @@
 import type { ManagedExecution, ManagedSession } from '../directory/directory.ts';
+import { HotcellError } from '../errors/hotcell-error.ts';
 import type { ExecutionOptions } from '../execution/execution.ts';
+import { deferred } from '../lib/deferred.ts';
+import { READER_LEFT } from './call-watch.ts';
 import type { ToolCall, ToolReply } from './define-tool.ts';
 import type { ExecutionOutput } from './present/execution-output.ts';
 import { endedReply, unendedReply } from './present/execution-reply.ts';
@@ -29,17 +32,25 @@ export async function runInSession(
   });
 }
 
-/** Runs `work` while the signal can cancel the execution. SECURITY: no longer than that: over HTTP the signal fires after every answered call, and would interrupt a later run. */
+/**
+ * Runs `work` while the signal can cancel the execution. Where the reader of the answer left, the call ends and the execution goes on: a connection that broke withdraws nothing.
+ * SECURITY: no longer than that: over HTTP the signal fires after every answered call, and would interrupt a later run.
+ */
 export async function cancelledWith<T>(
   signal: AbortSignal,
   execution: ManagedExecution,
   work: () => Promise<T>,
 ): Promise<T> {
-  const cancel = () => execution.cancel();
+  const left = deferred<never>();
+  left.promise.catch(() => {});
+  const cancel = () => {
+    if (signal.reason === READER_LEFT) left.reject(new HotcellError('cancelled', READER_LEFT));
+    else execution.cancel();
+  };
   if (signal.aborted) cancel();
   signal.addEventListener('abort', cancel, { once: true });
   try {
-    return await work();
+    return await Promise.race([work(), left.promise]);
   } finally {
     signal.removeEventListener('abort', cancel);
   }

@@ -1,4 +1,5 @@
 import { McpServer, type McpServerOptions } from '@modelcontextprotocol/server';
+import { watchCalls } from './call-watch.ts';
 import type { Tool } from './define-tool.ts';
 import type { McpDeps } from './deps.ts';
 import { instructionsFor } from './instructions.ts';
@@ -43,6 +44,7 @@ export function createMcpFactory(deps: McpDeps, options: McpOptions = {}): () =>
     );
     forgetInheritedNames(server);
     shortenErrors(server);
+    watchCalls(server);
     for (const tool of tools) registerTool(server, tool, deps);
     registerResources(server, deps);
     if (hasPrompts) registerPrompts(server);

@@ -39,10 +39,10 @@ export interface Answer {
   json(): unknown;
 }
 
-export type TestOptions = HotcellOptions & Pick<ServeOptions, 'stallMs' | 'connectionLimits'>;
+export type TestOptions = HotcellOptions & Pick<ServeOptions, 'stallMs' | 'connectionLimits' | 'inFlightLimits'>;
 
 export async function serveForTest(
-  { stallMs, connectionLimits, ...options }: TestOptions = {},
+  { stallMs, connectionLimits, inFlightLimits, ...options }: TestOptions = {},
   before: (tokens: TokenStore) => Promise<void> = async () => {},
 ): Promise<ServedHotcell> {
   const home = mkdtempSync(join(tmpdir(), 'hc-'));
@@ -68,6 +68,7 @@ export async function serveForTest(
     largestMessageBytes: offer.largestMessageBytes,
     ...(stallMs === undefined ? {} : { stallMs }),
     ...(connectionLimits === undefined ? {} : { connectionLimits }),
+    ...(inFlightLimits === undefined ? {} : { inFlightLimits }),
   }).catch(async (error) => {
     await server.close();
     rmSync(home, { recursive: true, force: true });

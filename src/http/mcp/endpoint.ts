@@ -9,17 +9,24 @@ import {
   PROTOCOL_VERSION_META_KEY,
 } from '@modelcontextprotocol/server';
 import type { Owner } from '../../directory/directory.ts';
+import type { CallWatch } from '../../mcp/call-watch.ts';
 import { createLegacyConnections } from './legacy-connections.ts';
 import { createListeningStreams } from './listening-streams.ts';
 
 /** MCP over HTTP in both eras of the protocol. Guards, tokens and limits stand before it. */
 export interface McpEndpoint {
   /** `body`: the parsed body of a POST, which was read already. */
-  answer(request: Request, body: unknown, owner: Owner): Promise<Response>;
+  answer(request: Request, body: unknown, caller: Caller): Promise<Response>;
   connections(): number;
   /** Ends what an owner has open, when their token was revoked. */
   closeOf(ownerId: string): Promise<void>;
   close(): Promise<void>;
+}
+
+/** The owner of a request, and where its call is counted. */
+export interface Caller {
+  readonly owner: Owner;
+  readonly call?: CallWatch | undefined;
 }
 
 export interface McpEndpointOptions {
@@ -45,17 +52,20 @@ export function createMcpEndpoint({ serverFor, longTools, now = Date.now }: McpE
   const legacy = createLegacyConnections({ serverFor, now, ...LEGACY });
 
   return {
-    async answer(request, body, owner) {
+    async answer(request, body, caller) {
+      const { owner } = caller;
       if (request.method === 'POST' && !isJsonContentType(request.headers.get('content-type'))) return notJson();
-      const given = { authInfo: infoOf(owner), ...(body === undefined ? {} : { parsedBody: body }) };
+      const given = { authInfo: infoOf(caller), ...(body === undefined ? {} : { parsedBody: body }) };
       if (isModernCall(body) || !(await isLegacyRequest(request, body))) {
         const isLong = longTools.has(request.headers.get('mcp-name') ?? '');
         const response = await (isLong ? streamed : whole).fetch(request, given);
         return isListening(body) ? listening.hold(owner.id, response) : response;
       }
       const id = request.headers.get('mcp-session-id');
-      if (id !== null) return legacy.serve(id, request, body, owner);
-      return isInitialize(body) ? legacy.open(request, body, owner) : single(request, given);
+      if (id !== null) return legacy.serve(id, request, body, { owner, authInfo: given.authInfo });
+      return isInitialize(body)
+        ? legacy.open(request, body, { owner, authInfo: given.authInfo })
+        : single(request, given);
     },
     connections: legacy.count,
     closeOf: async (ownerId) => {
@@ -69,8 +79,8 @@ export function createMcpEndpoint({ serverFor, longTools, now = Date.now }: McpE
 }
 
 /** The owner travels as the library's own idea of who asks. It was never in the request. */
-function infoOf(owner: Owner): AuthInfo {
-  return { token: '', clientId: owner.id, scopes: [], extra: { owner } };
+function infoOf({ owner, call }: Caller): AuthInfo {
+  return { token: '', clientId: owner.id, scopes: [], extra: { owner, call } };
 }
 
 function ownerIn(info: AuthInfo | undefined): Owner {
@@ -91,8 +101,7 @@ function isListening(body: unknown): boolean {
 }
 
 function isInitialize(body: unknown): boolean {
-  const messages = Array.isArray(body) ? body : [body];
-  return messages.some((message) => (message as { method?: unknown } | null)?.method === 'initialize');
+  return (body as { method?: unknown } | null | undefined)?.method === 'initialize';
 }
 
 function notJson(): Response {

@@ -1,16 +1,27 @@
 import { randomUUID } from 'node:crypto';
-import { type McpServer, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server';
+import {
+  type AuthInfo,
+  type McpServer,
+  type RequestId,
+  WebStandardStreamableHTTPServerTransport,
+} from '@modelcontextprotocol/server';
 import type { Owner } from '../../directory/directory.ts';
+import { READER_LEFT } from '../../mcp/call-watch.ts';
 
 /** Connections of clients that open with `initialize` (the protocol up to 2025-11-25): each has an id and lives over many requests. */
 export interface LegacyConnections {
   /** Answers `initialize`, which makes one. */
-  open(request: Request, body: unknown, owner: Owner): Promise<Response>;
+  open(request: Request, body: unknown, caller: LegacyCaller): Promise<Response>;
   /** Answers whatever names one by `Mcp-Session-Id`. Another owner's is not found, like one that never was. */
-  serve(id: string, request: Request, body: unknown, owner: Owner): Promise<Response>;
+  serve(id: string, request: Request, body: unknown, caller: LegacyCaller): Promise<Response>;
   count(): number;
   closeOf(ownerId: string): Promise<void>;
   close(): Promise<void>;
+}
+
+export interface LegacyCaller {
+  readonly owner: Owner;
+  readonly authInfo: AuthInfo;
 }
 
 export interface LegacyOptions {
@@ -27,9 +38,12 @@ interface Connection {
   readonly owner: string;
   readonly transport: WebStandardStreamableHTTPServerTransport;
   usedAt: number;
-  /** Calls that are being answered. A stream that only listens for news is none: its client opens another connection. */
-  active: number;
+  /** The ids of calls that have no answer yet. A stream that only listens for news is none: its client opens another connection. */
+  readonly pending: Set<RequestId>;
 }
+
+/** SECURITY: for each answer the SDK looks at all calls of the connection that have none yet. */
+const MOST_PENDING = 256;
 
 export function createLegacyConnections(options: LegacyOptions): LegacyConnections {
   /** In the order of their last use. */
@@ -61,20 +75,33 @@ export function createLegacyConnections(options: LegacyOptions): LegacyConnectio
   }
 
   function idleOnes(): [string, Connection][] {
-    return [...connections].filter(([, { active }]) => active === 0);
+    return [...connections].filter(([, { pending }]) => pending.size === 0);
   }
 
-  async function answer(id: string, connection: Connection, request: Request, body: unknown): Promise<Response> {
-    touch(id, connection);
-    const isCall = request.method === 'POST';
-    if (isCall) connection.active += 1;
+  async function answer(
+    connection: Connection,
+    request: Request,
+    given: { parsedBody: unknown; authInfo: AuthInfo },
+  ): Promise<Response> {
+    const { transport, pending } = connection;
+    const withdrawn = withdrawnBy(given.parsedBody);
+    const id = requestIdOf(given.parsedBody);
+    if (id === undefined) {
+      const response = await transport.handleRequest(request, given);
+      if (withdrawn !== undefined && pending.has(withdrawn)) endCall(transport, withdrawn);
+      return response;
+    }
+    if (pending.has(id))
+      return refused(-32600, 'Invalid Request: the id is that of a call that has no answer yet', 400);
+    if (pending.size >= MOST_PENDING) return refused(-32000, 'Too many calls wait for their answers', 429);
+    pending.add(id);
     const done = () => {
-      if (isCall) connection.active -= 1;
+      pending.delete(id);
       connection.usedAt = options.now();
     };
     try {
-      const response = await connection.transport.handleRequest(request, { parsedBody: body });
-      return whenRead(response, done);
+      const response = await transport.handleRequest(request, given);
+      return whenRead(response, done, () => abandonCall(transport, id));
     } catch (error) {
       done();
       throw error;
@@ -82,27 +109,28 @@ export function createLegacyConnections(options: LegacyOptions): LegacyConnectio
   }
 
   return {
-    async open(request, body, owner) {
+    async open(request, body, { owner, authInfo }) {
       if (!makeRoom(owner.id)) return tooMany();
       const transport: WebStandardStreamableHTTPServerTransport = new WebStandardStreamableHTTPServerTransport({
         sessionIdGenerator: randomUUID,
         onsessioninitialized: (id) => {
-          connections.set(id, { owner: owner.id, transport, usedAt: options.now(), active: 0 });
+          connections.set(id, { owner: owner.id, transport, usedAt: options.now(), pending: new Set() });
         },
         onsessionclosed: (id) => {
           connections.delete(id);
         },
       });
       await options.serverFor(owner).connect(transport);
-      const response = await transport.handleRequest(request, { parsedBody: body });
+      const response = await transport.handleRequest(request, { parsedBody: body, authInfo });
       if (transport.sessionId === undefined) await transport.close(); // it was no proper `initialize`
       return response;
     },
 
-    async serve(id, request, body, owner) {
+    async serve(id, request, body, { owner, authInfo }) {
       const connection = connections.get(id);
       if (connection === undefined || connection.owner !== owner.id) return unknownConnection();
-      return answer(id, connection, request, body);
+      touch(id, connection);
+      return answer(connection, request, { parsedBody: body, authInfo });
     },
 
     count: () => connections.size,
@@ -119,18 +147,51 @@ export function createLegacyConnections(options: LegacyOptions): LegacyConnectio
 }
 
 function tooMany(): Response {
-  const error = { code: -32000, message: 'Too many connections are at work; try again later' };
-  return Response.json({ jsonrpc: '2.0', id: null, error }, { status: 503, headers: { 'retry-after': '1' } });
+  return refused(-32000, 'Too many connections are at work; try again later', 503);
 }
 
 /** What tells a client to open another. */
 function unknownConnection(): Response {
-  const error = { code: -32001, message: 'Session not found' };
-  return Response.json({ jsonrpc: '2.0', id: null, error }, { status: 404 });
+  return refused(-32001, 'Session not found', 404);
 }
 
-/** The same answer, and `done` when its last byte was taken or nobody takes it any more. */
-function whenRead(response: Response, done: () => void): Response {
+function refused(code: number, message: string, status: number): Response {
+  const headers: Record<string, string> = status === 429 || status === 503 ? { 'retry-after': '1' } : {};
+  return Response.json({ jsonrpc: '2.0', id: null, error: { code, message } }, { status, headers });
+}
+
+/** The id of a call that gets an answer. Notifications, responses and what is no message have none. */
+function requestIdOf(body: unknown): RequestId | undefined {
+  const { id, method } = (body ?? {}) as { id?: unknown; method?: unknown };
+  return typeof method === 'string' && (typeof id === 'string' || typeof id === 'number') ? id : undefined;
+}
+
+/** The id of the call that a message withdraws. */
+function withdrawnBy(body: unknown): RequestId | undefined {
+  const { method, params } = (body ?? {}) as { method?: unknown; params?: { requestId?: unknown } | null };
+  const id = method === 'notifications/cancelled' ? params?.requestId : undefined;
+  return typeof id === 'string' || typeof id === 'number' ? id : undefined;
+}
+
+/**
+ * Ends a call whose reader left. There is no event store, so that its answer cannot be delivered any more. SECURITY: without this, calls that wait for an hour go on for
+ * clients that left.
+ */
+function abandonCall(transport: WebStandardStreamableHTTPServerTransport, id: RequestId): void {
+  const params = { requestId: id, reason: READER_LEFT };
+  transport.onmessage?.({ jsonrpc: '2.0', method: 'notifications/cancelled', params });
+  endCall(transport, id);
+}
+
+/** Makes the transport forget a call that was withdrawn, for which the SDK sends no answer: its stream would stay open, and its id be kept. */
+function endCall(transport: WebStandardStreamableHTTPServerTransport, id: RequestId): void {
+  transport.closeSSEStream(id);
+  const error = { code: -32000, message: 'Withdrawn' };
+  transport.send({ jsonrpc: '2.0', id, error }).catch(() => {}); // it was answered meanwhile
+}
+
+/** The same answer. `done` is called when its last byte was taken or its reader left, and `left` before that in the second case. */
+function whenRead(response: Response, done: () => void, left: () => void): Response {
   if (response.body === null) {
     done();
     return response;
@@ -155,6 +216,7 @@ function whenRead(response: Response, done: () => void): Response {
       }
     },
     async cancel(reason) {
+      if (!isDone) left();
       once();
       await reader.cancel(reason);
     },

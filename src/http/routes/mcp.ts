@@ -1,15 +1,19 @@
-import type { ServerResponse } from 'node:http';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import { excessIn } from '../../lib/json-limits.ts';
+import type { CallWatch } from '../../mcp/call-watch.ts';
 import { oversizedIn } from '../../mcp/message-limits.ts';
+import { countCall } from '../counted-call.ts';
 import type { HttpApp, HttpContext } from '../environment.ts';
-import { createInFlight } from '../in-flight.ts';
+import type { InFlight } from '../in-flight.ts';
 import type { McpEndpoint } from '../mcp/endpoint.ts';
 import { BODY_BYTES, createBodyReader } from '../read-large-body.ts';
 import { isEvents, sendEvents } from '../send-events.ts';
-import { createTurns } from '../turns.ts';
+import type { Turns } from '../turns.ts';
+import { leavingOf, whenClosed } from '../when-closed.ts';
 
 export interface McpRouteOptions {
+  readonly inFlight: InFlight;
+  readonly turns: Turns;
   readonly bodyBytes?: number;
   /** Bytes of answers that wait for an owner's readers. */
   unsentBytes(owner: string): number;
@@ -22,11 +26,9 @@ const UNSENT_BYTES = 64 * 1_048_576;
 export function addMcpRoute(
   app: HttpApp,
   endpoint: McpEndpoint,
-  { bodyBytes = BODY_BYTES, unsentBytes }: McpRouteOptions,
+  { inFlight, turns, bodyBytes = BODY_BYTES, unsentBytes }: McpRouteOptions,
 ): void {
   const read = createBodyReader(bodyBytes);
-  const inFlight = createInFlight();
-  const turns = createTurns();
 
   app.all('/mcp', async (context) => {
     const { id } = context.get('owner');
@@ -35,11 +37,12 @@ export function addMcpRoute(
     const body = parsed(text);
     if (body instanceof Response) return body;
     const { outgoing } = context.env;
-    whenClosed(outgoing, inFlight.claim(id, { messages: Array.isArray(body) ? body.length : 1, bytes: text.length }));
+    const call = countCall(inFlight, id, { bytes: text.length });
+    whenClosed(outgoing, call.hold());
     const endTurn = await turns.take(id, leavingOf(outgoing));
     try {
       requireReader(id);
-      const response = await answer(context, body);
+      const response = await answer(context, body, call);
       requireReader(id, response);
       return await sent(context, response, endTurn);
     } finally {
@@ -47,8 +50,8 @@ export function addMcpRoute(
     }
   });
 
-  function answer(context: HttpContext, body: unknown): Promise<Response> {
-    return endpoint.answer(context.req.raw, body, context.get('owner'));
+  function answer(context: HttpContext, body: unknown, call?: CallWatch): Promise<Response> {
+    return endpoint.answer(context.req.raw, body, { owner: context.get('owner'), call });
   }
 
   async function sent(context: HttpContext, response: Response, begun = () => {}): Promise<Response> {
@@ -66,6 +69,8 @@ export function addMcpRoute(
   }
 }
 
+const NO_BATCHES = 'JSON-RPC batches are not supported; send each message in a request of its own';
+
 /** The message, or what is wrong with it. */
 function parsed(text: string): object | Response {
   const excess = excessIn(text);
@@ -77,28 +82,10 @@ function parsed(text: string): object | Response {
     return protocolError(-32700, 'Parse error: the body is not JSON');
   }
   if (typeof body !== 'object' || body === null) return protocolError(-32600, 'Invalid Request: not an object');
+  // SECURITY: the answers of a batch are kept until its last one is there, and one of them can wait for an hour.
+  if (Array.isArray(body)) return protocolError(-32600, `Invalid Request: ${NO_BATCHES}`);
   const oversized = oversizedIn(body);
   return oversized === undefined ? body : protocolError(-32600, `Invalid Request: ${oversized}`);
-}
-
-function whenClosed(outgoing: ServerResponse, done: () => void): void {
-  const { socket } = outgoing.req;
-  const end = () => {
-    outgoing.off('close', end);
-    socket.off('close', end);
-    done();
-  };
-  outgoing.once('close', end);
-  // SECURITY: an answer that stood behind another when the connection broke has never been given it, and Node does not close it.
-  socket.once('close', end);
-  if (outgoing.destroyed || socket.destroyed) end();
-}
-
-/** Aborted when the client leaves: one that has gone waits for no turn. */
-function leavingOf(outgoing: ServerResponse): AbortSignal {
-  const left = new AbortController();
-  whenClosed(outgoing, () => left.abort(new HotcellError('cancelled', 'whoever asked has gone')));
-  return left.signal;
 }
 
 function protocolError(code: number, message: string): Response {

@@ -1,4 +1,3 @@
-import type { ServerResponse } from 'node:http';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import * as z from 'zod';
 import { requireAtMost } from '../../config/at-most.ts';
@@ -6,16 +5,23 @@ import { parseOptions } from '../../config/parse-options.ts';
 import type { Config } from '../../config/schema.ts';
 import type { ManagedExecution, SessionDirectory } from '../../directory/directory.ts';
 import { HotcellError } from '../../errors/hotcell-error.ts';
+import { requireCodeSize } from '../../execution/check-run.ts';
 import { excessIn } from '../../lib/json-limits.ts';
+import { countCall } from '../counted-call.ts';
 import type { HttpApp, HttpContext } from '../environment.ts';
 import { shownError } from '../error-response.ts';
+import type { InFlight } from '../in-flight.ts';
 import { type BodyReader, createBodyReader } from '../read-large-body.ts';
 import { lineOf, type RunLine } from '../run-lines.ts';
 import { type LineSender, sendLines } from '../send-lines.ts';
+import type { Turns } from '../turns.ts';
+import { leavingOf, whenClosed } from '../when-closed.ts';
 
 export interface RunRouteOptions {
   readonly config: Config;
   readonly sessions: SessionDirectory;
+  readonly inFlight: InFlight;
+  readonly turns: Turns;
   readonly stallMs: number;
 }
 
@@ -39,29 +45,51 @@ const request = z.strictObject({
  * notifications but no way to wait for whoever reads them, and the output of `yes` would pile up here. A reader that is slow slows the program down;
  * one that goes ends it. The result is asked for as always, with `get_execution`. The guard has found out who asks.
  */
-export function addRunRoute(app: HttpApp, { config, sessions, stallMs }: RunRouteOptions): void {
+export function addRunRoute(app: HttpApp, options: RunRouteOptions): void {
+  const { config, sessions, inFlight, turns, stallMs } = options;
   const read = createBodyReader();
   app.post('/run/:session', async (context) => {
     const owner = context.get('owner');
     const { outgoing } = context.env;
-    const gone = closingOf(outgoing);
-    const { code, language, filename, timeout_ms } = parseOptions(request, await body(context, read), { remedy: HOW });
-    const session = await sessions.use(owner, context.req.param('session'), {
+    const gone = leavingOf(outgoing);
+    const text = await bodyText(context, read);
+    const call = countCall(inFlight, owner.id, { bytes: text.length });
+    whenClosed(outgoing, call.hold());
+    const ended = call.hold();
+    const endTurn = await turns.take(owner.id, gone).catch((error: unknown) => {
+      ended();
+      throw error;
+    });
+    try {
+      const execution = await begin(context, parsed(text), gone);
+      endTurn();
+      await show(execution, sendLines(outgoing, { stallMs, aliveMs: ALIVE_MS }));
+    } finally {
+      endTurn();
+      ended();
+    }
+    return RESPONSE_ALREADY_SENT;
+  });
+
+  async function begin(context: HttpContext, body: unknown, gone: AbortSignal): Promise<ManagedExecution> {
+    const { code, language, filename, timeout_ms } = parseOptions(request, body, { remedy: HOW });
+    const session = await sessions.use(context.get('owner'), context.req.param('session'), {
       via: 'POST /run',
       signal: gone,
-      check: () => requireAtMost('timeout_ms', timeout_ms, { config, option: 'maxTimeoutMs' }),
+      check: () => {
+        requireCodeSize(code, config);
+        requireAtMost('timeout_ms', timeout_ms, { config, option: 'maxTimeoutMs' });
+      },
     });
     gone.throwIfAborted();
-    const execution = session.run(code, {
+    return session.run(code, {
       via: 'POST /run',
       signal: gone,
       ...(language === undefined ? {} : { language }),
       ...(filename === undefined ? {} : { filename }),
       ...(timeout_ms === undefined ? {} : { timeoutMs: timeout_ms }),
     });
-    await show(execution, sendLines(outgoing, { stallMs, aliveMs: ALIVE_MS }));
-    return RESPONSE_ALREADY_SENT;
-  });
+  }
 
   app.all('/run/*', () => {
     throw new HotcellError('method_not_allowed', 'code is run with POST /run/{session}', {
@@ -86,21 +114,15 @@ async function show(execution: ManagedExecution, lines: LineSender): Promise<voi
   lines.end();
 }
 
-/** Given when the reader has gone, at whatever moment that was. */
-function closingOf(outgoing: ServerResponse): AbortSignal {
-  const closed = new AbortController();
-  const close = () => closed.abort(new HotcellError('cancelled', 'whoever asked has gone'));
-  outgoing.once('close', close);
-  if (outgoing.destroyed) close();
-  return closed.signal;
-}
-
-async function body(context: HttpContext, read: BodyReader): Promise<unknown> {
+async function bodyText(context: HttpContext, read: BodyReader): Promise<string> {
   // SECURITY: a form on somebody's page can send text, but not this.
   if (!/^application\/json\b/i.test(context.req.header('content-type') ?? '')) {
     throw new HotcellError('invalid_argument', 'Content-Type must be application/json', { remedy: HOW });
   }
-  const text = (await read(context.env.incoming, context.get('owner').id)).toString('utf8');
+  return (await read(context.env.incoming, context.get('owner').id)).toString('utf8');
+}
+
+function parsed(text: string): unknown {
   const excess = excessIn(text);
   if (excess !== undefined) throw new HotcellError('invalid_argument', `the body has ${excess}`, { remedy: HOW });
   try {

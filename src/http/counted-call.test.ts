@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest';
+import { countCall } from './counted-call.ts';
+import { createInFlight } from './in-flight.ts';
+
+const inFlight = () => createInFlight({ messages: 1, bytes: 100, totalBytes: 100, answerBytes: 10 });
+
+test('a call counts until its connection has closed and its handler has ended', async () => {
+  const limited = inFlight();
+  const call = countCall(limited, 'a', { bytes: 1 });
+  const closed = call.hold();
+  let end = () => {};
+  const work = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  call.began(work);
+  closed();
+  expect(() => countCall(limited, 'a', { bytes: 1 })).toThrow('wait for their answers');
+  end();
+  await expect.poll(() => countCall(limited, 'a', { bytes: 1 })).toBeDefined();
+});
+
+test('answers have a limit for each owner; one that is alone is made in any case', () => {
+  const limited = createInFlight({ messages: 9, bytes: 100, totalBytes: 100, answerBytes: 10 });
+  const first = countCall(limited, 'a', { bytes: 1 });
+  const release = first.hold();
+  expect(first.mayAnswer(50)).toBe(true);
+  expect(countCall(limited, 'a', { bytes: 1 }).mayAnswer(1)).toBe(false);
+  expect(countCall(limited, 'b', { bytes: 1 }).mayAnswer(1)).toBe(true);
+  release();
+  expect(countCall(limited, 'a', { bytes: 1 }).mayAnswer(1)).toBe(true);
+});

@@ -1,0 +1,56 @@
+import { type McpServer, ProtocolError, ProtocolErrorCode, type ServerContext } from '@modelcontextprotocol/server';
+
+/** What a transport that limits its callers is told about one of their calls. It travels as `extra.call` of the SDK's `AuthInfo`. */
+export interface CallWatch {
+  /** A handler has begun to answer the call. Settles when the handler has ended, also where the client no longer waits. */
+  began(work: Promise<unknown>): void;
+  /** The size of the answer that the handler made, before it is encoded. False: the caller may not have another one that large. */
+  mayAnswer(bytes: number): boolean;
+}
+
+/** The reason of an abort where the reader of the answer left without withdrawing the call. */
+export const READER_LEFT = 'the reader of the answer left';
+
+type Handler = (request: unknown, context: ServerContext) => unknown;
+
+/** SECURITY: makes every handler of the server tell the transport when it begins, when it ends and how much it answers. Limits that end with the connection of a caller do not hold for calls whose caller left. */
+export function watchCalls({ server }: McpServer): void {
+  const set = server.setRequestHandler.bind(server) as (...given: unknown[]) => void;
+  server.setRequestHandler = ((...given: unknown[]) => {
+    const handler = given.pop() as Handler;
+    set(...given, (request: unknown, context: ServerContext) => watched(handler, request, context));
+  }) as typeof server.setRequestHandler;
+}
+
+function watched(handler: Handler, request: unknown, context: ServerContext): unknown {
+  const call = context.http?.authInfo?.extra?.call as CallWatch | undefined;
+  if (call === undefined) return handler(request, context);
+  const work = (async () => {
+    const result = await handler(request, context);
+    if (!call.mayAnswer(sizeOf(result))) throw tooMuch();
+    return result;
+  })();
+  call.began(work.catch(() => {}));
+  return work;
+}
+
+/** The characters of what is large in an answer: texts, pictures and files. */
+function sizeOf(result: unknown): number {
+  const { content, contents } = (result ?? {}) as Record<string, unknown>;
+  let chars = 0;
+  for (const block of [...listOf(content), ...listOf(contents)]) {
+    for (const value of Object.values(block)) if (typeof value === 'string') chars += value.length;
+  }
+  return chars;
+}
+
+function listOf(value: unknown): readonly object[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function tooMuch(): ProtocolError {
+  return new ProtocolError(
+    ProtocolErrorCode.InternalError,
+    'too many of your answers wait to be read: read the answers to your other calls first',
+  );
+}
