@@ -1,5 +1,6 @@
 import type { Config } from '../config/schema.ts';
 import type { Owner, SessionDirectory } from '../directory/directory.ts';
+import type { FairQueue } from '../lib/fair-queue.ts';
 import type { Feed } from '../telemetry/feed.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { HostFiles } from './host-files/index.ts';
@@ -16,6 +17,8 @@ export interface McpDeps {
   readonly hostFiles?: HostFiles;
   /** The largest answer that the client takes in one message. Absent: any. */
   readonly largestReplyBytes?: number;
+  /** Places for computations that take long on the main thread. An owner has one at a time. */
+  readonly computing: FairQueue;
   readonly log: Logger;
   readonly feed: Pick<Feed, 'emit'>;
 }

@@ -1,5 +1,6 @@
 import { HotcellError } from '../errors/hotcell-error.ts';
 import { placesOf } from '../lib/find-text.ts';
+import { createPacer } from '../lib/pacer.ts';
 import { quotedName } from '../lib/said-inside.ts';
 
 export interface ReplaceOptions {
@@ -7,22 +8,42 @@ export interface ReplaceOptions {
   readonly path: string;
   readonly all: boolean;
   readonly largestChars: number;
+  readonly signal?: AbortSignal;
 }
 
-/** Replaces a text that must be there, and once unless `all`. Throws `invalid_argument` or `file_too_large` saying why not. */
-export function replaceExact(
+/** SECURITY: each place costs two strings, and a file of eight megabytes has as many places for one letter. */
+const MOST_PLACES = 100_000;
+
+/** The largest text in which a near miss is looked for: that takes a copy of both texts. */
+const NEAR_MISS_CHARS = 262_144;
+
+/**
+ * Replaces a text that must be there, and once unless `all`. Rejects with `invalid_argument` or `file_too_large` saying why not. SECURITY: it works in slices of a few milliseconds,
+ * because everybody waits for the thread that it works on.
+ */
+export async function replaceExact(
   text: string,
   old: string,
   replacement: string,
-  { path, all, largestChars }: ReplaceOptions,
-): { result: string; count: number } {
-  let count = 0;
-  for (const _ of placesOf(old, text)) count += 1;
+  { path, all, largestChars, signal }: ReplaceOptions,
+): Promise<{ result: string; count: number }> {
+  const places = await placesIn(text, old, signal);
+  const count = places.length;
   if (count === 0) throw notFound(text, old, path);
   if (count > 1 && !all) {
-    throw new HotcellError('invalid_argument', `${quotedName(path)}: old_text is there ${count} times`, {
+    const times = count > MOST_PLACES ? `more than ${MOST_PLACES}` : count;
+    throw new HotcellError('invalid_argument', `${quotedName(path)}: old_text is there ${times} times`, {
       remedy: 'Take more of the lines around it, or set replace_all.',
     });
+  }
+  if (count > MOST_PLACES) {
+    throw new HotcellError(
+      'invalid_argument',
+      `${quotedName(path)}: old_text is there more than ${MOST_PLACES} times`,
+      {
+        remedy: 'Change it with run_code.',
+      },
+    );
   }
   // SECURITY: before it is made. A thousand places and half a megabyte for each would be held in memory whole.
   if (text.length + count * (replacement.length - old.length) > largestChars) {
@@ -33,20 +54,42 @@ export function replaceExact(
   }
   const pieces: string[] = [];
   let end = 0;
-  for (const place of placesOf(old, text)) {
+  for (const place of places) {
     pieces.push(text.slice(end, place), replacement);
     end = place + old.length;
   }
-  return { result: [...pieces, text.slice(end)].join(''), count };
+  pieces.push(text.slice(end));
+  return { result: pieces.join(''), count };
+}
+
+/** The places, or one more than are allowed. */
+async function placesIn(text: string, old: string, signal: AbortSignal | undefined): Promise<number[]> {
+  const pause = createPacer();
+  const places: number[] = [];
+  for (const place of placesOf(old, text)) {
+    if (place !== undefined) places.push(place);
+    if (places.length > MOST_PLACES) break;
+    const paused = pause();
+    if (paused === undefined) continue;
+    await paused;
+    if (signal?.aborted === true) throw new HotcellError('cancelled', 'the edit was withdrawn');
+  }
+  return places;
 }
 
 /** Most often a model has the words and not the spaces. */
 function notFound(text: string, old: string, path: string): HotcellError {
-  const squeezed = (value: string) => value.replace(/\s+/g, ' ').trim();
-  const isNear = squeezed(old) !== '' && !placesOf(squeezed(old), squeezed(text)).next().done;
   return new HotcellError('invalid_argument', `${quotedName(path)}: old_text is not in the file`, {
-    remedy: isNear
+    remedy: isNear(text, old)
       ? 'It is there with other spaces or line ends. Read the file and copy them exactly.'
       : 'Read the file first: it may have changed.',
   });
+}
+
+function isNear(text: string, old: string): boolean {
+  if (text.length > NEAR_MISS_CHARS || old.length > NEAR_MISS_CHARS) return false;
+  const squeezed = (value: string) => value.replace(/\s+/g, ' ').trim();
+  if (squeezed(old) === '') return false;
+  for (const place of placesOf(squeezed(old), squeezed(text))) if (place !== undefined) return true;
+  return false;
 }

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { serveHttp } from '../../src/http/serve.ts';
+import { createFairQueue } from '../../src/lib/fair-queue.ts';
 import { openServer } from '../../src/main.ts';
 import { createMcpFactory, longTools } from '../../src/mcp/server.ts';
 import { addConformanceFixtures } from './fixtures.ts';
@@ -12,10 +13,20 @@ export async function serveWithFixtures(): Promise<AsyncDisposable & { readonly 
   const dataDir = await mkdtemp(join(tmpdir(), 'hc-conf-'));
   const server = await openServer({ dataDir, port: 0, logLevel: 'silent', auditBytes: 0 });
   const { sessions: directory, config, telemetry } = server;
+  const computing = createFairQueue(2);
   const serving = await serveHttp(server, {
     serverFor: (owner, maker) => {
       const links = { urlFor: async (session: string, path: string) => maker.linkTo(owner.id, session, path) };
-      const deps = { version: '0', directory, owner, config, links, log: telemetry.logger, feed: telemetry.feed };
+      const deps = {
+        version: '0',
+        directory,
+        owner,
+        config,
+        links,
+        computing,
+        log: telemetry.logger,
+        feed: telemetry.feed,
+      };
       return addConformanceFixtures(
         createMcpFactory(deps, { asking: { requestState: { verify: stateCodec.verify } } })(),
       );

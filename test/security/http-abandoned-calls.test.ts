@@ -107,7 +107,7 @@ describe.skipIf(skipped !== undefined)('calls whose client left', () => {
   });
 
   it('cannot be many in one request: batches are refused', async () => {
-    for (const connection of [{}, { 'mcp-session-id': await connectLegacy() }]) {
+    for (const connection of [{}, { 'mcp-session-id': await connectLegacy() }] as Record<string, string>[]) {
       const answer = await post([JSON.parse(waiting(1)), { jsonrpc: '2.0', id: 2, method: 'ping' }], connection);
       expect([answer.status, answer.body.toString()]).toEqual([400, expect.stringContaining('batches')]);
     }

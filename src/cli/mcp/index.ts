@@ -4,6 +4,7 @@ import { loadConfig, loadSettings, resolveDataDir, resolveRunDir } from '../../c
 import { createLazyDirectory } from '../../directory/lazy-directory.ts';
 import { localOwner } from '../../directory/owner.ts';
 import type { FilesBesideStdio } from '../../http/files-beside-stdio.ts';
+import { createFairQueue } from '../../lib/fair-queue.ts';
 import { packageVersion } from '../../lib/package-version.ts';
 import type { HotcellServer } from '../../main.ts';
 import { createHostFiles } from '../../mcp/host-files/index.ts';
@@ -72,6 +73,7 @@ export async function mcp(flags: McpFlags): Promise<number> {
       }),
       largestReplyBytes: LARGEST_REPLY_BYTES,
       log,
+      computing: createFairQueue(2),
       feed: { emit: (event) => server?.telemetry.feed.emit(event) },
     },
     offer,

@@ -1,11 +1,15 @@
 import type { McpServer } from '@modelcontextprotocol/server';
 import type { Owner } from '../../directory/directory.ts';
 import type { LinkMaker } from '../../http/file-links.ts';
+import { createFairQueue } from '../../lib/fair-queue.ts';
 import { packageVersion } from '../../lib/package-version.ts';
 import type { HotcellServer } from '../../main.ts';
 import type { HostFiles } from '../../mcp/host-files/index.ts';
 import type { Offer } from '../../mcp/profiles/index.ts';
 import { createMcpFactory } from '../../mcp/server.ts';
+
+/** With two places an owner takes one. */
+const COMPUTING = 2;
 
 /** MCP servers for whoever calls over HTTP: the same tools for all, each over the sessions of one owner. */
 export function mcpServerFor(
@@ -14,6 +18,7 @@ export function mcpServerFor(
   offer?: Offer,
 ): (owner: Owner, links: LinkMaker) => McpServer {
   const version = packageVersion();
+  const computing = createFairQueue(COMPUTING);
   return (owner, links) =>
     createMcpFactory(
       {
@@ -23,6 +28,7 @@ export function mcpServerFor(
         config,
         links: { urlFor: async (...file) => links.linkTo(owner.id, ...file) },
         ...(hostFiles === undefined ? {} : { hostFiles }),
+        computing,
         log: telemetry.logger,
         feed: telemetry.feed,
       },

@@ -32,13 +32,15 @@ export const editFile = defineTool({
   async handler({ path, old_text, new_text, replace_all, session_id }, { deps, signal }) {
     const managed = await deps.directory.use(deps.owner, session_id, { signal, via: 'edit_file' });
     const { files } = managed.session;
-    const text = asText(path, await files.read(path, { limitBytes: LARGEST_BYTES }));
-    const { result, count } = replaceExact(text, old_text, new_text, {
-      path,
-      all: replace_all,
-      largestChars: LARGEST_BYTES,
-    });
-    const { sizeBytes } = await files.write(path, result, { mode: 'replace' });
+    const edit = async () => {
+      const text = asText(path, await files.read(path, { limitBytes: LARGEST_BYTES }));
+      const options = { path, all: replace_all, largestChars: LARGEST_BYTES, signal };
+      const { result, count } = await replaceExact(text, old_text, new_text, options);
+      return { count, ...(await files.write(path, result, { mode: 'replace' })) };
+    };
+    // SECURITY: slices of a hundred edits at once would add up to what none of them may take.
+    const release = await deps.computing.take(deps.owner.id, { signal });
+    const { count, sizeBytes } = await edit().finally(release);
     return {
       structured: {
         session_id: managed.id,
