@@ -117,7 +117,7 @@ export function manageSession(core: SessionCore, options: ManagedOptions): Direc
       ...session,
       files: watchFiles(files, {
         uploadBytes: owner.quotas.uploadBytes,
-        onFile: (event, path, sizeBytes) => feed.emit({ ...facts, event, path, sizeBytes }),
+        onFile: (file) => feed.emit({ ...facts, ...file }),
       }),
       close: options.close,
       [Symbol.asyncDispose]: options.close,

@@ -5,7 +5,7 @@ import type { FileCopied } from '../telemetry/feed.ts';
 
 export interface FileWatch {
   /** Called after a file was copied or removed. */
-  onFile(event: FileCopied['event'], path: string, sizeBytes: number): void;
+  onFile(file: Pick<FileCopied, 'event' | 'path' | 'sizeBytes' | 'via'>): void;
   /** The size limit of one upload. */
   readonly uploadBytes: number;
 }
@@ -16,7 +16,7 @@ export function watchFiles(files: SessionFiles, { onFile, uploadBytes }: FileWat
     ...files,
     read: async (path, options) => {
       const content = await files.read(path, options);
-      onFile('file-read', path, content.length);
+      onFile({ event: 'file-read', path, sizeBytes: content.length });
       return content;
     },
     stream: async function* (path, range) {
@@ -27,18 +27,18 @@ export function watchFiles(files: SessionFiles, { onFile, uploadBytes }: FileWat
           yield piece;
         }
       } finally {
-        onFile('file-read', path, sizeBytes);
+        onFile({ event: 'file-read', path, sizeBytes, ...(range?.via === undefined ? {} : { via: range.via }) });
       }
     },
     write: async (path, content, options) => {
       const counted = count(path, content, uploadBytes);
       const written = await files.write(path, counted.content, options);
-      onFile('file-written', path, counted.sizeBytes());
+      onFile({ event: 'file-written', path, sizeBytes: counted.sizeBytes() });
       return written;
     },
     remove: async (path, options) => {
       await files.remove(path, options);
-      onFile('file-removed', path, 0);
+      onFile({ event: 'file-removed', path, sizeBytes: 0 });
     },
   };
 }

@@ -80,6 +80,7 @@ async function runIn(live: LiveSandbox, run: KernelRun, around: Surroundings): P
       // The result does not wait for the cleanup; closing the session does.
       live.sandbox.dispose().catch(() => {});
     }
+    const elapsedMs = performance.now() - startedAt;
     const memoryKilled =
       end.kind === 'finished' && end.end.outcome.kind === 'kernel-died' && (await live.sawMemoryKill());
     await collector.close();
@@ -88,8 +89,8 @@ async function runIn(live: LiveSandbox, run: KernelRun, around: Surroundings): P
       language: run.language.name,
       ...collector.parts(),
       ...(end.kind === 'finished'
-        ? finishedParts(end.end, run, { limits, memoryKilled })
-        : await lostParts(end, run, { live, limits, durationMs: performance.now() - startedAt })),
+        ? finishedParts(end.end, run, { limits, memoryKilled, elapsedMs })
+        : await lostParts(end, run, { live, limits, durationMs: elapsedMs })),
       ...restartedPart(around.restarted ?? (end.kind === 'finished' ? end.end.restarted : undefined)),
       isolation: session.isolationOf(live),
     };

@@ -14,14 +14,15 @@ export type EndParts = Omit<
 export function finishedParts(
   end: CollectedEnd,
   run: KernelRun,
-  facts: { limits: Limits; memoryKilled: boolean },
+  facts: { limits: Limits; memoryKilled: boolean; elapsedMs: number },
 ): EndParts {
   return {
     outcome: outcomeOf(end.outcome, run, facts),
     artifacts: end.artifacts,
     artifactsOmitted: end.artifactsOmitted,
     ...(end.variables === undefined ? {} : { variables: end.variables }),
-    durationMs: end.durationMs,
+    // SECURITY: the guest says what it likes, and the metrics and the audit log count it. It cannot have run for longer than the host waited.
+    durationMs: Math.min(end.durationMs, facts.elapsedMs),
     cpuMs: end.cpuMs,
     peakMemoryBytes: end.peakMemoryBytes,
     state: end.state,

@@ -36,6 +36,8 @@ export interface AppOptions {
   notReady?(): string | undefined;
   /** Told of everybody who may come, with the connection. Throws where that is one too many. */
   seen?(owner: Owner, socket: Socket): void;
+  /** Told of everybody who comes with a signed link of an owner. Throws where that is one too many. */
+  linkUsed?(owner: Owner, socket: Socket): void;
   /** Bytes of answers that wait for an owner's readers. */
   unsentBytes?(owner: string): number;
   readonly now?: () => number;
@@ -81,8 +83,7 @@ export function createApp(options: AppOptions): HttpApp {
     signedOnly: options.signedFilesOnly === true,
     ownerOfLink: async (id, context) => {
       const owner = await ownerOfLink(id, config, tokens);
-      // SECURITY: whoever was given a link reads on behalf of its owner, and counts among the owner's connections.
-      if (owner !== undefined) options.seen?.(owner, context.env.incoming.socket);
+      if (owner !== undefined) options.linkUsed?.(owner, context.env.incoming.socket);
       return owner;
     },
     now,

@@ -9,6 +9,11 @@ export interface Connections {
   began(socket: Socket): () => void;
   /** The caller proved who it is. Throws where that owner has too many connections. */
   proved(socket: Socket, owner: { readonly id: string; readonly isAnonymous?: boolean }): void;
+  /**
+   * The caller has a signed link of that owner. Throws where too many have. SECURITY: links are handed on. Whoever has one must not take the connections of its owner, nor
+   * count into what the owner does not read.
+   */
+  provedByLink(socket: Socket, owner: { readonly id: string; readonly isAnonymous?: boolean }): void;
   /** Ends connections whose readers take nothing of their answers for too long. Is called every second. */
   endUnread(): void;
   /** Bytes of answers that wait for this owner's readers. */
@@ -21,11 +26,14 @@ export interface ConnectionLimits {
   /** Connections from one address whose callers have not proved who they are. */
   readonly strangersPerAddress: number;
   readonly perOwner: number;
+  /** Connections over which files of one owner are read by signed links. */
+  readonly linksPerOwner?: number;
   /** How long an answer may wait for a reader that takes nothing of it. */
   readonly unreadMs?: number;
 }
 
 export const CONNECTION_LIMITS: ConnectionLimits = { total: 4096, strangersPerAddress: 512, perOwner: 1024 };
+const LINKS_PER_OWNER = 32;
 const UNREAD_MS = 60_000;
 /** What strangers get fits into the buffers of the kernel. */
 const STRANGERS_UNREAD_MS = 5_000;
@@ -82,6 +90,15 @@ export function createConnections(limits: ConnectionLimits = CONNECTION_LIMITS):
     all.set(connection.socket, connection);
   }
 
+  /** All callers of a server without tokens are one owner: a share of it would be a share of all. */
+  function assign(socket: Socket, id: string, most: number): void {
+    const connection = all.get(socket);
+    if (connection === undefined || connection.owner === id) return;
+    const isTheirs = ({ owner }: Connection) => owner === id;
+    if (count(isTheirs) >= most && !closed(oldestIdle(isTheirs))) throw tooMany(most);
+    connection.owner = id;
+  }
+
   return {
     opened: (socket) => {
       const address = addressKey(socket.remoteAddress ?? '');
@@ -99,14 +116,14 @@ export function createConnections(limits: ConnectionLimits = CONNECTION_LIMITS):
         used(connection);
       };
     },
-    proved: (socket, { id, isAnonymous = false }) => {
-      const connection = all.get(socket);
-      if (connection === undefined || connection.owner === id) return;
-      // All callers of a server without tokens are one owner: a share of it would be a share of all.
-      const isTheirs = ({ owner }: Connection) => owner === id;
-      if (!isAnonymous && count(isTheirs) >= limits.perOwner && !closed(oldestIdle(isTheirs))) throw tooMany(limits);
-      connection.owner = id;
-    },
+    proved: (socket, { id, isAnonymous }) =>
+      assign(socket, id, isAnonymous ? Number.POSITIVE_INFINITY : limits.perOwner),
+    provedByLink: (socket, { id, isAnonymous }) =>
+      assign(
+        socket,
+        `link of ${id}`,
+        isAnonymous ? Number.POSITIVE_INFINITY : (limits.linksPerOwner ?? LINKS_PER_OWNER),
+      ),
     endUnread: () => {
       const now = performance.now();
       const { unreadMs = UNREAD_MS } = limits;
@@ -152,8 +169,8 @@ export function addressKey(address: string): string {
   return `${whole.slice(0, 4).join(':').toLowerCase()}::/64`;
 }
 
-function tooMany({ perOwner }: ConnectionLimits): HotcellError {
-  return new HotcellError('too_many_connections', `you have ${perOwner} connections at work, which is the limit`, {
+function tooMany(most: number): HotcellError {
+  return new HotcellError('too_many_connections', `you have ${most} connections at work, which is the limit`, {
     remedy: 'Wait for one of them, or close it.',
   });
 }

@@ -45,7 +45,7 @@ export function filesBesideStdio(
       signedFilesOnly: true,
       linkKey: key,
       unsentBytes: connections.unsentBytes,
-      // Whoever has a link reads on behalf of its owner, and may take their time.
+      linkUsed: (owner, socket) => connections.provedByLink(socket, owner),
       seen: (owner, socket) => connections.proved(socket, owner),
     });
     const listening = await listen(app, { host, port, ref: false, connections }).catch((error: unknown) => {

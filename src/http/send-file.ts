@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
+import { LEAST_BYTES_PER_S } from './read-body.ts';
 
 export interface FileToSend {
   readonly status: number;
@@ -10,8 +11,8 @@ export interface FileToSend {
 }
 
 /**
- * Writes a file to Node's own response, as fast as the reader takes it and no faster. A reader that takes nothing for `stallMs` is let go, so that nobody keeps
- * a sandbox's file open by doing nothing. SECURITY: the guest says how long the file is and sends it; where the two differ it lies or the file
+ * Writes a file to Node's own response, as fast as the reader takes it and no faster. A reader that takes nothing for `stallMs`, or too little in `stallMs` of waiting
+ * for it, is let go, so that nobody keeps a sandbox's file open by doing next to nothing. SECURITY: the guest says how long the file is and sends it; where the two differ it lies or the file
  * changed, and the answer must not pass for a whole one.
  */
 export async function sendFile(
@@ -27,7 +28,9 @@ export async function sendFile(
       for await (const piece of pieces) {
         if (piece.length > left) break;
         left -= piece.length;
-        if (!outgoing.write(piece)) await reader.drained();
+        const isTaken = outgoing.write(piece);
+        reader.wrote(piece.length);
+        if (!isTaken) await reader.drained();
         if (left === 0 || outgoing.destroyed) break;
       }
     }
@@ -41,12 +44,29 @@ export async function sendFile(
   return RESPONSE_ALREADY_SENT;
 }
 
+interface WatchedReader {
+  wrote(bytes: number): void;
+  drained(): Promise<void>;
+  stop(): void;
+}
+
 /** One timer and two listeners for a whole file: what is made anew for each piece of a large one is garbage of its own. */
-function watchReader(outgoing: ServerResponse, stallMs: number): { drained(): Promise<void>; stop(): void } {
+function watchReader(outgoing: ServerResponse, stallMs: number): WatchedReader {
+  const leastBytes = (LEAST_BYTES_PER_S * stallMs) / 1000;
+  let bytes = 0;
+  let waitedMs = 0;
+  let waitsSince: number | undefined;
   let wake: (() => void) | undefined;
   const late = setTimeout(() => outgoing.destroy(), stallMs);
   const goOn = () => {
     late.refresh();
+    if (waitsSince !== undefined) waitedMs += performance.now() - waitsSince;
+    waitsSince = undefined;
+    if (waitedMs >= stallMs) {
+      if (bytes < leastBytes) outgoing.destroy();
+      waitedMs = 0;
+      bytes = 0;
+    }
     wake?.();
   };
   outgoing.on('drain', goOn).on('close', goOn);
@@ -54,8 +74,12 @@ function watchReader(outgoing: ServerResponse, stallMs: number): { drained(): Pr
     drained: () =>
       new Promise((resolve) => {
         if (outgoing.destroyed) return resolve();
+        waitsSince = performance.now();
         wake = resolve;
       }),
+    wrote: (count) => {
+      bytes += count;
+    },
     stop: () => {
       clearTimeout(late);
       outgoing.off('drain', goOn).off('close', goOn);

@@ -78,6 +78,10 @@ export async function serveHttp(hotcell: ServedHotcell, options: ServeOptions): 
     ...(options.stallMs === undefined ? {} : { stallMs: options.stallMs }),
     inFlightLimits: options.inFlightLimits,
     unsentBytes: connections.unsentBytes,
+    linkUsed: (owner, socket) => {
+      if (isTokenId(owner.id)) watch.seen(owner.id);
+      connections.provedByLink(socket, owner);
+    },
     seen: (owner, socket) => {
       if (isTokenId(owner.id)) watch.seen(owner.id);
       connections.proved(socket, owner);

@@ -10,11 +10,19 @@ import {
 } from '../guest/files.ts';
 import type { FileEntry } from '../guest/messages.ts';
 
+/** The part of a file to read. */
+export interface FileRange {
+  readonly offset?: number;
+  readonly length?: number;
+  /** How the reader came, for the audit log of a server. */
+  readonly via?: string;
+}
+
 /** Files of the workspace. Paths are relative to it; none leads out of it. */
 export interface SessionFiles {
   read(path: string, options?: { limitBytes?: number }): Promise<Buffer>;
   /** The file in pieces, never whole in memory. */
-  stream(path: string, range?: { offset?: number; length?: number }): AsyncIterable<Buffer>;
+  stream(path: string, range?: FileRange): AsyncIterable<Buffer>;
   /** Rejects where there is no regular file. */
   stat(path: string): Promise<{ sizeBytes: number }>;
   write(path: string, content: FileContent, options?: { mode?: WriteMode }): Promise<{ sizeBytes: number }>;

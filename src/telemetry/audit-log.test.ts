@@ -74,7 +74,7 @@ describe('the audit log', () => {
   });
 
   test('writes what has gathered by itself, and a kind that was forgotten at once again', async () => {
-    const log = opened({ refusalsEveryMs: 200 });
+    const log = opened({ repeatsEveryMs: 200 });
     const refused: AuditEntry = { event: 'refused', owner: 'unknown', via: '/mcp', refusal: 'unauthorized' };
     for (let n = 0; n < 4; n += 1) log.record(refused);
     await expect.poll(() => linesOf().map(({ times }) => times)).toEqual([undefined, 3]);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { makeOwnFolder } from '../lib/own-folder.ts';
 import type { AuditEntry, AuditSink } from './audit.ts';
-import { createRefusalTally } from './refusal-tally.ts';
+import { createRepeatTally } from './repeat-tally.ts';
 import { rotate } from './rotate.ts';
 
 /** The audit log on disk: one JSON object a line, `audit.jsonl` and its predecessors `audit.1.jsonl` and on. Servers of one data folder share it. */
@@ -17,26 +17,26 @@ export interface AuditLogOptions {
   readonly fileBytes: number;
   readonly files: number;
   readonly now?: () => Date;
-  /** Refusals of one kind are one entry in this period. */
-  readonly refusalsEveryMs?: number;
+  /** Refusals of one kind, and reads of one file, are one entry in this period. */
+  readonly repeatsEveryMs?: number;
   /** Told once when it cannot be written, and again after it could. */
   readonly onFailure?: (error: unknown) => void;
 }
 
 /** Many small writes cost more than one; this much of the end is lost if the server is killed. */
 const GATHER_MS = 50;
-const REFUSALS_EVERY_MS = 60_000;
+const REPEATS_EVERY_MS = 60_000;
 const RETRY_MS = 1_000;
 const CLOSE_MS = 2_000;
 const MOST_PENDING_BYTES = 4 * 1_048_576;
 const LONGEST_TEXT = 300;
 
 export function createAuditLog(folder: string, options: AuditLogOptions): AuditLog {
-  const { now = () => new Date(), refusalsEveryMs = REFUSALS_EVERY_MS, onFailure = () => {} } = options;
+  const { now = () => new Date(), repeatsEveryMs = REPEATS_EVERY_MS, onFailure = () => {} } = options;
   let pending: Line[] = [];
   let pendingBytes = 0;
-  const refusals = createRefusalTally();
-  let refusalTimer: NodeJS.Timeout | undefined;
+  const repeats = createRepeatTally();
+  let repeatTimer: NodeJS.Timeout | undefined;
   let dropped = 0;
   let failing = false;
   let timer: NodeJS.Timeout | undefined;
@@ -45,8 +45,9 @@ export function createAuditLog(folder: string, options: AuditLogOptions): AuditL
 
   function record(entry: AuditEntry): void {
     if (closed) return;
-    const shown = entry.event === 'refused' ? refusals.note(entry) : entry;
-    if (entry.event === 'refused') refusalTimer ??= setInterval(writeGathered, refusalsEveryMs).unref();
+    const isTallied = entry.event === 'refused' || entry.event === 'file-read';
+    const shown = isTallied ? repeats.note(entry) : entry;
+    if (isTallied) repeatTimer ??= setInterval(writeGathered, repeatsEveryMs).unref();
     if (shown === undefined) return;
     add(lineOf({ time: now().toISOString(), ...shown }));
     writeSoon();
@@ -55,11 +56,11 @@ export function createAuditLog(folder: string, options: AuditLogOptions): AuditL
   function writeGathered(): void {
     gather();
     writeSoon();
-    if (refusals.isEmpty()) refusalTimer = stopped(refusalTimer);
+    if (repeats.isEmpty()) repeatTimer = stopped(repeatTimer);
   }
 
   function gather(): void {
-    for (const entry of refusals.drain()) add(lineOf({ time: now().toISOString(), ...entry }));
+    for (const entry of repeats.drain()) add(lineOf({ time: now().toISOString(), ...entry }));
   }
 
   function writeSoon(): void {
@@ -142,7 +143,7 @@ export function createAuditLog(folder: string, options: AuditLogOptions): AuditL
     close: async () => {
       closed = true;
       timer = stopped(timer);
-      refusalTimer = stopped(refusalTimer);
+      repeatTimer = stopped(repeatTimer);
       gather();
       const last = (async () => {
         await writing;

@@ -74,6 +74,8 @@ export interface FileCopied extends InSession {
   readonly event: 'file-written' | 'file-read' | 'file-removed';
   /** Relative to the workspace. */
   readonly path: string;
+  /** How the file was reached, where that was not a call of its owner. */
+  readonly via?: string;
   readonly sizeBytes: number;
 }
 

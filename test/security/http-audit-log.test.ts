@@ -43,6 +43,29 @@ describe.skipIf(skipped !== undefined)('the audit log of a server with tokens', 
         .end(body);
     });
 
+  it('keeps its earlier entries when a file is read again and again, and says who read it by a link', async () => {
+    const reply = await hotcell.send('POST', '/mcp', {
+      ...toolCall('run_code', { code: "open('read.txt', 'w').write('x')", session_id: 'before' }),
+      token,
+    });
+    const { pathname, search } = new URL(/http:\/\/[^"\\ )]*signature=[^"\\ )]*/.exec(reply.body.toString())![0]);
+    const before = entries().length;
+    const headers = { host: 'localhost', authorization: `Bearer ${token}` };
+    for (let n = 0; n < 300; n += 20) {
+      const reads = Array.from({ length: 10 }, () => [
+        send({ method: 'GET', path: pathname, headers }),
+        send({ method: 'GET', path: pathname + search, headers: { host: 'localhost' } }),
+      ]);
+      await Promise.all(reads.flat());
+    }
+    const reads = () => entries().filter(({ event }) => event === 'file-read');
+    await vi.waitFor(
+      () => expect(reads().map(({ via }) => via)).toEqual(expect.arrayContaining(['signed link'])),
+      20_000,
+    );
+    expect(entries().length).toBeLessThan(before + 20);
+  });
+
   it.each<[string, (n: number) => Sent]>([
     ['paths', (n) => ({ method: 'GET', path: `/p${n}`, headers: { host: 'evil.example' } })],
     ['paths below a route', (n) => ({ method: 'GET', path: `/files/s${n}/f${n}`, headers: { host: 'localhost' } })],

@@ -26,8 +26,8 @@ export interface FilesOptions {
 /** `/files/{session}/{path}`: a file of a workspace, out with GET or HEAD and in with PUT, of any size and never whole in memory. */
 export function addFilesRoutes(app: HttpApp, options: FilesOptions): void {
   app.on(['GET', 'HEAD'], '/files/*', async (context) => {
-    const { session, path } = await readable(context, options);
-    return download(context, session, path, options.stallMs);
+    const file = await readable(context, options);
+    return download(context, file, options.stallMs);
   });
 
   app.put('/files/*', async (context) => {
@@ -51,13 +51,19 @@ export function addFilesRoutes(app: HttpApp, options: FilesOptions): void {
   });
 }
 
+interface ReadableFile {
+  readonly session: ManagedSession;
+  readonly path: string;
+  /** For the audit log, where it is not the owner who reads. */
+  readonly via?: string;
+}
+
 /** By a signed link, or as whoever the request comes from. */
-async function readable(
-  context: HttpContext,
-  options: FilesOptions,
-): Promise<{ session: ManagedSession; path: string }> {
+async function readable(context: HttpContext, options: FilesOptions): Promise<ReadableFile> {
   const { session: id, path } = named(context);
-  if (context.req.query('signature') !== undefined) return { session: await linked(context, options), path };
+  if (context.req.query('signature') !== undefined) {
+    return { session: await linked(context, options), path, via: 'signed link' };
+  }
   requireProof(context, options);
   const owner = await options.authorize(context);
   requireSameSite(context);
@@ -84,8 +90,7 @@ async function linked(context: HttpContext, options: FilesOptions): Promise<Mana
 
 async function download(
   context: HttpContext,
-  { session }: ManagedSession,
-  path: string,
+  { session: { session }, path, via }: ReadableFile,
   stallMs: number,
 ): Promise<Response> {
   const { sizeBytes } = await session.files.stat(path);
@@ -103,7 +108,7 @@ async function download(
   }
   return sendFile(
     context.env.outgoing,
-    { ...answer, pieces: session.files.stream(path, { offset, length }) },
+    { ...answer, pieces: session.files.stream(path, { offset, length, ...(via === undefined ? {} : { via }) }) },
     { stallMs },
   );
 }

@@ -1,0 +1,65 @@
+import type { AuditEntry } from './audit.ts';
+
+/** An entry as the audit log writes it; `times` says for how many it stands. */
+export type TalliedEntry = AuditEntry & { readonly times?: number };
+
+/** Gathers entries of one kind: the first is written at once, the others of the same period are one entry with their number. */
+export interface RepeatTally {
+  /** The entry to write now, if there is one. */
+  note(entry: AuditEntry): TalliedEntry | undefined;
+  /** What has gathered since the last call. Kinds that did not occur again are forgotten. */
+  drain(): readonly TalliedEntry[];
+  /** Whether a later `drain` has anything to do. */
+  isEmpty(): boolean;
+}
+
+/** The most files of an owner whose reads are told apart in one period. Further ones are one kind. */
+const MOST_FILES = 200;
+
+/**
+ * SECURITY: a client that may write one entry for each request washes away what the log holds of it. So a kind of refusal is made of nothing that a client
+ * chooses: the owner, who is proven or `unknown`; the code; and the tool or route, from a fixed list. Session, execution and path are not in it. Reads of a file are a kind, because a
+ * signed link is read as often as its holder likes; files have a number.
+ */
+export function createRepeatTally(): RepeatTally {
+  const kinds = new Map<string, { last: AuditEntry; times: number; sizeBytes: number }>();
+  const files = new Map<string, Set<string>>();
+
+  function kindOf({ event, owner, refusal, via, session, path }: AuditEntry): string {
+    if (event === 'refused') return JSON.stringify([owner, refusal, via]);
+    const file = JSON.stringify([session, path]);
+    const known = files.get(owner) ?? new Set();
+    files.set(owner, known);
+    if (known.size < MOST_FILES) known.add(file);
+    return JSON.stringify([event, owner, via, known.has(file) ? file : undefined]);
+  }
+
+  return {
+    note: (entry) => {
+      const kind = kindOf(entry);
+      const known = kinds.get(kind);
+      if (known === undefined) {
+        kinds.set(kind, { last: entry, times: 0, sizeBytes: 0 });
+        return entry;
+      }
+      known.last = entry;
+      known.times += 1;
+      known.sizeBytes += entry.sizeBytes ?? 0;
+      return undefined;
+    },
+    drain: () => {
+      const gathered: TalliedEntry[] = [];
+      files.clear();
+      for (const [kind, tally] of kinds) {
+        const { last, times, sizeBytes } = tally;
+        if (times === 0) kinds.delete(kind);
+        else if (times === 1) gathered.push(last);
+        else gathered.push({ ...last, times, ...(last.sizeBytes === undefined ? {} : { sizeBytes }) });
+        tally.times = 0;
+        tally.sizeBytes = 0;
+      }
+      return gathered;
+    },
+    isEmpty: () => kinds.size === 0,
+  };
+}
