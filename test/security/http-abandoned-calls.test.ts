@@ -128,13 +128,16 @@ describe.skipIf(skipped !== undefined)('calls of POST /run', () => {
       });
     const large = await run(`#${'x'.repeat(2_000_000)}`);
     expect([large.status, large.body.toString()]).toEqual([413, expect.stringContaining('code_too_large')]);
-    const open = Array.from({ length: 4 }, () => run('import time\ntime.sleep(3600)'));
-    await expect
-      .poll(async () => (await tenants.call('mallory', 'list_sessions')).body.toString())
-      .toContain('too_much_in_flight');
+    const open: Promise<unknown>[] = [];
+    const [session] = tenants.sessionsOf('mallory');
+    for (let count = 1; count <= 4; count += 1) {
+      open.push(run('import time\ntime.sleep(3600)').catch(() => {}));
+      await expect.poll(() => session!.executions().length).toBe(count);
+    }
+    expect((await tenants.call('mallory', 'list_sessions')).body.toString()).toContain('too_much_in_flight');
     expect((await run('1')).body.toString()).toContain('too_much_in_flight');
     await tenants.timed('list_sessions');
-    await tenants.sessionsOf('mallory')[0]!.session.close();
+    await session!.session.close();
     await Promise.all(open);
     await expect.poll(async () => (await tenants.call('mallory', 'list_sessions')).status).toBe(200);
   });
