@@ -67,6 +67,12 @@ const WRITERS_WITHOUT_MODE: Readonly<Record<string, string>> = {
   'drivers/process/jail-process.ts': 'files of /proc',
 };
 
+/** Modules with state at module level, and why two Hotcells in one process, or two test files in one worker, may share it. */
+const MODULE_STATE: Readonly<Record<string, string>> = {
+  'lib/ids.ts': 'random bytes that are not yet used: any caller may have them',
+  'guest/frame-reader.ts': 'the turns of guests that are behind: a process has one event loop',
+};
+
 /** Packages that are loaded only when they are used: they cost every start that does without them. */
 const LOADED_LATE = ['dockerode', 'pino', 'prom-client'];
 
@@ -233,6 +239,17 @@ describe('the files of src', () => {
   test('have names that refuse something', () => {
     const parts = files.flatMap((path) => path.replace(/(\.test)?\.ts$/, '').split('/'));
     expect(parts.filter((part) => NAMES_THAT_REFUSE_NOTHING.test(part))).toEqual([]);
+  });
+
+  test('keep no state at module level, but for what all may share', () => {
+    const stateful = modules
+      .filter(({ text }) =>
+        /^(?:export )?(?:let|var) |^(?:export )?const \w+.* = (?:new (?:Map|Set|WeakMap|WeakSet)(?:<[^;]*>)?\(\)|\[\]);/m.test(
+          text,
+        ),
+      )
+      .map(({ path }) => path);
+    expect(stateful.sort()).toEqual(Object.keys(MODULE_STATE).sort());
   });
 
   test('load what few need only when it is needed', () => {
