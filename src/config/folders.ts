@@ -1,7 +1,8 @@
 import { HotcellError } from '../errors/hotcell-error.ts';
 import { installationId } from '../lib/installation.ts';
 import { makeOwnFolder } from '../lib/own-folder.ts';
-import { shellQuoted, UntrustedPathError } from '../lib/untrusted-path.ts';
+import { shellQuoted } from '../lib/shell-quoted.ts';
+import { UntrustedPathError } from '../lib/untrusted-path.ts';
 
 /** Makes the data folder, where it is not there, and gives the id of the installation in it. A folder of no use is a setting to change. */
 export function openDataFolder(dataDir: string): string {

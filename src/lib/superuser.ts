@@ -1,5 +1,6 @@
 import { findProgram } from './find-program.ts';
 import { type CommandResult, runCommand } from './run-command.ts';
+import { shellQuoted } from './shell-quoted.ts';
 import { StepError } from './steps.ts';
 
 /** Asks the person; false where there is nobody to ask. Never waits without a terminal. */
@@ -23,16 +24,11 @@ export async function runAsSuperuser(
   const { env, onLine, signal } = options;
   const passedOn = { signal, ...(env ? { env } : {}), ...(onLine ? { onLine } : {}) };
   if (process.getuid?.() === 0) return runCommand(program!, args, passedOn);
-  const shown = `sudo ${command.map(quote).join(' ')}`;
+  const shown = `sudo ${command.map(shellQuoted).join(' ')}`;
   if (!findProgram('sudo') || !(await options.confirm(`${why} needs root. Run “${shown}”?`))) {
     throw new StepError(`${why} needs root.`, { command: shown });
   }
   // Only a terminal can be asked for a password; elsewhere sudo must not wait for one.
   if (process.stdin.isTTY) return runCommand('sudo', command, { ...passedOn, interactive: true });
   return runCommand('sudo', ['-n', ...command], passedOn);
-}
-
-/** A word as a shell reads it back. */
-export function quote(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,5 +1,6 @@
 import { createTerminalLine, type TerminalLine } from './terminal-line.ts';
 import { createTerminalScanner } from './terminal-scanner.ts';
+import { wholeCharacters } from './whole-characters.ts';
 
 /** The last lines of an output, with a cursor in them, as they are on a terminal that has no width. */
 export interface TerminalPage {
@@ -102,7 +103,7 @@ export function createTerminalPage(lineAbove: () => string | undefined): Termina
   return {
     push(bytes) {
       const all = undecoded.length === 0 ? bytes : Buffer.concat([undecoded, bytes]);
-      const whole = all.length - unfinishedBytes(all);
+      const whole = wholeCharacters(all);
       undecoded = Buffer.from(all.subarray(whole));
       scanner.push(all.toString('utf8', 0, whole));
     },
@@ -118,14 +119,4 @@ export function createTerminalPage(lineAbove: () => string | undefined): Termina
     text: () => lines.map((shown) => shown.text()).join('\n'),
     unread: () => Buffer.concat([Buffer.from(scanner.unread()), undecoded]),
   };
-}
-
-/** How many bytes at the end are the beginning of a character whose rest is still to come. */
-function unfinishedBytes(bytes: Buffer): number {
-  for (let back = 1; back <= Math.min(3, bytes.length); back += 1) {
-    const byte = bytes[bytes.length - back] as number;
-    if (byte < 0x80) return 0;
-    if (byte >= 0xc0) return back < (byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2) ? back : 0;
-  }
-  return 0;
 }

@@ -1,4 +1,5 @@
 import { lstatSync, type Stats } from 'node:fs';
+import { shellQuoted } from './shell-quoted.ts';
 
 /** A path that another user of this machine could exchange, or write to. `command` mends it, where a command can. */
 export class UntrustedPathError extends Error {
@@ -70,8 +71,4 @@ function othersMayWrite(entry: Entry, trusted: Trusted): boolean {
   if ((mode & 0o002) !== 0) return true;
   if ((mode & 0o020) === 0 || uid !== trusted.uid || uid === 0) return false;
   return !(gid === trusted.gid && gid === trusted.uid);
-}
-
-export function shellQuoted(path: string): string {
-  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { ManagedExecution } from '../directory/directory.ts';
-import { type LogPiece, readLog, wholeCharacters } from './execution-log.ts';
+import { wholeCharacters } from '../lib/whole-characters.ts';
+import { type LogPiece, readLog } from './execution-log.ts';
 
 function executionWith(stdout: string, logPath?: string): ManagedExecution {
   const truncation = logPath === undefined ? undefined : { logPath };

@@ -1,5 +1,6 @@
 import { open } from 'node:fs/promises';
 import type { ManagedExecution } from '../directory/directory.ts';
+import { wholeCharacters } from '../lib/whole-characters.ts';
 
 export interface LogPiece {
   readonly offset: number;
@@ -59,15 +60,4 @@ function asPiece(bytes: Buffer, offset: number, size: number): LogPiece {
     ...(next < size && end > 0 ? { next_offset: next } : {}),
     size_bytes: size,
   };
-}
-
-/** How many bytes are left when a character that was begun and not ended is taken off. */
-export function wholeCharacters(bytes: Buffer): number {
-  for (let back = 1; back <= Math.min(4, bytes.length); back += 1) {
-    const byte = bytes[bytes.length - back]!;
-    if ((byte & 0xc0) === 0x80) continue;
-    const needs = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1;
-    return needs > back ? bytes.length - back : bytes.length;
-  }
-  return bytes.length;
 }

@@ -1,8 +1,8 @@
 import { HotcellError } from '../errors/hotcell-error.ts';
 import { createGatheredBytes } from '../lib/gathered-bytes.ts';
 import { quotedName } from '../lib/said-inside.ts';
+import { wholeCharacters } from '../lib/whole-characters.ts';
 import type { SessionFiles } from '../sessions/session-files.ts';
-import { wholeCharacters } from './execution-log.ts';
 
 /** Pieces of a file for a reader who cannot take it whole. Nothing here holds more than a piece in memory. */
 

@@ -1,6 +1,6 @@
 import { isAbsolute } from 'node:path';
 import { HotcellError } from '../errors/hotcell-error.ts';
-import { quote } from '../lib/superuser.ts';
+import { shellQuoted } from '../lib/shell-quoted.ts';
 
 export interface ShellCommand {
   readonly command: string;
@@ -18,12 +18,12 @@ export function shellRun({ command, cwd, environment }: ShellCommand): { code: s
       });
   }
   const folder = isAbsolute(cwd) ? cwd : `./${cwd}`; // commands start in the workspace
-  const assignments = Object.entries(environment).map(([name, value]) => `export ${name}=${quote(value)}`);
-  const shell = `if command -v bash >/dev/null 2>&1; then exec bash -c ${quote(command)}; else exec sh -c ${quote(command)}; fi`;
+  const assignments = Object.entries(environment).map(([name, value]) => `export ${name}=${shellQuoted(value)}`);
+  const shell = `if command -v bash >/dev/null 2>&1; then exec bash -c ${shellQuoted(command)}; else exec sh -c ${shellQuoted(command)}; fi`;
   // In the argument's own name: what the shell says names a file of ours.
-  const lost = `{ printf '%s\\n' ${quote(`cwd: ${cwd} is not a folder that can be gone to`)} >&2; exit 1; }`;
+  const lost = `{ printf '%s\\n' ${shellQuoted(`cwd: ${cwd} is not a folder that can be gone to`)} >&2; exit 1; }`;
   return {
-    code: [`cd -- ${quote(folder)} 2>/dev/null || ${lost}`, ...assignments, shell, ''].join('\n'),
+    code: [`cd -- ${shellQuoted(folder)} 2>/dev/null || ${lost}`, ...assignments, shell, ''].join('\n'),
     language: 'sh',
   };
 }

@@ -4,7 +4,7 @@ import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { resolveDataDir } from '../../src/config/load.ts';
 import { findProgram } from '../../src/lib/find-program.ts';
-import { quote } from '../../src/lib/superuser.ts';
+import { shellQuoted } from '../../src/lib/shell-quoted.ts';
 import { cgroupsNamed } from '../support/cgroups.ts';
 import { startOnTerminal, type TerminalProgram } from '../support/terminal.ts';
 
@@ -88,7 +88,7 @@ export async function buildHotcell(): Promise<BuiltHotcell> {
     startOnTerminal: (args) => {
       const script = findProgram('script');
       if (script === undefined || process.platform !== 'linux') return undefined;
-      const command = [process.execPath, ...args].map(quote).join(' ');
+      const command = [process.execPath, ...args].map(shellQuoted).join(' ');
       return spawn(script, ['-qec', command, '/dev/null'], { cwd: root, env, stdio: ['pipe', 'pipe', 'inherit'] });
     },
     onTerminal: (args, options = {}) =>

@@ -1,4 +1,4 @@
-import { quote } from '../../lib/superuser.ts';
+import { shellQuoted } from '../../lib/shell-quoted.ts';
 import type { CompletionModel, CompletionOption, CompletionValue } from './model.ts';
 
 /** The script for bash 3.2 and newer. It needs nothing but bash. */
@@ -7,7 +7,7 @@ export function bashScript({ program, options, commands }: CompletionModel): str
     command.options.flatMap((option) => valueCases(command.name, option, option.value)),
   );
   const rest = commands.map(({ name, options: own, argument }) => {
-    const flags = `_${program}_words ${quote(flagsOf(own).join(' '))}`;
+    const flags = `_${program}_words ${shellQuoted(flagsOf(own).join(' '))}`;
     const words = argument === undefined ? ':' : source(program, argument);
     return `    ${name}) case $current in -*) ${flags} ;; *) ${words} ;; esac ;;`;
   });
@@ -35,7 +35,7 @@ ${valued.map(({ pattern, value }) => `    ${pattern}) ${source(program, value)};
   esac
   case $command in
 ${rest.join('\n')}
-    *) _${program}_words ${quote([...names, ...flagsOf(options)].join(' '))} ;;
+    *) _${program}_words ${shellQuoted([...names, ...flagsOf(options)].join(' '))} ;;
   esac
 }
 complete -F _${program} ${program}
@@ -51,7 +51,7 @@ function valueCases(command: string, { short, long }: CompletionOption, value: C
 function source(program: string, value: CompletionValue): string {
   switch (value.kind) {
     case 'words':
-      return `_${program}_words ${quote(value.words.join(' '))}`;
+      return `_${program}_words ${shellQuoted(value.words.join(' '))}`;
     case 'file':
       return `_${program}_paths -f`;
     case 'folder':

@@ -1,14 +1,14 @@
-import { quote } from '../../lib/superuser.ts';
+import { shellQuoted } from '../../lib/shell-quoted.ts';
 import type { CompletionModel, CompletionOption, CompletionValue } from './model.ts';
 
 /** The script for zsh: to be sourced after `compinit`, or put into a folder of `fpath` as `_hotcell`. */
 export function zshScript({ program, options, commands }: CompletionModel): string {
-  const named = commands.map(({ name, description }) => quote(`${name}:${description.replaceAll(':', '\\:')}`));
+  const named = commands.map(({ name, description }) => shellQuoted(`${name}:${description.replaceAll(':', '\\:')}`));
   const cases = commands.map(({ name, options: own, argument }) => {
     const specs = [
       ...own.map(optionSpec),
       ...(argument === undefined ? [] : [`1:${argument.kind}:${action(argument)}`]),
-    ].map(quote);
+    ].map(shellQuoted);
     return `      ${name})\n        _arguments -s ${['', ...specs].join(' \\\n          ')} && return ;;`;
   });
   return `#compdef ${program}
@@ -18,7 +18,7 @@ _${program}() {
   typeset -A opt_args
   local -a commands=(${['', ...named].join('\n    ')}
   )
-  _arguments -C ${['', ...options.map(optionSpec).map(quote)].join(' \\\n    ')} \\
+  _arguments -C ${['', ...options.map(optionSpec).map(shellQuoted)].join(' \\\n    ')} \\
     '1: :->command' '*:: :->arguments' && ret=0
   case $state in
     command) _describe command commands && return ;;

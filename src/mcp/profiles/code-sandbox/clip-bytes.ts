@@ -1,4 +1,4 @@
-import { wholeCharacters } from '../../execution-log.ts';
+import { wholeCharacters } from '../../../lib/whole-characters.ts';
 
 const MARK = Buffer.from('\n… left out …\n');
 
