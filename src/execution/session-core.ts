@@ -98,14 +98,20 @@ export function createSessionCore(options: SessionCoreOptions): SessionCore {
     requireOpen();
     if (current !== undefined) return current;
     // Without the caller's signal: other callers may wait for the same sandbox.
-    reopening ??= options.reopen().finally(() => {
+    reopening ??= reopen().finally(() => {
       reopening = undefined;
     });
     const made = await unlessWithdrawn(reopening, signal, withdrawal);
-    if (takesWork(state) && current === undefined) adopt(made);
-    if (current !== made) await made.dispose();
     requireOpen();
     return current ?? made;
+  }
+
+  /** Makes another sandbox and adopts it. SECURITY: not left to the callers that wait: where all of them withdraw, none would ever dispose of it. */
+  async function reopen(): Promise<LiveSandbox> {
+    const made = await options.reopen();
+    // While the session ends, `end` waits for this one and disposes of it.
+    if (closing === undefined) adopt(made);
+    return made;
   }
 
   function retire(): void {

@@ -1,0 +1,81 @@
+import { expect, test } from 'vitest';
+import type { LiveSandbox } from '../guest/live-sandbox.ts';
+import { deferred } from '../lib/deferred.ts';
+import { createSessionCore, type SessionCoreOptions } from './session-core.ts';
+
+/** A sandbox that is only held: what a core does with it is counted. */
+function sandboxOf(name: string) {
+  const lost = deferred<Error>();
+  const ends: string[] = [];
+  const live = {
+    name,
+    sandbox: { isolation: { driver: 'process' } },
+    connection: { ended: lost.promise },
+    dispose: async () => void ends.push('disposed'),
+    leave: async () => void ends.push('left'),
+  } as unknown as LiveSandbox & { readonly name: string };
+  return { live, ends, lose: () => lost.resolve(new Error(`${name} was lost`)) };
+}
+
+function coreWith(first: ReturnType<typeof sandboxOf>, reopen: SessionCoreOptions['reopen']) {
+  return createSessionCore({
+    uniqueId: 's-1',
+    spec: {} as SessionCoreOptions['spec'],
+    logFolder: '/nowhere',
+    passedOver: [],
+    first: first.live,
+    reopen,
+    onClosed: () => {},
+  });
+}
+
+const nameOf = async (live: LiveSandbox) => (live as unknown as { name: string }).name;
+
+test('a sandbox that is made after a loss is the next one, also where the only caller has withdrawn', async () => {
+  const [first, second] = [sandboxOf('first'), sandboxOf('second')];
+  const made = deferred<LiveSandbox>();
+  let reopened = 0;
+  const core = coreWith(first, () => {
+    reopened += 1;
+    return made.promise;
+  });
+  first.lose();
+  await new Promise(setImmediate);
+  const stop = new AbortController();
+  const withdrawn = core.inOrder(nameOf, { busy: 'wait', signal: stop.signal });
+  await new Promise(setImmediate);
+  stop.abort();
+  await expect(withdrawn).rejects.toMatchObject({ code: 'cancelled' });
+  made.resolve(second.live);
+  await new Promise(setImmediate);
+  expect(await core.use(nameOf)).toBe('second');
+  expect(reopened).toBe(1);
+  await core.close();
+  expect(second.ends).toEqual(['disposed']);
+});
+
+test('a sandbox that is being made while the session is closed, or retired before that, is disposed of once', async () => {
+  for (const retireFirst of [true, false]) {
+    const [first, second] = [sandboxOf('first'), sandboxOf('second')];
+    const made = deferred<LiveSandbox>();
+    const core = coreWith(first, () => made.promise);
+    first.lose();
+    await new Promise(setImmediate);
+    const stop = new AbortController();
+    const waiting = core.inOrder(nameOf, { busy: 'wait', signal: stop.signal });
+    waiting.catch(() => {});
+    await new Promise(setImmediate);
+    stop.abort();
+    if (retireFirst) {
+      core.retire();
+      made.resolve(second.live);
+      await new Promise(setImmediate);
+      await core.close();
+    } else {
+      const closed = core.close();
+      made.resolve(second.live);
+      await closed;
+    }
+    expect(second.ends).toEqual(['disposed']);
+  }
+});
