@@ -176,7 +176,7 @@ async function stubbornCodeEnds(isolation: string): Promise<void> {
   for (let turn = 0; turn < (isolation === '' ? 3 : 1); turn += 1) {
     const askedAt = performance.now();
     const late = await sandbox.call('run_python', { code: stubborn, session_id });
-    expect(performance.now() - askedAt).toBeLessThan(12_000);
+    expect(performance.now() - askedAt).toBeLessThan(30_000);
     expect(late).toMatchObject({ exit_code: -1, stderr: expect.stringMatching(/Execution timed out after 1s$/) });
     session_id = late.session_id;
     const next = await sandbox.call('run_python', { code: "print('alive')", session_id });

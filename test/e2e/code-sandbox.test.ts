@@ -351,7 +351,7 @@ describe('its settings', () => {
       .split('\n');
     const opened = audit
       .map((line) => JSON.parse(line))
-      .find(({ event, session }) => event === 'session-opened' && session === 'audited');
+      .find(({ event, id }) => event === 'session-opened' && id === 'audited');
     expect(opened.policy).toMatchObject({ limits: { memoryBytes: 300 * 1_048_576, cpus: 0.5 }, idleMs: 420_000 });
     const told = readFileSync(logFile, 'utf8');
     expect(told).toMatch(/^\S+Z DEBUG tool call tool=sandbox_run_python owner=local durationMs=\d+ isError=false$/m);
