@@ -3,6 +3,7 @@ import type { Config } from './config/schema.ts';
 import { createDirectory, type SessionDirectory } from './directory/directory.ts';
 import { standardImageTag } from './drivers/docker/image.ts';
 import { type DriverFactories, loadDrivers } from './drivers/loaded-drivers.ts';
+import { DRIVERS } from './drivers/registry.ts';
 import { HotcellError } from './errors/hotcell-error.ts';
 import type { ExecutionPolicy } from './execution/execution.ts';
 import { policyOf } from './execution/policy.ts';
@@ -112,7 +113,7 @@ async function start(options: HotcellOptions): Promise<Started> {
   const server = await becomeServer(dataDir, resolveRunDir(dataDir));
   const drivers = loadDrivers(server.host, givenDrivers, server.clearAfterDead);
   const choose = createIsolationChoices(drivers.load, config.minIsolation);
-  const live = createLiveSessions(config, server, choose);
+  const live = createLiveSessions(config, server, choose, DRIVERS);
   const probeOne = (name: DriverName) => probeDriver(name, drivers.load[name]);
   let closing: Promise<void> | undefined;
 

@@ -1,5 +1,7 @@
 import { type Command, Option } from 'commander';
+import { DRIVERS } from '../drivers/registry.ts';
 import { DRIVER_NAMES } from '../sandbox/isolation.ts';
+import { driversWith } from '../sandbox/traits.ts';
 
 /** The flags that say what a sandbox is to be, for every command that makes one. Their values are judged in `run/options.ts`. `timeLimit`: the one without the flag. */
 export function sandboxOptions(command: Command, timeLimit: string): Command {
@@ -14,8 +16,11 @@ export function sandboxOptions(command: Command, timeLimit: string): Command {
       'show a folder of this machine inside; read-only without :rw; repeatable',
       collect,
     )
-    .option('--image <name>', 'container image to run in (docker, gvisor)');
+    .option('--image <name>', `container image to run in (${driversWith('images', DRIVERS).join(', ')})`);
 }
+
+/** The values of `--isolation`, for help texts. */
+export const isolationNames = `auto, ${DRIVER_NAMES.slice(0, -1).join(', ')} or ${DRIVER_NAMES.at(-1)}`;
 
 export function isolationOption(): Option {
   const values = ['auto', ...DRIVER_NAMES];

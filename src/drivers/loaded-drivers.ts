@@ -26,7 +26,7 @@ export function loadDrivers(host: Host, given: DriverFactories, afterClearing: (
   function load(name: DriverName): Promise<Driver> {
     const known = loaded.get(name);
     if (known !== undefined) return known;
-    const loading = (given[name] ?? DRIVERS[name])(host).then((driver) => {
+    const loading = (given[name] ?? DRIVERS[name].create)(host).then((driver) => {
       // What cannot be cleared now will be found again by the next server.
       clearing.push(clear(driver).catch(() => {}));
       return driver;

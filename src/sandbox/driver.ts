@@ -3,6 +3,7 @@ import type { HotcellError } from '../errors/hotcell-error.ts';
 import type { GuestConfig } from './guest-config.ts';
 import type { DriverName, Isolation } from './isolation.ts';
 import type { SandboxSpec } from './spec.ts';
+import type { DriverTraits } from './traits.ts';
 
 /**
  * One way to isolate code. A driver enforces isolation and moves bytes; it knows nothing of sessions, executions or policy.
@@ -10,6 +11,9 @@ import type { SandboxSpec } from './spec.ts';
  */
 export interface Driver {
   readonly name: DriverName;
+
+  /** The capabilities that callers ask about, as declared in the registry. A request for one that is missing never reaches `create`. */
+  readonly traits: DriverTraits;
 
   /**
    * What this driver can do on this host, by a real trial where nothing less proves it. Changes nothing that outlives the call. Never
@@ -24,7 +28,7 @@ export interface Driver {
   create(spec: SandboxSpec, options?: CreateOptions): Promise<Sandbox>;
 
   /**
-   * Where sandboxes can outlive their server (`spec.persistent`): takes over the one of `spec.id`, whose server is gone. The caller made
+   * Where sandboxes can outlive their server (`traits.persistence`): takes over the one of `spec.id`, whose server is gone. The caller made
    * sure that nobody else does. Rejects with `sandbox_lost` where it no longer runs, with nothing left of it.
    */
   adopt?(spec: SandboxSpec, options?: { signal?: AbortSignal }): Promise<Sandbox>;

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { DRIVERS } from '../drivers/registry.ts';
 import type { Driver, Probe } from '../sandbox/driver.ts';
 import type { DriverName, LimitEnforcement } from '../sandbox/isolation.ts';
 import { chooseIsolation, strongestFirst } from './choose-isolation.ts';
@@ -88,6 +89,7 @@ function host(works: Partial<Record<DriverName, boolean>>) {
     loaded.push(name);
     return {
       name,
+      traits: DRIVERS[name].traits,
       probe: async () => {
         probed.push(name);
         return probeOf(name, works[name] === true);

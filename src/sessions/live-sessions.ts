@@ -5,13 +5,15 @@ import { createSessionCore, type SessionCore, type SessionCoreOptions } from '..
 import type { LiveSandbox } from '../guest/live-sandbox.ts';
 import { runFoldersInUse } from '../lib/server-lock.ts';
 import type { Driver } from '../sandbox/driver.ts';
-import type { IsolationRequest, PassedOver } from '../sandbox/isolation.ts';
+import type { IsolationRequest } from '../sandbox/isolation.ts';
 import type { Mount, SandboxSpec } from '../sandbox/spec.ts';
+import type { DriverDeclarations } from '../sandbox/traits.ts';
 import { type HeldMounts, holdKnownMounts, holdMounts } from './held-mounts.ts';
 import type { IsolationChoices } from './isolation-choices.ts';
 import { concernsPolicy, mountPolicy } from './mounts.ts';
 import type { PersistencePlan } from './persistence-plan.ts';
 import { createPool } from './pool.ts';
+import { type NeededTrait, requireTraits } from './require-traits.ts';
 import type { Server } from './server.ts';
 import { reliedPlaces, secretPlaces } from './server-places.ts';
 import { createSessionSandboxes, type SessionSandboxes } from './session-sandboxes.ts';
@@ -47,7 +49,12 @@ const POOL_TOTAL = 32;
 const POOL_LEAST_FREE_BYTES = 1_073_741_824;
 const POOL_IDLE_MS = 15 * 60_000;
 
-export function createLiveSessions(config: Config, server: Server, choose: IsolationChoices): LiveSessions {
+export function createLiveSessions(
+  config: Config,
+  server: Server,
+  choose: IsolationChoices,
+  declared: DriverDeclarations,
+): LiveSessions {
   const { startTimeoutMs } = config;
   const places = { dataDir: server.host.dataDir, runRoot: server.runRoot, logFile: config.logFile };
   const policy = mountPolicy({
@@ -89,8 +96,7 @@ export function createLiveSessions(config: Config, server: Server, choose: Isola
     });
     if (closing !== undefined) await tried?.dispose();
     requireOpen();
-    if (persistence !== undefined) requirePersisting(driver, passedOver);
-    if (wanted.image !== undefined) requireImages(driver, passedOver);
+    requireTraits(neededBy(wanted, spec), { driver, passedOver }, declared);
     const session: SessionCore = createSessionCore({
       uniqueId: spec.id,
       spec,
@@ -99,8 +105,7 @@ export function createLiveSessions(config: Config, server: Server, choose: Isola
       first: await firstOf(driver, spec, sandboxes, tried),
       reopen: () => sandboxes.next(driver),
       onClosed: () => sessions.delete(session),
-      // gVisor passes no descriptors out of a sandbox.
-      onEnded: () => held.release({ mayBeHandedOn: driver.name !== 'gvisor' }),
+      onEnded: () => held.release({ mayBeHandedOn: driver.traits.passesDescriptors }),
       slots,
       beginUse,
     });
@@ -180,22 +185,11 @@ function isPlain({ image, mounts, persistent }: SandboxSpec): boolean {
   return image === undefined && mounts.length === 0 && persistent === undefined;
 }
 
-/** Never silently something else than asked: code meant for an image does not run outside it. One that is only the server's default is for containers. */
-function requireImages(driver: Driver, passedOver: readonly PassedOver[]): void {
-  if (driver.name !== 'process') return;
-  const reasons = passedOver.map((passed) => ` ${passed.driver}: ${passed.reason}.`).join('');
-  throw new HotcellError('invalid_argument', 'image: the isolation process has no images', {
-    remedy: `Open it with isolation docker or gvisor, or without image.${reasons}`,
-    data: { passedOver },
-  });
-}
-
-/** Never silently less than asked: a sandbox that would end with the server is refused, and who can is named. */
-function requirePersisting(driver: Driver, passedOver: readonly PassedOver[]): void {
-  if (driver.adopt !== undefined) return;
-  const reasons = passedOver.map((passed) => ` ${passed.driver}: ${passed.reason}.`).join('');
-  throw new HotcellError('not_persistent', `${driver.name}: its sandboxes end with the server`, {
-    remedy: `Open it with isolation docker or gvisor, or without persistent.${reasons}`,
-    data: { passedOver },
-  });
+/** The traits that a request needs. An image that is only the server's default is for drivers that have images, and needs none. */
+function neededBy({ image }: OpenOptions, { mounts, persistent }: SandboxSpec): NeededTrait[] {
+  return [
+    ...(persistent === undefined ? [] : (['persistence'] as const)),
+    ...(image === undefined ? [] : (['images'] as const)),
+    ...(mounts.length === 0 ? [] : (['mounts'] as const)),
+  ];
 }

@@ -134,9 +134,9 @@ function kindOf(driver: Driver, spec: SandboxSpec): string {
   ]);
 }
 
-/** A container belongs to nobody until it is claimed; a jail shares its zygote, so it belongs to its owner from the beginning. */
+/** A sandbox that shares nothing belongs to no owner until it is claimed; one that shares memory with others of its owner is made for that owner. */
 function ownerOf(driver: Driver, spec: SandboxSpec): string {
-  return driver.name === 'process' ? spec.owner : 'pool';
+  return driver.traits.sharesWithinOwner ? spec.owner : 'pool';
 }
 
 function availableBytes(): number {

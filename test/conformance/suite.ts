@@ -30,6 +30,7 @@ import { programRequirements } from './proofs/programs.ts';
 import { questionRequirements } from './proofs/questions.ts';
 import { recipeRequirements } from './proofs/recipes.ts';
 import { tracebackRequirements } from './proofs/tracebacks.ts';
+import { traitRequirements } from './proofs/traits.ts';
 import { variableRequirements } from './proofs/variables.ts';
 
 /** Every requirement there is. A driver conforms when each holds for it. */
@@ -62,6 +63,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
   ...networkRequirements,
   ...lifecycleRequirements,
   ...mountRequirements,
+  ...traitRequirements,
 ];
 
 /** The grace of impatient sessions. All others, and `interrupt:default-grace` among them, have the one that users have. */

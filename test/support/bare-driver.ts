@@ -18,6 +18,7 @@ export function createBareDriver(host: Host): Driver {
   const running = new Set<() => Promise<void>>();
   return {
     name: 'process',
+    traits: { images: false, mounts: false, persistence: false, sharesWithinOwner: false, passesDescriptors: true },
     probe: async () => ({ driver: 'process', available: false, reason: 'for tests only', remedy: 'none' }),
     survivors: async () => [],
     close: async () => {

@@ -10,6 +10,7 @@ export type FrameWatcher = (sender: Sender, frame: Frame) => void;
 export function watchedDriver(driver: Driver, watch: FrameWatcher): Driver {
   return {
     name: driver.name,
+    traits: driver.traits,
     probe: (options) => driver.probe(options),
     survivors: () => driver.survivors(),
     close: () => driver.close(),

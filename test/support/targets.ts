@@ -79,15 +79,21 @@ export async function openTarget(target: Target, options: HotcellOptions = {}): 
   return openHotcell({ ...target.options, drivers, poolSize: 0, ...preloads, recipes: recipes(), ...options });
 }
 
-/** The target's driver, which tells every guest the target's grace. */
-function withGrace({ options, interruptGraceMs }: Target): DriverFactories {
+/** Makes the driver of a target. */
+export function driverFactory({ options }: Target): (host: Host) => Promise<Driver> {
   const name = options.isolation as DriverName;
-  const make = options.drivers?.[name] ?? DRIVERS[name];
+  return options.drivers?.[name] ?? DRIVERS[name].create;
+}
+
+/** The target's driver, which tells every guest the target's grace. */
+function withGrace(target: Target): DriverFactories {
+  const { options, interruptGraceMs } = target;
+  const make = driverFactory(target);
   const factory = async (host: Host): Promise<Driver> => {
     const driver = await make(host);
     return { ...driver, create: (spec, given) => driver.create({ ...spec, interruptGraceMs }, given) };
   };
-  return { [name]: factory };
+  return { [options.isolation as DriverName]: factory };
 }
 
 function recipes() {

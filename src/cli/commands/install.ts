@@ -1,6 +1,7 @@
 import { Argument, Command, Option } from 'commander';
 import { CLIENT_NAMES } from '../install/clients.ts';
 import type { InstallFlags } from '../install/index.ts';
+import { isolationNames } from '../sandbox-options.ts';
 
 /** `hotcell install <client>`: puts Hotcell into a client's own configuration, or takes it out. */
 export function installCommand(): Command {
@@ -14,7 +15,7 @@ export function installCommand(): Command {
       ).choices(['user', 'project']),
     )
     .option('--profile <names>', 'the tools under the names of another system; several with commas')
-    .option('--isolation <driver>', 'auto, process, docker or gvisor')
+    .option('--isolation <driver>', isolationNames)
     .option('--no-rules', 'claude-code: leave CLAUDE.md alone, which tells the model when to use the sandbox')
     .option('--keep-env', "project: keep the variables and members that the project's own file adds to the entry")
     .option('--print', 'print the entry instead of writing it')

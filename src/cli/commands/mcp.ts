@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import type { McpFlags } from '../mcp/index.ts';
+import { isolationNames } from '../sandbox-options.ts';
 import { PROFILE_HELP } from './profile-help.ts';
 
 /** `hotcell mcp`: an MCP server for one client, over stdin and stdout. */
@@ -7,7 +8,7 @@ export function mcpCommand(): Command {
   return new Command('mcp')
     .description('Serve one MCP client over stdin and stdout. Clients start this themselves; see hotcell install.')
     .option('--profile <names>', PROFILE_HELP)
-    .option('--isolation <driver>', 'auto, process, docker or gvisor (default: auto, the strongest that works)')
+    .option('--isolation <driver>', `${isolationNames} (default: auto, the strongest that works)`)
     .option('--min-isolation <driver>', 'refuse to run anything with less')
     .option(
       '--load-root <folder>',

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { isolationNames } from '../sandbox-options.ts';
 import type { ServeFlags } from '../serve/index.ts';
 import { PROFILE_HELP } from './profile-help.ts';
 
@@ -10,7 +11,7 @@ export function serveCommand(): Command {
     .option('--port <number>', 'listen on this port; 0 takes a free one (default: 7878)')
     .option('--allowed-host <name>', 'a name by which it is reached, such as that of a proxy; repeatable', collect)
     .option('--profile <names>', PROFILE_HELP)
-    .option('--isolation <driver>', 'auto, process, docker or gvisor (default: auto, the strongest that works)')
+    .option('--isolation <driver>', `${isolationNames} (default: auto, the strongest that works)`)
     .option('--min-isolation <driver>', 'refuse to run anything with less')
     .option(
       '--load-root <folder>',

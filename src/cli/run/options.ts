@@ -1,7 +1,9 @@
+import { DRIVERS } from '../../drivers/registry.ts';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import type { HotcellOptions, OpenOptions } from '../../main.ts';
 import { DRIVER_NAMES, type DriverName, type IsolationRequest } from '../../sandbox/isolation.ts';
 import { LEAST_LIMITS } from '../../sandbox/spec.ts';
+import { driversWith } from '../../sandbox/traits.ts';
 import type { MountRequest } from '../../sessions/mounts.ts';
 import { namedPlace } from '../named-place.ts';
 
@@ -129,11 +131,14 @@ function driverName(flag: string, text: string, allowed: readonly string[] = DRI
 /** An image needs containers: `auto` must not end in a jail that has none and run the program in something else. */
 function leastIsolation(flags: RunFlags, isolation: IsolationRequest | undefined): DriverName | undefined {
   const asked = flags.minIsolation === undefined ? undefined : leastIsolationRequest(flags.minIsolation);
-  if (flags.image === undefined || (asked !== undefined && asked !== 'process')) return asked;
-  if (isolation === 'process') {
-    throw invalid('--image: the process driver has no images', 'Leave one of the two out, or use --isolation docker.');
+  const hasImages = (name: DriverName) => DRIVERS[name].traits.images;
+  if (flags.image === undefined || (asked !== undefined && hasImages(asked))) return asked;
+  const [weakest] = driversWith('images', DRIVERS);
+  if (isolation !== undefined && isolation !== 'auto' && !hasImages(isolation)) {
+    const remedy = `Leave one of the two out, or use --isolation ${weakest}.`;
+    throw invalid(`--image: the ${isolation} driver has no images`, remedy);
   }
-  return 'docker';
+  return weakest;
 }
 
 function positiveNumber(flag: string, text: string): number {

@@ -6,6 +6,7 @@ import type { CreateOptions, Driver, Probe, Sandbox, Survivor } from '../../sand
 import type { Host } from '../../sandbox/host.ts';
 import { type DriverName, ISOLATION_LEVELS } from '../../sandbox/isolation.ts';
 import { type SandboxSpec, socketBytesOf } from '../../sandbox/spec.ts';
+import type { DriverDeclaration } from '../../sandbox/traits.ts';
 import { type ContainerRuntime, containerConfig, containerName, LABELS, memoryPlaces } from './container-config.ts';
 import { containerGuestConfig } from './container-guest-config.ts';
 import { type ContainerSandboxParts, containerSandbox } from './container-sandbox.ts';
@@ -35,7 +36,7 @@ import { createRemoval } from './removal.ts';
 import { limitSocketMemory } from './socket-memory.ts';
 import { joinContainer, type StartedContainer, startContainer } from './started-container.ts';
 
-export interface ContainerDriverOptions {
+export interface ContainerDriverOptions extends DriverDeclaration {
   readonly name: Extract<DriverName, 'docker' | 'gvisor'>;
   readonly runtime: ContainerRuntime;
   /** Where the engine is; found by itself when absent. */
@@ -265,6 +266,7 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
 
   return {
     name,
+    traits: options.traits,
     create,
     adopt,
     survivors,

@@ -1,8 +1,9 @@
 import type { Driver } from '../../sandbox/driver.ts';
 import type { Host } from '../../sandbox/host.ts';
 import { type ContainerDriverOptions, createContainerDriver } from './container-driver.ts';
+import { dockerDeclaration } from './declaration.ts';
 
 /** Level 2: a sealed container of the engine's own runtime, on the engine's kernel. */
 export function createDockerDriver(host: Host, options: Partial<ContainerDriverOptions> = {}): Driver {
-  return createContainerDriver(host, { name: 'docker', runtime: {}, ...options });
+  return createContainerDriver(host, { name: 'docker', ...dockerDeclaration, runtime: {}, ...options });
 }

@@ -3,6 +3,7 @@ import type { Host } from '../../sandbox/host.ts';
 import type { ContainerRuntime } from '../docker/container-config.ts';
 import { type ContainerDriverOptions, createContainerDriver } from '../docker/container-driver.ts';
 import { runtimeName } from './daemon-config.ts';
+import { gvisorDeclaration } from './declaration.ts';
 
 const MiB = 1_048_576;
 
@@ -17,5 +18,5 @@ export const gvisorRuntime: ContainerRuntime = {
 
 /** Level 3: the docker driver's containers under a second kernel. */
 export function createGvisorDriver(host: Host, options: Partial<ContainerDriverOptions> = {}): Driver {
-  return createContainerDriver(host, { name: 'gvisor', runtime: gvisorRuntime, ...options });
+  return createContainerDriver(host, { name: 'gvisor', ...gvisorDeclaration, runtime: gvisorRuntime, ...options });
 }

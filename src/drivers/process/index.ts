@@ -4,6 +4,7 @@ import { killIfThere } from '../../lib/kill-if-there.ts';
 import type { CreateOptions, Driver, Sandbox } from '../../sandbox/driver.ts';
 import type { Host } from '../../sandbox/host.ts';
 import type { SandboxSpec } from '../../sandbox/spec.ts';
+import { processDeclaration } from './declaration.ts';
 import { createJailGround } from './jail-ground.ts';
 import { orphanedJails } from './orphans.ts';
 import { probeProcess } from './probe.ts';
@@ -60,6 +61,7 @@ export function createProcessDriver(host: Host, options: ProcessDriverOptions = 
 
   return {
     name: 'process',
+    traits: processDeclaration.traits,
     probe: (probeOptions = {}) => probeProcess({ create }, cgroups.finding, probeOptions),
     create,
     /** Processes die with their server (bubblewrap's --die-with-parent); folders and cgroups may stay. */

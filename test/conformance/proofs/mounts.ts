@@ -213,7 +213,8 @@ interface Folders {
   folder(name: string, file: string): Promise<string>;
 }
 
-async function withFolders(target: Target, prove: (folders: Folders) => Promise<void>): Promise<void> {
+/** A Hotcell of the target that may mount from a folder of its own, which is removed afterwards. */
+export async function withFolders(target: Target, prove: (folders: Folders) => Promise<void>): Promise<void> {
   const root = await realpath(await mkdtemp(join(tmpdir(), 'hotcell-mounts-')));
   try {
     await chmod(root, 0o777);

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { type CodeSandboxSettings, memoryLimitBytes } from '../../../config/profiles/code-sandbox.ts';
 import type { ManagedSession, OpenRequest } from '../../../directory/directory.ts';
 import { SESSION_ID } from '../../../directory/open-request.ts';
+import { DRIVERS } from '../../../drivers/registry.ts';
 import { HotcellError } from '../../../errors/hotcell-error.ts';
 import type { ToolCall } from '../../define-tool.ts';
 import { DATA_FOLDER } from './artifacts.ts';
@@ -83,6 +84,8 @@ function requestOf(id: string, settings: CodeSandboxSettings, asked: OpenRequest
     idleMs: settings.sessionTtlM * 60_000,
     workspace: DATA_FOLDER,
     tmpBytes: TMP_BYTES,
-    ...(settings.image === undefined || isolation === 'process' ? {} : { image: settings.image, isOwnImage: true }),
+    ...(settings.image === undefined || !DRIVERS[isolation].traits.images
+      ? {}
+      : { image: settings.image, isOwnImage: true }),
   };
 }
