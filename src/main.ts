@@ -3,13 +3,12 @@ import type { Config } from './config/schema.ts';
 import { createDirectory, type SessionDirectory } from './directory/directory.ts';
 import { standardImageTag } from './drivers/docker/image.ts';
 import { type DriverFactories, loadDrivers } from './drivers/loaded-drivers.ts';
-import { DRIVERS } from './drivers/registry.ts';
 import { HotcellError } from './errors/hotcell-error.ts';
 import type { ExecutionPolicy } from './execution/execution.ts';
 import { policyOf } from './execution/policy.ts';
 import { type Clock, systemClock } from './lib/clock.ts';
 import type { Probe } from './sandbox/driver.ts';
-import { DRIVER_NAMES, type DriverName, ISOLATION_LEVELS, type PassedOver } from './sandbox/isolation.ts';
+import { DRIVER_NAMES, type DriverName, type PassedOver } from './sandbox/isolation.ts';
 import { probeDriver } from './sessions/choose-isolation.ts';
 import { createIsolationChoices } from './sessions/isolation-choices.ts';
 import { createLiveSessions, type LiveSessions, type OpenOptions } from './sessions/live-sessions.ts';
@@ -112,9 +111,9 @@ async function start(options: HotcellOptions): Promise<Started> {
   const config = loadConfig(given, { dataDir });
   const server = await becomeServer(dataDir, resolveRunDir(dataDir));
   const drivers = loadDrivers(server.host, givenDrivers, server.clearAfterDead);
-  const choose = createIsolationChoices(drivers.load, config.minIsolation);
-  const live = createLiveSessions(config, server, choose, DRIVERS);
-  const probeOne = (name: DriverName) => probeDriver(name, drivers.load[name]);
+  const choose = createIsolationChoices(drivers.offered, config.minIsolation);
+  const live = createLiveSessions(config, server, choose, drivers.offered);
+  const probeOne = (name: DriverName) => probeDriver(name, drivers.offered[name]);
   let closing: Promise<void> | undefined;
 
   function close(): Promise<void> {
@@ -142,9 +141,10 @@ async function start(options: HotcellOptions): Promise<Started> {
       await drivers.settled();
     },
     isolation: async () => {
-      const { driver, passedOver } = await choose(config.isolation);
-      if (config.isolation !== 'auto') requireAvailable(await probeOne(driver.name));
-      return { driver: driver.name, level: ISOLATION_LEVELS[driver.name], passedOver };
+      const { driver, level, passedOver } = await choose(config.isolation);
+      if (config.isolation === 'auto') return { driver: driver.name, level, passedOver };
+      const { isolation } = requireAvailable(await probeOne(driver.name));
+      return { driver: driver.name, level: isolation.level, passedOver };
     },
     probe: (only) => Promise.all((only === undefined ? DRIVER_NAMES : [only]).map(probeOne)),
     [Symbol.asyncDispose]: close,
@@ -152,7 +152,7 @@ async function start(options: HotcellOptions): Promise<Started> {
   return { hotcell, config, dataDir, server, live, policy };
 }
 
-function requireAvailable(probe: Probe): void {
-  if (probe.available) return;
+function requireAvailable(probe: Probe): Extract<Probe, { available: true }> {
+  if (probe.available) return probe;
   throw new HotcellError('driver_unavailable', `${probe.driver}: ${probe.reason}`, { remedy: probe.remedy });
 }

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { DRIVERS } from '../drivers/registry.ts';
+import { driversWith } from '../sandbox/declaration.ts';
 import { DRIVER_NAMES } from '../sandbox/isolation.ts';
-import { driversWith } from '../sandbox/traits.ts';
 
 /** The flags that say what a sandbox is to be, for every command that makes one. Their values are judged in `run/options.ts`. `timeLimit`: the one without the flag. */
 export function sandboxOptions(command: Command, timeLimit: string): Command {

@@ -52,10 +52,7 @@ export const configSchema = z.object({
     .enum(['auto', ...DRIVER_NAMES])
     .default('auto')
     .describe('The isolation of new sessions'),
-  minIsolation: z
-    .enum(DRIVER_NAMES as ['process', 'docker', 'gvisor'])
-    .default('process')
-    .describe('Nothing weaker is ever used'),
+  minIsolation: z.enum(DRIVER_NAMES).default('process').describe('Nothing weaker is ever used'),
   image: z
     .string()
     .min(1)

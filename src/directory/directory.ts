@@ -96,7 +96,6 @@ export function createDirectory(options: DirectoryOptions): SessionDirectory {
   const persistence = createPersistence({
     records,
     mayTakeOver: live.mayTakeOver,
-    config,
     host,
     roster,
     clock,

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import type { Mount } from '../sandbox/spec.ts';
+import type { LeftSession } from '../sessions/live-sessions.ts';
 import type { FoundRecord, PersistentRecord } from '../sessions/persistent-records.ts';
 import type { Owner } from './owner.ts';
 import { createPersistence, type PersistenceOptions } from './persistence.ts';
@@ -42,8 +42,7 @@ test('one whose folders this server has no business with is neither taken over n
       claim: async ({ record }: FoundRecord) => touched.push(record.uniqueId) > 0,
       remove: async (session: string) => touched.push(session),
     },
-    mayTakeOver: (mounts: readonly Mount[]) => mounts.every(({ source }) => source === '/ours'),
-    config: { minIsolation: 'process' },
+    mayTakeOver: ({ spec }: LeftSession) => spec.mounts.every(({ source }) => source === '/ours'),
     host: { serverId: 'here', isServerAlive: async () => false },
     roster: { all: () => [], find: () => undefined },
     openings: () => ({ resume: (_owner: Owner, { uniqueId }: PersistentRecord) => resumed.push(uniqueId) }),

@@ -1,11 +1,9 @@
-import type { Config } from '../config/schema.ts';
 import { toHotcellError } from '../errors/hotcell-error.ts';
 import { isSandboxGone } from '../guest/live-sandbox.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Host } from '../sandbox/host.ts';
-import { ISOLATION_LEVELS } from '../sandbox/isolation.ts';
-import type { Mount } from '../sandbox/spec.ts';
 import { whyDue } from '../sessions/lifetime.ts';
+import type { LiveSessions } from '../sessions/live-sessions.ts';
 import type { PersistencePlan } from '../sessions/persistence-plan.ts';
 import type { FoundRecord, PersistentRecord, PersistentRecords } from '../sessions/persistent-records.ts';
 import type { CheckedRequest } from './open-request.ts';
@@ -32,8 +30,7 @@ export interface Persistence {
 export interface PersistenceOptions {
   readonly records: PersistentRecords;
   /** SECURITY: asked before it is taken over. A server that has other folders must not end, by a look, what is not its own. */
-  readonly mayTakeOver: (mounts: readonly Mount[]) => boolean;
-  readonly config: Pick<Config, 'minIsolation'>;
+  readonly mayTakeOver: LiveSessions['mayTakeOver'];
   readonly host: Pick<Host, 'serverId' | 'isServerAlive'>;
   readonly roster: Pick<Roster<Entry>, 'all' | 'find'>;
   readonly openings: () => Pick<Openings, 'resume'>;
@@ -55,7 +52,7 @@ interface Look {
 const INTERRUPT_ALONE_MS = 60_000;
 
 export function createPersistence(options: PersistenceOptions): Persistence {
-  const { records, mayTakeOver, config, host, roster, openings, clock } = options;
+  const { records, mayTakeOver, host, roster, openings, clock } = options;
   const looks = new Map<string, Look>();
   const has = (uniqueId: string) => roster.all().some((entry) => entry.uniqueId === uniqueId);
 
@@ -77,8 +74,7 @@ export function createPersistence(options: PersistenceOptions): Persistence {
   async function isFree({ record, holder, lastUsedAt }: FoundRecord): Promise<boolean> {
     if (has(record.uniqueId) || whyDue({ ...record, lastUsedAt, inUse: false }, clock.now()) !== undefined)
       return false;
-    if (ISOLATION_LEVELS[record.driver] < ISOLATION_LEVELS[config.minIsolation]) return false;
-    if (!mayTakeOver(record.spec.mounts)) return false;
+    if (!mayTakeOver(record)) return false;
     return holder === host.serverId || !(await host.isServerAlive(holder));
   }
 

@@ -19,7 +19,7 @@ it('clears the rest where one survivor cannot be disposed of', async () => {
     survivor('ours', async () => void cleared.push('ours')),
   ]);
   const drivers = loadDrivers(host, { process: async () => driver }, async () => void cleared.push('folders'));
-  await drivers.load.process();
+  await drivers.offered.process.load();
   await drivers.close();
   expect(cleared).toEqual(['ours', 'folders']);
 });
@@ -28,7 +28,7 @@ it('clears folders where it cannot be told what survived', async () => {
   const cleared: string[] = [];
   const driver = driverWith(() => Promise.reject(new Error('the engine does not answer')));
   const drivers = loadDrivers(host, { process: async () => driver }, async () => void cleared.push('folders'));
-  await drivers.load.process();
+  await drivers.offered.process.load();
   await drivers.close();
   expect(cleared).toEqual(['folders']);
 });

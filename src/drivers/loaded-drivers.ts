@@ -1,3 +1,4 @@
+import type { OfferedDriver, OfferedDrivers } from '../sandbox/declaration.ts';
 import type { Driver } from '../sandbox/driver.ts';
 import type { Host } from '../sandbox/host.ts';
 import { DRIVER_NAMES, type DriverName } from '../sandbox/isolation.ts';
@@ -7,7 +8,7 @@ export type DriverFactories = Readonly<Partial<Record<DriverName, (host: Host) =
 
 /** The drivers of one Hotcell: each is made when it is first asked for, and once. */
 export interface LoadedDrivers {
-  readonly load: Readonly<Record<DriverName, () => Promise<Driver>>>;
+  readonly offered: OfferedDrivers;
   settled(): Promise<void>;
   close(): Promise<void>;
 }
@@ -36,7 +37,12 @@ export function loadDrivers(host: Host, given: DriverFactories, afterClearing: (
   }
 
   return {
-    load: Object.fromEntries(DRIVER_NAMES.map((name) => [name, () => load(name)])) as LoadedDrivers['load'],
+    offered: Object.fromEntries(
+      DRIVER_NAMES.map((name): [DriverName, OfferedDriver] => {
+        const { levels, traits } = DRIVERS[name];
+        return [name, { levels, traits, load: () => load(name) }];
+      }),
+    ) as OfferedDrivers,
     settled: async () => {
       for (const loading of loaded.values()) await (await loading.catch(() => undefined))?.settled?.();
     },

@@ -1,7 +1,7 @@
+import type { DriverDeclaration } from '../sandbox/declaration.ts';
 import type { Driver } from '../sandbox/driver.ts';
 import type { Host } from '../sandbox/host.ts';
 import type { DriverName } from '../sandbox/isolation.ts';
-import type { DriverDeclaration } from '../sandbox/traits.ts';
 import { dockerDeclaration } from './docker/declaration.ts';
 import { gvisorDeclaration } from './gvisor/declaration.ts';
 import { processDeclaration } from './process/declaration.ts';

@@ -1,8 +1,7 @@
-/** The ways to isolate, by strength. `kubernetes` has no level of its own: its RuntimeClass decides. */
-export const ISOLATION_LEVELS = { process: 1, docker: 2, gvisor: 3 } as const;
+/** The names of the drivers, weakest first. How strong each is, its declaration says (`declaration.ts`). */
+export const DRIVER_NAMES = ['process', 'docker', 'gvisor'] as const;
 
-export type DriverName = keyof typeof ISOLATION_LEVELS;
-export const DRIVER_NAMES = Object.keys(ISOLATION_LEVELS) as DriverName[];
+export type DriverName = (typeof DRIVER_NAMES)[number];
 
 /** What a caller asks for: the strongest that works, or one by name. */
 export type IsolationRequest = 'auto' | DriverName;
@@ -10,6 +9,7 @@ export type IsolationRequest = 'auto' | DriverName;
 /** Where an execution ran. In every result, so that nobody has to trust a default. */
 export interface Isolation {
   readonly driver: DriverName;
+  /** The level that this sandbox has: one of those that its driver declares. A higher one stands further from the host's kernel. */
   readonly level: number;
   /** How the sandbox is built: `sealed` containers; `shared` or `single` jails of the process driver. */
   readonly shape: 'sealed' | 'shared' | 'single';

@@ -1,5 +1,3 @@
-import type { DriverName } from './isolation.ts';
-
 /**
  * Capabilities of a driver: what its sandboxes can be asked for, and what they share. They are the same on every host, and callers ask for them
  * instead of the driver's name. `test/conformance/proofs/traits.ts` verifies each.
@@ -15,16 +13,4 @@ export interface DriverTraits {
   readonly sharesWithinOwner: boolean;
   /** Descriptors: code can send an open file to another sandbox, over a Unix socket in a folder that both have mounted. */
   readonly passesDescriptors: boolean;
-}
-
-/** What a driver declares before it is loaded. */
-export interface DriverDeclaration {
-  readonly traits: DriverTraits;
-}
-
-export type DriverDeclarations = Readonly<Record<DriverName, DriverDeclaration>>;
-
-/** The drivers that have a trait, in the order of registration. */
-export function driversWith(trait: keyof DriverTraits, declared: DriverDeclarations): DriverName[] {
-  return (Object.keys(declared) as DriverName[]).filter((name) => declared[name].traits[trait]);
 }

@@ -1,11 +1,12 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { DRIVERS } from '../drivers/registry.ts';
+import { type OfferedDriver, strongestFirst } from '../sandbox/declaration.ts';
 import type { Driver, Probe } from '../sandbox/driver.ts';
 import type { DriverName, LimitEnforcement } from '../sandbox/isolation.ts';
-import { chooseIsolation, strongestFirst } from './choose-isolation.ts';
+import { chooseIsolation } from './choose-isolation.ts';
 
 test('the strongest comes first', () => {
-  expect(strongestFirst()).toEqual(['gvisor', 'docker', 'process']);
+  expect(strongestFirst(DRIVERS)).toEqual(['gvisor', 'docker', 'process']);
 });
 
 test('auto takes the strongest that works and looks no further', async () => {
@@ -82,28 +83,86 @@ test('a driver that is named and too weak is refused before it is loaded', async
   expect(loaded).toEqual([]);
 });
 
-function host(works: Partial<Record<DriverName, boolean>>) {
+describe('a driver whose level the host decides', () => {
+  const both = { gvisor: [2, 4] } as const;
+
+  test('counts for the level that its probe finds, so that another may be stronger', async () => {
+    const weaker = host({ gvisor: 2, docker: true }, { ...both, docker: [3] });
+    expect(await chooseIsolation(weaker.drivers, 'auto', 'process')).toMatchObject({
+      driver: { name: 'docker' },
+      level: 3,
+      passedOver: [],
+    });
+    const stronger = host({ gvisor: 4, docker: true }, { ...both, docker: [3] });
+    expect(await chooseIsolation(stronger.drivers, 'auto', 'process')).toMatchObject({
+      driver: { name: 'gvisor' },
+      level: 4,
+    });
+    expect(stronger.probed).toEqual(['gvisor']);
+  });
+
+  test('is passed over where it is too weak here, and not only by an attempt that works', async () => {
+    const { drivers, probed } = host({ gvisor: 2 }, { gvisor: [2, 4], docker: [3] });
+    const attempt = async ({ name }: Driver) => {
+      if (name !== 'gvisor') throw new Error('missing');
+    };
+    await expect(chooseIsolation(drivers, 'auto', 'docker', { attempt })).rejects.toMatchObject({
+      code: 'isolation_too_weak',
+      message: expect.stringContaining('gvisor: it reaches only level 2 on this host'),
+    });
+    expect(probed).toEqual(['gvisor', 'docker']);
+  });
+
+  test('is probed where it is named and its declaration does not settle that it is strong enough', async () => {
+    const weak = host({ gvisor: 2 }, { gvisor: [2, 4], docker: [3] });
+    await expect(chooseIsolation(weak.drivers, 'gvisor', 'docker')).rejects.toMatchObject({
+      code: 'isolation_too_weak',
+      message: 'gvisor (level 2) is weaker than the least that was asked for, docker (level 3)',
+    });
+    const missing = host({}, { gvisor: [2, 4], docker: [3] });
+    await expect(chooseIsolation(missing.drivers, 'gvisor', 'docker')).rejects.toMatchObject({
+      code: 'driver_unavailable',
+    });
+    const strong = host({ gvisor: 4 }, { gvisor: [2, 4], docker: [3] });
+    expect((await chooseIsolation(strong.drivers, 'gvisor', 'docker')).level).toBe(4);
+    expect((await chooseIsolation(strong.drivers, 'gvisor', 'process')).level).toBe(2);
+    expect(strong.probed).toEqual(['gvisor']);
+  });
+});
+
+/** Drivers that work or not, some at a level of this host. `levels` stand in for those of the registry. */
+function host(
+  works: Partial<Record<DriverName, boolean | number>>,
+  levels: Partial<Record<DriverName, OfferedDriver['levels']>> = {},
+) {
   const loaded: DriverName[] = [];
   const probed: DriverName[] = [];
-  const load = (name: DriverName) => async (): Promise<Driver> => {
-    loaded.push(name);
-    return {
-      name,
-      traits: DRIVERS[name].traits,
-      probe: async () => {
-        probed.push(name);
-        return probeOf(name, works[name] === true);
-      },
-      create: () => Promise.reject(new Error('not in this test')),
-      survivors: async () => [],
-      close: async () => {},
+  const offer = (name: DriverName): OfferedDriver => {
+    const { traits } = DRIVERS[name];
+    const its = levels[name] ?? DRIVERS[name].levels;
+    const level = works[name] === true ? its[0] : works[name] || undefined;
+    const load = async (): Promise<Driver> => {
+      loaded.push(name);
+      return {
+        name,
+        traits,
+        probe: async () => {
+          probed.push(name);
+          return probeOf(name, level);
+        },
+        create: () => Promise.reject(new Error('not in this test')),
+        survivors: async () => [],
+        close: async () => {},
+      };
     };
+    return { levels: its, traits, load };
   };
-  return { drivers: { process: load('process'), docker: load('docker'), gvisor: load('gvisor') }, loaded, probed };
+  return { drivers: { process: offer('process'), docker: offer('docker'), gvisor: offer('gvisor') }, loaded, probed };
 }
 
-function probeOf(driver: DriverName, available: boolean): Probe {
-  if (!available) return { driver, available, reason: `${driver} is missing`, remedy: `install ${driver}` };
+function probeOf(driver: DriverName, level: number | undefined): Probe {
+  if (level === undefined)
+    return { driver, available: false, reason: `${driver} is missing`, remedy: `install ${driver}` };
   const limits = {} as LimitEnforcement;
-  return { driver, available, isolation: { driver, level: 1, shape: 'sealed', limits }, notes: [] };
+  return { driver, available: true, isolation: { driver, level, shape: 'sealed', limits }, notes: [] };
 }

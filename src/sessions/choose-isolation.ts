@@ -1,15 +1,19 @@
 import { HotcellError, toHotcellError } from '../errors/hotcell-error.ts';
-import type { Driver, Probe } from '../sandbox/driver.ts';
 import {
-  DRIVER_NAMES,
-  type DriverName,
-  ISOLATION_LEVELS,
-  type IsolationRequest,
-  type PassedOver,
-} from '../sandbox/isolation.ts';
+  isWeakest,
+  leastLevel,
+  mostLevel,
+  type OfferedDriver,
+  type OfferedDrivers,
+  strongestFirst,
+} from '../sandbox/declaration.ts';
+import type { Driver, Probe } from '../sandbox/driver.ts';
+import type { DriverName, IsolationRequest, PassedOver } from '../sandbox/isolation.ts';
 
 export interface IsolationChoice {
   readonly driver: Driver;
+  /** The level that the probe found; where no probe was needed, the least that the driver declares. */
+  readonly level: number;
   readonly passedOver: readonly PassedOver[];
 }
 
@@ -24,39 +28,71 @@ export interface ChoiceOptions {
 
 /**
  * The driver for a request. `auto` takes the strongest that works by a real trial and says what it passed over; a name takes that one
- * or fails. Nothing weaker than `minIsolation` is ever given.
+ * or fails. Nothing weaker than `minIsolation` is ever given: where a declaration does not settle that, the probe does.
  */
 export async function chooseIsolation(
-  drivers: Readonly<Record<DriverName, () => Promise<Driver>>>,
+  drivers: OfferedDrivers,
   request: IsolationRequest,
   minIsolation: DriverName,
-  { attempt, ...options }: ChoiceOptions = {},
+  options: ChoiceOptions = {},
 ): Promise<IsolationChoice> {
-  const least = ISOLATION_LEVELS[minIsolation];
-  if (request !== 'auto') {
-    if (ISOLATION_LEVELS[request] < least) throw tooWeak(request, minIsolation, []);
-    return { driver: await drivers[request](), passedOver: [] };
-  }
+  if (request !== 'auto') return chooseNamed(drivers, request, minIsolation, options);
+  const { attempt, signal } = options;
+  const least = leastLevel(drivers[minIsolation]);
   const passedOver: PassedOver[] = [];
-  for (const name of strongestFirst()) {
-    if (ISOLATION_LEVELS[name] < least) break;
-    const proved = await attempted(drivers[name], attempt);
-    if (proved !== undefined) return { driver: proved, passedOver };
-    const probe = await probeDriver(name, drivers[name], options);
-    if (probe.available) return { driver: await drivers[name](), passedOver };
-    passedOver.push({ driver: name, reason: probe.reason, remedy: probe.remedy });
+  let best: Omit<IsolationChoice, 'passedOver'> | undefined;
+  for (const name of strongestFirst(drivers)) {
+    const offered = drivers[name];
+    if (mostLevel(offered) < least || (best !== undefined && mostLevel(offered) <= best.level)) break;
+    // A trial tells that a driver works, but not at which of several levels.
+    const proved = offered.levels.length === 1 ? await attempted(offered, attempt) : undefined;
+    if (proved !== undefined) return { driver: proved, level: leastLevel(offered), passedOver };
+    const probe = await probeDriver(name, offered, { signal });
+    const reason = whyPassedOver(probe, least);
+    if (reason !== undefined) passedOver.push(reason);
+    else if (probe.available && probe.isolation.level > (best?.level ?? 0)) {
+      best = { driver: await offered.load(), level: probe.isolation.level };
+    }
   }
-  if (least > ISOLATION_LEVELS.process) throw tooWeak('auto', minIsolation, passedOver);
+  if (best !== undefined) return { ...best, passedOver };
+  if (!isWeakest(minIsolation, drivers)) throw tooWeak(drivers, minIsolation, passedOver);
   throw new HotcellError('driver_unavailable', `nothing on this host can isolate code: ${describe(passedOver)}`, {
     remedy: passedOver.at(-1)?.remedy ?? 'Run `hotcell doctor`.',
     data: { passedOver },
   });
 }
 
-async function attempted(load: () => Promise<Driver>, attempt: ChoiceOptions['attempt']): Promise<Driver | undefined> {
+async function chooseNamed(
+  drivers: OfferedDrivers,
+  name: DriverName,
+  minIsolation: DriverName,
+  { signal }: ChoiceOptions,
+): Promise<IsolationChoice> {
+  const offered = drivers[name];
+  const least = leastLevel(drivers[minIsolation]);
+  if (mostLevel(offered) < least) throw namedTooWeak(drivers, name, mostLevel(offered), minIsolation);
+  if (leastLevel(offered) >= least) return { driver: await offered.load(), level: leastLevel(offered), passedOver: [] };
+  const probe = await probeDriver(name, offered, { signal });
+  if (!probe.available) {
+    throw new HotcellError('driver_unavailable', `${name}: ${probe.reason}`, { remedy: probe.remedy });
+  }
+  const { level } = probe.isolation;
+  if (level < least) throw namedTooWeak(drivers, name, level, minIsolation);
+  return { driver: await offered.load(), level, passedOver: [] };
+}
+
+/** Why `auto` does not take a driver that was probed, or undefined where it may. */
+export function whyPassedOver(probe: Probe, least: number): PassedOver | undefined {
+  const { driver } = probe;
+  if (!probe.available) return { driver, reason: probe.reason, remedy: probe.remedy };
+  const { level } = probe.isolation;
+  return level < least ? { driver, reason: `it reaches only level ${level} on this host` } : undefined;
+}
+
+async function attempted(offered: OfferedDriver, attempt: ChoiceOptions['attempt']): Promise<Driver | undefined> {
   if (attempt === undefined) return undefined;
   try {
-    const driver = await load();
+    const driver = await offered.load();
     await attempt(driver);
     return driver;
   } catch {
@@ -64,11 +100,11 @@ async function attempted(load: () => Promise<Driver>, attempt: ChoiceOptions['at
   }
 }
 
-/** One that cannot even be loaded is unavailable, and stands in nobody's way. */
+/** A driver that cannot even be loaded is unavailable; the others can still be taken. */
 export async function probeDriver(
   name: DriverName,
-  load: () => Promise<Driver>,
-  options: { signal?: AbortSignal } = {},
+  { load }: Pick<OfferedDriver, 'load'>,
+  options: { signal?: AbortSignal | undefined } = {},
 ): Promise<Probe> {
   try {
     return await (await load()).probe(options);
@@ -78,20 +114,26 @@ export async function probeDriver(
   }
 }
 
-export function strongestFirst(): DriverName[] {
-  return [...DRIVER_NAMES].sort((a, b) => ISOLATION_LEVELS[b] - ISOLATION_LEVELS[a]);
-}
-
-function tooWeak(request: IsolationRequest, least: DriverName, passedOver: readonly PassedOver[]): HotcellError {
+function tooWeak(drivers: OfferedDrivers, least: DriverName, passedOver: readonly PassedOver[]): HotcellError {
   const reasons = passedOver.length === 0 ? '' : `: ${describe(passedOver)}`;
-  const message =
-    request === 'auto'
-      ? `nothing that reaches ${least} (level ${ISOLATION_LEVELS[least]}) works on this host${reasons}`
-      : `${request} (level ${ISOLATION_LEVELS[request]}) is weaker than the least that was asked for, ${least} (level ${ISOLATION_LEVELS[least]})`;
+  const message = `nothing that reaches ${levelOf(drivers, least)} works on this host${reasons}`;
   return new HotcellError('isolation_too_weak', message, {
-    remedy: passedOver[0]?.remedy ?? `Ask for ${least}, or lower minIsolation.`,
+    remedy: passedOver[0]?.remedy ?? askFor(least),
     data: { passedOver },
   });
+}
+
+function namedTooWeak(drivers: OfferedDrivers, name: DriverName, level: number, least: DriverName): HotcellError {
+  const message = `${name} (level ${level}) is weaker than the least that was asked for, ${levelOf(drivers, least)}`;
+  return new HotcellError('isolation_too_weak', message, { remedy: askFor(least), data: { passedOver: [] } });
+}
+
+function levelOf(drivers: OfferedDrivers, name: DriverName): string {
+  return `${name} (level ${leastLevel(drivers[name])})`;
+}
+
+function askFor(least: DriverName): string {
+  return `Ask for ${least}, or lower minIsolation.`;
 }
 
 function describe(passedOver: readonly PassedOver[]): string {

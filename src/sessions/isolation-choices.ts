@@ -1,4 +1,4 @@
-import type { Driver } from '../sandbox/driver.ts';
+import type { OfferedDrivers } from '../sandbox/declaration.ts';
 import type { DriverName, IsolationRequest } from '../sandbox/isolation.ts';
 import { type ChoiceOptions, chooseIsolation, type IsolationChoice } from './choose-isolation.ts';
 
@@ -8,10 +8,7 @@ export type IsolationChoices = (
   options?: Pick<ChoiceOptions, 'attempt'>,
 ) => Promise<IsolationChoice>;
 
-export function createIsolationChoices(
-  drivers: Readonly<Record<DriverName, () => Promise<Driver>>>,
-  minIsolation: DriverName,
-): IsolationChoices {
+export function createIsolationChoices(drivers: OfferedDrivers, minIsolation: DriverName): IsolationChoices {
   const choices = new Map<IsolationRequest, Promise<IsolationChoice>>();
   return (request, options) => {
     const known = choices.get(request);

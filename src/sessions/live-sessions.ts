@@ -4,10 +4,10 @@ import { HotcellError } from '../errors/hotcell-error.ts';
 import { createSessionCore, type SessionCore, type SessionCoreOptions } from '../execution/session-core.ts';
 import type { LiveSandbox } from '../guest/live-sandbox.ts';
 import { runFoldersInUse } from '../lib/server-lock.ts';
+import { type DriverDeclarations, leastLevel } from '../sandbox/declaration.ts';
 import type { Driver } from '../sandbox/driver.ts';
-import type { IsolationRequest } from '../sandbox/isolation.ts';
-import type { Mount, SandboxSpec } from '../sandbox/spec.ts';
-import type { DriverDeclarations } from '../sandbox/traits.ts';
+import type { DriverName, IsolationRequest } from '../sandbox/isolation.ts';
+import type { SandboxSpec } from '../sandbox/spec.ts';
 import { type HeldMounts, holdKnownMounts, holdMounts } from './held-mounts.ts';
 import type { IsolationChoices } from './isolation-choices.ts';
 import { concernsPolicy, mountPolicy } from './mounts.ts';
@@ -33,12 +33,18 @@ export interface GivenToSession extends Pick<SessionCoreOptions, 'slots' | 'begi
   readonly persistence: PersistencePlan | undefined;
 }
 
+/** What is on record of a session whose server is gone. */
+export interface LeftSession {
+  readonly driver: DriverName;
+  readonly spec: Pick<SandboxSpec, 'mounts'>;
+}
+
 /** The sessions of one Hotcell that are open or being opened, and the sandboxes made ahead for more. */
 export interface LiveSessions {
   /** Rejects with a HotcellError, with nothing left. */
   open(wanted: OpenOptions, given?: Partial<GivenToSession>): Promise<SessionCore>;
-  /** Whether a session that another server left, with these mounts, is this one's to take over. */
-  mayTakeOver(mounts: readonly Mount[]): boolean;
+  /** Whether a session that another server left is this one's to take over: isolated well enough, with folders that concern this server. */
+  mayTakeOver(left: LeftSession): boolean;
   /** Resolves when nothing is being made ahead. */
   settled(): Promise<void>;
   /** Withdraws what is being opened and closes the rest. Safe to repeat. */
@@ -164,7 +170,9 @@ export function createLiveSessions(
       openings.add(opening);
       return opening.finally(() => openings.delete(opening));
     },
-    mayTakeOver: (mounts) => concernsPolicy(mounts, policy),
+    mayTakeOver: ({ driver, spec }) =>
+      // No probe is awaited for this: a driver counts for the least that it declares.
+      leastLevel(declared[driver]) >= leastLevel(declared[config.minIsolation]) && concernsPolicy(spec.mounts, policy),
     settled: pool.settled,
     close: () => {
       closing ??= (async () => {

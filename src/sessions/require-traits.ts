@@ -1,7 +1,8 @@
 import { HotcellError } from '../errors/hotcell-error.ts';
+import { type DriverDeclarations, driversWith } from '../sandbox/declaration.ts';
 import type { Driver } from '../sandbox/driver.ts';
 import type { PassedOver } from '../sandbox/isolation.ts';
-import { type DriverDeclarations, type DriverTraits, driversWith } from '../sandbox/traits.ts';
+import type { DriverTraits } from '../sandbox/traits.ts';
 
 /** The traits that a request can need: the error for a driver without one, and the option that asked for it. */
 const NEEDS = {

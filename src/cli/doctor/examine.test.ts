@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { DRIVERS } from '../../drivers/registry.ts';
 import type { Probe } from '../../sandbox/driver.ts';
 import { whatAutoTakes } from './examine.ts';
 
-const works = (driver: 'process' | 'docker' | 'gvisor') => ({ driver, available: true }) as Probe;
+const works = (driver: 'process' | 'docker' | 'gvisor') =>
+  ({ driver, available: true, isolation: { driver, level: DRIVERS[driver].levels[0] } }) as Probe;
 const fails = (driver: 'process' | 'docker' | 'gvisor'): Probe => ({
   driver,
   available: false,

@@ -1,13 +1,15 @@
 import { release } from 'node:os';
 import { loadConfig, resolveDataDir } from '../../config/load.ts';
 import { findPythonEnvironment } from '../../drivers/process/python-environment.ts';
+import { DRIVERS } from '../../drivers/registry.ts';
 import { findProgram } from '../../lib/find-program.ts';
 import { packageVersion } from '../../lib/package-version.ts';
 import { runCommand } from '../../lib/run-command.ts';
 import type { Hotcell } from '../../main.ts';
+import { leastLevel, mostLevel, strongestFirst } from '../../sandbox/declaration.ts';
 import type { Probe } from '../../sandbox/driver.ts';
-import { type DriverName, ISOLATION_LEVELS, type PassedOver } from '../../sandbox/isolation.ts';
-import { strongestFirst } from '../../sessions/choose-isolation.ts';
+import type { DriverName, PassedOver } from '../../sandbox/isolation.ts';
+import { whyPassedOver } from '../../sessions/choose-isolation.ts';
 
 /** Everything `hotcell doctor` knows, as `--json` prints it. */
 export interface Findings {
@@ -35,19 +37,20 @@ export interface AutoFinding {
 
 export async function examine(hotcell: Pick<Hotcell, 'probe'>): Promise<Findings> {
   const [versions, python, probed] = await Promise.all([findVersions(), findPython(), hotcell.probe()]);
-  const probes = strongestFirst().flatMap((name) => probed.filter(({ driver }) => driver === name));
+  const probes = strongestFirst(DRIVERS).flatMap((name) => probed.filter(({ driver }) => driver === name));
   return { versions, python, probes, auto: whatAutoTakes(probes, loadConfig().minIsolation) };
 }
 
 /** The same rule as `chooseIsolation`, on probes that were made already. */
 export function whatAutoTakes(probes: readonly Probe[], minIsolation: DriverName): AutoFinding {
-  const passedOver: PassedOver[] = [];
-  for (const probe of probes) {
-    if (ISOLATION_LEVELS[probe.driver] < ISOLATION_LEVELS[minIsolation]) break;
-    if (probe.available) return { driver: probe.driver, minIsolation, passedOver };
-    passedOver.push({ driver: probe.driver, reason: probe.reason, remedy: probe.remedy });
-  }
-  return { minIsolation, passedOver };
+  const least = leastLevel(DRIVERS[minIsolation]);
+  const [best] = probes
+    .flatMap((probe) => (probe.available && probe.isolation.level >= least ? [probe.isolation] : []))
+    .sort((a, b) => b.level - a.level);
+  const passedOver = probes
+    .filter(({ driver }) => mostLevel(DRIVERS[driver]) >= least && mostLevel(DRIVERS[driver]) > (best?.level ?? 0))
+    .flatMap((probe) => whyPassedOver(probe, least) ?? []);
+  return { ...(best === undefined ? {} : { driver: best.driver }), minIsolation, passedOver };
 }
 
 async function findPython(): Promise<PythonFinding | undefined> {

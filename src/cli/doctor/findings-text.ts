@@ -1,6 +1,8 @@
+import { DRIVERS } from '../../drivers/registry.ts';
 import { continued } from '../../errors/present.ts';
+import { isWeakest } from '../../sandbox/declaration.ts';
 import type { Probe } from '../../sandbox/driver.ts';
-import { ISOLATION_LEVELS, type LimitEnforcement } from '../../sandbox/isolation.ts';
+import type { LimitEnforcement } from '../../sandbox/isolation.ts';
 import type { Paint } from '../print.ts';
 import type { AutoFinding, Findings, PythonFinding } from './examine.ts';
 
@@ -18,7 +20,7 @@ export function findingsText(findings: Findings, paint: Paint): string {
 }
 
 function probeLines(probe: Probe, paint: Paint): string[] {
-  const title = `${paint('bold', probe.driver)} (level ${ISOLATION_LEVELS[probe.driver]})`;
+  const title = `${paint('bold', probe.driver)} (level ${levelText(probe)})`;
   if (!probe.available) {
     return [
       `${paint('red', '✗')} ${title}: ${continued(probe.reason)}`,
@@ -30,6 +32,11 @@ function probeLines(probe: Probe, paint: Paint): string[] {
     ...limitLines(probe.isolation.limits, paint),
     ...probe.notes.map((note) => `  ${paint('yellow', '→')} ${continued(note)}`),
   ];
+}
+
+/** The level that was found; of a driver that does not work here, those that it may have. */
+function levelText(probe: Probe): string {
+  return probe.available ? `${probe.isolation.level}` : DRIVERS[probe.driver].levels.join(' or ');
 }
 
 /** One line for each strength, so that what is not hard stands out. */
@@ -64,7 +71,7 @@ function pythonLines(python: PythonFinding | undefined, paint: Paint): string[] 
 
 function autoLines({ driver, minIsolation, passedOver }: AutoFinding, paint: Paint): string[] {
   if (driver === undefined) {
-    const least = minIsolation === 'process' ? '' : ` of at least ${minIsolation}`;
+    const least = isWeakest(minIsolation, DRIVERS) ? '' : ` of at least ${minIsolation}`;
     return [`${paint('red', '✗')} isolation auto: nothing${least} works here, so nothing would run.`];
   }
   const passed = passedOver.map((other) => other.driver).join(' and ');

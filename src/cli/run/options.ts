@@ -1,9 +1,9 @@
 import { DRIVERS } from '../../drivers/registry.ts';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import type { HotcellOptions, OpenOptions } from '../../main.ts';
+import { driversWith } from '../../sandbox/declaration.ts';
 import { DRIVER_NAMES, type DriverName, type IsolationRequest } from '../../sandbox/isolation.ts';
 import { LEAST_LIMITS } from '../../sandbox/spec.ts';
-import { driversWith } from '../../sandbox/traits.ts';
 import type { MountRequest } from '../../sessions/mounts.ts';
 import { namedPlace } from '../named-place.ts';
 

@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Container } from 'dockerode';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import { aborted } from '../../lib/abort.ts';
+import type { DriverDeclaration } from '../../sandbox/declaration.ts';
 import type { CreateOptions, Driver, Probe, Sandbox, Survivor } from '../../sandbox/driver.ts';
 import type { Host } from '../../sandbox/host.ts';
-import { type DriverName, ISOLATION_LEVELS } from '../../sandbox/isolation.ts';
+import type { DriverName } from '../../sandbox/isolation.ts';
 import { type SandboxSpec, socketBytesOf } from '../../sandbox/spec.ts';
-import type { DriverDeclaration } from '../../sandbox/traits.ts';
 import { type ContainerRuntime, containerConfig, containerName, LABELS, memoryPlaces } from './container-config.ts';
 import { containerGuestConfig } from './container-guest-config.ts';
 import { type ContainerSandboxParts, containerSandbox } from './container-sandbox.ts';
@@ -232,7 +232,7 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
       id: spec.id,
       isolation: {
         driver: name,
-        level: ISOLATION_LEVELS[name],
+        level: options.levels[0],
         shape: 'sealed',
         limits: containerEnforcement(runtime, spec),
       },

@@ -1,5 +1,6 @@
-import type { DriverDeclaration } from '../../sandbox/traits.ts';
+import type { DriverDeclaration } from '../../sandbox/declaration.ts';
 
 export const dockerDeclaration: DriverDeclaration = {
+  levels: [2],
   traits: { images: true, mounts: true, persistence: true, sharesWithinOwner: false, passesDescriptors: true },
 };

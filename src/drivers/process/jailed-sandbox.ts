@@ -1,9 +1,9 @@
 import { deferred } from '../../lib/deferred.ts';
 import type { Sandbox, SandboxEnd, Usage } from '../../sandbox/driver.ts';
 import type { GuestConfig } from '../../sandbox/guest-config.ts';
-import { ISOLATION_LEVELS } from '../../sandbox/isolation.ts';
 import type { SandboxSpec } from '../../sandbox/spec.ts';
 import type { Cgroup } from './cgroup.ts';
+import { processDeclaration } from './declaration.ts';
 import { enforcement } from './enforcement.ts';
 import type { ProcessShape } from './shape.ts';
 
@@ -46,7 +46,7 @@ export function jailedSandbox(parts: JailedSandboxParts): Sandbox {
     id: spec.id,
     isolation: {
       driver: 'process',
-      level: ISOLATION_LEVELS.process,
+      level: processDeclaration.levels[0],
       shape,
       limits: enforcement(cgroupVersion, spec),
     },

@@ -21,10 +21,20 @@ export const traitRequirements: readonly Requirement[] = [
   {
     id: 'traits:declared',
     tag: 'driver',
-    title: 'a driver has the traits that its line of the registry declares before it is loaded',
+    title:
+      'a driver has the traits, and its sandboxes a level, that its line of the registry declares before it is loaded',
     exempt: { bare: 'it is not registered' },
-    prove: ({ target }) =>
-      withDriver(target, async (driver) => expect(driver.traits).toEqual(DRIVERS[driver.name].traits)),
+    prove: ({ target, session, hotcell }) =>
+      withDriver(target, async ({ name, traits }) => {
+        expect(traits).toEqual(DRIVERS[name].traits);
+        const { isolation } = await session.run('1');
+        expect(DRIVERS[name].levels).toContain(isolation.level);
+        // A sandbox, the probe and what a server says of itself agree.
+        expect((await hotcell.isolation()).level).toBe(isolation.level);
+        expect(await hotcell.probe(name)).toMatchObject([
+          { available: true, isolation: { driver: name, level: isolation.level } },
+        ]);
+      }),
   },
   {
     id: 'traits:images',

@@ -1,0 +1,53 @@
+import type { Driver } from './driver.ts';
+import type { DriverName } from './isolation.ts';
+import type { DriverTraits } from './traits.ts';
+
+/** What a driver declares before it is loaded. */
+export interface DriverDeclaration {
+  /**
+   * Possible levels of isolation. A driver has one, unless the host decides, as the RuntimeClass of a cluster does; then the probe and each sandbox say
+   * which it is there.
+   */
+  readonly levels: readonly [number, ...number[]];
+  readonly traits: DriverTraits;
+}
+
+export type DriverDeclarations = Readonly<Record<DriverName, DriverDeclaration>>;
+
+/** A driver that can be chosen. It is loaded when something must be asked that its declaration does not answer. */
+export interface OfferedDriver extends DriverDeclaration {
+  load(): Promise<Driver>;
+}
+
+export type OfferedDrivers = Readonly<Record<DriverName, OfferedDriver>>;
+
+/** The drivers that have a trait, in the order of registration. */
+export function driversWith(trait: keyof DriverTraits, declared: DriverDeclarations): DriverName[] {
+  return namesOf(declared).filter((name) => declared[name].traits[trait]);
+}
+
+/** The level that every sandbox of a driver reaches. In `minIsolation`, the name of a driver means this level. */
+export function leastLevel({ levels }: Pick<DriverDeclaration, 'levels'>): number {
+  return Math.min(...levels);
+}
+
+/** The level that no sandbox of a driver exceeds. */
+export function mostLevel({ levels }: Pick<DriverDeclaration, 'levels'>): number {
+  return Math.max(...levels);
+}
+
+/** By the most that each may reach; where that is equal, by the least. */
+export function strongestFirst(declared: DriverDeclarations): DriverName[] {
+  return namesOf(declared).sort(
+    (a, b) => mostLevel(declared[b]) - mostLevel(declared[a]) || leastLevel(declared[b]) - leastLevel(declared[a]),
+  );
+}
+
+/** Whether the name of a driver in `minIsolation` excludes nothing. */
+export function isWeakest(name: DriverName, declared: DriverDeclarations): boolean {
+  return namesOf(declared).every((other) => leastLevel(declared[name]) <= leastLevel(declared[other]));
+}
+
+function namesOf(declared: DriverDeclarations): DriverName[] {
+  return Object.keys(declared) as DriverName[];
+}
