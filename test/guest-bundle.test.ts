@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { guestBundle } from '../src/drivers/docker/guest-bundle.ts';
-import { parseReadyLine } from '../src/drivers/docker/ready-line.ts';
+import { guestBundle } from '../src/drivers/pipe-guest/guest-bundle.ts';
+import { parseReadyLine } from '../src/drivers/pipe-guest/ready-line.ts';
 import { chooseInterpreter } from '../src/drivers/process/interpreter.ts';
 import { guestFiles } from '../src/guest/guest-files.ts';
 

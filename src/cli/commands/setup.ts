@@ -70,9 +70,9 @@ async function runSetup(driver: SetupDriver, options: SetupOptions, report: Repo
   const rebuild = Boolean(options.rebuild);
   switch (driver) {
     case 'process':
-      return (await import('../../drivers/process/setup.ts')).setupProcess({ dataDir, report, confirm, signal });
+      return (await import('../../drivers/process/setup/index.ts')).setupProcess({ dataDir, report, confirm, signal });
     case 'docker':
-      return (await import('../../drivers/docker/setup.ts')).setupDocker({ dataDir, report, signal, rebuild });
+      return (await import('../../drivers/docker/setup/index.ts')).setupDocker({ dataDir, report, signal, rebuild });
     case 'gvisor':
       return (await import('../../drivers/gvisor/setup.ts')).setupGvisor({ dataDir, report, confirm, signal, rebuild });
   }

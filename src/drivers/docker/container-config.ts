@@ -11,9 +11,9 @@ import {
   tmpBytesOf,
   WORKSPACE,
 } from '../../sandbox/spec.ts';
+import { LISTEN_ARGUMENTS } from '../pipe-guest/relay.ts';
 import { COMMON_USER, type ContainerUser } from './container-user.ts';
 import type { ImageDescription } from './engine-image.ts';
-import { LISTEN_ARGUMENTS } from './relay.ts';
 import { seccompProfile } from './seccomp-profile.ts';
 
 /** What differs between the runtimes that containers are given. */

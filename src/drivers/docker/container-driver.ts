@@ -7,8 +7,11 @@ import type { CreateOptions, Driver, Probe, Sandbox, Survivor } from '../../sand
 import type { Host } from '../../sandbox/host.ts';
 import type { DriverName } from '../../sandbox/isolation.ts';
 import { type SandboxSpec, socketBytesOf } from '../../sandbox/spec.ts';
+import type { GuestBundle } from '../pipe-guest/guest-bundle.ts';
+import { installedBundle } from '../pipe-guest/guest-code.ts';
+import { pipedGuestConfig } from '../pipe-guest/guest-config.ts';
+import type { ReadyLine } from '../pipe-guest/ready-line.ts';
 import { type ContainerRuntime, containerConfig, containerName, LABELS, memoryPlaces } from './container-config.ts';
-import { containerGuestConfig } from './container-guest-config.ts';
 import { type ContainerSandboxParts, containerSandbox } from './container-sandbox.ts';
 import {
   areOpenToAll,
@@ -24,14 +27,11 @@ import { followsDescriptors } from './engine-address.ts';
 import { engineError, noPython, statusOf } from './engine-errors.ts';
 import { checkedImage, describeImage, type ImageDescription } from './engine-image.ts';
 import { createFailedStarts } from './failed-starts.ts';
-import type { GuestBundle } from './guest-bundle.ts';
-import { installedBundle } from './guest-code.ts';
 import { standardImageTag } from './image.ts';
 import { createImageLooks } from './image-looks.ts';
 import { reviewImage } from './image-review.ts';
 import { openMountDescriptors } from './mount-descriptors.ts';
 import { probeContainers } from './probe.ts';
-import type { ReadyLine } from './ready-line.ts';
 import { createRemoval } from './removal.ts';
 import { limitSocketMemory } from './socket-memory.ts';
 import { joinContainer, type StartedContainer, startContainer } from './started-container.ts';
@@ -77,7 +77,8 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
       const started = await Promise.race([starting, aborted(combined)]);
       requireOwnKernel(started.ready, kernel);
       void inBackground(removal.retry());
-      return tracked(spec, user.uid, started, containerGuestConfig(spec, runtime, started.ready));
+      const ownKernel = runtime.ownKernel !== undefined;
+      return tracked(spec, user.uid, started, pipedGuestConfig(spec, { ownKernel }, started.ready));
     } catch (error) {
       await inBackground(cleanUp(container, starting).finally(() => users.release(user.uid)));
       throw engineError(name, engine.address.shown, 'start a container', error);

@@ -4,16 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { gvisorRuntime } from '../gvisor/index.ts';
+import { RELAY_UID } from '../pipe-guest/relay.ts';
 import { imageFolder } from '../python-packages.ts';
-import {
-  areOpenToAll,
-  COMMON_USER,
-  createContainerUsers,
-  folderUser,
-  kindOfUser,
-  OWN_UIDS,
-  RELAY_UID,
-} from './container-user.ts';
+import { areOpenToAll, COMMON_USER, createContainerUsers, folderUser, kindOfUser, OWN_UIDS } from './container-user.ts';
 
 describe('the users of containers', () => {
   it('are all different while they live', () => {

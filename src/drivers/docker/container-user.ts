@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import type { Mount, SandboxSpec } from '../../sandbox/spec.ts';
+import { RELAY_UID } from '../pipe-guest/relay.ts';
 
 /** Who a container runs as. */
 export interface ContainerUser {
@@ -10,9 +11,6 @@ export interface ContainerUser {
 
 /** The user of most images that have one, which the profile code-sandbox promises. On most machines it is also a person. */
 export const COMMON_USER: ContainerUser = { uid: 1000, gid: 1000 };
-
-/** SECURITY: the user of relays (relay.ts) is no person, and no sandbox has it. */
-export const RELAY_UID = 61_112;
 
 /**
  * Uids that containers get one each, since Linux counts for a uid what neighbours would use up for each other: watchers of files, epoll, pages of

@@ -3,13 +3,13 @@ import type { Container, ContainerCreateOptions } from 'dockerode';
 import { aborted } from '../../lib/abort.ts';
 import type { SandboxEnd } from '../../sandbox/driver.ts';
 import type { DriverName } from '../../sandbox/isolation.ts';
+import { takeFirstLine } from '../pipe-guest/first-line.ts';
+import type { GuestBundle } from '../pipe-guest/guest-bundle.ts';
+import { parseReadyLine, type ReadyLine } from '../pipe-guest/ready-line.ts';
 import { attachedChannel } from './attached-channel.ts';
 import { howItEnded, isRunning } from './container-end.ts';
 import type { Engine, EngineConnector } from './engine.ts';
 import { imageBroken, imageMissing, mountRefused, reasonOf, statusOf, volumesNotCovered } from './engine-errors.ts';
-import { takeFirstLine } from './first-line.ts';
-import type { GuestBundle } from './guest-bundle.ts';
-import { parseReadyLine, type ReadyLine } from './ready-line.ts';
 import { openRelay, type RelayWay } from './relay.ts';
 
 /** A container that runs, with a guest that listens. */

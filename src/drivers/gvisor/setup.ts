@@ -6,8 +6,8 @@ import { findProgram } from '../../lib/find-program.ts';
 import { makeTemporaryFolder } from '../../lib/own-folder.ts';
 import { type Report, runStep, StepError } from '../../lib/steps.ts';
 import { type Confirm, runAsSuperuser } from '../../lib/superuser.ts';
-import { docker } from '../docker/docker-cli.ts';
-import { setupDocker } from '../docker/setup.ts';
+import { docker } from '../docker/setup/docker-cli.ts';
+import { setupDocker } from '../docker/setup/index.ts';
 import { runtimeName, withRuntime } from './daemon-config.ts';
 import { ensureRunsc } from './runsc.ts';
 

@@ -1,11 +1,11 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { findProgram } from '../../lib/find-program.ts';
-import { makeTemporaryFolder } from '../../lib/own-folder.ts';
-import { runCommand } from '../../lib/run-command.ts';
-import { type Report, runStep, StepError } from '../../lib/steps.ts';
+import { findProgram } from '../../../lib/find-program.ts';
+import { makeTemporaryFolder } from '../../../lib/own-folder.ts';
+import { runCommand } from '../../../lib/run-command.ts';
+import { type Report, runStep, StepError } from '../../../lib/steps.ts';
+import { type BaseImage, debianBase, officialBase } from '../image.ts';
 import { docker, dockerOrFail, hasImage } from './docker-cli.ts';
-import { type BaseImage, debianBase, officialBase } from './image.ts';
 
 /** A base to build on: what is there, else the official image, else one made from Debian's packages. */
 export function ensureBaseImage(report: Report, signal?: AbortSignal): Promise<BaseImage> {

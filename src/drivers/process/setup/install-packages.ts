@@ -1,8 +1,8 @@
-import { findProgram } from '../../lib/find-program.ts';
-import { runCommand } from '../../lib/run-command.ts';
-import { type Progress, StepError } from '../../lib/steps.ts';
-import { pinnedFromMinor, requirementsFile, standardPackages } from '../python-packages.ts';
-import type { Interpreter } from './interpreter.ts';
+import { findProgram } from '../../../lib/find-program.ts';
+import { runCommand } from '../../../lib/run-command.ts';
+import { type Progress, StepError } from '../../../lib/steps.ts';
+import { pinnedFromMinor, requirementsFile, standardPackages } from '../../python-packages.ts';
+import type { Interpreter } from '../interpreter.ts';
 
 /** Everyone may read what is installed, whatever the mask of the person who installs it. */
 const umask = '022';

@@ -1,12 +1,12 @@
 import { copyFile, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { makeTemporaryFolder } from '../../lib/own-folder.ts';
-import { type Report, runStep, type Work } from '../../lib/steps.ts';
-import { imageFolder } from '../python-packages.ts';
+import { makeTemporaryFolder } from '../../../lib/own-folder.ts';
+import { type Report, runStep, type Work } from '../../../lib/steps.ts';
+import { imageFolder } from '../../python-packages.ts';
+import { type BaseImage, imageFiles, standardImageTag } from '../image.ts';
 import { ensureBaseImage, removeBuildStage } from './base-image.ts';
+import { ensureGuestCode } from './compile-guest.ts';
 import { dockerOrFail, hasImage, requireEngine } from './docker-cli.ts';
-import { ensureGuestCode } from './guest-code.ts';
-import { type BaseImage, imageFiles, standardImageTag } from './image.ts';
 import { downloadNode } from './node-program.ts';
 import { downloadWheels, type ImagePlatform } from './wheels.ts';
 

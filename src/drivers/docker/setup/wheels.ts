@@ -1,11 +1,11 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { findProgram } from '../../lib/find-program.ts';
-import { makeTemporaryFolder } from '../../lib/own-folder.ts';
-import { runCommand } from '../../lib/run-command.ts';
-import type { Work } from '../../lib/steps.ts';
-import { requirementsFile } from '../python-packages.ts';
-import { type BaseImage, wheelPlatforms } from './image.ts';
+import { findProgram } from '../../../lib/find-program.ts';
+import { makeTemporaryFolder } from '../../../lib/own-folder.ts';
+import { runCommand } from '../../../lib/run-command.ts';
+import type { Work } from '../../../lib/steps.ts';
+import { requirementsFile } from '../../python-packages.ts';
+import { type BaseImage, wheelPlatforms } from '../image.ts';
 
 /** The base of an image, and the architecture of the engine that runs it. */
 export interface ImagePlatform {

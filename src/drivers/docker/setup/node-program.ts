@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
-import { makeTemporaryFolder } from '../../lib/own-folder.ts';
-import { runCommand } from '../../lib/run-command.ts';
-import { StepError } from '../../lib/steps.ts';
-import { imageFolder } from '../python-packages.ts';
+import { makeTemporaryFolder } from '../../../lib/own-folder.ts';
+import { runCommand } from '../../../lib/run-command.ts';
+import { StepError } from '../../../lib/steps.ts';
+import { imageFolder } from '../../python-packages.ts';
 
 const pinSchema = z.object({
   version: z.string(),

@@ -1,14 +1,13 @@
 import { chmod, mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { exclusively } from '../../lib/exclusive.ts';
-import { findProgram } from '../../lib/find-program.ts';
-import { makeOwnFolder } from '../../lib/own-folder.ts';
-import { runCommand } from '../../lib/run-command.ts';
-import { type Progress, type Report, runStep, StepError, type Work } from '../../lib/steps.ts';
-import { contentHash, requirementsHash } from '../python-packages.ts';
-import { coveringPlace } from './covered-places.ts';
-import { installPackages, makeVirtualEnvironment } from './install-packages.ts';
-import { chooseInterpreter, firstBarrier, type Interpreter } from './interpreter.ts';
+import { exclusively } from '../../../lib/exclusive.ts';
+import { findProgram } from '../../../lib/find-program.ts';
+import { makeOwnFolder } from '../../../lib/own-folder.ts';
+import { runCommand } from '../../../lib/run-command.ts';
+import { type Progress, type Report, runStep, StepError, type Work } from '../../../lib/steps.ts';
+import { contentHash, requirementsHash } from '../../python-packages.ts';
+import { coveringPlace } from '../covered-places.ts';
+import { chooseInterpreter, firstBarrier, type Interpreter } from '../interpreter.ts';
 import {
   describePackages,
   describeSystemPython,
@@ -17,7 +16,8 @@ import {
   type ReadyRecord,
   readRecord,
   readyFile,
-} from './python-environment.ts';
+} from '../python-environment.ts';
+import { installPackages, makeVirtualEnvironment } from './install-packages.ts';
 
 /** Makes our own environment unless it is there. Without a package index the system's Python serves, and the report says so. */
 export async function ensurePythonEnvironment(options: {

@@ -2,20 +2,24 @@ import { expectedMounts } from '../../sandbox/expected-mounts.ts';
 import { type GuestConfig, standardEnvironment } from '../../sandbox/guest-config.ts';
 import { seccompFilter } from '../../sandbox/seccomp.ts';
 import type { SandboxSpec } from '../../sandbox/spec.ts';
-import type { ContainerRuntime } from './container-config.ts';
 import type { ReadyLine } from './ready-line.ts';
 
 /** A runtime with a kernel of its own kills the whole sandbox at the limit; the guest acts before that. */
 const WATCHDOG_SHARE = 0.9;
 
-/** What the guest of a container is told: the limits that it holds itself, and what its image said of itself. */
-export function containerGuestConfig(
+/** What the driver knows of the kernel below its sandboxes. */
+export interface KernelBelow {
+  /** Whether each sandbox has a kernel of its own, as under gVisor or in a microVM. */
+  readonly ownKernel: boolean;
+}
+
+/** What a guest that came through a pipe is told: the limits that it holds itself, and what its image said of itself. */
+export function pipedGuestConfig(
   spec: SandboxSpec,
-  runtime: ContainerRuntime,
+  { ownKernel }: KernelBelow,
   { path, architecture }: ReadyLine,
 ): GuestConfig {
   const { memoryBytes, openFiles, fileBytes, cpus, processes } = spec.limits;
-  const ownKernel = runtime.ownKernel !== undefined;
   const memoryWatchdogBytes = Math.floor(memoryBytes * WATCHDOG_SHARE);
   return {
     limits: {

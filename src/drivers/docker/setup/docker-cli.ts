@@ -1,6 +1,6 @@
-import { findProgram } from '../../lib/find-program.ts';
-import { type CommandOptions, type CommandResult, runCommand } from '../../lib/run-command.ts';
-import { StepError } from '../../lib/steps.ts';
+import { findProgram } from '../../../lib/find-program.ts';
+import { type CommandOptions, type CommandResult, runCommand } from '../../../lib/run-command.ts';
+import { StepError } from '../../../lib/steps.ts';
 
 /** Runs `docker <args>`; set-up alone uses the command line, sandboxes talk to the engine itself. */
 export function docker(args: readonly string[], options: CommandOptions = {}): Promise<CommandResult> {

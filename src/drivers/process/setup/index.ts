@@ -1,8 +1,8 @@
-import { findHostProgram, findProgram } from '../../lib/find-program.ts';
-import { type Progress, type Report, runStep, StepError } from '../../lib/steps.ts';
-import { type Confirm, runAsSuperuser } from '../../lib/superuser.ts';
+import { findHostProgram, findProgram } from '../../../lib/find-program.ts';
+import { type Progress, type Report, runStep, StepError } from '../../../lib/steps.ts';
+import { type Confirm, runAsSuperuser } from '../../../lib/superuser.ts';
+import type { PythonEnvironment } from '../python-environment.ts';
 import { ensurePythonEnvironment, lacksInstaller } from './make-python-environment.ts';
-import type { PythonEnvironment } from './python-environment.ts';
 import { installCommand, packageManagers, refreshCommand } from './system-packages.ts';
 
 export interface ProcessSetup {
