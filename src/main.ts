@@ -10,6 +10,7 @@ import { type Clock, systemClock } from './lib/clock.ts';
 import type { Probe } from './sandbox/driver.ts';
 import { DRIVER_NAMES, type DriverName, type PassedOver } from './sandbox/isolation.ts';
 import { probeDriver } from './sessions/choose-isolation.ts';
+import { createFileRegistry } from './sessions/file-registry.ts';
 import { createIsolationChoices } from './sessions/isolation-choices.ts';
 import { createLiveSessions, type LiveSessions, type OpenOptions } from './sessions/live-sessions.ts';
 import { becomeServer, type Server } from './sessions/server.ts';
@@ -109,7 +110,8 @@ interface Started {
 async function start(options: HotcellOptions): Promise<Started> {
   const { dataDir = resolveDataDir(), drivers: givenDrivers = {}, ...given } = options;
   const config = loadConfig(given, { dataDir });
-  const server = await becomeServer(dataDir, resolveRunDir(dataDir));
+  const folders = { dataDir, runRoot: resolveRunDir(dataDir) };
+  const server = await becomeServer(folders, createFileRegistry(folders));
   const drivers = loadDrivers(server.host, givenDrivers, server.clearAfterDead);
   const choose = createIsolationChoices(drivers.offered, config.minIsolation);
   const live = createLiveSessions(config, server, choose, drivers.offered);

@@ -121,7 +121,7 @@ const LONGEST_SOCKET_FOLDER = 55;
 
 /**
  * Where sockets and jails' folders go: short, because the path of a socket must be, and open to the jail's user on the way. Servers of one installation may have
- * different ones, since XDG_RUNTIME_DIR is set in some environments and not in others; they find each other through the data folder (`lib/server-lock.ts`).
+ * different ones, since XDG_RUNTIME_DIR is set in some environments and not in others; they find each other through the data folder (`sessions/server-lock.ts`).
  */
 export function resolveRunDir(dataDir: string, env: NodeJS.ProcessEnv = process.env): string {
   const uid = process.getuid?.() ?? 0;

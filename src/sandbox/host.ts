@@ -6,7 +6,7 @@ export interface Host {
   readonly runDir: string;
   readonly installationId: string;
   readonly serverId: string;
-  /** Whether the server with this id still runs: it holds a socket that answers. */
+  /** Whether the server with this id still runs, as the registry of the installation tells (`sessions/registry.ts`). */
   isServerAlive(serverId: string): Promise<boolean>;
   /** Whether a session that outlives its server is recorded to live in this sandbox. */
   isKept(sandboxId: string): Promise<boolean>;

@@ -3,8 +3,8 @@ import { configFilePath, temporaryRunDir } from '../config/load.ts';
 import { engineAddress } from '../drivers/docker/engine-address.ts';
 import { programsInUse } from '../drivers/process/programs-in-use.ts';
 import { packageRoot } from '../lib/package-root.ts';
-import { runFoldersInUse } from '../lib/server-lock.ts';
 import { secretsOfHomes } from './secret-homes.ts';
+import { runFoldersInUse } from './server-lock.ts';
 
 /** What a server needs on its host. The one list of it: what a server comes to execute, load, write or keep is entered here. */
 export interface ServerPlaces {

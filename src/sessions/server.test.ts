@@ -4,12 +4,17 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { identityOf } from '../lib/held-folder.ts';
 import { DEFAULT_LIMITS, type Mount } from '../sandbox/spec.ts';
+import { createFileRegistry } from './file-registry.ts';
+import type { Registry } from './registry.ts';
 import { becomeServer, type Server } from './server.ts';
 
 let folder: string;
 let server: Server;
 
-const another = (run = 'run') => becomeServer(join(folder, 'data'), join(folder, run));
+const another = (run = 'run') => {
+  const folders = { dataDir: join(folder, 'data'), runRoot: join(folder, run) };
+  return becomeServer(folders, createFileRegistry(folders));
+};
 
 beforeEach(async () => {
   folder = await realpath(await mkdtemp(join(tmpdir(), 'hc-server-')));
@@ -75,6 +80,31 @@ test('what a dead server left in a run folder of its own is removed', async () =
   expect(await readdir(join(folder, 'other-run'))).toEqual([]);
   expect(await readdir(join(folder, 'data/servers'))).toEqual([server.host.serverId]);
   expect(await readdir(join(folder, 'data/mounts'))).toEqual([]);
+});
+
+test('a server answers its drivers from the registry that it is given, and leaves that when it ends', async () => {
+  const folders = { dataDir: join(folder, 'data'), runRoot: join(folder, 'run') };
+  const files = createFileRegistry(folders);
+  const leases = new Set(['elsewhere']);
+  const cluster: Registry = {
+    isServerAlive: async (serverId) => leases.has(serverId),
+    records: files.records,
+    join: async (serverId) => {
+      const membership = await files.join(serverId);
+      leases.add(serverId);
+      const leave = async () => {
+        leases.delete(serverId);
+        await membership.leave();
+      };
+      return { ...membership, leave };
+    },
+  };
+  const { host, release } = await becomeServer(folders, cluster);
+  expect(await host.isServerAlive('elsewhere')).toBe(true);
+  expect(await host.isServerAlive(host.serverId)).toBe(true);
+  await release();
+  expect([...leases]).toEqual(['elsewhere']);
+  expect(await host.isServerAlive(host.serverId)).toBe(false);
 });
 
 async function mountOf(name: string, readOnly: boolean): Promise<Mount> {

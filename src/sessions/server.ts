@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { openDataFolder, openRunFolder } from '../config/folders.ts';
 import { newId } from '../lib/ids.ts';
 import { makeOwnFolder } from '../lib/own-folder.ts';
-import { deadServers, forgetServer, holdServerLock, isServerAlive } from '../lib/server-lock.ts';
 import type { Host } from '../sandbox/host.ts';
-import { createMountRegistry, type MountRegistry } from './mount-registry.ts';
-import { createPersistentRecords, type PersistentRecords } from './persistent-records.ts';
-import { recordsFolder } from './records-folder.ts';
+import type { MountRegistry } from './mount-registry.ts';
+import type { PersistentRecords } from './persistent-records.ts';
+import type { Registry } from './registry.ts';
+import type { ServerFolders } from './server-lock.ts';
 
 /** This server among others of its installation: its lock, its folders, and what dead ones left behind. */
 export interface Server {
@@ -22,52 +22,43 @@ export interface Server {
   release(): Promise<void>;
 }
 
-export async function becomeServer(dataDir: string, runRoot: string): Promise<Server> {
+export async function becomeServer({ dataDir, runRoot }: ServerFolders, registry: Registry): Promise<Server> {
   const serverId = newId('v').slice(2, 14);
   const installationId = openDataFolder(dataDir);
   openRunFolder(runRoot);
-  const folders = { dataDir, runRoot };
-  const lock = await holdServerLock(folders, serverId);
+  const membership = await registry.join(serverId);
+  const { records, mounts } = membership;
   const runDir = join(runRoot, serverId);
   // Others may pass through, which the jail's user must, but not look around.
   makeOwnFolder(runDir, 0o711);
-  const isAlive = (id: string) => isServerAlive(folders, id);
-  const records = createPersistentRecords({ folder: recordsFolder(dataDir), serverId, isServerAlive: isAlive });
-  const logs = (id: string) => join(dataDir, 'logs', id);
-  // In the data folder: servers that were started with another XDG_RUNTIME_DIR have another run folder.
-  const registry = join(dataDir, 'mounts');
+  const logs = join(dataDir, 'logs');
+  const removeLogs = (id: string) => rm(join(logs, id), { recursive: true, force: true });
   const host: Host = {
     dataDir,
     runDir,
     installationId,
     serverId,
-    isServerAlive: isAlive,
+    isServerAlive: registry.isServerAlive,
     isKept: records.isKept,
   };
   return {
     host,
-    records,
     runRoot,
-    mounts: createMountRegistry({
-      folder: registry,
-      ...{ serverId, isServerAlive: isAlive },
-      left: async () => (await records.kept()).map(({ record }) => record.spec.mounts),
-    }),
-    logFolder: (sessionId) => join(logs(serverId), sessionId),
+    records,
+    mounts,
+    logFolder: (sessionId) => join(logs, serverId, sessionId),
     clearAfterDead: async () => {
       await records.clear();
-      for (const dead of await deadServers(folders, [join(dataDir, 'logs'), registry])) {
-        await rm(logs(dead), { recursive: true, force: true });
-        await rm(join(registry, dead), { recursive: true, force: true });
-        await forgetServer(folders, dead);
+      for (const dead of await membership.deadServers([logs])) {
+        await removeLogs(dead);
+        await membership.forget(dead);
       }
     },
     release: async () => {
       // A log that cannot be removed must not keep the rest from being released.
-      await rm(logs(serverId), { recursive: true, force: true }).catch(() => {});
-      await rm(join(registry, serverId), { recursive: true, force: true });
+      await removeLogs(serverId).catch(() => {});
       await rm(runDir, { recursive: true, force: true });
-      await lock.release();
+      await membership.leave();
     },
   };
 }

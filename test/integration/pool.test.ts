@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { resolveDataDir } from '../../src/config/load.ts';
 import { DEFAULT_LIMITS, type SandboxSpec } from '../../src/sandbox/spec.ts';
+import { createFileRegistry } from '../../src/sessions/file-registry.ts';
 import { createPool } from '../../src/sessions/pool.ts';
 import { becomeServer, type Server } from '../../src/sessions/server.ts';
 import { createBareDriver } from '../support/bare-driver.ts';
@@ -15,7 +16,8 @@ let server: Server;
 
 beforeAll(async () => {
   const dataDir = resolveDataDir({});
-  server = await becomeServer(dataDir, runRoot);
+  const folders = { dataDir, runRoot };
+  server = await becomeServer(folders, createFileRegistry(folders));
 });
 afterAll(async () => {
   await server.release();

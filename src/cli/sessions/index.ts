@@ -2,11 +2,11 @@ import { resolveDataDir, resolveRunDir } from '../../config/load.ts';
 import { tokenOwner } from '../../directory/owner.ts';
 import { HotcellError, toHotcellError } from '../../errors/hotcell-error.ts';
 import { openTokenStore, type TokenRecord } from '../../http/tokens/store.ts';
-import { isServerAlive } from '../../lib/server-lock.ts';
 import { openServer } from '../../main.ts';
+import { createFileRegistry } from '../../sessions/file-registry.ts';
 import { expiresAt } from '../../sessions/lifetime.ts';
-import { createPersistentRecords, type FoundRecord, type PersistentRecord } from '../../sessions/persistent-records.ts';
-import { recordsFolder } from '../../sessions/records-folder.ts';
+import type { FoundRecord, PersistentRecord } from '../../sessions/persistent-records.ts';
+import type { Registry } from '../../sessions/registry.ts';
 import { standardOutputs } from '../output.ts';
 import { shownName } from '../print.ts';
 
@@ -87,16 +87,16 @@ async function theOne(which: string): Promise<FoundRecord> {
 }
 
 function all(): Promise<readonly FoundRecord[]> {
-  return createPersistentRecords({
-    folder: recordsFolder(resolveDataDir()),
-    serverId: '',
-    isServerAlive: isAlive,
-  }).all();
+  return registry().records.all();
 }
 
 function isAlive(serverId: string): Promise<boolean> {
+  return registry().isServerAlive(serverId);
+}
+
+function registry(): Registry {
   const dataDir = resolveDataDir();
-  return isServerAlive({ dataDir, runRoot: resolveRunDir(dataDir) }, serverId);
+  return createFileRegistry({ dataDir, runRoot: resolveRunDir(dataDir) });
 }
 
 function tokenList(): Promise<readonly TokenRecord[]> {

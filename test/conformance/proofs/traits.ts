@@ -7,6 +7,7 @@ import type { Session } from '../../../src/index.ts';
 import { newId } from '../../../src/lib/ids.ts';
 import type { Driver } from '../../../src/sandbox/driver.ts';
 import { DEFAULT_LIMITS, type SandboxSpec } from '../../../src/sandbox/spec.ts';
+import { createFileRegistry } from '../../../src/sessions/file-registry.ts';
 import { becomeServer } from '../../../src/sessions/server.ts';
 import { driverFactory, type Target } from '../../support/targets.ts';
 import { type Requirement, stdoutOf } from '../context.ts';
@@ -139,7 +140,8 @@ except OSError: print("nothing")`;
 /** The target's driver itself, beside the one that its Hotcell has. */
 async function withDriver(target: Target, prove: (driver: Driver) => Promise<void>): Promise<void> {
   const dataDir = resolveDataDir();
-  const server = await becomeServer(dataDir, resolveRunDir(dataDir));
+  const folders = { dataDir, runRoot: resolveRunDir(dataDir) };
+  const server = await becomeServer(folders, createFileRegistry(folders));
   try {
     const driver = await driverFactory(target)(server.host);
     try {

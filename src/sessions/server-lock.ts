@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { chmod, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
 import { join, resolve } from 'node:path';
-import { makeOwnFolder, requireTrusted } from './own-folder.ts';
+import { makeOwnFolder, requireTrusted } from '../lib/own-folder.ts';
 
 /**
  * Says that a server lives, in a way that ends with it however it ends: a listening socket. A file with a pid in it outlives a
