@@ -21,9 +21,11 @@ export interface OfferedDriver extends DriverDeclaration {
 
 export type OfferedDrivers = Readonly<Record<DriverName, OfferedDriver>>;
 
-/** The drivers that have a trait, in the order of registration. */
+/** The drivers that have a trait, weakest first. */
 export function driversWith(trait: keyof DriverTraits, declared: DriverDeclarations): DriverName[] {
-  return namesOf(declared).filter((name) => declared[name].traits[trait]);
+  return strongestFirst(declared)
+    .reverse()
+    .filter((name) => declared[name].traits[trait]);
 }
 
 /** The level that every sandbox of a driver reaches. In `minIsolation`, the name of a driver means this level. */
