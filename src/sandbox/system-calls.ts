@@ -30,12 +30,17 @@ const SUPERVISOR_GROUP = 0xffffffff;
 const [SOCK_STREAM, SOCK_DGRAM, SOCK_TYPE_MASK] = [1, 2, 0xf] as const;
 const [IPPROTO_TCP, IPPROTO_UDP] = [6, 17] as const;
 const [TIOCSTI, TIOCLINUX] = [0x5412, 0x541c] as const;
+/**
+ * SECURITY: commands that make the host load a module of its kernel, whoever asks: TIOCSETD (line disciplines), then a pair each for bridges (SIOCGIFBR), Frame
+ * Relay (SIOCADDDLCI), VLANs (SIOCGIFVLAN) and bridges again (SIOCBRADDBR). What is loaded stays, with its flaws. Without the right to change networks they do nothing else.
+ */
+export const MODULE_IOCTLS = [0x5423, 0x8940, 0x8941, 0x8980, 0x8981, 0x8982, 0x8983, 0x89a0, 0x89a1] as const;
 const [PRIO_USER, IOPRIO_WHO_USER] = [2, 3] as const;
 const O_CREAT_OR_TMPFILE = 0x40 | 0x400000;
 const SET_ID_BITS = 0o6000;
 const SUPERVISOR_PID = 1;
 const RWF_NOWAIT = 8;
-const [PR_SET_SECCOMP, PR_FUTEX_HASH] = [22, 78] as const;
+const [PR_SET_SECCOMP, PR_SCHED_CORE, PR_FUTEX_HASH] = [22, 62, 78] as const;
 const RLIMIT_CORE = 4;
 const [FS_IOC_FSSETXATTR, FS_IOC_SETFLAGS] = [0x401c5820, 0x40086602] as const;
 const [MAP_HUGETLB, MFD_HUGETLB, SHM_HUGETLB] = [0x40000, 4, 0o4000] as const;
@@ -110,10 +115,12 @@ const COMMON: readonly Rule[] = [
   },
   {
     // SECURITY: filters are compiled, into memory of which the host has one amount: four sandboxes would take all of it, and no filter would load any more,
-    // for anybody. The table for futexes of one process (PR_FUTEX_HASH) is memory of the kernel that a process chooses the size of. As a kernel that has neither.
+    // for anybody. The table for futexes of one process (PR_FUTEX_HASH) is memory of the kernel that a process chooses the size of. A process that
+    // has a processor core to itself (PR_SCHED_CORE) keeps others from its sibling thread. As a kernel that has none of them.
     decide: [
       load(argument(0)),
       ifEqual(PR_SET_SECCOMP, 'absent'),
+      ifEqual(PR_SCHED_CORE, 'absent'),
       ifEqual(PR_FUTEX_HASH, 'absent', 'allow'),
       ...[label('absent'), refuse(EINVAL), label('allow'), ALLOW],
     ],
@@ -177,6 +184,7 @@ const COMMON: readonly Rule[] = [
       ifEqual(FIOSETOWN, 'refuse'),
       ifEqual(SIOCSPGRP, 'refuse'),
       ifEqual(TIOCLINUX, 'refuse'),
+      ...MODULE_IOCTLS.map((command) => ifEqual(command, 'refuse')),
       // SECURITY: the owner of a file can give it another project id, or none, and leave the quota of a mounted folder. As a file system without flags.
       ifEqual(FS_IOC_FSSETXATTR, 'absent'),
       ifEqual(FS_IOC_SETFLAGS, 'absent', 'allow'),

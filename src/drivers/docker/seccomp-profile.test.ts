@@ -110,10 +110,13 @@ describe('the profile for the engine', () => {
     ['prlimit64', [0, 4, 0, 9], 'allow'],
     ['prlimit64', [0, 4, 9, 0], 'errno 1'],
     ['prlimit64', [0, 4, 2 ** 40, 0], 'errno 1'],
-    ...[0x5401, 0x5421, 0x801c581f, 0x80086601, 0x40086603, 0xffffffff, 0].map(
+    ...[0x5401, 0x5421, 0x5424, 0x8912, 0x8942, 0x89a2, 0x801c581f, 0x80086601, 0x40086603, 0xffffffff, 0].map(
       (command) => ['ioctl', [0, command], 'allow'] as const,
     ),
     ...[0x401c5820, 0x401c5820 + 2 ** 32, 0x40086602].map((command) => ['ioctl', [0, command], 'errno 1'] as const),
+    ...[0x5423, 0x8940, 0x8941, 0x8980, 0x8981, 0x8982, 0x8983, 0x89a0, 0x89a1].map(
+      (command) => ['ioctl', [0, command], 'errno 1'] as const,
+    ),
     ['execve', [], 'allow'],
   ] as const)('%s(%j): %s', (call, args, decision) => {
     expect(decide(call, args)).toBe(decision);

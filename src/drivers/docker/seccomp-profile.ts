@@ -1,5 +1,5 @@
 import { IGNORED_OPTION, SETTABLE_OPTIONS } from '../../sandbox/socket-options.ts';
-import { NOT_REVIEWED, RULES } from '../../sandbox/system-calls.ts';
+import { MODULE_IOCTLS, NOT_REVIEWED, RULES } from '../../sandbox/system-calls.ts';
 
 /**
  * The system call filter as a profile for the engine, which installs it before the image's first instruction: the guest's own filter comes from the
@@ -153,7 +153,8 @@ function coreLimits(): Conditional[] {
 }
 
 function ioctls(): Conditional[] {
-  return noneOf(1, [FS_IOC_FSSETXATTR, FS_IOC_SETFLAGS]).map((command) => ({ names: ['ioctl'], args: [command] }));
+  const refused = [FS_IOC_FSSETXATTR, FS_IOC_SETFLAGS, ...MODULE_IOCTLS];
+  return noneOf(1, refused).map((command) => ({ names: ['ioctl'], args: [command] }));
 }
 
 /** Calls that are allowed whatever their arguments are, by what they are about. */
