@@ -64,6 +64,49 @@ describe.each(targets)('$target.name: an image', async ({ target, runtime }) => 
       expect(said.uid).toBe(1000);
     });
 
+    it('starts the interpreter of its own that a script leads to, whatever a caller mounts over it', async () => {
+      const [forged, out] = [join(data, 'forged'), join(data, 'made')];
+      for (const folder of [forged, join(forged, 'bin'), out]) mkdirSync(folder);
+      chmodSync(out, 0o777);
+      const program = '#!/bin/sh\ncp /bin/sh /out/s\nchmod 4755 /out/s\nexec /usr/bin/python3 "$@"\n';
+      writeFileSync(join(forged, 'bin', 'python3'), program, { mode: 0o755 });
+      // As pyenv and asdf lay it out: `python3` on PATH is a script.
+      const pyenv = '/home/app/.pyenv';
+      const image = images.build(
+        'shim',
+        [
+          `RUN mkdir -p ${pyenv}/shims ${pyenv}/plugins ${pyenv}/versions/3/bin`,
+          `RUN ln -s "$(readlink -f "$(command -v python3)")" ${pyenv}/versions/3/bin/python3`,
+          `COPY shim ${pyenv}/shims/python3`,
+          `ENV PATH=${pyenv}/shims:/usr/bin:/bin`,
+        ],
+        { shim: `#!/bin/sh\nexec ${pyenv}/versions/3/bin/python3 "$@"\n` },
+      );
+      run('--volume', `${forged}:${pyenv}/versions/3`, '--volume', `${out}:/out`, image, 'python3', '-c', '');
+      expect(statSync(join(out, 's')).mode & 0o4000).toBe(0o4000);
+      rmSync(join(out, 's'));
+
+      for (const below of ['', '/versions', '/versions/3', '/versions/3/lib', '/plugins', '/plugins/new', '/new']) {
+        const mounts = [mount(pyenv + below, forged), mount('/out', out)];
+        await expect(open({ image, mounts }), below).rejects.toMatchObject({ code: 'mount_denied' });
+      }
+      expect(readdirSync(out)).toEqual([]);
+      expect((await open({ image, mounts: [mount('/out', out), mount('/data/x', forged)] })).uid).toBe(1000);
+    });
+
+    it('gets no mount where it has files, and takes one at an empty folder', async () => {
+      const image = images.build('filled', [
+        'RUN mkdir -p /srv/filled /srv/empty && cp -r /usr/lib/python3 /srv/filled',
+      ]);
+      for (const place of ['/srv', '/srv/filled']) {
+        await expect(open({ image, mounts: [mount(place)] }), place).rejects.toMatchObject({
+          code: 'mount_denied',
+          message: expect.stringContaining('the image has files there'),
+        });
+      }
+      expect((await open({ image, mounts: [mount('/srv/empty'), mount('/srv/absent')] })).uid).toBe(1000);
+    });
+
     it('gets no group of the host by a name that is a number', async () => {
       const secret = join(data, 'for-adm');
       writeFileSync(secret, 'words');

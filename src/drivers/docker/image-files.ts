@@ -2,7 +2,7 @@ import { posix } from 'node:path';
 import type { Container } from 'dockerode';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import { statusOf } from './engine-errors.ts';
-import { firstTarEntry } from './tar-entry.ts';
+import { entriesOf, firstTarEntry } from './tar-entry.ts';
 
 /** The files of an image, read from outside: nothing of the image runs. All paths are absolute, and have no link above their last part. */
 export interface ImageFiles {
@@ -10,6 +10,8 @@ export interface ImageFiles {
   at(path: string): Promise<ImageFile | undefined>;
   /** The content of a regular file. */
   read(path: string): Promise<Buffer>;
+  /** Whether a folder has nothing in it. */
+  isEmpty(path: string): Promise<boolean>;
 }
 
 export type ImageFile =
@@ -67,14 +69,17 @@ export async function walk(files: ImageFiles, path: string): Promise<Walked> {
 
 /** The files of a container that was created and never started: those of its image. */
 export function containerFiles(container: () => Promise<Container>, signal: AbortSignal): ImageFiles {
-  async function archive(path: string): Promise<Buffer> {
+  /** An archive, up to the piece with which it is `enough`. */
+  async function archive(path: string, enough?: (soFar: Buffer) => boolean): Promise<Buffer> {
     const stream = await (await container()).getArchive({ path, abortSignal: signal });
     const pieces: Buffer[] = [];
     let length = 0;
+    // Leaving the loop closes the connection.
     for await (const piece of stream as AsyncIterable<Buffer>) {
       length += piece.length;
       if (length > 2 * MOST_BYTES) throw unreadable(path);
       pieces.push(piece);
+      if (enough?.(Buffer.concat(pieces))) break;
     }
     return Buffer.concat(pieces);
   }
@@ -99,6 +104,8 @@ export function containerFiles(container: () => Promise<Container>, signal: Abor
       if (entry?.kind !== 'file') throw unreadable(path);
       return entry.content;
     },
+    // The archive of a folder begins with the folder itself. The rest may be as large as the image.
+    isEmpty: async (path) => entriesOf(await archive(path, (soFar) => entriesOf(soFar) > 1)) <= 1,
   };
 }
 

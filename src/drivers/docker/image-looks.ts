@@ -24,6 +24,7 @@ const MOST_FILES = 1_000;
 interface Seen {
   readonly files: Map<string, ImageFile | undefined>;
   readonly contents: Map<string, Buffer>;
+  readonly empty: Map<string, boolean>;
 }
 
 export function createImageLooks(options: ImageLooksOptions): ImageLooks {
@@ -32,7 +33,8 @@ export function createImageLooks(options: ImageLooksOptions): ImageLooks {
   function seenOf(id: string): Seen {
     let seen = images.get(id);
     // Callers choose the targets of mounts, and so the paths that are looked at.
-    if (seen === undefined || seen.files.size > MOST_FILES) seen = { files: new Map(), contents: new Map() };
+    if (seen === undefined || seen.files.size > MOST_FILES)
+      seen = { files: new Map(), contents: new Map(), empty: new Map() };
     images.delete(id);
     images.set(id, seen);
     const [oldest] = images.keys();
@@ -54,6 +56,7 @@ export function createImageLooks(options: ImageLooksOptions): ImageLooks {
         return await review({
           at: (path) => remembered(seen.files, path, files.at),
           read: (path) => remembered(seen.contents, path, files.read),
+          isEmpty: (path) => remembered(seen.empty, path, files.isEmpty),
         });
       } finally {
         if (created !== undefined) await created.catch(() => {}).then(() => options.remove(name));

@@ -7,7 +7,12 @@ export interface ImagePython {
   readonly program: string;
   /** The files and folders that it starts from: itself, the links that lead to it, its library. */
   readonly startsFrom: readonly string[];
+  /** Whether it is a script, which starts an interpreter that is not seen here, as the shims of pyenv and asdf do. */
+  readonly isScript: boolean;
 }
+
+/** Scripts are smaller; programs may be too large to be read. */
+const LARGEST_SCRIPT = 1_048_576;
 
 /**
  * Finds `python3` on the search path of an image, as the engine would, but in the image's own files. Entries below `covered` places are passed over: they are
@@ -25,7 +30,11 @@ export async function findPython(
     const prefixes = [prefixOf(program), prefixOf(found.path)];
     const homes = await Promise.all(prefixes.map((prefix) => baseOf(files, prefix)));
     const startsFrom = [program, ...found.links, found.path, ...prefixes, ...homes.flat()];
-    return { program, startsFrom: [...new Set(startsFrom)].filter((path) => path !== '/') };
+    return {
+      program,
+      startsFrom: [...new Set(startsFrom)].filter((path) => path !== '/'),
+      isScript: await isScript(files, found.path),
+    };
   }
   return undefined;
 }
@@ -46,6 +55,12 @@ function isCovered({ path, links }: Pick<Walked, 'path' | 'links'>, covered: rea
 /** Whether a path inside is a folder or lies below it. */
 export function isBelow(path: string, folder: string): boolean {
   return path === folder || path.startsWith(`${folder}/`);
+}
+
+async function isScript(files: ImageFiles, path: string): Promise<boolean> {
+  const file = await files.at(path);
+  if (file?.kind !== 'file' || file.size > LARGEST_SCRIPT) return false;
+  return (await files.read(path)).toString('latin1', 0, 2) === '#!';
 }
 
 /** The folder that Python's library lies in, beside the folder of the program. */

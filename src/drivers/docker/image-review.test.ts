@@ -4,15 +4,21 @@ import { type ImageFile, type ImageFiles, walk } from './image-files.ts';
 import { findPython } from './image-python.ts';
 import { hasNumberAsName, reviewImage } from './image-review.ts';
 
-/** Values that begin with `->` are links, `program` is an executable file, other values are contents. Folders follow from the paths. */
+/** Values that begin with `->` are links, `program` and `#!` begin an executable file, `folder` is an empty one, other values are contents. Folders with something in them follow from the paths. */
 function filesOf(tree: Readonly<Record<string, string>>): ImageFiles {
   const at = (path: string): ImageFile | undefined => {
     const value = tree[path];
     if (value?.startsWith('->')) return { kind: 'link', target: value.slice(2) };
-    if (value !== undefined) return { kind: 'file', isExecutable: value === 'program', size: value.length };
-    return Object.keys(tree).some((other) => other.startsWith(`${path}/`)) ? { kind: 'folder' } : undefined;
+    if (value === 'folder') return { kind: 'folder' };
+    if (value !== undefined) return { kind: 'file', isExecutable: /^(program$|#!)/.test(value), size: value.length };
+    return holds(path) ? { kind: 'folder' } : undefined;
   };
-  return { at: async (path) => at(path), read: async (path) => Buffer.from(tree[path] ?? '') };
+  const holds = (path: string) => Object.keys(tree).some((other) => other.startsWith(`${path}/`));
+  return {
+    at: async (path) => at(path),
+    read: async (path) => Buffer.from(tree[path] ?? ''),
+    isEmpty: async (path) => !holds(path),
+  };
 }
 
 const USUAL = { '/usr/bin/python3': '->python3.12', '/usr/bin/python3.12': 'program', '/etc/group': 'root:x:0:\n' };
@@ -85,6 +91,49 @@ describe('the review of an image', () => {
     await expect(review(tree, targets, change)).rejects.toMatchObject({
       code: expect.stringMatching(/start_failed|mount_denied/),
     });
+  });
+
+  /** As pyenv lays it out: a script starts an interpreter in another folder. */
+  const shims = {
+    '/home/app/.pyenv/shims/python3': '#!/bin/sh\n',
+    '/home/app/.pyenv/versions/3/bin/python3': 'program',
+    '/home/app/.pyenv/plugins': 'folder',
+  };
+  const shimmed = { path: '/home/app/.pyenv/shims:/usr/bin' };
+
+  it.each([
+    ['where the image has files', { '/app/main.py': '' }, '/app', {}],
+    ['above where the image has files', { '/srv/deep/er/file': '' }, '/srv', {}],
+    ["at an absent folder that another Python's library may be in", shims, '/home/app/.pyenv/versions/3/lib/x.zip', {}],
+    ['at the interpreter that a script starts', shims, '/home/app/.pyenv/versions/3', shimmed],
+    ['at an empty folder beside a script', shims, '/home/app/.pyenv/plugins', shimmed],
+    ['at an absent folder beside a script', shims, '/home/app/.pyenv/plugins/new', shimmed],
+    ['in the home folder of a script', shims, '/tmp/.asdf', shimmed],
+    [
+      'where a script may have its interpreter',
+      { ...shims, '/data/python/bin/python3': 'program' },
+      '/data/new',
+      shimmed,
+    ],
+  ])('refuses a mount %s', async (_, tree, target, change) => {
+    await expect(review(tree, [target], change)).rejects.toMatchObject({
+      code: 'mount_denied',
+      remedy: expect.stringContaining('/data'),
+    });
+  });
+
+  it.each([
+    ['at an empty folder', { '/app/empty': 'folder', '/app/main.py': '' }, '/app/empty', {}],
+    ['at an absent folder beside files', { '/app/main.py': '' }, '/app/new/deep', {}],
+    ['below /data, whatever the image has there', { '/data/example.csv': '' }, '/data', {}],
+    ['below /mnt', { '/mnt/file': '' }, '/mnt/here', {}],
+    ['in memory', { '/tmp/file': '', '/workspace/file': '' }, '/workspace/file', {}],
+    ['at a declared volume, which is covered', { '/state/file': '' }, '/state', {}],
+    ['at /data beside a script', shims, '/data/x', shimmed],
+    ['below the workspace beside a script', { ...shims, '/workspace/file': '' }, '/workspace/x', shimmed],
+  ])('allows a mount %s', async (why, tree, target, change) => {
+    const volumes = why.includes('volume') ? [target] : [];
+    await expect(review(tree, [target], { volumes, ...change })).resolves.toBeDefined();
   });
 
   it.each([

@@ -4,6 +4,7 @@ import type { Mount } from '../../sandbox/spec.ts';
 import type { ImageDescription } from './engine-image.ts';
 import { type ImageFiles, walk } from './image-files.ts';
 import { findPython, type ImagePython, isBelow, searchFolders } from './image-python.ts';
+import { requireNothingThere } from './image-targets.ts';
 
 /** The places that a container gets beside the files of its image. */
 export interface ContainerPlaces {
@@ -30,6 +31,7 @@ export async function reviewImage(
   await requireFolders(image, files, [...places.memory, ...targets, ...SYSTEM_PLACES]);
   const python = await findPython(files, image.path, places.memory);
   requireApart(targets, [...searchFolders(image.path), ...(python?.startsFrom ?? [])]);
+  await requireNothingThere(files, { targets, memory: [...places.memory, ...image.volumes], python });
   return python;
 }
 

@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { firstTarEntry } from './tar-entry.ts';
+import { entriesOf, firstTarEntry } from './tar-entry.ts';
 
 describe('the first entry of an archive', () => {
   let folder: string;
@@ -35,5 +35,23 @@ describe('the first entry of an archive', () => {
 
   it('is looked for in any bytes without an exception and without an end', () => {
     fc.assert(fc.property(fc.uint8Array({ maxLength: 3000 }), (bytes) => void firstTarEntry(Buffer.from(bytes))));
+  });
+});
+
+describe('the entries of an archive', () => {
+  it.each(['pax', 'gnu', 'ustar'])('are counted, also in its beginning (%s)', (format) => {
+    const folder = mkdtempSync(join(tmpdir(), 'hotcell-tar-'));
+    try {
+      mkdirSync(join(folder, 'held'));
+      const archive = () => execFileSync('tar', ['-C', folder, `--format=${format}`, '-cf', '-', 'held']);
+      expect(entriesOf(archive())).toBe(1);
+      writeFileSync(join(folder, 'held', 'n'.repeat(90)), 'a'.repeat(5000));
+      expect(entriesOf(archive())).toBe(2);
+      const content = archive().indexOf('aaaa');
+      expect(entriesOf(archive().subarray(0, content + 100))).toBe(2);
+      expect(entriesOf(archive().subarray(0, content - 512))).toBe(1);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 });

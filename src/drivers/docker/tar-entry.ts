@@ -7,26 +7,51 @@ export interface TarEntry {
 }
 
 const BLOCK = 512;
+/** Types of headers that say something about the next entry. */
+const ABOUT_THE_NEXT = ['x', 'g', 'K', 'L'];
 const KINDS: Readonly<Record<string, TarEntry['kind']>> = { '0': 'file', '\0': 'file', '2': 'link' };
 
 /** Reads a tar archive of the format ustar, with the headers of PAX and GNU for long targets. Returns undefined for one that ends too early. */
 export function firstTarEntry(archive: Buffer): TarEntry | undefined {
   let longTarget: string | undefined;
-  for (let at = 0; at + BLOCK <= archive.length; ) {
-    const header = archive.subarray(at, at + BLOCK);
-    const size = Number.parseInt(text(header, 124, 12).trim() || '0', 8);
-    const end = at + BLOCK + size;
-    if (!Number.isSafeInteger(size) || size < 0 || end > archive.length) return undefined;
-    const content = archive.subarray(at + BLOCK, end);
-    const type = header.toString('latin1', 156, 157);
+  for (const { type, header, content } of records(archive)) {
+    if (content === undefined) return undefined;
     if (type === 'x') longTarget = paxRecord(content, 'linkpath') ?? longTarget;
     else if (type === 'K') longTarget = text(content, 0, content.length);
-    else if (type !== 'g' && type !== 'L') {
+    else if (!ABOUT_THE_NEXT.includes(type)) {
       return { kind: KINDS[type] ?? 'other', linkTarget: longTarget ?? text(header, 157, 100), content };
     }
-    at = BLOCK * Math.ceil(end / BLOCK);
   }
   return undefined;
+}
+
+/** The number of files, folders and links whose headers are in an archive, or in its beginning. */
+export function entriesOf(archive: Buffer): number {
+  let entries = 0;
+  for (const { type, header } of records(archive)) {
+    if (!ABOUT_THE_NEXT.includes(type) && header.some((byte) => byte !== 0)) entries += 1;
+  }
+  return entries;
+}
+
+interface TarRecord {
+  readonly type: string;
+  readonly header: Buffer;
+  /** Undefined where the archive ends before it does. */
+  readonly content: Buffer | undefined;
+}
+
+function* records(archive: Buffer): Generator<TarRecord> {
+  for (let at = 0; at + BLOCK <= archive.length; ) {
+    const header = archive.subarray(at, at + BLOCK);
+    const type = header.toString('latin1', 156, 157);
+    const size = Number.parseInt(text(header, 124, 12).trim() || '0', 8);
+    const end = at + BLOCK + size;
+    const isWhole = Number.isSafeInteger(size) && size >= 0 && end <= archive.length;
+    yield { type, header, content: isWhole ? archive.subarray(at + BLOCK, end) : undefined };
+    if (!isWhole) return;
+    at = BLOCK * Math.ceil(end / BLOCK);
+  }
 }
 
 function text(bytes: Buffer, start: number, length: number): string {

@@ -1,0 +1,70 @@
+import { posix } from 'node:path';
+import type { HotcellError } from '../../errors/hotcell-error.ts';
+import { mountDenied } from '../../sandbox/mount-denied.ts';
+import { type ImageFiles, walk } from './image-files.ts';
+import { type ImagePython, isBelow } from './image-python.ts';
+
+export interface ReviewedTargets {
+  readonly targets: readonly string[];
+  /** The paths of the file systems in memory, below which nothing of the image is left. */
+  readonly memory: readonly string[];
+  readonly python: ImagePython | undefined;
+}
+
+/** Folders for mounts by custom, in whatever image. */
+const FOR_MOUNTS = ['/data', '/mnt'];
+/** The home folder inside, where scripts that start interpreters look for their settings. */
+const HOME = '/tmp';
+
+/**
+ * Requires that mounts lie where the image has nothing. SECURITY: what else the image's Python starts from, beside what was found (`image-python.ts`), cannot be
+ * seen from outside: a script may start an interpreter elsewhere, a `.pth` file may name another folder. What comes from a folder of the caller's would run
+ * before the filter, and under gVisor no other filter keeps setuid files out of mounted folders.
+ */
+export async function requireNothingThere(files: ImageFiles, reviewed: ReviewedTargets): Promise<void> {
+  const { targets, memory, python } = reviewed;
+  for (const target of targets) {
+    const inMemory = memory.some((place) => isBelow(target, place));
+    if (python?.isScript) await requireFarFromScript(files, target, { inMemory, program: python.program });
+    if (inMemory || FOR_MOUNTS.some((folder) => isBelow(target, folder))) continue;
+    if (!(await hasNothingAt(files, target))) throw denied(target, 'the image has files there');
+    const installation = await pythonAbove(files, target);
+    if (installation !== undefined) throw denied(target, `the image has a Python above it, at ${installation}`);
+  }
+}
+
+/**
+ * SECURITY: the shims of pyenv and asdf run plugins and settings that lie beside them or in the home folder, also where the image has none yet. So only
+ * folders at the root count as apart from a script.
+ */
+async function requireFarFromScript(
+  files: ImageFiles,
+  target: string,
+  { inMemory, program }: { inMemory: boolean; program: string },
+): Promise<void> {
+  const top = posix.join('/', target.split('/')[1] ?? '');
+  if (top !== HOME && (inMemory || (await hasNothingAt(files, top)))) return;
+  throw mountDenied(
+    `${target}: the image's Python (${JSON.stringify(program)}) is a script, and what it starts from may lie there`,
+    'Mount at /data/…, or build the image with the folder of the interpreter itself first on its PATH.',
+  );
+}
+
+/** Whether a path is absent, or an empty folder. */
+async function hasNothingAt(files: ImageFiles, path: string): Promise<boolean> {
+  const found = await walk(files, path);
+  return found.kind === 'absent' || (found.kind === 'folder' && (await files.isEmpty(found.path)));
+}
+
+/** SECURITY: Python imports from folders of its installation that are usually absent, such as `lib/python312.zip`. */
+async function pythonAbove(files: ImageFiles, target: string): Promise<string | undefined> {
+  for (let folder = posix.dirname(target); folder !== '/'; folder = posix.dirname(folder)) {
+    const { kind } = await walk(files, posix.join(folder, 'bin', 'python3'));
+    if (kind === 'file') return folder;
+  }
+  return undefined;
+}
+
+function denied(target: string, why: string): HotcellError {
+  return mountDenied(`${target}: ${why}`, 'Mount at /data/…, or at a place that the image does not have.');
+}
