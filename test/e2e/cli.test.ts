@@ -525,6 +525,22 @@ describe('hotcell doctor', () => {
     expect(stdout).toMatch(/✓ isolation auto takes /);
     expect(stdout).not.toContain('\x1b');
   });
+
+  it.runIf(process.platform === 'linux')(
+    'names the epoll watches of this host where one session could stop its processors by them, and changes nothing',
+    async () => {
+      const setting = () => Number(readFileSync('/proc/sys/fs/epoll/max_user_watches', 'utf8'));
+      const before = setting();
+      const { stdout } = await command('doctor', '--json');
+      const probes = JSON.parse(stdout).probes as { driver: string; available: boolean; notes?: string[] }[];
+      const warned = probes.filter(({ notes }) =>
+        notes?.some((note) => note.includes(`fs.epoll.max_user_watches is ${before}.`)),
+      );
+      const onThisKernel = probes.filter(({ driver, available }) => available && driver !== 'gvisor');
+      expect(warned).toEqual(before > 200_000 ? onThisKernel : []);
+      expect(setting()).toBe(before);
+    },
+  );
 });
 
 describe('hotcell demo', () => {

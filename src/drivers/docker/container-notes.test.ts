@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { gvisorRuntime } from '../gvisor/index.ts';
 import { containerNotes } from './container-notes.ts';
 
-const found = { countsSockets: true, folderUid: 1000 };
+const found = { countsSockets: true, folderUid: 1000, epollWatches: 100_000 };
 
 it('says what containers on one kernel share, and who can look into them', () => {
   const notes = containerNotes({}, found).join(' ');
@@ -16,5 +16,10 @@ it('says where sockets are not counted', () => {
 });
 
 it('has nothing to say of a kernel for each sandbox', () => {
-  expect(containerNotes(gvisorRuntime, { ...found, countsSockets: false })).toEqual([]);
+  expect(containerNotes(gvisorRuntime, { ...found, countsSockets: false, epollWatches: 5_000_000 })).toEqual([]);
+});
+
+it('warns of many epoll watches first', () => {
+  const [note] = containerNotes({}, { ...found, epollWatches: 200_001 });
+  expect(note).toContain('sudo sysctl -w fs.epoll.max_user_watches=100000');
 });

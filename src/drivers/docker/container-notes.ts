@@ -1,3 +1,4 @@
+import { epollNotes } from '../epoll-notes.ts';
 import type { ContainerRuntime } from './container-config.ts';
 import { COMMON_USER } from './container-user.ts';
 
@@ -6,13 +7,17 @@ export interface FoundOut {
   readonly countsSockets: boolean;
   /** Who sandboxes with folders of the host run as. */
   readonly folderUid: number;
+  /** The number of epoll watches that one user of the engine's host can have; undefined where that is another host. */
+  readonly epollWatches: number | undefined;
 }
 
 /** What `hotcell doctor` says about containers beyond their limits. A runtime with a kernel of its own counts for each sandbox by itself. */
-export function containerNotes({ ownKernel }: ContainerRuntime, { countsSockets, folderUid }: FoundOut): string[] {
+export function containerNotes({ ownKernel }: ContainerRuntime, found: FoundOut): string[] {
   if (ownKernel !== undefined) return [];
+  const { countsSockets, folderUid, epollWatches } = found;
   const isPerson = folderUid !== COMMON_USER.uid;
   return [
+    ...epollNotes(epollWatches, { hasOwnUids: true }),
     isPerson
       ? `Sessions with a writable mount, with a folder that is closed to others or with another image run as your own uid ${folderUid}; those of the profile code-sandbox as uid 1000.`
       : 'Sessions with a writable mount, with a folder that is closed to others, with another image or of the profile code-sandbox run as uid 1000.',

@@ -3,6 +3,7 @@ import { newId } from '../../lib/ids.ts';
 import type { Driver, Probe } from '../../sandbox/driver.ts';
 import type { DriverName } from '../../sandbox/isolation.ts';
 import { DEFAULT_LIMITS } from '../../sandbox/spec.ts';
+import { epollWatches } from '../epoll-notes.ts';
 import type { ContainerRuntime } from './container-config.ts';
 import { containerNotes } from './container-notes.ts';
 import type { EngineConnector } from './engine.ts';
@@ -29,7 +30,11 @@ export async function probeContainers(subject: ProbeSubject, options: { signal?:
     );
     await sandbox.dispose();
     const { runtime, folderUid } = subject;
-    const notes = containerNotes(runtime, { countsSockets: await countsSockets(subject), folderUid });
+    const notes = containerNotes(runtime, {
+      countsSockets: await countsSockets(subject),
+      folderUid,
+      epollWatches: subject.engine.address.socketPath === undefined ? undefined : epollWatches(),
+    });
     return { driver: name, available: true, isolation: sandbox.isolation, notes };
   } catch (thrown) {
     const error = toHotcellError(thrown);

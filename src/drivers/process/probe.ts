@@ -3,6 +3,7 @@ import { findHostProgram } from '../../lib/find-program.ts';
 import { newId } from '../../lib/ids.ts';
 import type { Driver, Probe } from '../../sandbox/driver.ts';
 import { DEFAULT_LIMITS } from '../../sandbox/spec.ts';
+import { epollWatches } from '../epoll-notes.ts';
 import type { CgroupFinding } from './find-cgroup-tree.ts';
 import { processNotes } from './process-notes.ts';
 
@@ -43,7 +44,7 @@ export async function probeProcess(
     const shape = sandbox.isolation.shape === 'single' ? 'single' : 'shared';
     const notes = [
       ...('tree' in finding ? [] : [`Limits are softer: ${finding.reason}. ${finding.remedy}`]),
-      ...processNotes({ shape, isRoot: process.getuid?.() === 0 }),
+      ...processNotes({ shape, isRoot: process.getuid?.() === 0, epollWatches: epollWatches() }),
     ];
     return { driver: 'process', available: true, isolation: sandbox.isolation, notes };
   } catch (thrown) {
