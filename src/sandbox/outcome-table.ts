@@ -39,7 +39,6 @@ const raised = {
     .optional(),
 };
 const exited = { exitCode: z.number().int().min(0).max(255) };
-const died = { signal: signalName.optional() };
 
 const TABLE: { readonly [K in Kind]: OutcomeEntry<K> } = {
   ok: { members: {}, fromGuest: {}, exitCode: () => 0, sentence: () => undefined },
@@ -73,10 +72,10 @@ const TABLE: { readonly [K in Kind]: OutcomeEntry<K> } = {
     exception: 'KeyboardInterrupt',
   },
   'kernel-died': {
-    members: died,
-    fromGuest: died,
+    members: { signal: text(100).optional() },
+    fromGuest: { signal: signalName.optional() },
     exitCode: ({ signal }) => 128 + (signalNumber(signal) ?? constants.signals.SIGABRT),
-    sentence: ({ signal }) => `the interpreter died${signal === undefined ? '' : ` of ${signal}`}`,
+    sentence: ({ signal }) => `the interpreter died${signal === undefined ? '' : ` of ${quotedName(signal)}`}`,
     exception: 'KernelDied',
   },
   'sandbox-lost': {
