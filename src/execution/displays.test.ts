@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createDisplayTable, type DisplayTable } from './displays.ts';
 
@@ -73,6 +74,37 @@ test('an update that there is no room for leaves the state before it', () => {
   show(table, 'old', { id: 'a' });
   show(table, 'x'.repeat(LIMIT_BYTES), { id: 'a', update: true });
   expect(texts(table)).toEqual([['old']]);
+});
+
+test('an update counts once for each place that shows it', () => {
+  const table = createDisplayTable(LIMIT_BYTES);
+  for (let count = 0; count < 5; count += 1) show(table, 'old', { id: 'a' });
+  expect(show(table, 'x'.repeat(2001), { id: 'a', update: true })).toBeUndefined();
+  expect(texts(table)).toEqual(Array(5).fill(['old']));
+  expect(table.dropped()).toBe(1);
+  expect(show(table, 'x'.repeat(1900), { id: 'a', update: true })).toBeDefined();
+  expect(show(table, 'y'.repeat(600))).toBeUndefined();
+  show(table, '', { id: 'a', update: true });
+  expect(show(table, 'y'.repeat(9000))).toBeDefined();
+});
+
+test('whatever is shown and updated, all places together show no more than the limit', () => {
+  const step = fc.record({
+    id: fc.constantFrom(undefined, 'a', 'b'),
+    ...{ update: fc.boolean(), value: fc.boolean(), clears: fc.integer({ max: 9, min: 0 }).map((n) => n === 0) },
+    bytes: fc.nat(4000),
+  });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
+      const table = createDisplayTable(LIMIT_BYTES);
+      for (const { id, bytes, clears, ...more } of steps) {
+        if (clears) table.clear();
+        show(table, 'x'.repeat(bytes), { ...more, ...(id === undefined ? {} : { id }) });
+        const all = texts(table).flat();
+        expect(all.reduce((sum, { length }) => sum + length, 0)).toBeLessThanOrEqual(LIMIT_BYTES);
+      }
+    }),
+  );
 });
 
 test('the value counts, and is not among the displays', () => {

@@ -12,7 +12,7 @@ export interface WholeDisplay extends Display {
   readonly isValue: boolean;
 }
 
-/** The displays of one execution, put together from the pieces that the guest sends. Holds at most `limitBytes`, whatever comes. */
+/** The displays of one execution, put together from the pieces that the guest sends. All places together show at most `limitBytes`, whatever comes. */
 export interface DisplayTable {
   /** The display, when this piece was its last and there was room for it. */
   receive(piece: DisplayPiece, body: Buffer): WholeDisplay | undefined;
@@ -55,9 +55,11 @@ export function createDisplayTable(limitBytes: number): DisplayTable {
     }
     const namesakes = display.id === undefined ? undefined : byId.get(display.id);
     if (!update || namesakes === undefined) return add(display, bytes);
-    // One id may name several; all of them show the same bytes from now on.
-    heldBytes += bytes - namesakes.bytes;
-    namesakes.bytes = bytes;
+    // SECURITY: one id may name a thousand places, and most readers of the result copy or decode each of them: an update counts once for each place.
+    const shownBytes = bytes * namesakes.places.length;
+    if (heldBytes - namesakes.bytes + shownBytes > limitBytes) return false;
+    heldBytes += shownBytes - namesakes.bytes;
+    namesakes.bytes = shownBytes;
     for (const place of namesakes.places) place.display = display;
     return true;
   }
@@ -95,7 +97,7 @@ interface Place {
 /** The places of one id. SECURITY: found by it, because a guest may send a thousand displays and then updates without end. */
 interface Namesakes {
   readonly places: Place[];
-  /** What their displays hold together. */
+  /** Bytes that all of the places show together. */
   bytes: number;
 }
 

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { ExecutionEvent } from '../execution/events.ts';
+import { clipDecoded } from '../lib/clip.ts';
 import { outcomeSchema } from '../sandbox/outcome-table.ts';
 
 const text = (max: number) => z.string().max(max);
@@ -27,6 +28,9 @@ export const runLine = z.object({
 });
 export type RunLine = z.infer<typeof runLine>;
 
+/** The text of a display that a line holds at most. SECURITY: as JSON, 32 MB of control characters are 200 MB. */
+const MOST_TEXT_CHARS = 262_144;
+
 /** What an event is on the wire. Undefined for what the result says anyway. */
 export function lineOf(event: ExecutionEvent): RunLine | undefined {
   switch (event.kind) {
@@ -39,7 +43,7 @@ export function lineOf(event: ExecutionEvent): RunLine | undefined {
         display: {
           ...(event.id === undefined ? {} : { id: event.id }),
           update: event.update,
-          ...(text === undefined ? {} : { text: text.data.toString('utf8') }),
+          ...(text === undefined ? {} : { text: clipDecoded(text.data, MOST_TEXT_CHARS) }),
           media_types: event.representations.map(({ mediaType }) => mediaType),
         },
       };

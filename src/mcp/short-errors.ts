@@ -1,5 +1,5 @@
 import type { JSONRPCMessage, McpServer, Transport } from '@modelcontextprotocol/server';
-import { clip } from './present/clip.ts';
+import { clip } from '../lib/clip.ts';
 
 /** What an error of the protocol says at most. */
 const MESSAGE_CHARS = 2_000;

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { HotcellError } from '../../errors/hotcell-error.ts';
-import { clip } from './clip.ts';
+import { clip } from '../../lib/clip.ts';
 
 /** SECURITY: what is wrong is named by its key, and keys are as long and as many as the caller likes. */
 const COMPLAINT_CHARS = 400;

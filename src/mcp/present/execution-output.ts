@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import type { Artifact, ExecutionResult } from '../../execution/result.ts';
+import { clip } from '../../lib/clip.ts';
 import { OUTCOME_KINDS } from '../../sandbox/outcome-table.ts';
 import { fileUri, logUri } from '../resources/uris.ts';
-import { clip } from './clip.ts';
 
 /** An execution as data: the output schema of every tool that runs something. */
 export const executionOutput = z.object({

@@ -1,7 +1,7 @@
 import type { ContentBlock } from '@modelcontextprotocol/server';
 import type { Display, ExecutionResult, Representation, Value } from '../../execution/result.ts';
+import { clip, clipDecoded } from '../../lib/clip.ts';
 import { isTextType } from '../../lib/media-type.ts';
-import { clip } from './clip.ts';
 
 /** What models look at. Others (SVG, PDF) are files to them. */
 const PICTURE_TYPES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
@@ -24,40 +24,49 @@ export interface Shown {
   readonly texts: string[];
 }
 
-export function shownOf({ displays, value }: ExecutionResult, chars: number): Shown {
+export function shownOf({ displays, value }: Pick<ExecutionResult, 'displays' | 'value'>, chars: number): Shown {
   const images: ContentBlock[] = [];
-  const texts: string[] = [];
+  const texts = createTexts(chars / 2);
   let room = PICTURES_BYTES;
   for (const display of [...displays, ...(value === undefined ? [] : [pictureAlone(value)])]) {
     const picture = display.representations.find(({ mediaType }) => isPicture(mediaType));
-    if (picture === undefined) texts.push(textOf(display, chars));
+    if (picture === undefined) texts.add(display);
     else if (images.length < MOST_PICTURES && picture.data.length <= Math.min(room, PICTURE_BYTES)) {
       images.push(imageBlock(picture.mediaType, picture.data));
       room -= picture.data.length;
-    } else texts.push(`[a picture of ${picture.data.length} bytes, which is more than a reply may hold]`);
+    } else texts.say(`[a picture of ${picture.data.length} bytes, which is more than a reply may hold]`);
   }
-  return {
-    images,
-    texts: bounded(
-      texts.filter((text) => text !== ''),
-      chars / 2,
-    ),
-  };
+  return { images, texts: texts.all() };
 }
 
-/** A program may show a thousand things. */
-function bounded(texts: readonly string[], chars: number): string[] {
+/** Texts with a budget of `chars` together. SECURITY: a program may show a thousand things of megabytes; displays beyond the budget are counted, not decoded. */
+function createTexts(chars: number) {
+  const texts: string[] = [];
   let room = chars;
-  const end = texts.findIndex((text) => {
+  let omitted = 0;
+
+  function put(clipped: (chars: number) => string): void {
+    if (room <= 0) {
+      omitted += 1;
+      return;
+    }
+    const text = clipped(room);
+    texts.push(text);
     room -= text.length;
-    return room < 0;
-  });
-  if (end === -1) return [...texts];
-  return [
-    ...texts.slice(0, end),
-    clip(texts[end]!, Math.max(0, room + texts[end]!.length)).text,
-    ...more(texts.length - end - 1),
-  ];
+  }
+
+  const say = (text: string) => put((most) => clip(text, most).text);
+
+  return {
+    say,
+    add(display: Display): void {
+      const best = readableOf(display);
+      const [first] = display.representations;
+      if (best === undefined && first !== undefined) say(formOf(first));
+      else if (best !== undefined && best.data.length > 0) put((most) => clipDecoded(best.data, most));
+    },
+    all: () => [...texts, ...more(omitted)],
+  };
 }
 
 function more(count: number): string[] {
@@ -71,13 +80,12 @@ function pictureAlone({ representations }: Value): Display {
 
 const READABLE = ['text/plain', 'text/markdown', 'text/latex', 'application/json'];
 
-function textOf({ representations }: Display, chars: number): string {
-  const best = READABLE.map((type) => representations.find(({ mediaType }) => mediaType === type)).find(
-    (found): found is Representation => found !== undefined,
+function readableOf({ representations }: Display): Representation | undefined {
+  return READABLE.map((type) => representations.find(({ mediaType }) => mediaType === type)).find(
+    (found) => found !== undefined,
   );
-  if (best !== undefined) return clip(best.data.toString('utf8'), chars).text;
-  const [first] = representations;
-  if (first === undefined) return '';
-  const size = isTextType(first.mediaType) ? `${first.data.length} characters` : `${first.data.length} bytes`;
-  return `[shown as ${first.mediaType}, ${size}]`;
+}
+
+function formOf({ mediaType, data }: Representation): string {
+  return `[shown as ${mediaType}, ${data.length} ${isTextType(mediaType) ? 'characters' : 'bytes'}]`;
 }

@@ -1,5 +1,5 @@
 import type { VariablePage } from '../../execution/variables.ts';
-import { clip } from './clip.ts';
+import { clip } from '../../lib/clip.ts';
 
 /** A page of a value as text, and where it stands in the whole, in words of ours. */
 export function pageText(page: VariablePage, chars: number): { text: string; place: string } {

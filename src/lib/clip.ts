@@ -1,0 +1,41 @@
+/** A text cut in the middle to what a reply may hold. */
+export interface Clipped {
+  readonly text: string;
+  readonly omittedChars: number;
+}
+
+/** Head and tail of a text, with a line between them that says how much is missing. Never cuts a character in two. */
+export function clip(text: string, chars: number): Clipped {
+  if (text.length <= chars) return { text, omittedChars: 0 };
+  const headEnd = atCharacter(text, Math.ceil(chars / 2));
+  const tailStart = atCharacter(text, text.length - Math.floor(chars / 2));
+  const omittedChars = tailStart - headEnd;
+  return {
+    text: `${text.slice(0, headEnd)}\n… ${omittedChars.toLocaleString('en-US')} characters left out …\n${text.slice(tailStart)}`,
+    omittedChars,
+  };
+}
+
+/** UTF-8 has at most so many bytes for a UTF-16 code unit. */
+const BYTES_PER_CHAR = 3;
+
+/**
+ * The same for text that is still UTF-8. SECURITY: decodes only the bytes that it shows. A slice of a decoded string keeps the whole string alive, and a program
+ * can display megabytes a thousand times.
+ */
+export function clipDecoded(data: Buffer, chars: number): string {
+  const partBytes = BYTES_PER_CHAR * (Math.ceil(chars / 2) + 1);
+  if (data.length <= 2 * partBytes) return clip(data.toString('utf8'), chars).text;
+  const first = data.toString('utf8', 0, partBytes);
+  const last = data.toString('utf8', data.length - partBytes);
+  const head = first.slice(0, atCharacter(first, Math.ceil(chars / 2)));
+  const tail = last.slice(atCharacter(last, last.length - Math.floor(chars / 2)));
+  const omittedBytes = data.length - Buffer.byteLength(head) - Buffer.byteLength(tail);
+  return `${head}\n… ${omittedBytes.toLocaleString('en-US')} bytes left out …\n${tail}`;
+}
+
+/** Steps back from the middle of a surrogate pair. */
+function atCharacter(text: string, index: number): number {
+  const code = text.charCodeAt(index);
+  return code >= 0xdc00 && code <= 0xdfff ? index - 1 : index;
+}
