@@ -39,6 +39,11 @@ test('output becomes text and events, stream by stream', async () => {
   expect(events.map(({ kind }) => kind)).toEqual(['stdout', 'stderr', 'value']);
 });
 
+test.each(['stdout', 'stderr'])('a frame of %s has 64 kB at most', async (type) => {
+  await receive({ type }, Buffer.alloc(65_536, 'x'));
+  expect(() => receive({ type }, Buffer.alloc(65_537, 'x'))).toThrow(`${type}: 65537 bytes in one frame`);
+});
+
 test('a character in two frames is one event with the second', async () => {
   const snake = Buffer.from('🐍');
   await receive({ type: 'stdout' }, snake.subarray(0, 2));

@@ -28,6 +28,9 @@ export const DEFAULT_OUTPUT_LIMITS: OutputLimits = {
   displayBytes: 32 * 1_048_576,
 };
 
+/** The size of a frame of `stdout` or `stderr`. SECURITY: the event loop is left to others between frames, and a megabyte takes a third of a second to fold. */
+const MAX_OUTPUT_BYTES = 65_536;
+
 /**
  * Turns the frames of one execution into events and, at the end, into the parts of a result. Bounded whatever the guest sends. Events and the log
  * are as printed; the text of the result is as it would stand on a screen, without colours.
@@ -78,6 +81,7 @@ export function createCollector(
   }
 
   function output(name: 'stdout' | 'stderr', body: Buffer): void | Promise<void> {
+    if (body.length > MAX_OUTPUT_BYTES) throw new ProtocolViolation(`${name}: ${body.length} bytes in one frame`);
     outputs[name] ??= createFoldedOutput(limits);
     outputs[name].push(body);
     const spooled = spool.push(body);

@@ -73,3 +73,16 @@ test('a million single bytes cost no more than their tail', () => {
   expect(output.heldBytes()).toBeLessThanOrEqual(1101);
   expect(output.droppedBytes()).toBe(198_900);
 });
+
+test('the text with more to come is the text after it was pushed', () => {
+  fc.assert(
+    fc.property(chunks, limits, fc.uint8Array({ maxLength: 300 }), (pieces, limit, bytes) => {
+      const output = createBoundedOutput(limit);
+      for (const piece of pieces) output.push(piece);
+      const more = Buffer.from(bytes);
+      const before = [output.text(more), output.droppedBytes(more)];
+      output.push(more);
+      expect(before).toEqual([output.text(), output.droppedBytes()]);
+    }),
+  );
+});

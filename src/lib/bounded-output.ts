@@ -9,15 +9,16 @@ export interface BoundedOutput {
    * where nothing is held that it could take, or where the line has more than `maxBytes`; of a line that does not fit, what is left of it.
    */
   takeLine(options: { ended: boolean; maxBytes: number }): Buffer | undefined;
-  /** The text, with a line that says what is missing where something is. Invalid UTF-8 is replaced. */
-  text(): string;
-  droppedBytes(): number;
+  /** The text, with a line that says what is missing where something is. Invalid UTF-8 is replaced. `more` is text that would be pushed next, and is not. */
+  text(more?: Buffer): string;
+  droppedBytes(more?: Buffer): number;
   totalBytes(): number;
   /** What it holds in memory now. */
   heldBytes(): number;
 }
 
 const NEWLINE = 0x0a;
+const EMPTY = Buffer.alloc(0);
 
 export function createBoundedOutput(options: { headBytes: number; tailBytes: number }): BoundedOutput {
   const head = createHead(options.headBytes);
@@ -42,6 +43,16 @@ export function createBoundedOutput(options: { headBytes: number; tailBytes: num
     return fromTail === count ? last : Buffer.concat([head.take(count - fromTail), last]);
   }
 
+  /** The bytes that would be held after a push of `more`. */
+  function held(more: Buffer): { first: Buffer; last: Buffer; dropped: number } {
+    if (more.length === 0) return { first: head.bytes(), last: tail.bytes(), dropped: droppedBytes() };
+    const inHead = tail.length() === 0 ? Math.min(more.length, options.headBytes - head.length()) : 0;
+    const first = inHead === 0 ? head.bytes() : Buffer.concat([head.bytes(), more.subarray(0, inHead)]);
+    const rest = Buffer.concat([tail.bytes(), more.subarray(inHead)]);
+    const last = rest.subarray(Math.max(0, rest.length - options.tailBytes));
+    return { first, last, dropped: totalBytes + more.length - first.length - last.length };
+  }
+
   return {
     push(chunk) {
       totalBytes += chunk.length;
@@ -57,12 +68,12 @@ export function createBoundedOutput(options: { headBytes: number; tailBytes: num
       const line = take(length + skipped);
       return line.subarray(0, length);
     },
-    text() {
-      const dropped = droppedBytes();
-      if (dropped === 0) return Buffer.concat([head.bytes(), tail.bytes()]).toString('utf8');
-      return `${head.bytes().toString('utf8')}\n… ${dropped} bytes left out …\n${tail.bytes().toString('utf8')}`;
+    text(more = EMPTY) {
+      const { first, last, dropped } = held(more);
+      if (dropped === 0) return Buffer.concat([first, last]).toString('utf8');
+      return `${first.toString('utf8')}\n… ${dropped} bytes left out …\n${last.toString('utf8')}`;
     },
-    droppedBytes,
+    droppedBytes: (more = EMPTY) => held(more).dropped,
     totalBytes: () => totalBytes,
     heldBytes: () => head.length() + tail.length(),
   };

@@ -78,6 +78,23 @@ test('however it is cut into chunks, the text is the same', () => {
   );
 });
 
+test('reading the text at any moment does not change the text in the end', () => {
+  fc.assert(
+    fc.property(printed, fc.array(fc.nat(6), { minLength: 1 }), fc.boolean(), (text, sizes, isBounded) => {
+      const limits = isBounded ? { headBytes: 7, tailBytes: 9 } : { headBytes: 100_000, tailBytes: 100_000 };
+      const [polled, quiet] = [createFoldedOutput(limits), createFoldedOutput(limits)];
+      for (const chunk of cut(Buffer.from(text), sizes)) {
+        polled.push(chunk);
+        quiet.push(chunk);
+        polled.text();
+        polled.droppedBytes();
+      }
+      expect([polled.text(), polled.droppedBytes()]).toEqual([quiet.text(), quiet.droppedBytes()]);
+    }),
+    { numRuns: 500 },
+  );
+});
+
 test('it is what a screen of any size would show', () => {
   fc.assert(
     fc.property(printed, (text) => {

@@ -22,11 +22,11 @@ export function createTerminalLine(): TerminalLine {
       const count = countOf(text);
       const begin = length;
       length = Math.max(length, column + count);
-      if (cells === undefined && column === begin) whole += text;
+      if (cells === undefined && column >= begin) whole += ' '.repeat(column - begin) + text;
       else if (cells === undefined && column === 0 && count >= begin) whole = text;
       else {
         cells ??= createCells(whole);
-        if (begin < column) cells.write(begin, ' '.repeat(column - begin));
+        cells.fill(begin, column);
         cells.write(column, text);
       }
       return column + count;
@@ -49,30 +49,54 @@ export function createTerminalLine(): TerminalLine {
 
 interface Cells {
   write(column: number, text: string): void;
+  /** Writes spaces, where there are columns between the two. */
+  fill(from: number, to: number): void;
   blank(end: number): void;
   /** The first `length` cells. Cells behind them may hold text that was cut off. */
   text(length: number): string;
 }
 
+const SPACE = 0x20;
+const FEWEST_CELLS = 16;
+
 /**
  * Each cell knows how many blankings came before it was written. A blanking is only recorded, so that one of a long line costs as little as one of a short
- * line: a cell is blank where the last blanking that covers it came after it was written.
+ * line: a cell is blank where the last blanking that covers it came after it was written. SECURITY: cells are numbers in typed arrays, because seven bytes that
+ * send the cursor to the right make two hundred of them.
  */
 function createCells(initial: string): Cells {
-  const characters = [...initial];
-  const writtenAfter: number[] = characters.map(() => 0);
+  let codePoints = new Uint32Array(Math.max(FEWEST_CELLS, initial.length));
+  let writtenAfter = new Uint32Array(codePoints.length);
   /** Later blankings are shorter: one that covers an earlier one replaces it. */
   const blankings: { end: number; number: number }[] = [];
   let blanked = 0;
 
+  function reserve(count: number): void {
+    if (count <= codePoints.length) return;
+    codePoints = grown(codePoints, 2 * count);
+    writtenAfter = grown(writtenAfter, 2 * count);
+  }
+
+  function write(column: number, text: string): void {
+    reserve(column + text.length);
+    let at = column;
+    for (let index = 0; index < text.length; index += 1) {
+      const codePoint = text.codePointAt(index) as number;
+      if (codePoint > 0xffff) index += 1;
+      codePoints[at] = codePoint;
+      writtenAfter[at] = blanked;
+      at += 1;
+    }
+  }
+
+  write(0, initial);
   return {
-    write(column, text) {
-      let at = column;
-      for (const character of text) {
-        characters[at] = character;
-        writtenAfter[at] = blanked;
-        at += 1;
-      }
+    write,
+    fill(from, to) {
+      if (from >= to) return;
+      reserve(to);
+      codePoints.fill(SPACE, from, to);
+      writtenAfter.fill(blanked, from, to);
     },
     blank(end) {
       blanked += 1;
@@ -80,17 +104,39 @@ function createCells(initial: string): Cells {
       blankings.push({ end, number: blanked });
     },
     text(length) {
-      const shown = characters.slice(0, length);
+      const shown = codePoints.slice(0, length);
       let from = 0;
       for (const { end, number } of blankings.toReversed()) {
         for (let at = from; at < Math.min(end, length); at += 1) {
-          if ((writtenAfter[at] as number) < number) shown[at] = ' ';
+          if ((writtenAfter[at] as number) < number) shown[at] = SPACE;
         }
         from = end;
       }
-      return shown.join('');
+      return textOf(shown);
     },
   };
+}
+
+function grown(cells: Uint32Array, count: number): Uint32Array<ArrayBuffer> {
+  const larger = new Uint32Array(count);
+  larger.set(cells);
+  return larger;
+}
+
+function textOf(codePoints: Uint32Array): string {
+  const units = Buffer.allocUnsafe(4 * codePoints.length);
+  let end = 0;
+  for (const codePoint of codePoints) {
+    if (codePoint > 0xffff) {
+      end = units.writeUInt16LE(0xd800 + ((codePoint - 0x10000) >> 10), end);
+      end = units.writeUInt16LE(0xdc00 + (codePoint & 0x3ff), end);
+    } else {
+      units[end] = codePoint & 0xff;
+      units[end + 1] = codePoint >> 8;
+      end += 2;
+    }
+  }
+  return units.toString('utf16le', 0, end);
 }
 
 function countOf(text: string): number {

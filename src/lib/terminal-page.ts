@@ -22,8 +22,14 @@ export const MAX_PAGE_CHARS = 65_536;
 /** How far to the right of a line the cursor may be sent. SECURITY: a short sequence must not become many spaces. */
 const MAX_GAP_CHARS = 200;
 
-/** `lineAbove` gives the line above the first, when the cursor goes there; nothing if there is none. */
-export function createTerminalPage(lineAbove: () => string | undefined): TerminalPage {
+export interface PageSources {
+  /** Gives the line above the first, when the cursor goes there; nothing if there is none. */
+  lineAbove(): string | undefined;
+  /** Asks for so many spaces between the end of a line and the cursor, before text is written there. Where there is no room for them, the text goes to the end of the line. */
+  takeGap(chars: number): boolean;
+}
+
+export function createTerminalPage({ lineAbove, takeGap }: PageSources): TerminalPage {
   const lines: TerminalLine[] = [createTerminalLine()];
   let undecoded: Buffer = Buffer.alloc(0);
   let row = 0;
@@ -32,6 +38,8 @@ export function createTerminalPage(lineAbove: () => string | undefined): Termina
   const line = () => lines[row] as TerminalLine;
   const scanner = createTerminalScanner({
     text(text) {
+      const end = line().length();
+      if (column > end && !takeGap(column - end)) column = end;
       column = line().write(column, text);
     },
     control(character) {
