@@ -6,7 +6,7 @@ import { readFrames } from './frame-reader.ts';
 
 const FRAME = encodeFrame({ head: { type: 'stdout' } });
 const FRAME_MS = 2;
-/** What fits into 5 ms, and the frame that ends them. */
+/** What fits into the 5 ms of a turn, and the frame that ends them. */
 const FRAMES_PER_SLICE = 3;
 
 /** A reader of frames that cost 2 ms each. */
@@ -45,6 +45,28 @@ test.each([
   // A turn has the end of one slice and, where that was the last of a chunk, the beginning of the next.
   expect(most).toBeLessThanOrEqual(2 * FRAMES_PER_SLICE);
   await expect.poll(() => channel.isPaused()).toBe(false);
+});
+
+test('all guests have one budget in a turn of the event loop, also those that are not behind', async () => {
+  const readers = Array.from({ length: 40 }, reading);
+  for (const { channel } of readers) channel.write(Buffer.concat(Array(3).fill(FRAME)));
+  const frames = () => readers.reduce((sum, { state }) => sum + state.frames, 0);
+  for (let before = 0; frames() < 120; before = frames()) {
+    await nextTurn();
+    expect(frames() - before).toBeLessThanOrEqual(2 * FRAMES_PER_SLICE);
+  }
+});
+
+test('a guest with little to say waits for a share of each guest that is behind, not for all of their frames', async () => {
+  const readers = Array.from({ length: 10 }, reading);
+  for (const { channel } of readers) channel.write(Buffer.concat(Array(30).fill(FRAME)));
+  while (Math.min(...readers.map(({ state }) => state.frames)) === 0) await nextTurn();
+  const frames = () => readers.reduce((sum, { state }) => sum + state.frames, 0);
+  const before = frames();
+  const quiet = reading();
+  quiet.channel.write(FRAME);
+  while (quiet.state.frames === 0) await nextTurn();
+  expect(frames() - before).toBeLessThanOrEqual(readers.length + 2 * FRAMES_PER_SLICE);
 });
 
 test('guests that are behind take turns', async () => {

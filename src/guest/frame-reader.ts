@@ -12,56 +12,52 @@ export interface FrameHandler {
   lost(reason: string): void;
 }
 
-/** How long the frames of one guest may occupy the event loop before others have their turn. */
-const SLICE_MS = 5;
+/** How long frames may occupy the event loop in one turn of it, the frames of all guests together. */
+const TURN_MS = 5;
+/** How long one guest reads while others wait. */
+const SHARE_MS = 1;
 /** Below it, no timer is worth its while: the time of several chunks is added up. */
 const ACCOUNTED_MS = 0.5;
 
 /**
- * Reads frames from a channel until it ends. SECURITY: a guest that sends frames which are dear to handle, in one chunk or in many, must not stall the sessions of
- * others. After 5 ms the channel is paused, and its frames are read on when the event loop has been round; guests that are behind take turns.
+ * Reads frames from a channel until it ends. SECURITY: guests that send frames which are dear to handle, in one chunk or in many, must not stall the server. All
+ * channels have one time budget for a turn of the event loop. A channel whose frames do not fit into it is paused, and its frames are read on in a later turn,
+ * round robin with those of other guests.
  */
 export function readFrames(channel: Duplex, handler: FrameHandler): void {
   const decoder = createFrameDecoder();
   /** Frames of a chunk that was begun. The channel is paused as long as there are some. */
   let behind: Generator<Frame> | undefined;
   let lostBecause: string | undefined;
-  let spentMs = 0;
-  let isAccounted = false;
 
   function read(frames: Generator<Frame>): void {
     if (!handler.heard()) return stop();
-    const startedAt = performance.now() - spentMs;
+    const share = takeShare();
+    let isDone = false;
     try {
-      for (let next = frames.next(); next.done !== true; next = frames.next()) {
-        if (!handler.receive(next.value)) return stop();
-        spentMs = performance.now() - startedAt;
-        if (spentMs > SLICE_MS) return breakOff(frames);
+      while (!isDone && !share.isUsedUp()) {
+        const next = frames.next();
+        if (next.done === true) isDone = true;
+        else if (!handler.receive(next.value)) return stop();
       }
     } catch (error) {
       stop();
       return handler.failed(error);
     }
-    if (behind !== undefined) catchUp();
-    if (spentMs > ACCOUNTED_MS && !isAccounted) {
-      isAccounted = true;
-      setImmediate(() => {
-        isAccounted = false;
-        spentMs = 0;
-      });
-    }
+    if (isDone) catchUp();
+    else breakOff(frames);
   }
 
   function breakOff(frames: Generator<Frame>): void {
     behind = frames;
     channel.pause();
-    takeTurn(() => {
-      spentMs = 0;
+    waitForTurn(() => {
       if (behind !== undefined) read(behind);
     });
   }
 
   function catchUp(): void {
+    if (behind === undefined) return;
     behind = undefined;
     if (lostBecause === undefined) channel.resume();
     else handler.lost(lostBecause);
@@ -85,20 +81,44 @@ export function readFrames(channel: Duplex, handler: FrameHandler): void {
   channel.on('end', () => lose('the guest closed the channel'));
 }
 
-/** Guests that are behind, of all sessions: there is one event loop, and at each turn of it one of them reads on. */
+/** The current turn of the event loop, for the guests of all sessions: there is one loop. */
+const turn = { spentMs: 0, isCounted: false };
+/** Guests that are behind, in the order in which they read on. */
 const waiting: (() => void)[] = [];
 
-function takeTurn(readOn: () => void): void {
-  waiting.push(readOn);
-  if (waiting.length === 1) setImmediate(nextTurn);
+/** The time that one guest may take now. Each question whether it is used up charges the time since the last one to the turn. */
+function takeShare(): { isUsedUp(): boolean } {
+  let last = performance.now();
+  let takenMs = 0;
+  return {
+    isUsedUp() {
+      const now = performance.now();
+      takenMs += now - last;
+      turn.spentMs += now - last;
+      last = now;
+      if (turn.spentMs > ACCOUNTED_MS) countTurn();
+      return turn.spentMs >= TURN_MS || (takenMs >= SHARE_MS && waiting.length > 0);
+    },
+  };
 }
 
-function nextTurn(): void {
-  const readOn = waiting[0];
+function waitForTurn(readOn: () => void): void {
+  waiting.push(readOn);
+  countTurn();
+}
+
+function countTurn(): void {
+  if (turn.isCounted) return;
+  turn.isCounted = true;
+  setImmediate(beginTurn);
+}
+
+function beginTurn(): void {
+  turn.isCounted = false;
+  turn.spentMs = 0;
   try {
-    readOn?.();
+    while (waiting.length > 0 && turn.spentMs < TURN_MS) waiting.shift()?.();
   } finally {
-    waiting.shift();
-    if (waiting.length > 0) setImmediate(nextTurn);
+    if (waiting.length > 0) countTurn();
   }
 }
