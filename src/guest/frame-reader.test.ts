@@ -57,8 +57,8 @@ test('all guests have one budget in a turn of the event loop, also those that ar
   }
 });
 
-test('a guest with little to say waits for a share of each guest that is behind, not for all of their frames', async () => {
-  const readers = Array.from({ length: 10 }, reading);
+test('a guest with little to say does not wait until all that are behind have had their turn', async () => {
+  const readers = Array.from({ length: 20 }, reading);
   for (const { channel } of readers) channel.write(Buffer.concat(Array(30).fill(FRAME)));
   while (Math.min(...readers.map(({ state }) => state.frames)) === 0) await nextTurn();
   const frames = () => readers.reduce((sum, { state }) => sum + state.frames, 0);
@@ -66,7 +66,7 @@ test('a guest with little to say waits for a share of each guest that is behind,
   const quiet = reading();
   quiet.channel.write(FRAME);
   while (quiet.state.frames === 0) await nextTurn();
-  expect(frames() - before).toBeLessThanOrEqual(readers.length + 2 * FRAMES_PER_SLICE);
+  expect(frames() - before).toBeLessThanOrEqual(2 * FRAMES_PER_SLICE);
 });
 
 test('guests that are behind take turns', async () => {

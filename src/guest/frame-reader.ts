@@ -14,6 +14,8 @@ export interface FrameHandler {
 
 /** How long frames may occupy the event loop in one turn of it, the frames of all guests together. */
 const TURN_MS = 5;
+/** How much of a turn guests that are behind may take. The rest is left to guests that have little to say. */
+const BEHIND_MS = 2.5;
 /** How long one guest reads while others wait. */
 const SHARE_MS = 1;
 /** Below it, no timer is worth its while: the time of several chunks is added up. */
@@ -21,8 +23,8 @@ const ACCOUNTED_MS = 0.5;
 
 /**
  * Reads frames from a channel until it ends. SECURITY: guests that send frames which are dear to handle, in one chunk or in many, must not stall the server. All
- * channels have one time budget for a turn of the event loop. A channel whose frames do not fit into it is paused, and its frames are read on in a later turn,
- * round robin with those of other guests.
+ * channels have one time budget for a turn of the event loop. A channel whose frames do not fit into it is paused, and its frames are read on in a later turn:
+ * first those of guests that had no time yet, then, round robin, those of guests that are behind.
  */
 export function readFrames(channel: Duplex, handler: FrameHandler): void {
   const decoder = createFrameDecoder();
@@ -35,25 +37,26 @@ export function readFrames(channel: Duplex, handler: FrameHandler): void {
     const share = takeShare();
     let isDone = false;
     try {
-      while (!isDone && !share.isUsedUp()) {
+      do {
         const next = frames.next();
         if (next.done === true) isDone = true;
         else if (!handler.receive(next.value)) return stop();
-      }
+      } while (!share.isUsedUp() && !isDone);
     } catch (error) {
       stop();
       return handler.failed(error);
     }
     if (isDone) catchUp();
-    else breakOff(frames);
+    else breakOff(frames, waiting.behind);
   }
 
-  function breakOff(frames: Generator<Frame>): void {
+  function breakOff(frames: Generator<Frame>, queue: (() => void)[]): void {
     behind = frames;
     channel.pause();
-    waitForTurn(() => {
+    queue.push(() => {
       if (behind !== undefined) read(behind);
     });
+    countTurn();
   }
 
   function catchUp(): void {
@@ -73,7 +76,11 @@ export function readFrames(channel: Duplex, handler: FrameHandler): void {
     if (behind === undefined) handler.lost(lostBecause);
   }
 
-  const onData = (chunk: Buffer) => read(decoder.feed(chunk));
+  const onData = (chunk: Buffer) => {
+    const frames = decoder.feed(chunk);
+    if (turn.spentMs < TURN_MS) read(frames);
+    else breakOff(frames, waiting.unread);
+  };
   channel.on('data', onData);
   channel.resume();
   channel.on('error', (error) => lose(error.message));
@@ -82,9 +89,9 @@ export function readFrames(channel: Duplex, handler: FrameHandler): void {
 }
 
 /** The current turn of the event loop, for the guests of all sessions: there is one loop. */
-const turn = { spentMs: 0, isCounted: false };
-/** Guests that are behind, in the order in which they read on. */
-const waiting: (() => void)[] = [];
+const turn = { spentMs: 0, limitMs: TURN_MS, isCounted: false };
+/** Guests that wait for a turn, in the order in which they came: those that had no time yet, and those that have used up a share. */
+const waiting: Readonly<Record<'unread' | 'behind', (() => void)[]>> = { unread: [], behind: [] };
 
 /** The time that one guest may take now. Each question whether it is used up charges the time since the last one to the turn. */
 function takeShare(): { isUsedUp(): boolean } {
@@ -97,14 +104,13 @@ function takeShare(): { isUsedUp(): boolean } {
       turn.spentMs += now - last;
       last = now;
       if (turn.spentMs > ACCOUNTED_MS) countTurn();
-      return turn.spentMs >= TURN_MS || (takenMs >= SHARE_MS && waiting.length > 0);
+      return turn.spentMs >= turn.limitMs || (takenMs >= SHARE_MS && isAnyoneWaiting());
     },
   };
 }
 
-function waitForTurn(readOn: () => void): void {
-  waiting.push(readOn);
-  countTurn();
+function isAnyoneWaiting(): boolean {
+  return waiting.unread.length + waiting.behind.length > 0;
 }
 
 function countTurn(): void {
@@ -113,12 +119,17 @@ function countTurn(): void {
   setImmediate(beginTurn);
 }
 
+/** One guest that is behind reads on in every turn, however many others come first. */
 function beginTurn(): void {
   turn.isCounted = false;
   turn.spentMs = 0;
   try {
-    while (waiting.length > 0 && turn.spentMs < TURN_MS) waiting.shift()?.();
+    while (waiting.unread.length > 0 && turn.spentMs < TURN_MS) waiting.unread.shift()?.();
+    turn.limitMs = BEHIND_MS;
+    do waiting.behind.shift()?.();
+    while (waiting.behind.length > 0 && turn.spentMs < BEHIND_MS);
   } finally {
-    if (waiting.length > 0) countTurn();
+    turn.limitMs = TURN_MS;
+    if (isAnyoneWaiting()) countTurn();
   }
 }

@@ -72,7 +72,7 @@ const UNITS = [
   ],
   ...[`\r${'\x1b[200Cx'.repeat(300)}\n`, `ab\rc${'\x1b[200Cx'.repeat(300)}\n`, `\n${'\x1b[200Cx'.repeat(1100)}`],
   ...['ab\rc\x1b[200Cx\n', 'ab\rc\x1b[200Cx\x1b[1K\n', '\x1b[200C🐍\b\bx\n', '\x1b[200Cx\x1b[2Gy\x1b[1G\x1b[K'],
-  ...[`${'\x1b[200Cx'.repeat(2)}\n`.repeat(500) + '\x1b[499A', `\r${'\n'.repeat(400)}${'\x1b[200Cx'.repeat(1000)}`],
+  ...[`${'\x1b[200Cx\x1b[200Cx\n'.repeat(500)}\x1b[499A`, `\r${'\n'.repeat(400)}${'\x1b[200Cx'.repeat(1000)}`],
   ...['\tx\r', '\t\b\n', '\r\x1b[200Xx', '\r\x1b[200@x', '\r\x1b[200Px', '\x1b[200Ix\n', 'ab\bc\n', 'ab\rc\n'],
   ...['\x1b[500Ax', '\x1b[1Gx', '\x1b[60000Gx\x1b[30000G\x1b[K', '\x1b[60000G\x1b[1K\x1b[1Gx'],
 ];
