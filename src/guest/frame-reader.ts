@@ -47,7 +47,7 @@ export function readFrames(channel: Duplex, handler: FrameHandler): void {
       return handler.failed(error);
     }
     if (isDone) catchUp();
-    else breakOff(frames, waiting.behind);
+    else breakOff(frames, brokenOff);
   }
 
   function breakOff(frames: Generator<Frame>, queue: (() => void)[]): void {
@@ -79,7 +79,7 @@ export function readFrames(channel: Duplex, handler: FrameHandler): void {
   const onData = (chunk: Buffer) => {
     const frames = decoder.feed(chunk);
     if (turn.spentMs < TURN_MS) read(frames);
-    else breakOff(frames, waiting.unread);
+    else breakOff(frames, unread);
   };
   channel.on('data', onData);
   channel.resume();
@@ -90,8 +90,10 @@ export function readFrames(channel: Duplex, handler: FrameHandler): void {
 
 /** The current turn of the event loop, for the guests of all sessions: there is one loop. */
 const turn = { spentMs: 0, limitMs: TURN_MS, isCounted: false };
-/** Guests that wait for a turn, in the order in which they came: those that had no time yet, and those that have used up a share. */
-const waiting: Readonly<Record<'unread' | 'behind', (() => void)[]>> = { unread: [], behind: [] };
+/** Guests that had no time yet, in the order in which they came. */
+const unread: (() => void)[] = [];
+/** Guests that have used up a share, in the order in which they read on. */
+const brokenOff: (() => void)[] = [];
 
 /** The time that one guest may take now. Each question whether it is used up charges the time since the last one to the turn. */
 function takeShare(): { isUsedUp(): boolean } {
@@ -110,7 +112,7 @@ function takeShare(): { isUsedUp(): boolean } {
 }
 
 function isAnyoneWaiting(): boolean {
-  return waiting.unread.length + waiting.behind.length > 0;
+  return unread.length + brokenOff.length > 0;
 }
 
 function countTurn(): void {
@@ -124,10 +126,10 @@ function beginTurn(): void {
   turn.isCounted = false;
   turn.spentMs = 0;
   try {
-    while (waiting.unread.length > 0 && turn.spentMs < TURN_MS) waiting.unread.shift()?.();
+    while (unread.length > 0 && turn.spentMs < TURN_MS) unread.shift()?.();
     turn.limitMs = BEHIND_MS;
-    do waiting.behind.shift()?.();
-    while (waiting.behind.length > 0 && turn.spentMs < BEHIND_MS);
+    do brokenOff.shift()?.();
+    while (brokenOff.length > 0 && turn.spentMs < BEHIND_MS);
   } finally {
     turn.limitMs = TURN_MS;
     if (isAnyoneWaiting()) countTurn();
