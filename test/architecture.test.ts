@@ -67,6 +67,14 @@ const WRITERS_WITHOUT_MODE: Readonly<Record<string, string>> = {
   'drivers/process/jail-process.ts': 'files of /proc',
 };
 
+/** SECURITY: who names files of `/proc/<pid>` other than to `readAtMost`, and why none is read there. Another user decides how long such a file is. */
+const NAMERS_OF_PROCESSES: Readonly<Record<string, string>> = {
+  'drivers/docker/container-config.ts': 'entries of /proc that are covered',
+  'drivers/docker/mount-descriptors.ts': "links to this process's own descriptors",
+  'drivers/process/jail-layout.ts': 'entries of /proc that are covered',
+  'drivers/process/jail-process.ts': 'writes the uid map of a jail',
+};
+
 /** Modules with state at module level, and why two Hotcells in one process, or two test files in one worker, may share it. */
 const MODULE_STATE: Readonly<Record<string, string>> = {
   'lib/ids.ts': 'random bytes that are not yet used: any caller may have them',
@@ -177,6 +185,13 @@ describe('the files of src', () => {
       expect(text).toMatch(/\bspawn\([^;]*\bcwd: ([\w.]+ \?\? NEUTRAL_FOLDER|'\/'),/);
     }
     expect(modules.filter(({ text }) => RUNS_MODULE.test(text)).map(({ path }) => path)).toEqual([]);
+  });
+
+  test('read files of other processes by a helper that bounds them', () => {
+    const users = modules
+      .filter(({ text }) => /(?<!\b(?:readAtMost|readAtMostSync)\()[`'"]\/proc\/(?!self\b)(?:\$\{|['"`]|\d)/.test(text))
+      .map(({ path }) => path);
+    expect(users.sort()).toEqual(Object.keys(NAMERS_OF_PROCESSES).sort());
   });
 
   test('write no file that another local user may open before its mode is set', () => {

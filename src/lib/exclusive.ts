@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { link, readFile, rm, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { readAtMostSync } from './read-at-most.ts';
 
 /** Runs `work` while no other process on this machine runs under the same lock file. A dead holder's lock is taken over. */
 export async function exclusively<T>(
@@ -91,7 +91,7 @@ function isAlive(holder: Holder): boolean {
 /** Field 22 of `/proc/<pid>/stat`; empty where there is no `/proc`. The command name before it may hold spaces. */
 function startTimeOf(pid: number): string {
   try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    const stat = readAtMostSync(`/proc/${pid}/stat`).toString();
     return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '';
   } catch {
     return '';

@@ -254,6 +254,7 @@ const BY_ARGUMENT: readonly (readonly [call: string, args: readonly number[], de
   ),
   ['prctl', [15, 0], ALLOW, 'the name of a thread'],
   ['prctl', [22, 2, 0], EINVAL, 'a filter of its own'],
+  ['prctl', [35, 14, 0], EINVAL, 'another place for its command line'],
   ['prctl', [78, 1, 1 << 21], EINVAL, 'a table for futexes'],
   ['prctl', [62, 1, 0], EINVAL, 'a processor core of its own'],
   ['preadv2', [3, 0, 1, 0, 0, 0], ALLOW, 'reading'],

@@ -40,7 +40,7 @@ const O_CREAT_OR_TMPFILE = 0x40 | 0x400000;
 const SET_ID_BITS = 0o6000;
 const SUPERVISOR_PID = 1;
 const RWF_NOWAIT = 8;
-const [PR_SET_SECCOMP, PR_SCHED_CORE, PR_FUTEX_HASH] = [22, 62, 78] as const;
+const [PR_SET_SECCOMP, PR_SET_MM, PR_SCHED_CORE, PR_FUTEX_HASH] = [22, 35, 62, 78] as const;
 const RLIMIT_CORE = 4;
 const [FS_IOC_FSSETXATTR, FS_IOC_SETFLAGS] = [0x401c5820, 0x40086602] as const;
 const [MAP_HUGETLB, MFD_HUGETLB, SHM_HUGETLB] = [0x40000, 4, 0o4000] as const;
@@ -121,6 +121,8 @@ const COMMON: readonly Rule[] = [
       load(argument(0)),
       ifEqual(PR_SET_SECCOMP, 'absent'),
       ifEqual(PR_SCHED_CORE, 'absent'),
+      // SECURITY: the command line of a program, which tools of the host read, would be as long as it likes.
+      ifEqual(PR_SET_MM, 'absent'),
       ifEqual(PR_FUTEX_HASH, 'absent', 'allow'),
       ...[label('absent'), refuse(EINVAL), label('allow'), ALLOW],
     ],

@@ -4,10 +4,10 @@ import { seccompProfile } from './seccomp-profile.ts';
 
 const { syscalls, ...profile } = seccompProfile();
 
-/** What protects the supervisor, which an image is itself, and `prctl`, by which the guest takes its filter. */
+/** What protects the supervisor, which an image is itself. */
 const LEFT_TO_THE_GUEST = [
   ...['kill', 'tkill', 'tgkill', 'rt_sigqueueinfo', 'rt_tgsigqueueinfo', 'pidfd_open', 'setpriority', 'ioprio_set'],
-  ...['sched_setparam', 'sched_setscheduler', 'sched_setattr', 'sched_setaffinity', 'prctl'],
+  ...['sched_setparam', 'sched_setscheduler', 'sched_setattr', 'sched_setaffinity'],
 ];
 
 /** As runc reads a profile: the first entry whose conditions all hold, else the default. */
@@ -117,6 +117,8 @@ describe('the profile for the engine', () => {
     ...[0x5423, 0x8940, 0x8941, 0x8980, 0x8981, 0x8982, 0x8983, 0x89a0, 0x89a1].map(
       (command) => ['ioctl', [0, command], 'errno 1'] as const,
     ),
+    ...[15, 22, 38, 4, 34, 36].map((option) => ['prctl', [option], 'allow'] as const),
+    ...[35, 35 + 2 ** 32].map((option) => ['prctl', [option, 14], 'errno 1'] as const),
     ['execve', [], 'allow'],
   ] as const)('%s(%j): %s', (call, args, decision) => {
     expect(decide(call, args)).toBe(decision);

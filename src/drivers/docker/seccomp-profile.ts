@@ -18,7 +18,7 @@ export function seccompProfile(): SeccompProfile {
       { ...lingering(), action: 'SCMP_ACT_ERRNO', errnoRet: 0 },
       ...[
         ...[...clones(), ...setsNoId(), ...sockets(), ...files(), ...socketOptions()],
-        ...[...hugePages(), ...coreLimits(), ...ioctls()],
+        ...[...hugePages(), ...coreLimits(), ...ioctls(), ...prctls()],
       ].map((rule) => ({ ...rule, action: 'SCMP_ACT_ALLOW' as const })),
     ],
   };
@@ -54,6 +54,7 @@ const [AF_UNIX, AF_INET, AF_INET6] = [1, 2, 10] as const;
 const SOCK_TYPE_MASK = 0xf;
 const RWF_NOWAIT = 8;
 const RLIMIT_CORE = 4;
+const PR_SET_MM = 35;
 const [FS_IOC_FSSETXATTR, FS_IOC_SETFLAGS] = [0x401c5820, 0x40086602] as const;
 const [MAP_HUGETLB, MFD_HUGETLB, SHM_HUGETLB] = [0x40000, 4, 0o4000] as const;
 /** The kernel looks at the low half of an int. SECURITY: a comparison of the whole register could be led astray by its other half. */
@@ -143,6 +144,11 @@ function hugePages(): Conditional[] {
   ];
 }
 
+/** The guest takes its filter by this call, and the command line of a program stays where the kernel put it. */
+function prctls(): Conditional[] {
+  return noneOf(0, [PR_SET_MM]).map((option) => ({ names: ['prctl'], args: [option] }));
+}
+
 /** The engine sets the limit of core dumps, and nothing inside changes it. It can be read, by a pointer to a new limit that is null. */
 function coreLimits(): Conditional[] {
   return [
@@ -174,7 +180,7 @@ const ALLOWED: readonly string[] = `
 
   fork vfork execve execveat exit exit_group wait4 waitid kill tkill tgkill pidfd_open pause alarm getitimer setitimer restart_syscall
   rt_sigaction rt_sigpending rt_sigprocmask rt_sigqueueinfo rt_sigreturn rt_sigsuspend rt_sigtimedwait rt_tgsigqueueinfo sigaltstack
-  getpid getppid gettid getpgid getpgrp getsid setpgid setsid prctl arch_prctl getrlimit getrusage times
+  getpid getppid gettid getpgid getpgrp getsid setpgid setsid arch_prctl getrlimit getrusage times
   set_tid_address set_robust_list get_robust_list rseq futex futex_waitv futex_wait futex_wake futex_requeue get_thread_area set_thread_area
   sched_getaffinity sched_setaffinity sched_getattr sched_setattr sched_getparam sched_setparam sched_getscheduler sched_setscheduler
   sched_get_priority_max sched_get_priority_min sched_rr_get_interval sched_yield getcpu getpriority setpriority ioprio_get ioprio_set

@@ -45,6 +45,41 @@ it.skipIf(!isLinux || process.getuid?.() !== 0)(
   },
 );
 
+/** Makes its own command line, of which it is told how many megabytes, without having the memory, and says how long it is. */
+const LONG_COMMAND_LINE = `
+import ctypes, os, struct, sys
+libc = ctypes.CDLL(None, use_errno=True)
+libc.mmap.restype = libc.sbrk.restype = ctypes.c_void_p
+size = int(sys.argv[1]) << 20
+address = libc.mmap(None, ctypes.c_size_t(size), 3, 0x4022, -1, 0)
+stat = open('/proc/self/stat').read().rsplit(')', 1)[1].split()
+at = lambda field: int(stat[field - 3])
+fields = (at(26), at(27), at(45), at(46), at(47), libc.sbrk(0), at(28), address, address + size, at(50), at(51), 0, 0, -1)
+table = ctypes.create_string_buffer(struct.pack('11QQIi', *fields))
+failed = libc.prctl(35, 14, ctypes.byref(table), 104, 0)
+print('refused' if failed else 'long', flush=True)
+sys.stdin.readline()
+`;
+
+it.skipIf(!isLinux).each([
+  ['of a stranger', 61_842],
+  ['of this user', process.getuid?.()],
+])('is found beside a program %s whose command line is 600 MB long', async (_, uid) => {
+  if (process.getuid?.() !== 0 && uid !== process.getuid?.()) return;
+  const child = spawn('/usr/bin/python3', ['-c', LONG_COMMAND_LINE, '600'], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    cwd: '/',
+    ...(uid === undefined ? {} : { uid, gid: uid }),
+  });
+  started.push(child);
+  const [said] = await once(child.stdout as NodeJS.ReadableStream, 'data');
+  expect(String(said).trim()).toBe('long');
+  const before = process.resourceUsage().maxRSS;
+  const dead = await forged('dead');
+  expect(await found()).toEqual([dead]);
+  expect(process.resourceUsage().maxRSS - before).toBeLessThan(100_000);
+});
+
 it('of an ordinary user has the uid of that user alone', () => {
   expect([1000, 1001, 0, COMMON_ID].map((uid) => mayBeJail(uid, 1000))).toEqual([true, false, false, false]);
 });

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readAtMostSync } from '../../lib/read-at-most.ts';
 
 /**
  * The host's pid of a process that knows itself only by its pid in the jail. Node can neither receive a pid with a message nor ask a socket
@@ -17,7 +17,9 @@ export function findRealPid(zygotePid: number, jailPid: number): number | undefi
 /** The pid that a process has one namespace below ours; undefined when it is gone or has none. */
 export function pidInJail(pid: number): number | undefined {
   try {
-    const line = readFileSync(`/proc/${pid}/status`, 'utf8').match(/^NSpid:\s+(.*)$/m);
+    const line = readAtMostSync(`/proc/${pid}/status`)
+      .toString()
+      .match(/^NSpid:\s+(.*)$/m);
     const pids = line?.[1]?.trim().split(/\s+/) ?? [];
     return pids[1] === undefined ? undefined : Number(pids[1]);
   } catch {
@@ -28,17 +30,21 @@ export function pidInJail(pid: number): number | undefined {
 /** When a process began, in ticks since the boot: with its pid, what tells it from a later one of the same number. */
 export function startOf(pid: number): string | undefined {
   try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    const stat = readAtMostSync(`/proc/${pid}/stat`).toString('latin1');
     return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
   } catch {
     return undefined;
   }
 }
 
+/** Bytes for 32,768 pids. The children are one for each session of a zygote. */
+const MOST_CHILDREN_BYTES = 262_144;
+
 function childrenOf(pid: number): number[] {
   try {
     // The newest last: whoever asks is looking for one that was just made.
-    return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+    return readAtMostSync(`/proc/${pid}/task/${pid}/children`, MOST_CHILDREN_BYTES)
+      .toString()
       .trim()
       .split(' ')
       .filter(Boolean)

@@ -59,6 +59,22 @@ verdict(resource.getrlimit(resource.RLIMIT_CORE) != LEFT_OUT or seen.strip() != 
     alone: true,
   },
   {
+    id: 'host:command-line',
+    title: 'no program gives itself a command line of another size, which tools of the host would read whole',
+    code: `import struct
+libc.mmap.restype = libc.sbrk.restype = ctypes.c_void_p
+size = 8 << 20
+address = libc.mmap(None, ctypes.c_size_t(size), 3, 0x4022, -1, 0)
+stat = open("/proc/self/stat").read().rsplit(")", 1)[1].split()
+at = lambda field: int(stat[field - 3])
+fields = (at(26), at(27), at(45), at(46), at(47), libc.sbrk(0), at(28), address, address + size, at(50), at(51), 0, 0, -1)
+table = ctypes.create_string_buffer(struct.pack("11QQIi", *fields))
+call("prctl", 35, 14, ctypes.byref(table), 104, 0)
+verdict(len(open("/proc/self/cmdline", "rb").read()) >= size)`,
+    bare: 'in',
+    alone: true,
+  },
+  {
     id: 'host:project-ids',
     title:
       'no file can be given another project id or other flags, by which it would leave the quota of a mounted folder',
