@@ -1,4 +1,4 @@
-import { readlinkSync, realpathSync } from 'node:fs';
+import { lstatSync, readlinkSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, parse, resolve } from 'node:path';
 import { isWithin } from './is-within.ts';
 
@@ -17,13 +17,14 @@ export interface Place {
 
 const MOST_LINKS = 40;
 
-export function placeOf(path: string): Place {
+/** Links in `ignored` are taken for folders. */
+export function placeOf(path: string, ignored: readonly string[] = []): Place {
   const links: string[] = [];
   let [at, names] = split(resolve(path));
   while (names.length > 0) {
     const name = names.shift() as string;
     const next = name === '..' ? dirname(at) : join(at, name);
-    const target = links.length < MOST_LINKS ? linkAt(next) : undefined;
+    const target = links.length < MOST_LINKS && !ignored.includes(next) ? linkAt(next) : undefined;
     if (target === undefined) at = next;
     else {
       links.push(next);
@@ -32,7 +33,7 @@ export function placeOf(path: string): Place {
       names = [...rest, ...names];
     }
   }
-  return { real: asSpelled(at), links };
+  return { real: ignored.length === 0 ? asSpelled(at) : at, links };
 }
 
 /**
@@ -40,17 +41,45 @@ export function placeOf(path: string): Place {
  * below one of them is left out: code in a sandbox may have made that link, also before this server started.
  */
 export function resolveRoots(roots: readonly string[], writable: readonly string[]): string[] {
-  const outer = writable.map(placeOf);
+  const outer = writable.map((path) => placeOf(path));
   const certain = outer.filter(({ links }) => links.length === 0);
   const trusted = outer.filter((place) => !leadsThrough(place, certain));
-  return roots.map(placeOf).flatMap((place) => (leadsThrough(place, trusted) ? [] : [place.real]));
+  return roots.map((path) => placeOf(path)).flatMap((place) => (leadsThrough(place, trusted) ? [] : [place.real]));
+}
+
+/**
+ * As `placeOf`, but for links that another user made to what is not that user's. SECURITY: root keeps sandboxes from the keys of all users. A user who made `~/.aws` a link to the
+ * project of another would keep everybody from mounting that.
+ */
+export function placeOfDenied(path: string): Place {
+  return placeOf(path, strangersLinks(path));
+}
+
+/** The links on the way of a path that another user, other than root, made to what belongs to somebody else and does not lie beside the link. */
+export function strangersLinks(path: string): string[] {
+  const { real, links } = placeOf(path);
+  const own = process.getuid?.();
+  return links.filter((link) => {
+    const maker = ownerOf(link);
+    if (own === undefined || maker === undefined || maker === 0 || maker === own) return false;
+    return ownerOfNearest(real) !== maker && !(ownerOf(dirname(link)) === maker && isWithin(real, dirname(link)));
+  });
+}
+
+function ownerOf(path: string): number | undefined {
+  return lstatSync(path, { throwIfNoEntry: false })?.uid;
+}
+
+function ownerOfNearest(path: string): number | undefined {
+  const owner = ownerOf(path);
+  return owner === undefined && dirname(path) !== path ? ownerOfNearest(dirname(path)) : owner;
 }
 
 /** Paths at which nothing is allowed: as they are written, where the last link on the way is, and where they lead. */
 export function resolveDenied(paths: readonly string[]): string[] {
   const all = paths.flatMap((path) => {
     const written = resolve(path);
-    return [written, join(placeOf(dirname(written)).real, basename(written)), placeOf(written).real];
+    return [written, join(placeOfDenied(dirname(written)).real, basename(written)), placeOfDenied(written).real];
   });
   return [...new Set(all)];
 }

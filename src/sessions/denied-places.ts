@@ -1,5 +1,6 @@
+import { resolve } from 'node:path';
 import type { HotcellError } from '../errors/hotcell-error.ts';
-import { placeOf, resolveDenied } from '../lib/configured-paths.ts';
+import { placeOf, placeOfDenied, resolveDenied, strangersLinks } from '../lib/configured-paths.ts';
 import { isWithin } from '../lib/is-within.ts';
 import { mountDenied } from '../sandbox/mount-denied.ts';
 import type { Mount } from '../sandbox/spec.ts';
@@ -28,7 +29,12 @@ interface Policy {
 
 /** SECURITY: with the links on the way to them. Who can write to the folder of such a link decides where it leads. */
 export function resolvedWithLinks(paths: readonly string[]): string[] {
-  return [...resolveDenied(paths), ...paths.flatMap((path) => placeOf(path).links)];
+  return [...resolveDenied(paths), ...paths.flatMap((path) => placeOfDenied(path).links)];
+}
+
+/** The same for paths that the administrator or this server named: whoever made their links, they are followed. */
+export function followedPlaces(paths: readonly string[]): string[] {
+  return paths.flatMap((path) => [resolve(path), placeOf(path).real, ...placeOf(path).links]);
 }
 
 /** By paths alone. */
@@ -42,6 +48,8 @@ export async function reasonAgainstFolder(mount: JudgedMount, policy: Policy): P
   const keysOf = folderKeys();
   const [own, ...above] = await keysOf(mount.source);
   for (const reason of reasonsFor(mount, policy)) {
+    // SECURITY: a link that a stranger has put there since would refuse whatever it leads to.
+    if (strangersLinks(reason.place).length > 0) continue;
     const keys = await keysOf(reason.place);
     const [place] = keys;
     if (own !== undefined && keys.includes(own)) return reason;
@@ -54,8 +62,8 @@ function reasonsFor({ readOnly }: JudgedMount, { denied, inUse }: Policy): Reaso
   const all = (kind: Reason['kind'], places: readonly string[]) =>
     [...new Set(places)].map((place) => ({ kind, place }));
   return [
-    ...all('secret', [...denied, ...resolvedWithLinks(inUse?.secret() ?? [])]),
-    ...(readOnly ? [] : all('relied', resolvedWithLinks(inUse?.relied() ?? []))),
+    ...all('secret', [...denied, ...followedPlaces(inUse?.secret() ?? [])]),
+    ...(readOnly ? [] : all('relied', followedPlaces(inUse?.relied() ?? []))),
   ];
 }
 

@@ -7,6 +7,7 @@ import { type DriverDeclarations, leastLevel } from '../sandbox/declaration.ts';
 import type { Driver } from '../sandbox/driver.ts';
 import type { DriverName, IsolationRequest } from '../sandbox/isolation.ts';
 import type { SandboxSpec } from '../sandbox/spec.ts';
+import { followedPlaces } from './denied-places.ts';
 import { type HeldMounts, holdKnownMounts, holdMounts } from './held-mounts.ts';
 import type { IsolationChoices } from './isolation-choices.ts';
 import { concernsPolicy, mountPolicy } from './mounts.ts';
@@ -65,7 +66,7 @@ export function createLiveSessions(
   const places = { dataDir: server.host.dataDir, runRoot: server.runRoot, logFile: config.logFile };
   const policy = mountPolicy({
     roots: config.mountRoots,
-    denied: [...secretPlaces(places), ...config.mountDenied],
+    denied: [...secretPlaces(places), ...followedPlaces(config.mountDenied)],
     inUse: { secret: () => runFoldersInUse(places), relied: () => reliedPlaces(places) },
   });
   const pool = createPool(

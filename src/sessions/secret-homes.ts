@@ -1,16 +1,26 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { homedir } from 'node:os';
+import { homedir, userInfo } from 'node:os';
 import { join } from 'node:path';
+import { followedPlaces } from './denied-places.ts';
 
 const NAMES = ['.ssh', '.aws', '.gnupg', '.config/gcloud', '.azure', '.kube', '.docker', '.netrc'];
 
-/** Files and folders in which the people of this host keep keys: this user's, and for root, who can read them, everybody's. */
+/** Files and folders in which the people of this host keep keys: this user's, wherever their links lead, and for root, who can read them, everybody's. */
 export function secretsOfHomes(homes: readonly Home[] = otherHomes()): string[] {
-  const own = NAMES.map((name) => join(homedir(), name));
+  const own = followedPlaces(ownHomes().flatMap((home) => NAMES.map((name) => join(home, name))));
   const others = homes.flatMap(({ path, isPerson }) =>
     NAMES.map((name) => join(path, name)).filter((secret) => isPerson || existsSync(secret)),
   );
   return [...new Set([...own, ...others])];
+}
+
+/** The home that `HOME` names, and the one of the account. SECURITY: keys lie in the second also where a service manager or a user has set the first. */
+export function ownHomes(home = homedir()): string[] {
+  try {
+    return [...new Set([home, userInfo().homedir])];
+  } catch {
+    return [home]; // an account that is in no passwd
+  }
 }
 
 export interface Home {

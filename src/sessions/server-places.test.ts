@@ -1,9 +1,11 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { homedir, tmpdir } from 'node:os';
+import { chownSync, lchownSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { homedir, tmpdir, userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { packageRoot } from '../lib/package-root.ts';
-import { otherHomes, secretsOfHomes } from './secret-homes.ts';
+import { followedPlaces } from './denied-places.ts';
+import { mountPolicy, resolveMounts } from './mounts.ts';
+import { otherHomes, ownHomes, secretsOfHomes } from './secret-homes.ts';
 import { reliedPlaces, secretPlaces } from './server-places.ts';
 
 let dataDir: string;
@@ -46,6 +48,51 @@ describe('what a server keeps from every sandbox', () => {
   });
 });
 
+it("of this user are those of the account's home, too, where HOME is another", () => {
+  expect(ownHomes('/srv/another')).toEqual(['/srv/another', userInfo().homedir]);
+  expect(secretsOfHomes([])).toEqual(expect.arrayContaining(ownHomes().map((home) => join(home, '.ssh'))));
+});
+
+describe.skipIf(process.getuid?.() !== 0)("a link in the home of another user, to somebody's project", () => {
+  const stranger = 61_842;
+  const made = (target: string, owner: number) => {
+    const home = join(dataDir, 'home');
+    mkdirSync(home);
+    symlinkSync(target, join(home, '.aws'));
+    for (const path of [home, join(home, '.aws')]) lchownSync(path, stranger, stranger);
+    mkdirSync(target);
+    chownSync(target, owner, owner);
+    return { home, denied: secretsOfHomes([{ path: home, isPerson: true }]) };
+  };
+  const project = () => join(dataDir, 'project');
+  const mount = (denied: readonly string[], source = project()) =>
+    resolveMounts([{ source, target: '/p' }], mountPolicy({ roots: [dataDir], denied }));
+
+  it('refuses no mount of that project', async () => {
+    const { home, denied } = made(project(), 0);
+    const { folders } = await mount(denied);
+    for (const folder of folders) await folder.close();
+    await expect(mount(denied, home)).rejects.toMatchObject({ code: 'mount_denied' });
+  });
+
+  it('refuses none where it was made after the server had started', async () => {
+    const denied = secretsOfHomes([{ path: join(dataDir, 'home'), isPerson: true }]);
+    const policy = mountPolicy({ roots: [dataDir], denied });
+    made(project(), 0);
+    const { folders } = await resolveMounts([{ source: project(), target: '/p' }], policy);
+    for (const folder of folders) await folder.close();
+  });
+
+  it('refuses it where that project is the same user’s', async () => {
+    await expect(mount(made(project(), stranger).denied)).rejects.toMatchObject({ code: 'mount_denied' });
+  });
+
+  it('is followed where the administrator named it', async () => {
+    const { home } = made(project(), 0);
+    await expect(mount(followedPlaces([join(home, '.aws')]))).rejects.toMatchObject({ code: 'mount_denied' });
+  });
+});
+
 describe('what a server relies on', () => {
   it('holds its own files, Node, its modules, the programs that it starts, its configuration and its log', () => {
     vi.stubEnv('HOTCELL_CONFIG', '/srv/settings/hotcell.json');
@@ -54,6 +101,8 @@ describe('what a server relies on', () => {
         packageRoot(),
         join(packageRoot(), 'node_modules'),
         join(dirname(packageRoot()), 'node_modules'),
+        join(homedir(), '.node_modules'),
+        join(homedir(), '.node_libraries'),
         process.execPath,
         '/srv/settings/hotcell.json',
         '/srv/log/hotcell.log',

@@ -1,8 +1,10 @@
+import Module from 'node:module';
 import { basename, dirname, join, resolve } from 'node:path';
 import { configFilePath, temporaryRunDir } from '../config/load.ts';
 import { engineAddress } from '../drivers/docker/engine-address.ts';
 import { programsInUse } from '../drivers/process/programs-in-use.ts';
 import { packageRoot } from '../lib/package-root.ts';
+import { followedPlaces } from './denied-places.ts';
 import { secretsOfHomes } from './secret-homes.ts';
 import { runFoldersInUse } from './server-lock.ts';
 
@@ -21,14 +23,14 @@ export interface ServerPlaces {
 export function secretPlaces({ dataDir, runRoot }: ServerPlaces): string[] {
   const { socketPath } = engineAddress();
   const uid = process.getuid?.();
-  return [
-    ...secretsOfHomes(),
+  const machinery = [
     ...['/proc', '/sys', '/dev', '/run', '/var/run', '/boot', '/etc'],
     ...[dataDir, ...runFoldersInUse({ dataDir, runRoot })],
     // SECURITY: before it is there, too: code in a jail has this user's uid, and would make a folder that passes for one of ours.
     ...(uid ? [temporaryRunDir(uid)] : []),
     ...(socketPath === undefined || process.platform === 'win32' ? [] : [socketPath]),
   ];
+  return [...secretsOfHomes(), ...followedPlaces(machinery)];
 }
 
 /**
@@ -38,7 +40,7 @@ export function secretPlaces({ dataDir, runRoot }: ServerPlaces): string[] {
 export function reliedPlaces({ dataDir, logFile }: ServerPlaces): string[] {
   const program = process.argv[1];
   return [
-    ...[packageRoot(), ...modulesAround(packageRoot())],
+    ...[packageRoot(), ...modulesAround(packageRoot()), ...Module.globalPaths],
     ...(program === undefined ? [] : [resolve(program)]),
     ...nodePlaces(process.execPath),
     ...programsInUse(dataDir),

@@ -12,6 +12,7 @@ import { offerOf } from '../../mcp/profiles/index.ts';
 import { createMcpFactory } from '../../mcp/server.ts';
 import { serveOnStdio } from '../../mcp/stdio/index.ts';
 import { LARGEST_REPLY_BYTES } from '../../mcp/stdio/transport.ts';
+import { followedPlaces } from '../../sessions/denied-places.ts';
 import { hasRecords } from '../../sessions/records-folder.ts';
 import { secretPlaces } from '../../sessions/server-places.ts';
 import { createLogger } from '../../telemetry/logger.ts';
@@ -67,7 +68,7 @@ export async function mcp(flags: McpFlags): Promise<number> {
       links: { urlFor: async (...file) => (await besideStdio())?.linkTo('local', ...file) },
       hostFiles: createHostFiles({
         roots: config.loadRoots.length > 0 ? config.loadRoots : usualRoots(),
-        denied: [...secretPlaces({ dataDir, runRoot: resolveRunDir(dataDir) }), ...config.loadDenied],
+        denied: [...secretPlaces({ dataDir, runRoot: resolveRunDir(dataDir) }), ...followedPlaces(config.loadDenied)],
         base: process.cwd(),
         writable: config.mountRoots,
       }),

@@ -7,6 +7,7 @@ import { openServer } from '../../main.ts';
 import { createHostFiles } from '../../mcp/host-files/index.ts';
 import { offerOf } from '../../mcp/profiles/index.ts';
 import { longTools } from '../../mcp/server.ts';
+import { followedPlaces } from '../../sessions/denied-places.ts';
 import { secretPlaces } from '../../sessions/server-places.ts';
 import { stopSignals } from '../mcp/stop-signals.ts';
 import { standardOutputs } from '../output.ts';
@@ -83,6 +84,6 @@ function portOf(text: string): number {
 function hostFilesOf(config: Config) {
   if (config.loadRoots.length === 0) return undefined;
   const dataDir = resolveDataDir();
-  const denied = [...secretPlaces({ dataDir, runRoot: resolveRunDir(dataDir) }), ...config.loadDenied];
+  const denied = [...secretPlaces({ dataDir, runRoot: resolveRunDir(dataDir) }), ...followedPlaces(config.loadDenied)];
   return createHostFiles({ roots: config.loadRoots, denied, base: process.cwd(), writable: config.mountRoots });
 }
