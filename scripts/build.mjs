@@ -44,8 +44,6 @@ async function bundle(entryPoints) {
     format: 'esm',
     platform: 'node',
     target: 'node20.19',
-    // Native parts that one of the dependencies would use if it could, and does without.
-    external: ['cpu-features', '*.node'],
     // Its other form asks for its parts by a `require` of its own, which no bundle can follow.
     alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
     // Some dependencies are CommonJS and call `require` for Node's own modules, or ask where they lie.

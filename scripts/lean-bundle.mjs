@@ -10,6 +10,15 @@ export const leanBundle = {
       contents: "export { default as en } from './en.js';",
       loader: 'js',
     }));
+    // SECURITY: parts that dockerode's libraries use if they find them. Left outside, they would be looked for in every node_modules above, in ~/.node_modules and in NODE_PATH.
+    build.onResolve({ filter: /^(cpu-features|supports-color)$|\.node$/ }, ({ path }) => ({
+      path,
+      namespace: 'absent',
+    }));
+    build.onLoad({ filter: /.*/, namespace: 'absent' }, ({ path }) => ({
+      contents: `throw new Error(${JSON.stringify(`${path} is not in this bundle`)});`,
+      loader: 'js',
+    }));
     // A validator of JSON schemas, for what comes back from such forms.
     build.onLoad({ filter: /[\\/]@modelcontextprotocol[\\/]server[\\/]dist[\\/]shimsNode\.mjs$/ }, () => ({
       contents: `export { default as process } from 'node:process';
