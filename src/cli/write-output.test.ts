@@ -32,6 +32,15 @@ afterEach(() => {
 
 const refused = expect.objectContaining({ code: 'invalid_argument' });
 
+it('refuses it by another name of the current folder, too, as a shell has in $PWD', async () => {
+  symlinkSync(repository, join(home, 'project'));
+  symlinkSync(join(home, '.ssh'), join(repository, 'out'));
+  expect(() => outputPlace(join(home, 'project', 'out', 'a'))).toThrow(refused);
+  await expect(writeOutput(join(home, 'project', 'out', 'a'), 'x')).rejects.toEqual(refused);
+  expect(outputPlace(join(home, 'project', 'inner', 'a'))).toBe(join(repository, 'inner', 'a'));
+  expect(outputPlace(join(home, 'elsewhere', 'a'))).toBe(join(home, 'elsewhere', 'a'));
+});
+
 it('refuses every way out of the current folder that a stranger has put there', async () => {
   symlinkSync(join(home, '.ssh'), join(repository, 'out'));
   symlinkSync(join(home, '.ssh', 'authorized_keys'), join(repository, 'result.ipynb'));
