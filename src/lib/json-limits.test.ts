@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createJsonScan, excessIn } from './json-limits.ts';
+import { createEventScan, createJsonScan, excessIn } from './json-limits.ts';
 
 const limits = { members: 5, levels: 3 };
 
@@ -57,10 +57,16 @@ test('text in pieces is counted as if it were whole', () => {
 });
 
 test.each(['\n', '\r', '\r\n'])(
-  'a quotation mark or brackets in a comment hide nothing of the next line: %j',
+  'a quotation mark or brackets in a comment or another field hide nothing of an event: %j',
   (end) => {
-    const scan = createJsonScan(limits);
+    const scan = createEventScan(limits);
     expect(scan(`: "\\${end}: ]]]]${end}data: [[[`)).toBeUndefined();
-    expect(scan('[')).toBe('more than 3 objects and lists inside each other');
+    expect(scan(`${end}: ]]]]${end}: "${end}event: ]]]${end}]]]${end}da: ]]]${end}dat`)).toBeUndefined();
+    expect(scan('a: [')).toBe('more than 3 objects and lists inside each other');
   },
 );
+
+test('events of which each has few levels are borne', () => {
+  const scan = createEventScan({ ...limits, members: 9 });
+  for (let event = 0; event < 3; event += 1) expect(scan('event: message\ndata: [[[]]]\n\n')).toBeUndefined();
+});

@@ -23,13 +23,23 @@ export function excessIn(text: string, limits: JsonLimits = JSON_LIMITS): string
   return createJsonScan(limits)(text);
 }
 
-/**
- * The same for text that comes in pieces; one that is decoded as Latin-1 will do. A stream of events can be scanned too: a string ends with its line, because no string of
- * JSON goes beyond it, and closing brackets of a comment close nothing.
- */
-export function createJsonScan({ members, levels }: JsonLimits): (piece: string) => string | undefined {
+/** The same for text that comes in pieces; one that is decoded as Latin-1 will do. A string ends with its line, because no string of JSON goes beyond it. */
+export function createJsonScan(limits: JsonLimits): (piece: string) => string | undefined {
+  return createScan(limits, false);
+}
+
+/** The same for a stream of events, in which JSON is in lines of data. SECURITY: closing brackets in comments and other fields close nothing, or they would hide any depth. */
+export function createEventScan(limits: JsonLimits): (piece: string) => string | undefined {
+  return createScan(limits, true);
+}
+
+const DATA = 'data:';
+
+function createScan({ members, levels }: JsonLimits, isOfEvents: boolean): (piece: string) => string | undefined {
   let count = 0;
   let level = 0;
+  /** The characters of `DATA` that the line begins with; -1 in a line that begins with others. */
+  let matched = 0;
   let isInString = false;
   let isEscaped = false;
   return (piece) => {
@@ -41,13 +51,16 @@ export function createJsonScan({ members, levels }: JsonLimits): (piece: string)
         if (end === -1) return undefined;
         isEscaped = piece[end] === '\\';
         isInString = isEscaped;
+        if (isLineEnd(piece.charCodeAt(end))) matched = 0;
         index = end;
         continue;
       }
       const code = piece.charCodeAt(index);
+      if (isLineEnd(code)) matched = 0;
+      else if (matched !== -1 && matched < DATA.length) matched = code === DATA.charCodeAt(matched) ? matched + 1 : -1;
       if (code === QUOTE) isInString = true;
       else if (code === COMMA) count += 1;
-      else if (isClosing(code)) level = Math.max(0, level - 1);
+      else if (isClosing(code)) level = isOfEvents && matched !== DATA.length ? level : Math.max(0, level - 1);
       else if (isOpening(code)) {
         count += 1;
         level += 1;

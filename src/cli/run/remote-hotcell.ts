@@ -56,7 +56,9 @@ export async function connectRemote(
     await Promise.race([client.connect(transport), aborted(requests.misbehaviour)]);
   } catch (error) {
     await transport.close().catch(() => {});
-    throw hotcellErrorIn(error) ?? (await unreachable(base, headers, requests, error));
+    const reason = hotcellErrorIn(error) ?? (await unreachable(base, headers, requests, error));
+    requests.close();
+    throw reason;
   }
   return {
     async call(name, args, { signal, timeoutMs = LONGEST_CALL_MS } = {}) {
@@ -85,7 +87,10 @@ export async function connectRemote(
       if (!response.ok) throw remoteError(base, await requests.errorBody(response));
       yield* requests.pieces(response);
     },
-    [Symbol.asyncDispose]: () => client.close(),
+    [Symbol.asyncDispose]: async () => {
+      await client.close();
+      requests.close();
+    },
   };
 }
 

@@ -1,5 +1,5 @@
 import { HotcellError } from '../../errors/hotcell-error.ts';
-import { createJsonScan, excessIn, JSON_LIMITS } from '../../lib/json-limits.ts';
+import { createEventScan, createJsonScan, excessIn, JSON_LIMITS } from '../../lib/json-limits.ts';
 
 /** SECURITY: how much of a server is borne. It may be hostile, or a stranger that answers at an address that was mistyped. */
 export interface ServerLimits {
@@ -32,10 +32,13 @@ export interface ServerRequests {
   pieces(response: Response): AsyncGenerator<Uint8Array>;
   /** The body of an error as JSON; undefined where it is none. */
   errorBody(response: Response): Promise<unknown>;
+  /** Nothing is waited for any more: answers that were not read to their end keep the process alive no longer. */
+  close(): void;
 }
 
 export function createServerRequests(base: URL, limits: ServerLimits): ServerRequests {
   const misbehaviour = new AbortController();
+  const timers = new Set<NodeJS.Timeout>();
 
   async function request(url: string | URL, init: RequestInit = {}): Promise<Response> {
     const late = new AbortController();
@@ -61,7 +64,10 @@ export function createServerRequests(base: URL, limits: ServerLimits): ServerReq
     try {
       for (;;) {
         // Only while something is waited for: a reader of ours that is slow is no fault of the server's.
-        const { done, value } = await inTime(reader.read(), limits.idleMs, () => silent(base, limits.idleMs));
+        const { done, value } = await inTime(reader.read(), limits.idleMs, {
+          timers,
+          error: () => silent(base, limits.idleMs),
+        });
         if (done) return;
         yield value;
       }
@@ -70,9 +76,10 @@ export function createServerRequests(base: URL, limits: ServerLimits): ServerReq
     }
   }
 
-  async function* bounded(reply: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  async function* bounded(reply: AsyncIterable<Uint8Array>, isJson: boolean): AsyncGenerator<Uint8Array> {
     // SECURITY: before it is parsed. A list costs fifty times its bytes, and a schema keeps a complaint of every wrong element.
-    const excessWith = createJsonScan({ members: limits.replyElements, levels: JSON_LIMITS.levels });
+    const most = { members: limits.replyElements, levels: JSON_LIMITS.levels };
+    const excessWith = isJson ? createJsonScan(most) : createEventScan(most);
     let size = 0;
     try {
       for await (const piece of reply) {
@@ -100,7 +107,8 @@ export function createServerRequests(base: URL, limits: ServerLimits): ServerReq
       }
       const response = await request(url, init);
       if (response.body === null) return response;
-      return new Response(ReadableStream.from(bounded(pieces(response))), response);
+      const isJson = /^\s*application\/json\s*(;|$)/i.test(response.headers.get('content-type') ?? '');
+      return new Response(ReadableStream.from(bounded(pieces(response), isJson)), response);
     },
     misbehaviour: misbehaviour.signal,
     pieces,
@@ -119,6 +127,9 @@ export function createServerRequests(base: URL, limits: ServerLimits): ServerReq
         return undefined;
       }
     },
+    close: () => {
+      for (const timer of timers) timer.unref();
+    },
   };
 }
 
@@ -131,14 +142,20 @@ function silent(base: URL, limitMs: number): HotcellError {
   return misbehaved(base, `said nothing for ${Math.round(limitMs / 1000)} s`, 'Check the server, and try again.');
 }
 
-async function inTime<T>(work: Promise<T>, limitMs: number, error: () => HotcellError): Promise<T> {
+async function inTime<T>(
+  work: Promise<T>,
+  limitMs: number,
+  { timers, error }: { timers: Set<NodeJS.Timeout>; error: () => HotcellError },
+): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(error()), limitMs);
+    timers.add(timer);
   });
   try {
     return await Promise.race([work, late]);
   } finally {
     clearTimeout(timer);
+    timers.delete(timer!);
   }
 }
