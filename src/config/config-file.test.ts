@@ -76,4 +76,20 @@ describe('a configuration file', () => {
     chmodSync(path, 0o666);
     expect(() => loadConfig({}, { env: {}, dataDir })).toThrow(/can be written to by other users/);
   });
+
+  test('with a secret that every user may read is refused, unless its folder is closed', () => {
+    const secret = `{ "linkSecret": "${'s'.repeat(40)}" }`;
+    const path = write(secret);
+    chmodSync(path, 0o644);
+    expect(loadConfig({}, { env: {}, dataDir })).toMatchObject({ linkSecret: 's'.repeat(40) });
+    chmodSync(dataDir, 0o755);
+    expect(() => loadConfig({}, { env: {}, dataDir })).toThrow(
+      expect.objectContaining({
+        message: expect.stringMatching(/other users can read it/),
+        remedy: `Run: chmod 600 ${path}`,
+      }),
+    );
+    write('{ "port": 1 }');
+    expect(loadConfig({}, { env: {}, dataDir })).toMatchObject({ port: 1 });
+  });
 });

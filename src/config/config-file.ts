@@ -1,8 +1,10 @@
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync, realpathSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { type ParseError, parse, parseTree, printParseErrorCode } from 'jsonc-parser';
 import { HotcellError } from '../errors/hotcell-error.ts';
 import { nearestName } from '../lib/nearest-name.ts';
 import { requireTrusted } from '../lib/own-folder.ts';
+import { shellQuoted } from '../lib/shell-quoted.ts';
 import { UntrustedPathError } from '../lib/untrusted-path.ts';
 import { PROFILE_SETTINGS } from './profiles/index.ts';
 import { configSchema } from './schema.ts';
@@ -37,7 +39,21 @@ export function readConfigFile(path: string, { required = false } = {}): ConfigF
     const place = `profiles.${name}`;
     requireKnown(Object.keys(tableOf(settings, path, place)), Object.keys(known), `${path}: ${place}`);
   }
+  // SECURITY: with the secret another user signs links to the files of every session.
+  if (options.linkSecret !== undefined && othersMayRead(path))
+    throw refused(path, 'has linkSecret, and other users can read it', `Run: chmod 600 ${shellQuoted(path)}`);
   return { path, options, profiles: profiles as ConfigFile['profiles'] };
+}
+
+/** Whether users that are neither the owner nor in the group can reach the file and read it. */
+function othersMayRead(path: string): boolean {
+  if (process.platform === 'win32') return false;
+  const real = realpathSync(path);
+  if ((statSync(real).mode & 0o004) === 0) return false;
+  for (let folder = dirname(real); ; folder = dirname(folder)) {
+    if ((statSync(folder).mode & 0o001) === 0) return false;
+    if (folder === dirname(folder)) return true;
+  }
 }
 
 function textOf(path: string, required: boolean): string | undefined {

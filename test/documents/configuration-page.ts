@@ -25,7 +25,7 @@ wins over the file, and the file over defaults. A list in the environment is sep
 
 The configuration file is \`config.json\` in the data folder (\`~/.local/share/hotcell\`, or \`/var/lib/hotcell\` for root), or the one that \`--config FILE\` or \`HOTCELL_CONFIG\`
 names. It is JSON with comments and trailing commas; an unknown name is refused. No file of the current folder is ever read, so that a repository cannot configure
-its own sandbox. [config.schema.json](../config.schema.json) describes it for editors.
+its own sandbox. A file with \`linkSecret\` that every user can read is refused: \`chmod 600\` it. [config.schema.json](../config.schema.json) describes it for editors.
 
 \`\`\`jsonc
 {
