@@ -187,6 +187,13 @@ describe('the files of src', () => {
     expect(modules.filter(({ text }) => RUNS_MODULE.test(text)).map(({ path }) => path)).toEqual([]);
   });
 
+  test('name programs that they run by paths, which are looked for outside of projects', () => {
+    const wrong = modules
+      .filter(({ path, text }) => !path.startsWith('mcp/') && /\brunCommand\(\s*['"`](?!\/)/.test(text))
+      .map(({ path }) => path);
+    expect(wrong).toEqual([]);
+  });
+
   test('read files of other processes by a helper that bounds them', () => {
     const users = modules
       .filter(({ text }) => /(?<!\b(?:readAtMost|readAtMostSync)\()[`'"]\/proc\/(?!self\b)(?:\$\{|['"`]|\d)/.test(text))

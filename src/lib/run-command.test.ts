@@ -20,3 +20,8 @@ it('starts it in another where that is asked for', async () => {
     rmSync(folder, { recursive: true });
   }
 });
+
+it('runs no program by its bare name, which the search path would lead to a folder of the project', async () => {
+  await expect(runCommand('sh', ['-c', 'true'])).rejects.toThrow(/absolute path/);
+  await expect(runCommand('node_modules/.bin/sh', [])).rejects.toThrow(/absolute path/);
+});

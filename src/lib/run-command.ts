@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
-import { dirname } from 'node:path';
+import { dirname, isAbsolute } from 'node:path';
 import { createInterface } from 'node:readline';
 import { stripVTControlCharacters } from 'node:util';
 
@@ -36,13 +36,17 @@ export const NEUTRAL_FOLDER = process.platform === 'win32' ? dirname(process.exe
 const tailLines = 12;
 const stdoutLimitChars = 1_000_000;
 
-/** Runs a program to its end. Only an abort rejects; a failure is an exit code. */
+/**
+ * Runs a program to its end. Only an abort rejects; a failure is an exit code. SECURITY: by its absolute path (`find-program.ts`). A bare name would be looked for in every folder of
+ * the search path, to which npm adds `node_modules/.bin` of the folder that the person stands in.
+ */
 export async function runCommand(
   program: string,
   args: readonly string[],
   options: CommandOptions = {},
 ): Promise<CommandResult> {
   options.signal?.throwIfAborted();
+  if (!isAbsolute(program)) throw new TypeError(`${program} is not the absolute path of a program`);
   const [file, argv] = withUmask(program, args, options.umask);
   const child = spawn(file, argv, {
     cwd: options.cwd ?? NEUTRAL_FOLDER,
@@ -76,6 +80,9 @@ export async function runCommand(
   });
   return { exitCode, stdout, tail: tail.join('\n') };
 }
+
+/** What `runCommand` says of a program that does not exist. */
+export const NOT_FOUND: CommandResult = { exitCode: 127, stdout: '', tail: 'there is no such program' };
 
 function withUmask(program: string, args: readonly string[], umask: string | undefined): [string, string[]] {
   if (umask === undefined) return [program, [...args]];

@@ -1,5 +1,5 @@
-import { findProgram } from './find-program.ts';
-import { type CommandResult, runCommand } from './run-command.ts';
+import { findHostProgram } from './find-program.ts';
+import { type CommandResult, NOT_FOUND, runCommand } from './run-command.ts';
 import { shellQuoted } from './shell-quoted.ts';
 import { StepError } from './steps.ts';
 
@@ -20,15 +20,18 @@ export async function runAsSuperuser(
     signal?: AbortSignal | undefined;
   },
 ): Promise<CommandResult> {
-  const [program, ...args] = command;
+  const [name = '', ...args] = command;
+  const program = findHostProgram(name);
+  if (program === undefined) return NOT_FOUND;
   const { env, onLine, signal } = options;
   const passedOn = { signal, ...(env ? { env } : {}), ...(onLine ? { onLine } : {}) };
-  if (process.getuid?.() === 0) return runCommand(program!, args, passedOn);
+  if (process.getuid?.() === 0) return runCommand(program, args, passedOn);
   const shown = `sudo ${command.map(shellQuoted).join(' ')}`;
-  if (!findProgram('sudo') || !(await options.confirm(`${why} needs root. Run “${shown}”?`))) {
+  const sudo = findHostProgram('sudo');
+  if (sudo === undefined || !(await options.confirm(`${why} needs root. Run “${shown}”?`))) {
     throw new StepError(`${why} needs root.`, { command: shown });
   }
   // Only a terminal can be asked for a password; elsewhere sudo must not wait for one.
-  if (process.stdin.isTTY) return runCommand('sudo', command, { ...passedOn, interactive: true });
-  return runCommand('sudo', ['-n', ...command], passedOn);
+  if (process.stdin.isTTY) return runCommand(sudo, [program, ...args], { ...passedOn, interactive: true });
+  return runCommand(sudo, ['-n', program, ...args], passedOn);
 }

@@ -40,7 +40,7 @@ export function secretPlaces({ dataDir, runRoot }: ServerPlaces): string[] {
 export function reliedPlaces({ dataDir, logFile }: ServerPlaces): string[] {
   const program = process.argv[1];
   return [
-    ...[packageRoot(), ...modulesAround(packageRoot()), ...Module.globalPaths],
+    ...[packageRoot(), ...modulesAround(packageRoot()), ...GLOBAL_MODULES],
     ...(program === undefined ? [] : [resolve(program)]),
     ...nodePlaces(process.execPath),
     ...programsInUse(dataDir),
@@ -48,6 +48,9 @@ export function reliedPlaces({ dataDir, logFile }: ServerPlaces): string[] {
     ...(logFile === undefined ? [] : [resolve(logFile)]),
   ];
 }
+
+/** Where Node looks for modules of any program: ~/.node_modules, ~/.node_libraries, a folder beside Node, NODE_PATH. Its types leave the list out. */
+const GLOBAL_MODULES = (Module as unknown as { readonly globalPaths?: readonly string[] }).globalPaths ?? [];
 
 /** Where Node looks for the modules of a package, whether they are there or not. */
 function modulesAround(folder: string): string[] {

@@ -77,8 +77,9 @@ async function findVersions(): Promise<Record<string, string>> {
 }
 
 /** The first thing in what a program says of itself that looks like a version. An engine that does not answer must not hold the doctor up. */
-async function versionOf(program: string, args: readonly string[]): Promise<string | undefined> {
-  if (findProgram(program) === undefined) return undefined;
+async function versionOf(name: string, args: readonly string[]): Promise<string | undefined> {
+  const program = findProgram(name);
+  if (program === undefined) return undefined;
   try {
     const { exitCode, stdout } = await runCommand(program, args, { signal: AbortSignal.timeout(5_000) });
     return exitCode === 0 ? stdout.match(/\d[\w.+-]*/)?.[0] : undefined;

@@ -1,10 +1,11 @@
 import { findProgram } from '../../../lib/find-program.ts';
-import { type CommandOptions, type CommandResult, runCommand } from '../../../lib/run-command.ts';
+import { type CommandOptions, type CommandResult, NOT_FOUND, runCommand } from '../../../lib/run-command.ts';
 import { StepError } from '../../../lib/steps.ts';
 
 /** Runs `docker <args>`; set-up alone uses the command line, sandboxes talk to the engine itself. */
-export function docker(args: readonly string[], options: CommandOptions = {}): Promise<CommandResult> {
-  return runCommand('docker', args, options);
+export async function docker(args: readonly string[], options: CommandOptions = {}): Promise<CommandResult> {
+  const program = findProgram('docker');
+  return program === undefined ? NOT_FOUND : runCommand(program, args, options);
 }
 
 /** As `docker`, where a failure ends the step. */

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
+import { findHostProgram, findProgram } from '../../../lib/find-program.ts';
 import { makeTemporaryFolder } from '../../../lib/own-folder.ts';
 import { runCommand } from '../../../lib/run-command.ts';
 import { StepError } from '../../../lib/steps.ts';
@@ -39,11 +40,13 @@ function integrityOf(archive: Uint8Array): string {
 }
 
 async function byNpm(name: string, version: string, signal?: AbortSignal): Promise<Uint8Array | undefined> {
+  const npm = findProgram('npm');
+  if (npm === undefined) return undefined;
   const folder = makeTemporaryFolder('hotcell-node-');
   try {
     const args = ['pack', `${name}@${version}`, '--silent', '--pack-destination', folder];
     // SECURITY: not in that folder. npm would look for a `.npmrc` in those above it, and anybody can put one into /tmp.
-    const { exitCode } = await runCommand('npm', args, { signal });
+    const { exitCode } = await runCommand(npm, args, { signal });
     const [file] = await readdir(folder);
     return exitCode === 0 && file !== undefined ? await readFile(join(folder, file)) : undefined;
   } finally {
@@ -63,11 +66,13 @@ async function byHttp(name: string, version: string, signal?: AbortSignal): Prom
 
 /** Only the program and its licence: headers and documents are of no use inside. */
 async function unpack(archive: Uint8Array, folder: string, signal?: AbortSignal): Promise<boolean> {
+  const tar = findHostProgram('tar');
+  if (tar === undefined) return false;
   await mkdir(folder);
   const file = join(folder, 'archive.tgz');
   await writeFile(file, archive);
   const args = ['-xzf', file, '-C', folder, '--strip-components=1', 'package/bin/node', 'package/LICENSE'];
-  const { exitCode } = await runCommand('tar', args, { signal });
+  const { exitCode } = await runCommand(tar, args, { signal });
   await rm(file);
   // Half of it would be taken for a whole one.
   if (exitCode !== 0) await rm(folder, { recursive: true, force: true });

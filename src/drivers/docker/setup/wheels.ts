@@ -31,9 +31,11 @@ export async function downloadWheels(
     if (await download(pip)) return true;
   }
   // A bare Debian has Python and its venv module, but no pip outside of one.
+  const python = findProgram('python3');
+  if (python === undefined) return false;
   const borrowed = makeTemporaryFolder('hotcell-pip-');
   try {
-    const made = await runCommand('python3', ['-I', '-m', 'venv', borrowed], { signal });
+    const made = await runCommand(python, ['-I', '-m', 'venv', borrowed], { signal });
     return made.exitCode === 0 && (await download([join(borrowed, 'bin', 'pip')]));
   } finally {
     await rm(borrowed, { recursive: true, force: true });

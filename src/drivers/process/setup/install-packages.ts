@@ -17,7 +17,10 @@ export async function makeVirtualEnvironment(
   const uv = findProgram('uv');
   progress(`virtual environment of ${base.python}`);
   const made = uv
-    ? await runCommand(uv, ['venv', '--seed', '--no-config', '--python', base.python, prefix], { signal, umask })
+    ? await runCommand(uv, ['venv', '--seed', '--no-config', '--link-mode', 'copy', '--python', base.python, prefix], {
+        signal,
+        umask,
+      })
     : await runCommand(base.python, ['-I', '-m', 'venv', prefix], { signal, umask });
   if (made.exitCode === 0) return;
   // uv fetches the pip it puts in.

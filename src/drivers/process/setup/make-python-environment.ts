@@ -1,7 +1,7 @@
 import { chmod, mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { exclusively } from '../../../lib/exclusive.ts';
-import { findProgram } from '../../../lib/find-program.ts';
+import { findHostProgram, findProgram } from '../../../lib/find-program.ts';
 import { makeOwnFolder } from '../../../lib/own-folder.ts';
 import { runCommand } from '../../../lib/run-command.ts';
 import { type Progress, type Report, runStep, StepError, type Work } from '../../../lib/steps.ts';
@@ -109,7 +109,7 @@ async function build(
       ...(await describePackages(python, signal)),
     };
     // An installer may have linked files from a cache that was made under a stricter mask.
-    await runCommand('chmod', ['-R', 'a+rX,go-w', prefix], { signal });
+    await runCommand(findHostProgram('chmod') ?? '/bin/chmod', ['-R', 'a+rX,go-w', prefix], { signal });
     const draft = join(prefix, `${readyFile}.draft`);
     // SECURITY: never open to others, whatever the umask is: who has opened it for writing can still write when its mode has changed.
     await writeFile(draft, `${JSON.stringify(record, null, 2)}\n`, { flag: 'wx', mode: 0o644 });
