@@ -10,6 +10,7 @@ import type { SandboxSpec } from '../sandbox/spec.ts';
 import { followedPlaces } from './denied-places.ts';
 import { type HeldMounts, holdKnownMounts, holdMounts } from './held-mounts.ts';
 import type { IsolationChoices } from './isolation-choices.ts';
+import { linkedFile } from './linked-files.ts';
 import { concernsPolicy, mountPolicy } from './mounts.ts';
 import type { PersistencePlan } from './persistence-plan.ts';
 import { createPool } from './pool.ts';
@@ -68,6 +69,7 @@ export function createLiveSessions(
     roots: config.mountRoots,
     denied: [...secretPlaces(places), ...followedPlaces(config.mountDenied)],
     inUse: { secret: () => runFoldersInUse(places), relied: () => reliedPlaces(places) },
+    linked: once(linkedFile),
   });
   const pool = createPool(
     { perKind: config.poolSize, total: POOL_TOTAL, leastFreeBytes: POOL_LEAST_FREE_BYTES, idleMs: POOL_IDLE_MS },
@@ -186,6 +188,14 @@ export function createLiveSessions(
       })();
       return closing;
     },
+  };
+}
+
+function once<T>(find: () => T): () => T {
+  let found: { readonly value: T } | undefined;
+  return () => {
+    found ??= { value: find() };
+    return found.value;
   };
 }
 

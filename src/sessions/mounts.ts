@@ -14,6 +14,7 @@ import {
   refusal,
   resolvedWithLinks,
 } from './denied-places.ts';
+import { besideLinked, type LinkedFile } from './linked-files.ts';
 import { checkedTarget } from './mount-targets.ts';
 
 /** A host folder that a caller wants to see inside. */
@@ -32,6 +33,8 @@ export interface MountPolicy {
   readonly denied: readonly string[];
   /** What servers of this installation use. Asked at every mount: servers start, and environments are made, after this one. */
   readonly inUse?: PlacesInUse;
+  /** The file of Hotcell that has a second name, if there is one. Asked at the first writable mount. */
+  readonly linked?: () => LinkedFile | undefined;
 }
 
 const MOST_MOUNTS = 64;
@@ -155,5 +158,10 @@ async function resolveMount(request: MountRequest, policy: MountPolicy): Promise
   if (reason !== undefined) throw refusal(request.source, reason);
   const folder = await holdFolder(source);
   if (folder === undefined) throw exchanged(source);
+  const linked = readOnly ? undefined : policy.linked?.();
+  if (linked !== undefined && folder.identity.device === String(linked.device)) {
+    await folder.close();
+    throw besideLinked(request.source, linked);
+  }
   return { mount: { source, target, readOnly, identity: folder.identity }, folder };
 }
