@@ -21,8 +21,8 @@ export function namedPlace(path: string, otherwise = 'Nothing was started'): str
       const link = relative(root, reached);
       throw new HotcellError(
         'invalid_argument',
-        `${path}: ${link} is a link that leads out of this folder. ${otherwise}`,
-        { remedy: 'Name another place, or the one that it leads to.' },
+        `${path}: ${link} is a symbolic link that leads out of this folder. ${otherwise}`,
+        { remedy: 'Choose another path, or the target of the link.' },
       );
     }
     reached = led;

@@ -10,6 +10,6 @@ function profileName(text: string): Config['profile'][number] {
   const found = PROFILE_NAMES.find((name) => name === text);
   if (found !== undefined) return found;
   throw new HotcellError('invalid_argument', `--profile: ${text} is not one of ${PROFILE_NAMES.join(', ')}`, {
-    remedy: 'Name one of them, or several with commas.',
+    remedy: 'Use one of them, or several separated by commas.',
   });
 }

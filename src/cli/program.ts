@@ -47,7 +47,7 @@ export function createProgram(): Command {
       void standardOutputs().stdout.say(packageVersion());
       throw new CommanderError(0, 'commander.version', '');
     })
-    .showHelpAfterError('Run with --help to see what there is.')
+    .showHelpAfterError('Run with --help to see all commands and options.')
     .addHelpText('after', EXAMPLES);
   for (const command of [
     runCommand(),
@@ -86,12 +86,12 @@ function addConfigFlag(command: Command): void {
 
 const EXAMPLES = `
 Examples:
-  $ hotcell run script.py                 run a file in a sandbox that ends with it
-  $ echo 'print(6 * 7)' | hotcell run -   run what comes in on stdin
-  $ hotcell repl                          work in a sandbox from the terminal
-  $ hotcell doctor                        what works here, what does not, and what to do about it
+  $ hotcell run script.py                 run a file in a new sandbox
+  $ echo 'print(6 * 7)' | hotcell run -   run a program from stdin
+  $ hotcell repl                          an interactive session in a sandbox
+  $ hotcell doctor                        what works on this machine, and how to fix the rest
   $ hotcell serve                         a server for MCP clients, on this machine
-  $ hotcell install claude-code           put Hotcell into a client's configuration
+  $ hotcell install claude-code           add Hotcell to the configuration of a client
   $ hotcell demo                          a worked example: a CSV in, a summary and a chart out
 `;
 
@@ -121,7 +121,7 @@ function fail(thrown: unknown, asJson: boolean): number {
 function failUsage({ exitCode, message }: CommanderError, asJson: boolean): number {
   if (exitCode === 0) return 0;
   const error = new HotcellError('invalid_argument', message.replace(/^error: /, ''), {
-    remedy: 'Run with --help to see what there is.',
+    remedy: 'Run with --help to see all commands and options.',
   });
   return asJson ? fail(error, asJson) : exitCodeOf(error);
 }

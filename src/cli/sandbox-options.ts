@@ -7,13 +7,13 @@ import { DRIVER_NAMES } from '../sandbox/isolation.ts';
 export function sandboxOptions(command: Command, timeLimit: string): Command {
   return command
     .addOption(isolationOption())
-    .addOption(valued('--min-isolation <driver>', 'fail rather than use anything weaker', DRIVER_NAMES))
-    .option('--timeout <time>', `end an execution after this: 30, 30s, 2m, 500ms (default: ${timeLimit})`)
-    .option('--memory <size>', 'all memory of the sandbox, its files included: 512m, 2g (default: 2g)')
-    .option('--cpus <number>', 'processors the sandbox may keep busy (default: 1)')
+    .addOption(valued('--min-isolation <driver>', 'refuse any weaker isolation', DRIVER_NAMES))
+    .option('--timeout <time>', `timeout of an execution: 30, 30s, 2m, 500ms (default: ${timeLimit})`)
+    .option('--memory <size>', 'memory of the sandbox, including its files: 512m, 2g (default: 2g)')
+    .option('--cpus <number>', 'number of CPUs, such as 0.5 or 2 (default: 1)')
     .option(
       '--mount <source:target[:rw]>',
-      'show a folder of this machine inside; read-only without :rw; repeatable',
+      'mount a folder of this machine, read-only without :rw; repeatable',
       collect,
     )
     .option('--image <name>', `container image to run in (${driversWith('images', DRIVERS).join(', ')})`);
@@ -24,7 +24,7 @@ export const isolationNames = `auto, ${DRIVER_NAMES.slice(0, -1).join(', ')} or 
 
 export function isolationOption(): Option {
   const values = ['auto', ...DRIVER_NAMES];
-  return valued('--isolation <driver>', 'how to isolate (default: auto, the strongest that works)', values);
+  return valued('--isolation <driver>', 'isolation driver (default: auto, the strongest available)', values);
 }
 
 /** Its values are not named here: reading the table of languages would cost every start of the program. */

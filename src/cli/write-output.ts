@@ -30,6 +30,6 @@ export function outputPlace(path: string): string {
 
 function unsuitable(path: string, what: string): HotcellError {
   return new HotcellError('invalid_argument', `${path}: ${what}. Nothing was written`, {
-    remedy: 'Name another place, or the one that it leads to.',
+    remedy: 'Choose another path, or the target of the link.',
   });
 }

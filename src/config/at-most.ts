@@ -5,8 +5,8 @@ import type { Config } from './schema.ts';
 type NumberOption = 'maxTimeoutMs' | 'maxMemoryBytes' | 'maxCpus' | 'maxProcesses' | 'sessionMaxAgeMs';
 
 /**
- * What a caller asks for, against what the server allows, in the caller's own name and unit (`perUnit` of the option's make one). The library checks it too, but speaks
- * of its own options. Throws `invalid_argument`.
+ * Checks an argument against the server's maximum and reports it in the caller's own name and unit (`perUnit` units of the option make one). The library checks it too, but names
+ * its own options. Throws `invalid_argument`.
  */
 export function requireAtMost(
   name: string,
@@ -15,7 +15,7 @@ export function requireAtMost(
 ): void {
   const most = Math.floor((config[option] / perUnit) * 1000) / 1000;
   if (asked === undefined || asked <= most) return;
-  throw new HotcellError('invalid_argument', `${name}: ${asked} is more than ${most}, which is the limit here`, {
-    remedy: `Ask for ${most} at most. Whoever runs the server can allow more with ${environmentName(option)}.`,
+  throw new HotcellError('invalid_argument', `${name}: ${asked} is more than ${most}, the limit of this server`, {
+    remedy: `Ask for ${most} at most. The operator of the server can raise the limit with ${environmentName(option)}.`,
   });
 }

@@ -1,9 +1,9 @@
 import type { z } from 'zod';
 
-/** SECURITY: what is wrong may come from a request, and be as long as that. */
+/** SECURITY: the invalid value may come from a request, and be as long as a request. */
 const LONGEST = 2_000;
 
-/** What is wrong with an option, in words for whoever set it: `HOTCELL_PORT: abc is not a number`. */
+/** The error message about an option, under the name that the user set: `HOTCELL_PORT: abc is not a number`. */
 export function complaint(issue: z.core.$ZodIssue, options: unknown, nameOf: (option: string) => string): string {
   const [option, ...below] = issue.path.map(String);
   if (option === undefined) return issue.message.slice(0, LONGEST);

@@ -24,7 +24,7 @@ function fromText(name: string, schema: z.ZodType, value: string): unknown {
     return JSON.parse(value);
   } catch {
     throw new HotcellError('invalid_argument', `${environmentName(name)}: not JSON`, {
-      remedy: 'Give a list of recipes, as docs/guides/languages.md shows them.',
+      remedy: 'Pass a list of recipes as JSON; see docs/guides/languages.md.',
     });
   }
 }

@@ -4,7 +4,7 @@ import { makeOwnFolder } from '../lib/own-folder.ts';
 import { shellQuoted } from '../lib/shell-quoted.ts';
 import { UntrustedPathError } from '../lib/untrusted-path.ts';
 
-/** Makes the data folder, where it is not there, and gives the id of the installation in it. A folder of no use is a setting to change. */
+/** Creates the data folder if it is missing, and returns the id of its installation. An unusable folder is an invalid setting. */
 export function openDataFolder(dataDir: string): string {
   const wording = {
     ...{ what: 'the data folder', path: dataDir, setting: 'HOTCELL_HOME' },
@@ -13,7 +13,7 @@ export function openDataFolder(dataDir: string): string {
   return orRefuse(wording, () => installationId(dataDir));
 }
 
-/** Makes the folder in which the servers of an installation know of each other. Others may pass, which the jail's user must, but not look around. */
+/** Creates the folder in which the servers of an installation find each other. Other users (such as the jail's) may traverse it, but not list it. */
 export function openRunFolder(runDir: string): void {
   const wording = {
     ...{ what: 'the folder of running servers', path: runDir, setting: 'XDG_RUNTIME_DIR or HOTCELL_HOME' },
@@ -25,9 +25,9 @@ export function openRunFolder(runDir: string): void {
 interface Wording {
   readonly what: string;
   readonly path: string;
-  /** The variables that name it. */
+  /** Environment variables that set the folder. */
   readonly setting: string;
-  /** What to do where another user owns it, or a folder above it. */
+  /** Remedy if another user owns the folder, or a folder above it. */
   readonly another: string;
 }
 

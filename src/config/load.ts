@@ -9,14 +9,14 @@ import { profileDefaults, readSettings } from './profile-settings.ts';
 import type { ProfileSettings } from './profiles/define-settings.ts';
 import { type Config, configSchema, type ProfileName } from './schema.ts';
 
-/** Where options come from. Tests give their own; everybody else takes what the process has. */
+/** Sources of options. Tests pass their own; other callers use those of the process. */
 export interface ConfigSources {
   readonly env?: NodeJS.ProcessEnv;
   /** The data folder, whose `config.json` is read. */
   readonly dataDir?: string;
 }
 
-/** Where the value of one option comes from. */
+/** Source of the value of one option. */
 export type Origin =
   | { readonly kind: 'given' }
   | { readonly kind: 'environment'; readonly name: string }
@@ -24,12 +24,12 @@ export type Origin =
   | { readonly kind: 'profile'; readonly name: ProfileName }
   | { readonly kind: 'default' };
 
-/** The options in force: as given, then from the environment, then from the configuration file, then from the profile, then the defaults. */
+/** The effective options. Precedence: as given, then from the environment, then from the configuration file, then from the profile, then the defaults. */
 export function loadConfig(given: Partial<Config> = {}, sources: ConfigSources = {}): Config {
   return explainConfig(given, sources).config;
 }
 
-/** The options in force, and where each value comes from. */
+/** The effective options, with the source of each value. */
 export function explainConfig(
   given: Partial<Config>,
   { env = process.env, dataDir = resolveDataDir(env) }: ConfigSources = {},
@@ -73,7 +73,7 @@ export function configFilePath(dataDir: string, env: NodeJS.ProcessEnv = process
   return env.HOTCELL_CONFIG ? resolve(env.HOTCELL_CONFIG) : join(dataDir, 'config.json');
 }
 
-/** Variables of the environment that look like options and are none: probably misspelt. */
+/** Environment variables that look like options but are not: probably typos. */
 export function configWarnings(env: NodeJS.ProcessEnv = process.env): string[] {
   const known = new Set([...Object.keys(configSchema.shape).map((name) => environmentName(name)), ...OTHER_VARIABLES]);
   return Object.keys(env)
@@ -101,12 +101,12 @@ function pick(options: Readonly<Record<string, unknown>>, name: string): Record<
   return name in options ? { [name]: options[name] } : {};
 }
 
-/** By which a program of the command line proves to a server who it is. Not an option: a server has no use for it. */
+/** Token that the command line sends to a server. It is not an option: a server does not use it. */
 export function tokenFromEnvironment(env: NodeJS.ProcessEnv = process.env): string | undefined {
   return env.HOTCELL_TOKEN || undefined;
 }
 
-/** Where Hotcell keeps what it makes: environments, built programs, records of sessions. */
+/** The data folder: environments, built programs, records of sessions. */
 export function resolveDataDir(env: NodeJS.ProcessEnv = process.env): string {
   if (env.HOTCELL_HOME) return resolve(env.HOTCELL_HOME);
   // Root's home is closed to the unprivileged user that sandboxes run as.
@@ -116,11 +116,11 @@ export function resolveDataDir(env: NodeJS.ProcessEnv = process.env): string {
   return join(homedir(), '.local', 'share', 'hotcell');
 }
 
-/** A socket's path has 107 characters; `/<server>/jails/<jail>/control/control` takes 52 of them. Node cuts a longer path off, and says nothing. */
+/** A socket's path has 107 characters; `/<server>/jails/<jail>/control/control` takes 52 of them. Node truncates a longer path silently. */
 const LONGEST_SOCKET_FOLDER = 55;
 
 /**
- * Where sockets and jails' folders go: short, because the path of a socket must be, and open to the jail's user on the way. Servers of one installation may have
+ * The run folder, for sockets and folders of jails. Its path is short, because socket paths must be, and the jail's user can traverse it. Servers of one installation may have
  * different ones, since XDG_RUNTIME_DIR is set in some environments and not in others; they find each other through the data folder (`sessions/server-lock.ts`).
  */
 export function resolveRunDir(dataDir: string, env: NodeJS.ProcessEnv = process.env): string {
@@ -132,7 +132,7 @@ export function resolveRunDir(dataDir: string, env: NodeJS.ProcessEnv = process.
   return temporaryRunDir(uid);
 }
 
-/** Where servers of an ordinary user listen that have no XDG_RUNTIME_DIR: those of cron, of containers, after `su`. */
+/** The run folder of an ordinary user without XDG_RUNTIME_DIR: under cron, in containers, after `su`. */
 export function temporaryRunDir(uid: number): string {
   return join(tmpdir(), `hotcell-${uid}`);
 }

@@ -6,7 +6,7 @@ import type { ProfileSettings } from './profiles/define-settings.ts';
 import { PROFILE_SETTINGS } from './profiles/index.ts';
 import type { ProfileName } from './schema.ts';
 
-/** Defaults that profiles bring, by option. Where two bring the same option, the last one named wins. */
+/** Defaults of the profiles, by option. If two profiles set the same option, the last one wins. */
 export function profileDefaults(
   profiles: readonly ProfileName[],
   sources: ProfileSources,

@@ -29,8 +29,8 @@ export function allowedImage(
   if (full === undefined ? allowed.includes(image) : allowed.some((pattern) => matchesImagePattern(full, pattern))) {
     return full ?? image;
   }
-  throw new HotcellError('image_denied', `image: ${image} is not among the images that may be opened here`, {
+  throw new HotcellError('image_denied', `image: ${image} is not an allowed image on this server`, {
     remedy:
-      'Leave image out, and the image of the server is used. Whoever runs the server can allow others with HOTCELL_ALLOWED_IMAGES.',
+      'Omit image to use the image of the server. The operator of the server can allow others with HOTCELL_ALLOWED_IMAGES.',
   });
 }

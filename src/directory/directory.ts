@@ -251,5 +251,5 @@ export function createDirectory(options: DirectoryOptions): SessionDirectory {
 }
 
 function withdrawal(): HotcellError {
-  return new HotcellError('cancelled', 'the call was withdrawn');
+  return new HotcellError('cancelled', 'the call was cancelled');
 }

@@ -23,9 +23,13 @@ export function createExecutionQuota(places: number): ExecutionQuota {
     admit: ({ id, quotas }) => {
       const count = pending.get(id) ?? 0;
       if (count >= quotas.executions) {
-        throw new HotcellError('too_many_executions', `${count} of your executions run or wait, which is your limit`, {
-          remedy: 'Wait for one of them, or cancel it.',
-        });
+        throw new HotcellError(
+          'too_many_executions',
+          `${count} of your executions are running or queued, which is your limit`,
+          {
+            remedy: 'Wait for one of them, or cancel it.',
+          },
+        );
       }
       pending.set(id, count + 1);
       return () => {

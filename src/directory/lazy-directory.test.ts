@@ -58,7 +58,7 @@ test('after the end nothing is made any more', async () => {
   const lazy = lazily(() => expect.unreachable());
   await lazy.shutdown();
   for (const call of [lazy.use(owner, undefined), lazy.open(owner, {}), lazy.close(owner, 'a')]) {
-    await expect(call).rejects.toMatchObject({ code: 'shutting_down', remedy: 'Try again when it is back.' });
+    await expect(call).rejects.toMatchObject({ code: 'shutting_down', remedy: 'Retry when it is running again.' });
   }
 });
 

@@ -148,6 +148,6 @@ export function manageSession(core: SessionCore, options: ManagedOptions): Direc
 
 function tooOld(id: string): HotcellError {
   return new HotcellError('session_closed', `the session ${id} reached its maximum age before this ran`, {
-    remedy: 'Open a new one.',
+    remedy: 'Open a new session.',
   });
 }

@@ -6,7 +6,7 @@ const SHOWN_CHARS = 100;
 export function missingSession(id: string, epitaph: string | undefined): HotcellError {
   const shown = id.slice(0, SHOWN_CHARS);
   if (epitaph !== undefined) {
-    return new HotcellError('session_closed', `the session ${shown} ${epitaph}`, { remedy: 'Open a new one.' });
+    return new HotcellError('session_closed', `the session ${shown} ${epitaph}`, { remedy: 'Open a new session.' });
   }
   return new HotcellError('session_not_found', `you have no session ${shown}`, {
     remedy: 'List your sessions, or open one.',

@@ -159,7 +159,7 @@ export function createOpenings(options: OpeningsOptions): Openings {
     { signal, record }: { signal?: AbortSignal | undefined; record?: PersistentRecord },
   ): Promise<DirectorySession> {
     const { owner, stop } = entry;
-    const withdraw = () => stop.abort(new HotcellError('cancelled', 'the opening was withdrawn'));
+    const withdraw = () => stop.abort(new HotcellError('cancelled', 'opening the session was cancelled'));
     signal?.addEventListener('abort', withdraw, { once: true });
     if (signal?.aborted === true) withdraw();
     try {

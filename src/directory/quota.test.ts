@@ -63,7 +63,7 @@ test('sessions whose memory limits fit into the quota are admitted, and one more
   expect(() => requireMemory(8 * GiB, sized(2, 4), sized(3)[0]!)).toThrow(
     expect.objectContaining({
       code: 'too_much_memory',
-      message: '3072 MiB of memory are more than the 2048 of 8192 MiB you have left',
+      message: '3072 MiB of memory requested, but only 2048 of your 8192 MiB are left',
     }),
   );
 });

@@ -48,10 +48,10 @@ export function requireMemory(
   const [left, wanted, all] = [Math.max(0, quotaBytes - held), asked.memoryBytes, quotaBytes].map(inMiB);
   throw new HotcellError(
     'too_much_memory',
-    `${wanted} MiB of memory are more than the ${left} of ${all} MiB you have left`,
+    `${wanted} MiB of memory requested, but only ${left} of your ${all} MiB are left`,
     {
       remedy:
-        'Close a session, or ask for less memory. Whoever runs the server can allow more with HOTCELL_MAX_MEMORY_BYTES_PER_OWNER.',
+        'Close a session, or ask for less memory. The operator of the server can raise the limit with HOTCELL_MAX_MEMORY_BYTES_PER_OWNER.',
     },
   );
 }
@@ -62,7 +62,7 @@ function inMiB(bytes: number): number {
 
 export function displaced(): HotcellError {
   return new HotcellError('too_many_sessions', 'the server is full, and others have fewer sessions than you', {
-    remedy: 'Use a session that is open, or try again in a while.',
+    remedy: 'Use an open session, or retry later.',
   });
 }
 

@@ -2,5 +2,7 @@ import { HotcellError } from '../errors/hotcell-error.ts';
 
 /** What a server answers to new work while it ends. */
 export function shuttingDownError(): HotcellError {
-  return new HotcellError('shutting_down', 'the server is shutting down', { remedy: 'Try again when it is back.' });
+  return new HotcellError('shutting_down', 'the server is shutting down', {
+    remedy: 'Retry when it is running again.',
+  });
 }

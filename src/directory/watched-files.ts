@@ -49,7 +49,7 @@ function count(path: string, content: FileContent, limitBytes: number): { conten
   const add = (bytes: number) => {
     sizeBytes += bytes;
     if (sizeBytes <= limitBytes) return;
-    throw new HotcellError('file_too_large', `${quotedName(path)}: a file may have ${limitBytes} bytes at most`, {
+    throw new HotcellError('file_too_large', `${quotedName(path)}: a file may have at most ${limitBytes} bytes`, {
       remedy: 'Write it in parts, or raise maxUploadBytes.',
       data: { limitBytes },
     });

@@ -27,7 +27,7 @@ export class HotcellError extends Error {
   }
 }
 
-/** What was thrown, as a HotcellError: itself, a folder to mend, or `internal` around it. */
+/** Converts a thrown value to a HotcellError: itself, `invalid_argument` for an untrusted folder, or `internal` with the value as its cause. */
 export function toHotcellError(thrown: unknown): HotcellError {
   if (thrown instanceof HotcellError) return thrown;
   if (thrown instanceof UntrustedPathError) {

@@ -27,7 +27,7 @@ test('an error that came without a remedy has one by its kind, and one without d
     remedy: 'Open a new session.',
   });
   expect(errorText(error)).toBe('error: the session is closed\n  → Open a new session.');
-  expect(errorText(new TypeError('x'))).toMatch(/^error: x\n {2}→ This is a fault in Hotcell/);
+  expect(errorText(new TypeError('x'))).toMatch(/^error: x\n {2}→ This is a bug in Hotcell/);
 });
 
 test('neither a stack nor a cause is ever shown', () => {

@@ -25,27 +25,27 @@ export function exitCodeOf(thrown: unknown): number {
   return ERROR_CODES[toHotcellError(thrown).code].exitCode;
 }
 
-/** Two lines for a terminal: what happened, and what to do. */
+/** Two lines for a terminal: the error and the remedy. */
 export function errorText(thrown: unknown): string {
   const error = toHotcellError(thrown);
   return `error: ${continued(error.message)}\n  → ${continued(remedyOf(error))}`;
 }
 
-/** Text of several lines as part of one. SECURITY: words of an engine or a server in it cannot begin a line that looks like ours. */
+/** Indents all lines but the first. SECURITY: the text may quote an engine or a server, which must not begin a line that looks like Hotcell's. */
 export function continued(text: string): string {
   return text.replaceAll(/\r\n|[\r\n]/g, '\n  | ');
 }
 
 const BY_RETRY: Readonly<Record<Retry, string>> = {
-  never: 'See docs/errors.md for what it means.',
-  later: 'Try again. If it stays, run `hotcell doctor`.',
+  never: 'See docs/errors.md.',
+  later: 'Retry. If the error persists, run `hotcell doctor`.',
   'new-session': 'Open a new session.',
 };
 
-/** No error is without one: where it was thrown nobody may have known better. */
+/** The remedy of an error. An error that was thrown without one gets a general remedy. */
 function remedyOf(error: HotcellError): string {
   if (error.remedy !== undefined) return error.remedy;
   if (error.code === 'internal')
-    return 'This is a fault in Hotcell. Run `hotcell doctor`, and report it with what that says.';
+    return 'This is a bug in Hotcell. Run `hotcell doctor`, and report it with that output.';
   return BY_RETRY[error.retry];
 }

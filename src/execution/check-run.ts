@@ -12,7 +12,7 @@ export function checkRun({ id, code, options }: Run, name: string, policy: Execu
   const filename = options.filename ?? name;
   if (filename.length > MOST_FILENAME_CHARS || filename.includes('\0')) {
     throw new HotcellError('invalid_argument', `filename: has a NUL or more than ${MOST_FILENAME_CHARS} characters`, {
-      remedy: 'Give a short name: it is only shown.',
+      remedy: 'Use a short name: it is only displayed.',
     });
   }
   const timeoutMs = options.timeoutMs ?? policy.defaultTimeoutMs;

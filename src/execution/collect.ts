@@ -191,7 +191,7 @@ function parseArtifacts(body: Buffer): Artifact[] {
       .parse(JSON.parse(body.toString('utf8')))
       .map((file) => ({ ...file, mediaType: mediaTypeOf(file.path) }));
   } catch (error) {
-    throw new HotcellError('guest_misbehaved', 'the guest sent a list of artifacts that cannot be read', {
+    throw new HotcellError('guest_misbehaved', 'the guest sent an invalid list of artifacts', {
       cause: error,
     });
   }

@@ -144,11 +144,11 @@ function afterLadder(exhausted: () => void): () => void {
 }
 
 function refusalOf(refusal: GuestRefusal, signal: AbortSignal | undefined): HotcellError {
-  if (signal?.aborted === true) return new HotcellError('cancelled', 'the execution was withdrawn before it began');
+  if (signal?.aborted === true) return new HotcellError('cancelled', 'the execution was cancelled before it started');
   const said = saidInside(refusal.message);
   if (refusal.code === 'busy') return new HotcellError('session_busy', `the guest is busy: ${said}`);
   if (refusal.code === 'not-offered') return new HotcellError('not_offered', `the guest does not run this: ${said}`);
-  return new HotcellError('kernel_unavailable', `no kernel took the code: ${said}`, {
+  return new HotcellError('kernel_unavailable', `no kernel accepted the code: ${said}`, {
     remedy: 'Open a new session with more memory, or a higher limit of processes.',
   });
 }

@@ -90,7 +90,7 @@ export function createSessionCore(options: SessionCoreOptions): SessionCore {
   function requireOpen(): void {
     if (takesWork(state)) return;
     throw new HotcellError('session_closed', `the session ${options.uniqueId} is closed`, {
-      remedy: 'Open a new one.',
+      remedy: 'Open a new session.',
     });
   }
 
@@ -169,7 +169,7 @@ export function createSessionCore(options: SessionCoreOptions): SessionCore {
     async inOrder(work, { busy, signal }) {
       requireOpen();
       if (busy === 'refuse' && (state === 'busy' || waiting > 0)) {
-        throw new HotcellError('session_busy', `the session ${options.uniqueId} runs an execution already`, {
+        throw new HotcellError('session_busy', `the session ${options.uniqueId} is already running an execution`, {
           remedy: 'Wait for it, cancel it, or open another session.',
         });
       }
@@ -222,5 +222,5 @@ export function createSessionCore(options: SessionCoreOptions): SessionCore {
 }
 
 function withdrawal(): HotcellError {
-  return new HotcellError('cancelled', 'the execution was withdrawn before it began');
+  return new HotcellError('cancelled', 'the execution was cancelled before it started');
 }

@@ -194,7 +194,7 @@ describe('a guest that breaks the protocol loses its connection', () => {
     })();
     await expect(asked).rejects.toMatchObject({
       code: 'sandbox_lost',
-      message: 'the guest lives and does not answer (restart)',
+      message: 'the guest is alive but does not reply (restart)',
     });
   });
 
@@ -209,7 +209,7 @@ describe('a guest that breaks the protocol loses its connection', () => {
     peer.send(reply(1, { sizeBytes: 3 }), { sequence: 1 });
     await expect(writing).rejects.toMatchObject({
       code: 'guest_misbehaved',
-      message: 'the guest answered before it had everything (file.write)',
+      message: 'the guest replied before the upload was complete (file.write)',
     });
     expect(returned).toHaveBeenCalled();
   });
@@ -279,7 +279,7 @@ describe('a guest that breaks the protocol loses its connection', () => {
     pump();
     expect(await connection.ended).toMatchObject({
       code: 'guest_misbehaved',
-      message: 'the guest does not read what it is sent',
+      message: 'the guest does not read its messages',
     });
   });
 

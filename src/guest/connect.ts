@@ -293,7 +293,7 @@ class Connection implements GuestConnection {
     });
     // SECURITY: a guest that asks and asks (`ping`, `call`) and never reads the answers would fill the host's memory with them.
     if (channel.writableLength + this.#queuedWrites * KEEPING_COST_BYTES > BACKLOG_BYTES) {
-      this.close(new HotcellError('guest_misbehaved', 'the guest does not read what it is sent'));
+      this.close(new HotcellError('guest_misbehaved', 'the guest does not read its messages'));
     }
   }
 
@@ -307,7 +307,7 @@ class Connection implements GuestConnection {
   #lose(channel: Duplex, reason: string): void {
     if (channel !== this.#channel || this.#error !== undefined) return;
     const error = new HotcellError('sandbox_lost', `the sandbox ended: ${reason}`, {
-      remedy: 'Open a new session; variables and files of this one are gone.',
+      remedy: 'Open a new session; the variables and files of this one are lost.',
     });
     if (this.#options.canReconnect !== true) this.close(error);
     else if (this.#welcomed !== undefined) this.#giveUp(error);
@@ -334,7 +334,7 @@ class Connection implements GuestConnection {
 }
 
 function unanswered({ type }: Head): HotcellError {
-  return new HotcellError('sandbox_lost', `the guest lives and does not answer (${type})`, {
-    remedy: 'Open a new session; variables and files of this one are gone.',
+  return new HotcellError('sandbox_lost', `the guest is alive but does not reply (${type})`, {
+    remedy: 'Open a new session; the variables and files of this one are lost.',
   });
 }

@@ -117,7 +117,7 @@ export async function readWhole(connection: GuestConnection, path: string, limit
     whole.push(piece);
     if (whole.length() > limitBytes) {
       throw new HotcellError('file_too_large', `${quotedName(path)} is larger than ${limitBytes} bytes`, {
-        remedy: 'Read it in pieces.',
+        remedy: 'Read it in chunks.',
         data: { limitBytes },
       });
     }
@@ -210,7 +210,7 @@ interface Refused {
 function fileError(error: unknown, path: string): unknown {
   if (error instanceof HotcellError) return error;
   if (!(error instanceof GuestRefusal)) {
-    return new HotcellError('guest_misbehaved', 'the guest answered a file request with what cannot be read', {
+    return new HotcellError('guest_misbehaved', 'the guest sent an invalid reply to a file request', {
       cause: error,
     });
   }

@@ -34,7 +34,7 @@ export function createReconnection(sandbox: Sandbox): (connection: GuestConnecti
     }
     connection.close(
       new HotcellError('sandbox_lost', `the sandbox ended: ${reason}`, {
-        remedy: 'Open a new session; variables and files of this one are gone.',
+        remedy: 'Open a new session; the variables and files of this one are lost.',
       }),
     );
   };
@@ -46,7 +46,7 @@ async function reconnect(sandbox: Sandbox, connection: GuestConnection): Promise
   const signal = AbortSignal.timeout(ATTEMPT_MS);
   const channel = await sandbox.reconnect?.({ signal }).catch(toHotcellError);
   if (channel === undefined)
-    return { error: new HotcellError('sandbox_lost', 'there is no way back to it'), isFinal: true };
+    return { error: new HotcellError('sandbox_lost', 'the sandbox cannot be reached any more'), isFinal: true };
   if (channel instanceof HotcellError) return { error: channel, isFinal: channel.code === 'sandbox_lost' };
   try {
     await connection.reconnect(channel, { signal });

@@ -52,10 +52,10 @@ export async function openLiveSandbox(
     const isLost = thrown instanceof HotcellError && thrown.code === 'sandbox_lost';
     const error = (isLost ? await sandbox?.startFailure?.() : undefined) ?? thrown;
     await letGo(sandbox, adopt && !isSandboxGone(error));
-    if (signal?.aborted === true) throw new HotcellError('cancelled', 'the opening was withdrawn');
+    if (signal?.aborted === true) throw new HotcellError('cancelled', 'opening the session was cancelled');
     if (limit.aborted) {
       throw new HotcellError('start_timeout', `${driver.name}: no sandbox was ready within ${startTimeoutMs} ms`, {
-        remedy: 'Try again; if the host is slow, raise startTimeoutMs.',
+        remedy: 'Retry; if the host is slow, raise startTimeoutMs.',
         cause: error,
       });
     }

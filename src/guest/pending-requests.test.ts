@@ -3,7 +3,7 @@ import { HotcellError } from '../errors/hotcell-error.ts';
 import { nothing } from './messages.ts';
 import { createPendingRequests } from './pending-requests.ts';
 
-const LOST = new HotcellError('guest_misbehaved', 'the guest does not read what it is sent');
+const LOST = new HotcellError('guest_misbehaved', 'the guest does not read its messages');
 
 test('a request with which the connection ends is told so, and does not wait for ever', async () => {
   const requests = createPendingRequests();

@@ -68,7 +68,7 @@ export async function answered<Answer>(
   try {
     return schema.parse(JSON.parse(body.toString('utf8')));
   } catch (error) {
-    throw new HotcellError('guest_misbehaved', `${kind}: the answer cannot be read: ${describeViolation(error)}`, {
+    throw new HotcellError('guest_misbehaved', `${kind}: invalid reply: ${describeViolation(error)}`, {
       cause: error,
     });
   }
@@ -80,5 +80,5 @@ export function patienceMs(head: Head): number {
 }
 
 function withdrawn(kind: string): HotcellError {
-  return new HotcellError('cancelled', `${kind}: withdrawn`);
+  return new HotcellError('cancelled', `${kind}: cancelled`);
 }

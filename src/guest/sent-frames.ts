@@ -23,7 +23,7 @@ export function createSentFrames(): SentFrames {
   return {
     add(head, body, stream) {
       if (nextSequence > MAX_SEQUENCE) {
-        throw new HotcellError('sandbox_lost', 'the channel has carried as many frames as it can count');
+        throw new HotcellError('sandbox_lost', 'the sequence numbers of the channel are exhausted');
       }
       // Encoded before anything is counted: one that is too large must not leave a hole in the sequence.
       const encoded = encodeOrRefuse(head, body, stream, nextSequence);

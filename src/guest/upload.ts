@@ -79,7 +79,7 @@ export async function upload<Result>(
 
 /** SECURITY: a guest that says that it has all of a file would else keep whoever sends the rest, as long as the source likes. */
 function endForEarlyReply(connection: GuestConnection, { type }: Head): never {
-  const error = new HotcellError('guest_misbehaved', `the guest answered before it had everything (${type})`);
+  const error = new HotcellError('guest_misbehaved', `the guest replied before the upload was complete (${type})`);
   connection.close(error);
   throw error;
 }

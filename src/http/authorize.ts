@@ -31,6 +31,6 @@ export async function ownerOfLink(id: string, config: Config, tokens: TokenStore
 
 function unauthorized(message: string): HotcellError {
   return new HotcellError('unauthorized', message, {
-    remedy: 'Send `Authorization: Bearer <token>`; whoever runs the server makes one with `hotcell token create`.',
+    remedy: 'Send `Authorization: Bearer <token>`; the operator of the server creates one with `hotcell token create`.',
   });
 }

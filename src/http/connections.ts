@@ -170,7 +170,7 @@ export function addressKey(address: string): string {
 }
 
 function tooMany(most: number): HotcellError {
-  return new HotcellError('too_many_connections', `you have ${most} connections at work, which is the limit`, {
+  return new HotcellError('too_many_connections', `you have ${most} active connections, which is the limit`, {
     remedy: 'Wait for one of them, or close it.',
   });
 }

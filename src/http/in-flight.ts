@@ -66,7 +66,7 @@ export function createInFlight(limits: InFlightLimits = LIMITS): InFlight {
 }
 
 function tooMuch(): HotcellError {
-  return new HotcellError('too_much_in_flight', 'too many of your calls, or too large ones, wait for their answers', {
-    remedy: 'Wait for one of them, or withdraw it.',
+  return new HotcellError('too_much_in_flight', 'your calls in flight have reached the limit of number or size', {
+    remedy: 'Wait for one of them, or cancel it.',
   });
 }

@@ -110,10 +110,10 @@ function cannotListen(error: NodeJS.ErrnoException, host: string, port: number):
   const where = `${host}:${port}`;
   if (error.code === 'EADDRINUSE') {
     return new HotcellError('invalid_argument', `${where} is in use by another program`, {
-      remedy: 'Name another port with --port, or let one be chosen with --port 0.',
+      remedy: 'Choose another port with --port, or use --port 0 for any free port.',
     });
   }
   return new HotcellError('invalid_argument', `cannot listen on ${where} (${error.code ?? error.message})`, {
-    remedy: isLoopback(host) ? 'Name another port with --port.' : 'Name an address of this machine with --host.',
+    remedy: isLoopback(host) ? 'Choose another port with --port.' : 'Pass an address of this machine to --host.',
   });
 }

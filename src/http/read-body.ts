@@ -92,16 +92,16 @@ export function requireBodySize(sizeBytes: number, limitBytes: number): void {
 }
 
 function senderLeft(): HotcellError {
-  return new HotcellError('cancelled', 'the sender left before all had come');
+  return new HotcellError('cancelled', 'the client disconnected before the request was complete');
 }
 
 function tooLarge(limitBytes: number): HotcellError {
-  return new HotcellError('request_too_large', `the request is larger than ${limitBytes} bytes, which is the limit`, {
+  return new HotcellError('request_too_large', `the request is larger than the limit of ${limitBytes} bytes`, {
     remedy: 'Send large files with PUT /files/{session}/{path}.',
     data: { limitBytes },
   });
 }
 
 function tooSlow(message: string): HotcellError {
-  return new HotcellError('too_slow', message, { remedy: 'Send it again over a faster connection, or in parts.' });
+  return new HotcellError('too_slow', message, { remedy: 'Retry over a faster connection, or send it in parts.' });
 }

@@ -54,7 +54,8 @@ async function readRest(incoming: IncomingMessage, beginning: Buffer, bodyBytes:
 /** Aborted when the sender leaves: one that has gone waits for no place. */
 function leavingOf(incoming: IncomingMessage): AbortSignal {
   const left = new AbortController();
-  const leave = () => left.abort(new HotcellError('cancelled', 'the sender left before all had come'));
+  const leave = () =>
+    left.abort(new HotcellError('cancelled', 'the client disconnected before the request was complete'));
   incoming.once('close', leave);
   if (incoming.destroyed) leave();
   return left.signal;

@@ -18,6 +18,6 @@ export function whenClosed(outgoing: ServerResponse, done: () => void): void {
 /** Aborted when the client leaves: one that has gone waits for no turn. */
 export function leavingOf(outgoing: ServerResponse): AbortSignal {
   const left = new AbortController();
-  whenClosed(outgoing, () => left.abort(new HotcellError('cancelled', 'whoever asked has gone')));
+  whenClosed(outgoing, () => left.abort(new HotcellError('cancelled', 'the client disconnected')));
   return left.signal;
 }

@@ -72,14 +72,10 @@ export function languageNamed(languages: Languages, name: string): Language {
   const found =
     languages.find((language) => language.name === wanted) ?? languages.find(({ aliases }) => aliases.includes(wanted));
   if (found !== undefined) return found;
-  throw new HotcellError(
-    'unknown_language',
-    `${JSON.stringify(name.slice(0, 100))} is no language that is known here`,
-    {
-      remedy: `Use one of ${languages.map((language) => language.name).join(', ')}, or add a recipe (docs/guides/languages.md).`,
-      data: { known: languages.map((language) => language.name) },
-    },
-  );
+  throw new HotcellError('unknown_language', `${JSON.stringify(name.slice(0, 100))} is not a known language`, {
+    remedy: `Use one of ${languages.map((language) => language.name).join(', ')}, or add a recipe (docs/guides/languages.md).`,
+    data: { known: languages.map((language) => language.name) },
+  });
 }
 
 /** The language of files that end so, the extension with its dot. */

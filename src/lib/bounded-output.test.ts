@@ -45,7 +45,7 @@ test('keeps the beginning and the end, and counts exactly what is between', () =
       expect(output.droppedBytes()).toBe(dropped);
       const head = whole.slice(0, limit.headBytes);
       const tail = limit.tailBytes === 0 ? '' : whole.slice(-limit.tailBytes);
-      expect(output.text()).toBe(dropped === 0 ? whole : `${head}\n… ${dropped} bytes left out …\n${tail}`);
+      expect(output.text()).toBe(dropped === 0 ? whole : `${head}\n… ${dropped} bytes omitted …\n${tail}`);
     }),
   );
 });
@@ -55,7 +55,7 @@ test('does not keep the memory that a chunk was cut from', () => {
   const chunk = Buffer.from('0123456789abcdefghijklmnopqrst');
   output.push(chunk);
   chunk.fill('!');
-  expect(output.text()).toBe('0123456789\n… 10 bytes left out …\nklmnopqrst');
+  expect(output.text()).toBe('0123456789\n… 10 bytes omitted …\nklmnopqrst');
 });
 
 test('a character that is cut in two chunks is whole', () => {

@@ -71,7 +71,7 @@ export function createBoundedOutput(options: { headBytes: number; tailBytes: num
     text(more = EMPTY) {
       const { first, last, dropped } = held(more);
       if (dropped === 0) return Buffer.concat([first, last]).toString('utf8');
-      return `${first.toString('utf8')}\n… ${dropped} bytes left out …\n${last.toString('utf8')}`;
+      return `${first.toString('utf8')}\n… ${dropped} bytes omitted …\n${last.toString('utf8')}`;
     },
     droppedBytes: (more = EMPTY) => held(more).dropped,
     totalBytes: () => totalBytes,

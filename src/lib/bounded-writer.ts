@@ -1,6 +1,6 @@
 import { write } from 'node:fs';
 
-/** Writes text to a descriptor without ever making its caller wait. What does not fit into memory while nobody reads it is left out. */
+/** Writes text to a descriptor without blocking its caller. If the reader stalls and the buffer is full, further text is dropped. */
 export interface BoundedWriter {
   write(text: string): void;
   /** Resolves when all is written, or nothing can be. */

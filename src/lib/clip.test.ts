@@ -8,7 +8,7 @@ test('a text that fits stays as it is', () => {
 
 test('of a longer one the head and the tail are kept, and what is missing is counted', () => {
   expect(clip(`${'a'.repeat(2000)}${'b'.repeat(2000)}`, 10)).toEqual({
-    text: 'aaaaa\n… 3,990 characters left out …\nbbbbb',
+    text: 'aaaaa\n… 3,990 characters omitted …\nbbbbb',
     omittedChars: 3990,
   });
 });
@@ -24,7 +24,7 @@ test('no character is ever cut in two', () => {
 test('bytes are decoded and clipped to the same head and tail, however many there are', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 300 }), fc.nat(40), (text, chars) => {
-      const [head, tail] = clip(text, chars).text.split(/\n… [\d,]+ characters left out …\n/);
+      const [head, tail] = clip(text, chars).text.split(/\n… [\d,]+ characters omitted …\n/);
       const [decodedHead, decodedTail] = clipDecoded(Buffer.from(text), chars).split(/\n… [\d,]+ \w+ left out …\n/);
       expect([decodedHead, decodedTail]).toEqual([head, tail]);
     }),
@@ -33,9 +33,9 @@ test('bytes are decoded and clipped to the same head and tail, however many ther
 });
 
 test('bytes that were not decoded are counted', () => {
-  expect(clipDecoded(Buffer.from(`ä${'b'.repeat(4000)}ö`), 4)).toBe('äb\n… 3,998 bytes left out …\nbö');
+  expect(clipDecoded(Buffer.from(`ä${'b'.repeat(4000)}ö`), 4)).toBe('äb\n… 3,998 bytes omitted …\nbö');
 });
 
 test('invalid UTF-8 is clipped, too', () => {
-  expect(clipDecoded(Buffer.alloc(1000, 0xe2), 4)).toMatch(/^��\n… 988 bytes left out …\n��$/);
+  expect(clipDecoded(Buffer.alloc(1000, 0xe2), 4)).toMatch(/^��\n… 988 bytes omitted …\n��$/);
 });

@@ -11,7 +11,7 @@ export function clip(text: string, chars: number): Clipped {
   const tailStart = atCharacter(text, text.length - Math.floor(chars / 2));
   const omittedChars = tailStart - headEnd;
   return {
-    text: `${text.slice(0, headEnd)}\n… ${omittedChars.toLocaleString('en-US')} characters left out …\n${text.slice(tailStart)}`,
+    text: `${text.slice(0, headEnd)}\n… ${omittedChars.toLocaleString('en-US')} characters omitted …\n${text.slice(tailStart)}`,
     omittedChars,
   };
 }
@@ -31,7 +31,7 @@ export function clipDecoded(data: Buffer, chars: number): string {
   const head = first.slice(0, atCharacter(first, Math.ceil(chars / 2)));
   const tail = last.slice(atCharacter(last, last.length - Math.floor(chars / 2)));
   const omittedBytes = data.length - Buffer.byteLength(head) - Buffer.byteLength(tail);
-  return `${head}\n… ${omittedBytes.toLocaleString('en-US')} bytes left out …\n${tail}`;
+  return `${head}\n… ${omittedBytes.toLocaleString('en-US')} bytes omitted …\n${tail}`;
 }
 
 /** Steps back from the middle of a surrogate pair. */

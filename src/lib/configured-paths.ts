@@ -5,11 +5,11 @@ import { isWithin } from './is-within.ts';
 /**
  * Host paths that the configuration names, resolved once, when the server starts.
  *
- * SECURITY: whoever asks again later is answered by what code in a sandbox has put there since: below a folder that it can write to, it exchanges a folder for a
+ * SECURITY: a later lookup would see changes by code in a sandbox: below a folder that it can write to, it can replace a folder by a
  * link to `/`. What is not there yet gets the place that its path leads to now: a link that is put on the way later does not lead into it.
  */
 export interface Place {
-  /** With its links resolved. */
+  /** Path with symbolic links resolved. */
   readonly real: string;
   /** Where the links are that its path leads through. */
   readonly links: readonly string[];

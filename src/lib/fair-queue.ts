@@ -50,7 +50,7 @@ export function createFairQueue(places: number, { alone }: { alone?: string } = 
     else held.set(key, mine);
   }
 
-  /** Leaves nobody waiting who may take a place: what is given away only makes fewer of them eligible. */
+  /** Grants places until no waiting request is eligible: each grant only makes fewer of them eligible. */
   function serveWaiting(): void {
     for (;;) {
       const next = [...lines].find(([key]) => mayTake(key));

@@ -6,7 +6,7 @@ export interface FoldedOutput {
   push(chunk: Buffer): void;
   /** The text so far. Reading it changes nothing: the cursor stays, and so does half a sequence. */
   text(): string;
-  /** Of the folded text. */
+  /** Number of bytes of the folded text that were dropped. */
   droppedBytes(): number;
 }
 

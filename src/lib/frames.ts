@@ -22,7 +22,7 @@ export interface Frame {
   /** 0: unsequenced. */
   readonly sequence: number;
   readonly ack: number;
-  /** Of the whole frame, as it travelled: what it costs in credit. */
+  /** Size of the whole frame on the wire, which is its cost in credit. */
   readonly sizeBytes: number;
 }
 

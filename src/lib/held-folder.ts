@@ -11,7 +11,7 @@ export interface FolderIdentity {
 export interface HeldFolder {
   readonly path: string;
   readonly identity: FolderIdentity;
-  /** For the kernel to find the folder by, whatever its path leads to meanwhile. */
+  /** Open descriptor of the folder: it names this folder whatever its path leads to later. */
   readonly fd: number;
   close(): Promise<void>;
 }

@@ -1,7 +1,7 @@
-/** A thing that several callers use at once. It is closed some time after the last of them has released it. */
+/** A reference-counted handle on a shared thing. The thing is closed some time after the last release. */
 export interface Lease<T> {
   readonly value: T;
-  /** Safe to repeat. */
+  /** Releases the handle. Idempotent. */
   release(): void;
 }
 
@@ -11,7 +11,7 @@ export interface Leases<T> {
    * with what `make` rejects with; then nothing is held.
    */
   lease(key: { owner: string; kind: string }, make: () => Promise<T>): Promise<Lease<T>> | undefined;
-  /** What is there now, once it is made. */
+  /** All current things; waits for those that are being created. */
   all(): Promise<T[]>;
   close(): Promise<void>;
 }

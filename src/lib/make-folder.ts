@@ -1,7 +1,7 @@
 import { mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** As `mkdir -p`. Not Node's own `recursive`, which never ends below `/proc`. */
+/** Creates folders like `mkdir -p`. Node's own `recursive` never ends below `/proc`. */
 export function makeFolder(path: string, mode = 0o777): void {
   try {
     mkdirSync(path, { mode });
@@ -14,7 +14,7 @@ export function makeFolder(path: string, mode = 0o777): void {
   }
 }
 
-/** Somebody else may have made it meanwhile. */
+/** Creates one folder; another process may have created it at the same time. */
 function makeLast(path: string, mode: number): void {
   try {
     mkdirSync(path, { mode });

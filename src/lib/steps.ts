@@ -1,4 +1,4 @@
-/** What a piece of set-up work says while it runs. Whoever shows it decides how: a terminal, plain lines, JSON. */
+/** Progress events of a set-up step. The receiver decides how to show them: a terminal, plain lines, JSON. */
 export type StepEvent =
   | { kind: 'started'; name: string }
   | { kind: 'progress'; name: string; detail: string }

@@ -3,7 +3,7 @@ import { type CommandResult, NOT_FOUND, runCommand } from './run-command.ts';
 import { shellQuoted } from './shell-quoted.ts';
 import { StepError } from './steps.ts';
 
-/** Asks the person; false where there is nobody to ask. Never waits without a terminal. */
+/** Asks the user for confirmation. Resolves to false without a terminal, and never waits for one. */
 export type Confirm = (question: string) => Promise<boolean>;
 
 /**

@@ -54,7 +54,7 @@ function lookUp(path: string, makeMode: number | undefined): Stats {
   return lstatSync(path);
 }
 
-/** Another process of ours may make it at the same time. */
+/** Creates the folder; another Hotcell process may create it at the same time. */
 function makeUnlessThere(path: string, mode: number): void {
   try {
     mkdirSync(path, { mode });

@@ -34,13 +34,13 @@ export function trustedHere(): Trusted | undefined {
   const uid = process.geteuid?.();
   const gid = process.getegid?.();
   if (uid === undefined || gid === undefined) return undefined;
-  // In a user namespace without the host's root, the owner of `/` has another number; whoever that is can exchange everything.
+  // In a user namespace without the host's root, the owner of `/` has another number; that user can replace everything.
   return { uid, gid, owners: [0, uid, lstatSync('/').uid] };
 }
 
 export type Entry = Pick<Stats, 'uid' | 'gid' | 'mode' | 'isDirectory' | 'isFile'>;
 
-/** Why an entry on the way to a file of ours cannot be relied on. */
+/** Why a folder or link on the path to one of Hotcell's files cannot be trusted. */
 export function complaintAbout(entry: Entry, trusted: Trusted): Complaint | undefined {
   if (!trusted.owners.includes(entry.uid)) return ofAnother(entry);
   // SECURITY: the sticky bit keeps others from renaming what is not theirs. It does not keep them from being first; the owner of the next entry tells.

@@ -7,16 +7,16 @@ import { checkedArguments } from './present/arguments.ts';
 import { errorResult } from './present/error-result.ts';
 import { watchUnnamed } from './unnamed-session.ts';
 
-/** What a handler may use of the call that it answers. */
+/** The context of a call, for its handler. */
 export interface ToolCall {
   readonly deps: McpDeps;
-  /** Fires when the client withdraws the call. Over HTTP it also fires after every answered call: whoever listens must stop when done. */
+  /** Fires when the client withdraws the call. Over HTTP it also fires after every answered call, so a listener must be removed when the work is done. */
   readonly signal: AbortSignal;
-  /** Names what a client that wants progress is told every few seconds while the call runs. */
+  /** Sets the callback for progress messages, which a client gets every few seconds while the call runs. */
   reportWith(latest: () => string): void;
 }
 
-/** What a handler answers: for programs, and for a model that reads. */
+/** The reply of a handler: data for programs, content for a model. */
 export interface ToolReply<Structured> {
   readonly structured: Structured;
   readonly content: readonly ContentBlock[];
@@ -31,20 +31,20 @@ export interface ToolDefinition<Input extends z.ZodObject, Output extends z.ZodO
   readonly input: Input;
   readonly output: Output;
   readonly annotations: ToolAnnotations;
-  /** May run for minutes: over HTTP its answer begins with the first byte, or clients give up. */
+  /** The call may run for minutes: over HTTP the response starts at once, so that clients do not time out. */
   readonly isLong?: boolean;
-  /** Works on files of the server's host, and is there only where that was granted. */
+  /** The tool reads files of the host. It is listed only if that was allowed. */
   readonly needsHostFiles?: boolean;
-  /** What a failure looks like, in a profile whose errors have another form than ours. */
+  /** Formats a failure, for a profile whose errors have another form. */
   failed?(thrown: unknown, args: unknown): CallToolResult;
-  /** Throws a HotcellError where Hotcell fails; how a user's program ended is part of the reply. */
+  /** Throws a HotcellError if Hotcell fails; the outcome of the user's program is part of the reply. */
   handler(args: z.output<Input>, call: ToolCall): Promise<ToolReply<z.output<Output>>>;
 }
 
-/** A tool whose types are its own affair. */
+/** A tool with its type parameters erased. */
 export interface Tool extends Omit<ToolDefinition<z.ZodObject, z.ZodObject>, 'handler'> {
   readonly listed: { readonly input: ListedSchema; readonly output: ListedSchema };
-  /** Checks the arguments, runs the handler, and makes a result of whatever comes. Never rejects. */
+  /** Validates the arguments, runs the handler, and turns an error into a result. Never rejects. */
   answer(args: unknown, call: ToolCall): Promise<CallToolResult>;
 }
 
@@ -66,7 +66,7 @@ export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject
         await unnamed.abandon();
         const error = toHotcellError(thrown);
         if (error.code === 'internal') {
-          // Whoever leaves makes much fail that has no fault.
+          // Failures after the client has left are expected.
           call.deps.log[call.signal.aborted ? 'debug' : 'error']('a tool failed', {
             tool: rest.name,
             reason: String((error.cause as Error)?.stack ?? error),
@@ -78,7 +78,7 @@ export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject
   };
 }
 
-/** In the first block, which is ours. */
+/** Appends the note to the first block, which is Hotcell's own. */
 function withNote([first, ...others]: readonly ContentBlock[], note: string | undefined): ContentBlock[] {
   if (first?.type !== 'text' || note === undefined) return first === undefined ? [] : [first, ...others];
   return [{ ...first, text: `${first.text}\n${note}` }, ...others];

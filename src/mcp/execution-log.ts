@@ -9,7 +9,7 @@ export interface LogPiece {
   readonly size_bytes: number;
 }
 
-/** A piece of everything that an execution printed: from its log on disk where there is one, else from what was kept of both streams. */
+/** A chunk of the output of an execution: from its log on disk if there is one, otherwise from the kept parts of both streams. */
 export async function readLog(
   execution: ManagedExecution,
   range: { offset: number; length: number },
@@ -23,7 +23,7 @@ export async function readLog(
   });
 }
 
-/** Of the result: the path is the host's own and never leaves it. */
+/** The path of the log. It is a path of the host and is never shown. */
 async function logPathOf(execution: ManagedExecution): Promise<string | undefined> {
   const result = await execution.result.catch(() => undefined);
   return result?.truncation?.logPath;
@@ -50,7 +50,7 @@ function pieceOf(all: Buffer, { offset, length }: { offset: number; length: numb
   return asPiece(all.subarray(offset, offset + length), offset, all.length);
 }
 
-/** Cut at a character where more follows. */
+/** A chunk that ends at a character boundary if more follows. */
 function asPiece(bytes: Buffer, offset: number, size: number): LogPiece {
   const end = offset + bytes.length < size ? wholeCharacters(bytes) : bytes.length;
   const next = offset + end;

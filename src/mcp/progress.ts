@@ -1,7 +1,7 @@
 import type { ServerContext } from '@modelcontextprotocol/server';
 
 const LOOK_MS = 1_000;
-/** Claude Code and others give up on a call that is silent for long; ten seconds is what we promise. */
+/** Keep-alive interval: Claude Code and other clients give up on a silent call. We promise at most ten seconds of silence. */
 const SILENCE_MS = 5_000;
 
 export interface Progress {
@@ -9,12 +9,12 @@ export interface Progress {
   stop(): void;
 }
 
-/** Tells a client that asked for it how a call goes: when there is news, and at least every few seconds. */
+/** Sends progress notifications to a client that asked for them: when there is news, and as a keep-alive every few seconds. */
 export function startProgress(context: ServerContext): Progress {
   const progressToken = context.mcpReq._meta?.progressToken;
   if (progressToken === undefined) return { reportWith: () => {}, stop: () => {} };
   const startedAt = performance.now();
-  let latest = () => 'works';
+  let latest = () => 'working';
   let lastMessage = '';
   let lastSentAt = startedAt;
 
@@ -24,7 +24,7 @@ export function startProgress(context: ServerContext): Progress {
     if (message === lastMessage && now - lastSentAt < SILENCE_MS) return;
     lastMessage = message;
     lastSentAt = now;
-    // Seconds since the beginning: how much is left nobody knows, and the number must grow.
+    // Elapsed seconds: the total is unknown, and the number must increase.
     const progress = Math.round((now - startedAt) / 100) / 10;
     const params = { progressToken, progress, message };
     context.mcpReq.notify({ method: 'notifications/progress', params }).catch(() => {}); // the client went away

@@ -18,7 +18,7 @@ test('one that is there twice is refused, or replaced in all places where that i
 
 test('one that is not there is refused; where only spaces differ, that is said', async () => {
   await expect(once('if x:\n    y()', 'if x:\n  y()', '')).rejects.toThrow(
-    expect.objectContaining({ remedy: expect.stringContaining('other spaces') }),
+    expect.objectContaining({ remedy: expect.stringContaining('different whitespace') }),
   );
   await expect(once('abc', 'xyz', '')).rejects.toThrow(
     expect.objectContaining({ remedy: expect.stringContaining('Read the file') }),

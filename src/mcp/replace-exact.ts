@@ -32,25 +32,25 @@ export async function replaceExact(
   if (count === 0) throw notFound(text, old, path);
   if (count > 1 && !all) {
     const times = count > MOST_PLACES ? `more than ${MOST_PLACES}` : count;
-    throw new HotcellError('invalid_argument', `${quotedName(path)}: old_text is there ${times} times`, {
-      remedy: 'Take more of the lines around it, or set replace_all.',
+    throw new HotcellError('invalid_argument', `${quotedName(path)}: old_text occurs ${times} times`, {
+      remedy: 'Include surrounding lines to make it unique, or set replace_all.',
     });
   }
   if (count > MOST_PLACES) {
-    throw new HotcellError(
-      'invalid_argument',
-      `${quotedName(path)}: old_text is there more than ${MOST_PLACES} times`,
-      {
-        remedy: 'Change it with run_code.',
-      },
-    );
+    throw new HotcellError('invalid_argument', `${quotedName(path)}: old_text occurs more than ${MOST_PLACES} times`, {
+      remedy: 'Edit it with run_code.',
+    });
   }
   // SECURITY: before it is made. A thousand places and half a megabyte for each would be held in memory whole.
   if (text.length + count * (replacement.length - old.length) > largestChars) {
-    throw new HotcellError('file_too_large', `${quotedName(path)}: would have more than ${largestChars} characters`, {
-      remedy: 'Change it with run_code.',
-      data: { limitBytes: largestChars },
-    });
+    throw new HotcellError(
+      'file_too_large',
+      `${quotedName(path)}: the result would exceed ${largestChars} characters`,
+      {
+        remedy: 'Edit it with run_code.',
+        data: { limitBytes: largestChars },
+      },
+    );
   }
   const pieces: string[] = [];
   let end = 0;
@@ -81,7 +81,7 @@ async function placesIn(text: string, old: string, signal: AbortSignal | undefin
 function notFound(text: string, old: string, path: string): HotcellError {
   return new HotcellError('invalid_argument', `${quotedName(path)}: old_text is not in the file`, {
     remedy: isNear(text, old)
-      ? 'It is there with other spaces or line ends. Read the file and copy them exactly.'
+      ? 'The file contains it with different whitespace or line endings. Read the file and copy the text exactly.'
       : 'Read the file first: it may have changed.',
   });
 }

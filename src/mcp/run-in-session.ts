@@ -23,7 +23,7 @@ export async function runInSession(
   const execution = managed.run(code, options);
   // A refused execution has ended already. Reply with its error now: get_execution would not find it.
   if (isBackground && execution.state() !== 'ended') {
-    execution.result.catch(() => {}); // get_execution tells
+    execution.result.catch(() => {}); // get_execution reports the error
     return unendedReply(managed, execution, call.deps);
   }
   return cancelledWith(call.signal, execution, async () => {

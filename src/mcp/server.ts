@@ -10,10 +10,10 @@ import { shortenErrors } from './short-errors.ts';
 import { TOOLS } from './tools/index.ts';
 
 export interface McpOptions {
-  /** In place of ours: a profile's. */
+  /** The tools of a profile, in place of Hotcell's own. */
   readonly tools?: readonly Tool[];
   readonly instructions?: string;
-  /** Who checks what comes back where tools ask the client for something. Ours never do. */
+  /** Validators for elicitation (a tool asks the client). Hotcell's own tools never use it. */
   readonly asking?: Asking;
 }
 
@@ -25,7 +25,7 @@ export function createMcpFactory(deps: McpDeps, options: McpOptions = {}): () =>
   const tools = (options.tools ?? TOOLS).filter(
     ({ needsHostFiles }) => !needsHostFiles || deps.hostFiles !== undefined,
   );
-  // They speak of our own tools, which a profile does not have.
+  // The prompts name Hotcell's own tools, which a profile does not have.
   const hasPrompts = tools.some((tool) => TOOLS.includes(tool));
   return () => {
     const server = new McpServer(
@@ -38,7 +38,7 @@ export function createMcpFactory(deps: McpDeps, options: McpOptions = {}): () =>
           ...(hasPrompts ? { prompts: { listChanged: false } } : {}),
         },
         ...(options.asking ?? NEVER_ASKING),
-        // What is listed changes with the version of Hotcell alone.
+        // The list changes only with the version of Hotcell.
         cacheHints: { 'tools/list': { ttlMs: 3_600_000, cacheScope: 'public' } },
       },
     );
@@ -52,7 +52,7 @@ export function createMcpFactory(deps: McpDeps, options: McpOptions = {}): () =>
   };
 }
 
-/** SECURITY: the SDK looks names up in plain objects, where `constructor` and `__proto__` are found although nobody registered them. */
+/** SECURITY: the SDK looks names up in plain objects, where `constructor` and `__proto__` are found although they were never registered. */
 function forgetInheritedNames(server: McpServer): void {
   for (const [name, registered] of Object.entries(server)) {
     if (name.startsWith('_registered')) Object.setPrototypeOf(registered, null);
@@ -68,10 +68,10 @@ function unasked(): never {
 /** SECURITY: no tool of ours sends state through a client, so whatever comes back was made up. (And a validator of the SDK's own would cost every HTTP request a third of a millisecond.) */
 const NEVER_ASKING: Asking = { requestState: { verify: unasked }, jsonSchemaValidator: { getValidator: unasked } };
 
-/** As many as Claude Code takes of one reply's text where the tool says so; without it that is about 100,000. */
+/** Maximum size of a reply's text for Claude Code. Without this hint it takes about 100,000 characters. */
 const RESULT_CHARS = 200_000;
 
-/** The tools whose calls may run for minutes, for whoever chooses how to answer over HTTP. */
+/** Names of the tools whose calls may run for minutes. The HTTP server streams their responses. */
 export function longTools(tools: readonly Tool[] = TOOLS): ReadonlySet<string> {
   return new Set(tools.filter(({ isLong }) => isLong).map(({ name }) => name));
 }

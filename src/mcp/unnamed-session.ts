@@ -1,13 +1,13 @@
 import type { ManagedSession } from '../directory/directory.ts';
 import type { McpDeps } from './deps.ts';
 
-/** The session that a call may open by naming none, where there is no default one: its id is known to nobody until the reply says it. */
+/** The session that a call without session_id opens where there is no default session. The client learns its id from the reply. */
 export interface UnnamedSession {
-  /** What the handler is given. */
+  /** The dependencies for the handler; they record the session. */
   readonly deps: McpDeps;
-  /** For the text of the reply: a model may see nothing else. */
+  /** A line for the text of the reply: some clients show a model nothing else. */
   note(): string | undefined;
-  /** Nobody will hear of it, and nobody could find it again: it is closed. */
+  /** Closes the session: without a reply no client knows its id. */
   abandon(): Promise<void>;
 }
 
@@ -23,7 +23,9 @@ export function watchUnnamed(deps: McpDeps): UnnamedSession {
   return {
     deps: { ...deps, directory: { ...directory, use } },
     note: () =>
-      opened === undefined ? undefined : `A new session: ${opened.id}. Pass it as session_id to go on in it.`,
+      opened === undefined
+        ? undefined
+        : `Opened session ${opened.id}. Pass this session_id to later calls to continue in it.`,
     abandon: async () => {
       if (opened !== undefined) await directory.close(owner, opened.id).catch(() => {});
     },

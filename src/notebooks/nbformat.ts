@@ -148,14 +148,10 @@ export function isShallow(value: unknown, deepest = DEEPEST): boolean {
 
 function parsedJson(given: string | Uint8Array, name: string): unknown {
   if (given.length > LARGEST_NOTEBOOK_BYTES) {
-    throw new HotcellError(
-      'code_too_large',
-      `${name}: larger than ${LARGEST_NOTEBOOK_BYTES} bytes, which is the limit`,
-      {
-        remedy: CLEAR_OUTPUTS,
-        data: { limitBytes: LARGEST_NOTEBOOK_BYTES },
-      },
-    );
+    throw new HotcellError('code_too_large', `${name}: larger than the limit of ${LARGEST_NOTEBOOK_BYTES} bytes`, {
+      remedy: CLEAR_OUTPUTS,
+      data: { limitBytes: LARGEST_NOTEBOOK_BYTES },
+    });
   }
   try {
     const text = typeof given === 'string' ? given : new TextDecoder('utf-8', { fatal: true }).decode(given);

@@ -1,7 +1,7 @@
 import type { Enforcement } from './isolation.ts';
 import { type SandboxSpec, WORKSPACE } from './spec.ts';
 
-/** What holds the limit of the disk: nothing does for folders of the host that a session can write to, neither for bytes nor for files. */
+/** Enforcement of the disk limit. Writable folders of the host have no limit, neither of bytes nor of files. */
 export function diskEnforcement({
   mounts,
   workspace = WORKSPACE,

@@ -28,21 +28,21 @@ export interface Driver {
   create(spec: SandboxSpec, options?: CreateOptions): Promise<Sandbox>;
 
   /**
-   * Where sandboxes can outlive their server (`traits.persistence`): takes over the one of `spec.id`, whose server is gone. The caller made
-   * sure that nobody else does. Rejects with `sandbox_lost` where it no longer runs, with nothing left of it.
+   * Where sandboxes can outlive their server (`traits.persistence`): takes over the one of `spec.id`, whose server is gone. The caller ensures
+   * that no other server does. Rejects with `sandbox_lost` where it no longer runs, with nothing left of it.
    */
   adopt?(spec: SandboxSpec, options?: { signal?: AbortSignal }): Promise<Sandbox>;
 
   /**
-   * What outlived a crashed server of this installation. A sandbox whose server still lives is never among them: two servers of
-   * one installation on one host must not touch each other's. Nor is one that somebody means to come back to (`host.isKept`).
+   * Sandboxes left by a crashed server of this installation. A sandbox whose server still lives is never among them: two servers of
+   * one installation on one host must not touch each other's. Nor is the sandbox of a persistent session (`host.isKept`).
    */
   survivors(): Promise<readonly Survivor[]>;
 
-  /** Resolves when nothing is being made ahead, where a driver does that. */
+  /** Resolves when the driver is not preparing a sandbox ahead of time. */
   settled?(): Promise<void>;
 
-  /** Ends every sandbox of this driver and what they shared. Safe to repeat. */
+  /** Ends every sandbox of this driver and their shared resources. Idempotent. */
   close(): Promise<void>;
 }
 
@@ -54,20 +54,20 @@ export interface CreateOptions {
 export interface Sandbox {
   readonly id: string;
   readonly isolation: Omit<Isolation, 'passedOver'>;
-  /** The one way in. Owned by whoever called `create`; its end is the sandbox's end, unless there is `reconnect`. */
+  /** The channel to the guest, the only connection to the sandbox. The caller of `create` owns it; when it ends, the sandbox ends, unless there is `reconnect`. */
   readonly channel: Duplex;
-  /** A new channel to the guest, which goes on meanwhile. Rejects where the sandbox has ended. */
+  /** Opens a new channel to the guest, which keeps running. Rejects if the sandbox has ended. */
   reconnect?(options?: { signal?: AbortSignal }): Promise<Duplex>;
-  /** Lets go of it without ending it, for a later `adopt`. Resolves when nothing here holds it. */
+  /** Releases the sandbox without ending it, for a later `adopt`. Resolves when this process holds no resource of it. */
   leave?(): Promise<void>;
-  /** What the guest must be told in its first `hello`. Absent for one that was adopted: its guest knows. */
+  /** The configuration for the guest's first `hello`. Absent for an adopted sandbox: its guest is configured. */
   readonly guestConfig?: GuestConfig;
   /** When and how the sandbox ended. Never rejects. */
   readonly ended: Promise<SandboxEnd>;
   /** Why it ended before its guest answered, where the driver knows more of it than that the channel closed. Never rejects. */
   startFailure?(): Promise<HotcellError | undefined>;
   usage(): Promise<Usage>;
-  /** Kills every process of the sandbox and removes what it left. Resolves when nothing is left; safe to repeat. */
+  /** Kills every process of the sandbox and cleans up. Resolves when nothing is left; idempotent. */
   dispose(): Promise<void>;
 }
 
@@ -79,7 +79,7 @@ export type SandboxEnd =
 
 export interface Usage {
   readonly memoryBytes?: number;
-  /** How many processes the memory limit has killed so far. Where the driver cannot see it, the guest does. */
+  /** Number of processes that the memory limit has killed so far (OOM kills). If the driver cannot see them, the guest does. */
   readonly memoryKills?: number;
 }
 

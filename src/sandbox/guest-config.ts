@@ -1,10 +1,10 @@
 import type { FolderIdentity } from '../lib/held-folder.ts';
 
-/** What a driver has a guest told in its first `hello` (docs/guest-protocol.md, section 2). */
+/** The configuration of a guest, sent in its first `hello` (docs/guest-protocol.md, section 2). */
 export interface GuestConfig {
   readonly limits: GuestLimits;
   readonly preloads: readonly string[];
-  /** The whole environment of the sandbox: nothing else is in it. */
+  /** Complete environment of the sandbox. */
   readonly environment: Readonly<Record<string, string>>;
   /** The inner system call filter, base64 of a BPF program for the sandbox's architecture. */
   readonly seccomp?: string;
@@ -15,9 +15,9 @@ export interface GuestConfig {
   readonly mounts?: readonly ({ readonly target: string } & FolderIdentity)[];
 }
 
-/** For a guest that can be connected again: what it does when nobody has been connected for so long. */
+/** Disconnect timeouts of a guest that accepts reconnections. */
 export interface AloneLimits {
-  /** It stops what runs: who asked for that is gone, and so is who would have stopped it in time. */
+  /** Time after which the guest interrupts the running execution: its caller is gone, and with it the timeout. */
   readonly interruptAfterMs: number;
   readonly endAfterMs: number;
 }
@@ -27,7 +27,7 @@ export interface GuestLimits {
   readonly openFiles: number;
   readonly fileBytes: number;
   readonly cpus: number;
-  /** Where no quota holds: keep each kernel to as many processors as it may use. */
+  /** CPU affinity: pins each kernel to as many processors as it may use. Set if there is no CPU quota. */
   readonly pinCpus?: boolean;
   /** A second filter for a kernel that was pinned, base64: it refuses to change that, and further filters. */
   readonly pinnedSeccomp?: string;

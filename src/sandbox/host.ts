@@ -1,13 +1,13 @@
-/** What a driver needs to know of the Hotcell it works for. Made once, by `main.ts`. */
+/** The environment of a driver in this server. `main.ts` creates it once. */
 export interface Host {
-  /** Lives as long as the installation: environments, images' records. */
+  /** Data folder, which lasts as long as the installation: environments, records of images. */
   readonly dataDir: string;
-  /** Lives as long as this server: sockets, jails' folders. Short, because socket paths must be. */
+  /** Run folder, which lasts as long as this server: sockets, folders of jails. Its path is short, because socket paths must be. */
   readonly runDir: string;
   readonly installationId: string;
   readonly serverId: string;
   /** Whether the server with this id still runs, as the registry of the installation tells (`sessions/registry.ts`). */
   isServerAlive(serverId: string): Promise<boolean>;
-  /** Whether a session that outlives its server is recorded to live in this sandbox. */
+  /** Whether this sandbox belongs to a persistent session, by the records. */
   isKept(sandboxId: string): Promise<boolean>;
 }

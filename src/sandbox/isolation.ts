@@ -3,19 +3,19 @@ export const DRIVER_NAMES = ['process', 'docker', 'gvisor'] as const;
 
 export type DriverName = (typeof DRIVER_NAMES)[number];
 
-/** What a caller asks for: the strongest that works, or one by name. */
+/** The isolation that a caller requests: `auto` (the strongest that works), or a driver by name. */
 export type IsolationRequest = 'auto' | DriverName;
 
-/** Where an execution ran. In every result, so that nobody has to trust a default. */
+/** The isolation of an execution. Every result has it, so that a caller need not rely on a default. */
 export interface Isolation {
   readonly driver: DriverName;
   /** The level that this sandbox has: one of those that its driver declares. A higher one stands further from the host's kernel. */
   readonly level: number;
   /** How the sandbox is built: `sealed` containers; `shared` or `single` jails of the process driver. */
   readonly shape: 'sealed' | 'shared' | 'single';
-  /** Which limit is held, by what, and how hard. */
+  /** Enforcement of each limit: by which mechanism, hard or soft. */
   readonly limits: LimitEnforcement;
-  /** What `auto` passed over, and why: empty when the caller named the driver. */
+  /** Stronger drivers that `auto` passed over, with the reason. Empty if the caller named the driver. */
   readonly passedOver: readonly PassedOver[];
 }
 
@@ -30,7 +30,7 @@ export type LimitName = 'memory' | 'cpu' | 'processes' | 'openFiles' | 'fileSize
 export type LimitEnforcement = Readonly<Record<LimitName, Enforcement>>;
 
 export interface Enforcement {
-  /** `hard`: the kernel refuses or kills at the limit. `soft`: it is watched or set per process, and can be overshot. */
+  /** `hard`: the kernel refuses or kills at the limit. `soft`: it is polled or set per process, and can be exceeded. */
   readonly strength: 'hard' | 'soft' | 'none';
   readonly by: string;
 }

@@ -7,7 +7,7 @@ export function mountDenied(message: string, remedy?: string): HotcellError {
 /** A folder is not, or no longer, the one that was checked. */
 export function exchanged(what: string): HotcellError {
   return mountDenied(
-    `${what}: another folder has taken its place since it was checked`,
-    'Open a new session. If it happens again, find out which program exchanges the folder, or a folder above it.',
+    `${what}: it was replaced by another folder after the check`,
+    'Open a new session. If it happens again, find the program that replaces the folder, or a folder above it.',
   );
 }

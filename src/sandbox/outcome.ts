@@ -5,23 +5,23 @@ export type Outcome =
   | { readonly kind: 'exited'; readonly exitCode: number }
   | { readonly kind: 'timed-out'; readonly limitMs: number }
   | { readonly kind: 'out-of-memory'; readonly limitBytes: number }
-  /** With a reason where it was not the caller who wanted that. */
+  /** The code was interrupted. A reason is given if the caller did not request it. */
   | { readonly kind: 'interrupted'; readonly reason?: InterruptionReason }
   | { readonly kind: 'kernel-died'; readonly signal?: string }
-  /** The whole sandbox ended under it, or had ended before without a sign. Nobody can say how far the code came; its files are gone. */
+  /** The whole sandbox ended during the execution, or had ended unnoticed before. It is unknown how far the code ran; its files are lost. */
   | { readonly kind: 'sandbox-lost'; readonly reason: string }
   /** The sandbox lacks commands that the language needs. Nothing was run. */
   | { readonly kind: 'unavailable'; readonly missing: readonly string[]; readonly hint: string };
 
-/** An exception that nothing caught. The traceback is text for whoever must repair the code; `frames` is the same stack for a program. */
+/** An uncaught exception. The traceback is text for the author of the code, often a model; `frames` is the same stack for a program. */
 export interface Raised {
   readonly kind: 'raised';
   readonly name: string;
   readonly message: string;
   readonly traceback: readonly string[];
-  /** What helps against it, where that is certain: the nearest names, the missing package. */
+  /** Hint, if one is certain: the nearest names, the missing package. */
   readonly hint?: string | undefined;
-  /** The innermost last. At most the last forty. */
+  /** Stack frames, innermost last, at most the last forty. */
   readonly frames?: readonly StackFrame[] | undefined;
 }
 
@@ -29,7 +29,7 @@ export interface StackFrame {
   readonly file: string;
   readonly line: number;
   readonly function: string;
-  /** Of the program itself, and not of a library. */
+  /** Whether the frame belongs to the program, not to a library. */
   readonly own: boolean;
 }
 

@@ -1,44 +1,44 @@
 import type { FolderIdentity } from '../lib/held-folder.ts';
 import type { AloneLimits } from './guest-config.ts';
 
-/** What a sandbox is to be: decided above, carried out by a driver. */
+/** The specification of a sandbox. Sessions decide it, a driver carries it out. */
 export interface SandboxSpec {
-  /** Unique on this host; safe in names and paths. */
+  /** Id, unique on this host; safe in names and paths. */
   readonly id: string;
-  /** Sandboxes of different owners share nothing, not even a zygote. */
+  /** Owner. Sandboxes of different owners share nothing, not even a zygote. */
   readonly owner: string;
-  /** A container image; the driver's standard one when absent. The process driver has none. */
+  /** Container image; the driver's standard one by default. The process driver has none. */
   readonly image?: string;
   readonly limits: Limits;
   readonly mounts: readonly Mount[];
-  /** Modules that kernels are forked with. What is not installed is left out. */
+  /** Modules that kernels are forked with. Missing modules are skipped. */
   readonly preloads: readonly string[];
-  /** Where the workspace is inside; `WORKSPACE` when absent. */
+  /** Path of the workspace in the sandbox; `WORKSPACE` by default. */
   readonly workspace?: string;
-  /** Of /tmp and of /var/tmp; a quarter of the memory when absent. */
+  /** Size of /tmp and of /var/tmp; a quarter of the memory by default. */
   readonly tmpBytes?: number;
-  /** It outlives its server, for so long. Only for drivers that can `adopt`. */
+  /** Disconnect timeouts of a sandbox that survives its server. Only for drivers with `adopt`. */
   readonly persistent?: AloneLimits;
   /** Time between the steps of the interrupt ladder; a second when absent. The test suite shortens it. */
   readonly interruptGraceMs?: number;
-  /** Environment variables inside, on top of the standard ones. */
+  /** Environment variables of the sandbox, in addition to the standard ones. */
   readonly environment: Readonly<Record<string, string>>;
 }
 
 export const WORKSPACE = '/workspace';
 
 export interface Limits {
-  /** All memory of the sandbox: its processes and its files, which live in memory too. */
+  /** Memory of the sandbox: its processes and its files, which are in memory. */
   readonly memoryBytes: number;
   readonly cpus: number;
   readonly processes: number;
   readonly openFiles: number;
   readonly fileBytes: number;
-  /** Of the workspace. */
+  /** Size of the workspace. */
   readonly diskBytes: number;
 }
 
-/** Something of the host's at a path inside. */
+/** A path of the host at a path in the sandbox. */
 export interface Bind {
   readonly source: string;
   readonly target: string;
@@ -58,22 +58,22 @@ const MiB = 1_048_576;
 const INODES_PER_MIB = 256;
 const LEAST_INODES = 4096;
 
-/** Folders for what is not kept live in memory too. */
+/** Size of the temporary folders, which are in memory. */
 export function tmpBytesOf({ tmpBytes, limits }: Pick<SandboxSpec, 'tmpBytes' | 'limits'>): number {
   return Math.floor(tmpBytes ?? scratchBytesOf(limits));
 }
 
-/** Of /dev/shm, and of what else is not the workspace. */
+/** Size of /dev/shm and of other folders besides the workspace. */
 export function scratchBytesOf({ memoryBytes }: Limits): number {
   return Math.max(MiB, Math.floor(memoryBytes / 4));
 }
 
-/** What sockets may hold that is sent and not read yet, where that is not counted as memory of the sandbox (cgroup v1). */
+/** Limit of socket buffers (sent and unread), where they do not count as memory of the sandbox (cgroup v1). */
 export function socketBytesOf({ memoryBytes }: Pick<Limits, 'memoryBytes'>): number {
   return Math.max(8 * MiB, Math.floor(memoryBytes / 8));
 }
 
-/** How many files a file system of the sandbox may hold: each costs memory that its size does not count. */
+/** Number of inodes of a file system of the sandbox: each uses memory that the size limit does not count. */
 export function inodesOf({ diskBytes }: Limits): number {
   return Math.max(LEAST_INODES, Math.floor(diskBytes / MiB) * INODES_PER_MIB);
 }
@@ -87,7 +87,7 @@ export const DEFAULT_LIMITS: Limits = {
   diskBytes: 1024 * MiB,
 };
 
-/** Below this a kernel cannot live, and an error at once is kinder than an out-of-memory later. */
+/** Minimum limits: below them a kernel cannot run, and an error at once is better than an out-of-memory later. */
 export const LEAST_LIMITS: Limits = {
   memoryBytes: 64 * MiB,
   cpus: 0.05,

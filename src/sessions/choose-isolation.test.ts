@@ -77,8 +77,8 @@ test('a driver that is named and too weak is refused before it is loaded', async
   const { drivers, loaded } = host({ process: true });
   await expect(chooseIsolation(drivers, 'process', 'gvisor')).rejects.toMatchObject({
     code: 'isolation_too_weak',
-    message: 'process (level 1) is weaker than the least that was asked for, gvisor (level 3)',
-    remedy: 'Ask for gvisor, or lower minIsolation.',
+    message: 'process (level 1) is weaker than the required minimum, gvisor (level 3)',
+    remedy: 'Request gvisor, or lower minIsolation.',
   });
   expect(loaded).toEqual([]);
 });
@@ -117,7 +117,7 @@ describe('a driver whose level the host decides', () => {
     const weak = host({ gvisor: 2 }, { gvisor: [2, 4], docker: [3] });
     await expect(chooseIsolation(weak.drivers, 'gvisor', 'docker')).rejects.toMatchObject({
       code: 'isolation_too_weak',
-      message: 'gvisor (level 2) is weaker than the least that was asked for, docker (level 3)',
+      message: 'gvisor (level 2) is weaker than the required minimum, docker (level 3)',
     });
     const missing = host({}, { gvisor: [2, 4], docker: [3] });
     await expect(chooseIsolation(missing.drivers, 'gvisor', 'docker')).rejects.toMatchObject({

@@ -56,7 +56,7 @@ export async function chooseIsolation(
   }
   if (best !== undefined) return { ...best, passedOver };
   if (!isWeakest(minIsolation, drivers)) throw tooWeak(drivers, minIsolation, passedOver);
-  throw new HotcellError('driver_unavailable', `nothing on this host can isolate code: ${describe(passedOver)}`, {
+  throw new HotcellError('driver_unavailable', `no isolation works on this host: ${describe(passedOver)}`, {
     remedy: passedOver.at(-1)?.remedy ?? 'Run `hotcell doctor`.',
     data: { passedOver },
   });
@@ -124,7 +124,7 @@ function tooWeak(drivers: OfferedDrivers, least: DriverName, passedOver: readonl
 }
 
 function namedTooWeak(drivers: OfferedDrivers, name: DriverName, level: number, least: DriverName): HotcellError {
-  const message = `${name} (level ${level}) is weaker than the least that was asked for, ${levelOf(drivers, least)}`;
+  const message = `${name} (level ${level}) is weaker than the required minimum, ${levelOf(drivers, least)}`;
   return new HotcellError('isolation_too_weak', message, { remedy: askFor(least), data: { passedOver: [] } });
 }
 
@@ -133,7 +133,7 @@ function levelOf(drivers: OfferedDrivers, name: DriverName): string {
 }
 
 function askFor(least: DriverName): string {
-  return `Ask for ${least}, or lower minIsolation.`;
+  return `Request ${least}, or lower minIsolation.`;
 }
 
 function describe(passedOver: readonly PassedOver[]): string {

@@ -70,11 +70,11 @@ function reasonsFor({ readOnly }: JudgedMount, { denied, inUse }: Policy): Reaso
 export function refusal(shown: string, { kind, place }: Reason): HotcellError {
   if (kind === 'secret')
     return mountDenied(
-      `${shown}: holds or lies in ${place}, which is never mounted`,
-      'Copy what is needed to another folder.',
+      `${shown}: contains or is inside ${place}, which is never mounted`,
+      'Copy the files that you need to another folder.',
     );
   return mountDenied(
-    `${shown}: holds or lies in ${place}, which Hotcell itself runs, loads or writes; it is never mounted writable`,
-    'Mount it read-only, or mount a folder inside it or elsewhere that does not hold Hotcell or its programs.',
+    `${shown}: contains or is inside ${place}, which Hotcell itself runs, loads or writes; it is never mounted writable`,
+    'Mount it read-only, or mount a folder that does not contain Hotcell or its programs.',
   );
 }

@@ -11,7 +11,7 @@ export const environmentVariables = z
     z
       .string()
       .max(32_768)
-      .regex(/^[^\0\p{Surrogate}]*$/u, { error: 'holds a NUL or half a character' }),
+      .regex(/^[^\0\p{Surrogate}]*$/u, { error: 'contains a NUL character or a lone surrogate' }),
   )
   .refine((variables) => Object.keys(variables).length <= MOST_VARIABLES, {
     error: `more than ${MOST_VARIABLES} variables`,

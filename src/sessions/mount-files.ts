@@ -47,8 +47,8 @@ async function readWritten(path: string) {
 /** SECURITY: nobody is let in beside an entry of a live server that says nothing: it may be one that counts. */
 export async function unreadable(path: string): Promise<never> {
   throw mountDenied(
-    `${path}: this entry in the registry of mounts cannot be read`,
-    'Restart the server that the folder above it is named after, or all of this installation.',
+    `${path}: this entry of the mount registry cannot be read`,
+    'Restart the server that its parent folder is named after, or all servers of this installation.',
   );
 }
 

@@ -176,8 +176,8 @@ function requireApart(entry: MountEntry, entries: readonly MountEntry[]): void {
   for (const mount of entry.mounts) {
     if (liesBelow(mount, writableOthers))
       throw mountDenied(
-        `${mount.source}: lies in a folder that another session can write to, and could be exchanged from there`,
-        'Close that session first, and those that shared a folder with it which one of them could write to; or mount the same folder as it does, or copy what is needed to another place.',
+        `${mount.source}: it is inside a folder that another session can write to, which could replace it`,
+        'Close that session, and all sessions that shared a writable folder with it; or mount the same folder as that session, or copy the files to another folder.',
       );
   }
   const own = writable(entry.mounts);
@@ -185,8 +185,8 @@ function requireApart(entry: MountEntry, entries: readonly MountEntry[]): void {
     const outer = liesBelow(other, own);
     if (outer !== undefined)
       throw mountDenied(
-        `${outer.source}: holds a folder that another session has mounted, and that could be exchanged from this one`,
-        'Mount it read-only, close that session first, and those that shared a folder with it which one of them could write to, or mount a folder beside it.',
+        `${outer.source}: it contains a folder that another session has mounted, which this session could replace`,
+        'Mount it read-only; or close that session, and all sessions that shared a writable folder with it; or mount another folder.',
       );
   }
 }

@@ -18,7 +18,7 @@ export function checkedTarget(target: string): string {
   if (!isAbsolute(target) || path !== trimEndOf(target, '/') || !TARGET.test(path)) {
     throw mountDenied(
       `${target}: a target is an absolute path of plain characters, without ..`,
-      'Name one such as /data or /workspace/data.',
+      'Use a path such as /data or /workspace/data.',
     );
   }
   if (RESERVED_ALONE.includes(path) || RESERVED.some((folder) => isWithin(path, folder))) throw targetTaken(target);
@@ -26,5 +26,5 @@ export function checkedTarget(target: string): string {
 }
 
 function targetTaken(target: string) {
-  return mountDenied(`${target}: that place inside is taken`, 'Mount below /workspace or /data.');
+  return mountDenied(`${target}: this path is reserved in the sandbox`, 'Mount below /workspace or /data.');
 }

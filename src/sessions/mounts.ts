@@ -60,7 +60,10 @@ export interface ResolvedMounts {
 export async function resolveMounts(requests: readonly MountRequest[], policy: MountPolicy): Promise<ResolvedMounts> {
   if (requests.length === 0) return { mounts: [], folders: [] };
   if (requests.length > MOST_MOUNTS)
-    throw mountDenied(`${requests.length} mounts: a session has ${MOST_MOUNTS} at most`, 'Mount a folder above them.');
+    throw mountDenied(
+      `${requests.length} mounts: a session may have at most ${MOST_MOUNTS}`,
+      'Mount a common parent folder.',
+    );
   const resolved = await Promise.allSettled(requests.map((request) => resolveMount(request, policy)));
   const folders = resolved.flatMap((one) => (one.status === 'fulfilled' ? [one.value.folder] : []));
   try {
@@ -81,7 +84,7 @@ async function requireApart(mounts: readonly Mount[]): Promise<void> {
     mounts.some((outer) => !outer.readOnly && outer.source !== source && isWithin(source, outer.source)),
   );
   if (inner !== undefined)
-    throw mountDenied(`${inner.source}: lies in a folder that is mounted writable, and could be exchanged from inside`);
+    throw mountDenied(`${inner.source}: it is inside a writable mount, so code in the sandbox could replace it`);
   const targets = new Set(mounts.map(({ target }) => target));
   if (targets.size !== mounts.length) throw mountDenied('two mounts have the same target');
   await requirePlainPlaces(mounts);
@@ -106,12 +109,9 @@ async function requirePlainPlace(target: string, outer: Mount): Promise<void> {
     const found = await lstat(place).catch(() => undefined);
     if (found?.isDirectory() === true) continue;
     if (found !== undefined)
-      throw mountDenied(`${target}: ${place} is in its place, and not a folder`, 'Choose another target.');
+      throw mountDenied(`${target}: ${place} already exists and is not a folder`, 'Choose another target.');
     if (!outer.readOnly) return; // it will be made
-    throw mountDenied(
-      `${target}: there is no folder for it in ${outer.source}, which is read-only`,
-      `Make ${place} first.`,
-    );
+    throw mountDenied(`${target}: ${outer.source} has no such folder, and is read-only`, `Create ${place} first.`);
   }
 }
 
@@ -121,7 +121,7 @@ export function requireAllowed(shown: string, mount: Partial<JudgedMount>, polic
   if (source === undefined || !isBelowRoots(source, policy)) {
     throw mountDenied(
       `${shown}: not below an allowed folder`,
-      'Allow it, or a folder above it, first: mountRoots, or HOTCELL_MOUNT_ROOTS.',
+      'Add it, or a parent folder, to mountRoots (HOTCELL_MOUNT_ROOTS).',
     );
   }
   const reason = reasonAgainst({ source, readOnly }, policy);
@@ -148,11 +148,11 @@ async function resolveMount(request: MountRequest, policy: MountPolicy): Promise
   // SECURITY: before anything is said of what is there or is not: what a host has elsewhere is nobody's business.
   const readOnly = request.readOnly !== false;
   requireAllowed(request.source, { source: source ?? (await missingPlace(request.source)), readOnly }, policy);
-  if (source === undefined) throw mountDenied(`${request.source}: there is no such folder`, 'Make it first.');
+  if (source === undefined) throw mountDenied(`${request.source}: there is no such folder`, 'Create it first.');
   if (!(await stat(source).catch(() => undefined))?.isDirectory())
-    throw mountDenied(`${request.source}: not a folder`, 'Mount the folder that it is in.');
+    throw mountDenied(`${request.source}: not a folder`, 'Mount the folder that contains it.');
   if (source.split(sep).length - 1 > DEEPEST)
-    throw mountDenied(`${request.source}: lies in more than ${DEEPEST} folders`, 'Mount one of those above it.');
+    throw mountDenied(`${request.source}: nested in more than ${DEEPEST} folders`, 'Mount one of its parent folders.');
   // SECURITY: by device and inode as well: a folder that is mounted twice on the host has two paths.
   const reason = await reasonAgainstFolder({ source, readOnly }, policy);
   if (reason !== undefined) throw refusal(request.source, reason);

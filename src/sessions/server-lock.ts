@@ -16,7 +16,7 @@ export interface ServerLock {
 export interface ServerFolders {
   /** Names, for each server, the run folder that its socket is in: servers that were started with different environments share this folder alone. */
   readonly dataDir: string;
-  /** The run folder of whoever asks. It is there, and this user's own (`openRunFolder`). */
+  /** The run folder of the caller. It exists and belongs to this user (`openRunFolder`). */
   readonly runRoot: string;
 }
 
@@ -26,7 +26,7 @@ const SERVER_ID = /^[0-9a-f]{12}$/;
 
 export async function holdServerLock(folders: ServerFolders, serverId: string): Promise<ServerLock> {
   const path = join(folders.runRoot, serverId + SUFFIX);
-  // Whoever opens a server installs what ends it right after the call: nothing may be there to be left before that.
+  // The caller installs its cleanup right after this call: before that, nothing may exist that needs cleanup.
   await undefined;
   const server = createServer((socket) => socket.destroy());
   await new Promise<void>((done, reject) => {
@@ -56,7 +56,7 @@ export async function isServerAlive(folders: ServerFolders, serverId: string): P
       socket.destroy();
       done(true);
     });
-    // Only these two say that nobody listens. A host out of descriptors, or a full queue, must not make a living server a dead one.
+    // Only these two errors mean that no process listens. A host out of descriptors, or a full queue, must not make a living server a dead one.
     socket.once('error', (error: NodeJS.ErrnoException) =>
       done(error.code !== 'ENOENT' && error.code !== 'ECONNREFUSED'),
     );

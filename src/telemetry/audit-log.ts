@@ -8,7 +8,7 @@ import { rotate } from './rotate.ts';
 
 /** The audit log on disk: one JSON object a line, `audit.jsonl` and its predecessors `audit.1.jsonl` and on. Servers of one data folder share it. */
 export interface AuditLog extends AuditSink {
-  /** Resolves when all that was recorded so far is on disk, or could not be written. */
+  /** Resolves when all entries so far are on disk, or could not be written. */
   flush(): Promise<void>;
   close(): Promise<void>;
 }
@@ -19,11 +19,11 @@ export interface AuditLogOptions {
   readonly now?: () => Date;
   /** Refusals of one kind, and reads of one file, are one entry in this period. */
   readonly repeatsEveryMs?: number;
-  /** Told once when it cannot be written, and again after it could. */
+  /** Callback for a write error. It is called once, and again after a write has succeeded in between. */
   readonly onFailure?: (error: unknown) => void;
 }
 
-/** Many small writes cost more than one; this much of the end is lost if the server is killed. */
+/** Batching interval of writes. If the server is killed, entries of this period are lost. */
 const GATHER_MS = 50;
 const REPEATS_EVERY_MS = 60_000;
 const RETRY_MS = 1_000;
@@ -67,7 +67,7 @@ export function createAuditLog(folder: string, options: AuditLogOptions): AuditL
     if (writing === undefined && pending.length > 0) timer ??= later(failing ? RETRY_MS : GATHER_MS);
   }
 
-  /** A disk that is full must not fill the memory. */
+  /** Buffers an entry, or drops it above the limit: a full disk must not fill the memory. */
   function add(line: Line): void {
     if (pendingBytes + line.bytes.length > MOST_PENDING_BYTES) {
       dropped += 1;
@@ -113,13 +113,13 @@ export function createAuditLog(folder: string, options: AuditLogOptions): AuditL
     for (const line of [...left, ...newer]) add(line);
   }
 
-  /** Writes lines; gives back those that it could not. */
+  /** Writes lines; returns those that could not be written. */
   async function append(lines: readonly Line[]): Promise<readonly Line[]> {
     makeOwnFolder(folder, 0o700);
     const path = join(folder, 'audit.jsonl');
     const bytes = Buffer.concat(lines.map((line) => line.bytes));
     await rotate(path, { newBytes: bytes.length, fileBytes: options.fileBytes, files: options.files });
-    // Opened each time: another server may have put it aside since.
+    // Opened each time: another server may have rotated the file.
     const file = await open(path, 'a', 0o600);
     try {
       const { written, error } = await writeAll(file, bytes);

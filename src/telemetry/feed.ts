@@ -2,7 +2,7 @@ import type { ErrorCode } from '../errors/codes.ts';
 import type { Outcome } from '../sandbox/outcome.ts';
 
 /**
- * What happens in a server, as one stream of typed events. The directory and the surfaces emit; the audit log and the metrics read. SECURITY: an event has
+ * The events of a server, as one typed stream. The directory and the surfaces emit; the audit log and the metrics read. SECURITY: an event has
  * no member for code, output, contents of files or tokens; a hash identifies a piece of code.
  */
 export interface Feed {

@@ -11,7 +11,7 @@ import { visibleJson } from '../lib/visible-json.ts';
 import { consoleLine } from './console-line.ts';
 
 /**
- * What a server tells the people who run it, as JSON lines or as lines for people. Never on stdout, which belongs to the protocol. SECURITY: fields are names, numbers and codes;
+ * The log of a server for its operator, as JSON lines or as text. Never on stdout, which belongs to the protocol. SECURITY: fields are names, numbers and codes;
  * no caller hands it code, output, contents of files or tokens.
  */
 export interface Logger {
@@ -26,14 +26,14 @@ export type LogFields = Readonly<Record<string, unknown>>;
 type Level = 'error' | 'warn' | 'info' | 'debug';
 
 const RANKS: Readonly<Record<Config['logLevel'], number>> = { silent: 0, error: 1, warn: 2, info: 3, debug: 4 };
-/** What waits for a reader of stderr who does not read. More is left out. */
+/** Bytes buffered for a reader of stderr that does not read. Further lines are dropped. */
 const MOST_WAITING_BYTES = 1_048_576;
 const CLOSE_MS = 500;
 const STDERR = 2;
 
 export type LogOptions = Pick<Config, 'logLevel' | 'logFile'> & Partial<Pick<Config, 'logFormat'>>;
 
-/** Loads pino with the first line that is worth writing: a server that has nothing to say starts without it. */
+/** Loads pino with the first line that is worth writing: a server that logs nothing starts without it. */
 export function createLogger(config: LogOptions): Logger {
   const { logLevel } = config;
   let sink: Promise<Sink> | undefined;
@@ -83,7 +83,7 @@ async function openSink({ logFile, logFormat }: LogOptions): Promise<Sink> {
       base: undefined,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
-      // SECURITY: should a caller hand over a request after all.
+      // SECURITY: redacts secrets in case a caller logs a request.
       redact: ['token', 'authorization', 'cookie', 'headers.authorization', 'headers.cookie'],
     },
     // SECURITY: stderr may be a terminal, and names in fields are strangers' choice.
@@ -97,7 +97,7 @@ async function openSink({ logFile, logFormat }: LogOptions): Promise<Sink> {
 
 /**
  * SECURITY: in `/tmp`, another user could put a link or a pipe in the log's place. One that is new is made here, and nowhere else; one that is there is
- * opened only where no other user can exchange it. Folders are made only below those that nobody else can exchange.
+ * opened only where no other user can exchange it. Folders are created only below folders that no other user can replace.
  */
 function openLog(path: string): number {
   const place = join(folderOf(dirname(path)), basename(path));
@@ -111,7 +111,7 @@ function openLog(path: string): number {
   }
 }
 
-/** Without links, and made where it is missing. */
+/** The folder of the log, without symbolic links; it is created if it is missing. */
 function folderOf(path: string): string {
   const trusted = trustedHere();
   if (trusted !== undefined) return walkTrusted(path, trusted, 0o700);

@@ -11,12 +11,12 @@ export interface PrometheusMetrics extends Metrics {
   exposition(): Promise<{ contentType: string; text: string }>;
 }
 
-/** From a quick call to a long night. */
+/** Histogram buckets of executions, in seconds. */
 const EXECUTION_SECONDS = [0.001, 0.005, 0.025, 0.1, 0.5, 1, 5, 15, 60, 300, 1800];
-/** From a sandbox of the pool to an image on a slow disk. */
+/** Histogram buckets of session openings, in seconds: from a pooled sandbox to an image on a slow disk. */
 const OPENING_SECONDS = [0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-/** Loads prom-client: only where somebody serves metrics. Labels have few values by construction: drivers, outcomes, codes. */
+/** Loads prom-client, only if metrics are served. Labels have few values by construction: drivers, outcomes, codes. */
 export async function createPrometheusMetrics(census: SessionCensus): Promise<PrometheusMetrics> {
   // CommonJS: once bundled, it has its names on `default` alone.
   const { default: client } = await import('prom-client');

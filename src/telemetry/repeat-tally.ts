@@ -7,7 +7,7 @@ export type TalliedEntry = AuditEntry & { readonly times?: number };
 export interface RepeatTally {
   /** The entry to write now, if there is one. */
   note(entry: AuditEntry): TalliedEntry | undefined;
-  /** What has gathered since the last call. Kinds that did not occur again are forgotten. */
+  /** Entries collected since the last call. Kinds that did not occur again are dropped. */
   drain(): readonly TalliedEntry[];
   /** Whether a later `drain` has anything to do. */
   isEmpty(): boolean;
@@ -17,7 +17,7 @@ export interface RepeatTally {
 const MOST_FILES = 200;
 
 /**
- * SECURITY: a client that may write one entry for each request washes away what the log holds of it. So a kind of refusal is made of nothing that a client
+ * SECURITY: a client that writes one entry per request could flood the log, so that older entries rotate out. So a kind of refusal is made of nothing that a client
  * chooses: the owner, who is proven or `unknown`; the code; and the tool or route, from a fixed list. Session, execution and path are not in it. Reads of a file are a kind, because a
  * signed link is read as often as its holder likes; files have a number.
  */

@@ -2,14 +2,14 @@ import { rename, rm, stat } from 'node:fs/promises';
 import { exclusively } from '../lib/exclusive.ts';
 
 export interface Rotation {
-  /** What is about to be added. */
+  /** Number of bytes to be added. */
   readonly newBytes: number;
   readonly fileBytes: number;
-  /** Kept in all, the current one included. */
+  /** Number of files to keep, including the current one. */
   readonly files: number;
 }
 
-/** Puts a file aside when it is full: `x.jsonl` becomes `x.1.jsonl`, and so on; the oldest goes. One process at a time, for several may share it. */
+/** Rotates a file when it is full: `x.jsonl` becomes `x.1.jsonl`, and so on; the oldest is deleted. A lock admits one process at a time, since several may share the file. */
 export async function rotate(path: string, { newBytes, fileBytes, files }: Rotation): Promise<void> {
   const isFull = async () => {
     const size = await sizeOf(path);
@@ -17,7 +17,7 @@ export async function rotate(path: string, { newBytes, fileBytes, files }: Rotat
   };
   if (!(await isFull())) return;
   await exclusively(`${path}.lock`, async () => {
-    if (!(await isFull())) return; // another one did it meanwhile
+    if (!(await isFull())) return; // another process has rotated it
     await rm(numbered(path, files - 1), { force: true });
     for (let number = files - 2; number >= 0; number -= 1) {
       await rename(numbered(path, number), numbered(path, number + 1)).catch(ignoreMissing);

@@ -5,9 +5,13 @@ import { configSchema, limitsSchema } from '../../src/config/schema.ts';
 
 /** docs/configuration.md, from the one schema of options. */
 export function configurationPage(): string {
-  const options = Object.entries(propertiesOf(configSchema)).map(
-    ([name, property]) =>
-      `| \`${name}\` | \`${environmentName(name)}\` | ${property.description} | ${byDefault(property)} | ${allowed(property)} |`,
+  const all = Object.entries(propertiesOf(configSchema));
+  const groups = [...new Set(all.map(([, { group }]) => group))];
+  const options = groups.map((group) =>
+    optionTable(
+      group!,
+      all.filter(([, property]) => property.group === group),
+    ),
   );
   const limits = Object.entries(propertiesOf(limitsSchema)).map(
     ([name, property]) => `| \`${name}\` | ${property.description} | ${byDefault(property)} | ${allowed(property)} |`,
@@ -18,20 +22,20 @@ export function configurationPage(): string {
   );
   return `# Configuration
 
-<!-- Made from src/config/schema.ts: change that, then run \`npx vitest run test/documents.test.ts -u\`. -->
+<!-- Generated from src/config/schema.ts: change that, then run \`npx vitest run test/documents.test.ts -u\`. -->
 
-Set options as flags or in \`openHotcell({ … })\`, in the environment, or in a configuration file. Flags and arguments win over the environment, the environment
-wins over the file, and the file over defaults. A list in the environment is separated by commas.
+Set options as flags or in \`openHotcell({ … })\`, in the environment, or in a configuration file. Precedence: flags and arguments, then the environment,
+then the file, then defaults. Separate the items of a list in the environment with commas.
 
-The configuration file is \`config.json\` in the data folder (\`~/.local/share/hotcell\`, or \`/var/lib/hotcell\` for root), or the one that \`--config FILE\` or \`HOTCELL_CONFIG\`
-names. It is JSON with comments and trailing commas; an unknown name is refused. No file of the current folder is ever read, so that a repository cannot configure
-its own sandbox. A file with \`linkSecret\` that every user can read is refused: \`chmod 600\` it. [config.schema.json](../config.schema.json) describes it for editors.
+The configuration file is \`config.json\` in the data folder (\`~/.local/share/hotcell\`, or \`/var/lib/hotcell\` for root), or the file of \`--config FILE\` or \`HOTCELL_CONFIG\`.
+It is JSON with comments and trailing commas; an unknown name is an error. Hotcell never reads a file of the current folder, so that a repository cannot configure
+its own sandbox. A file with \`linkSecret\` that other users can read is an error: \`chmod 600\` it. [config.schema.json](../config.schema.json) describes it for editors.
 
 \`\`\`jsonc
 {
   "$schema": "https://unpkg.com/hotcell/config.schema.json",
   "isolation": "docker",
-  "mountRoots": ["/srv/data"], // folders below it may be mounted
+  "mountRoots": ["/srv/data"], // its subfolders may be mounted
   "profiles": { "code-sandbox": { "execTimeoutS": 120 } },
 }
 \`\`\`
@@ -46,38 +50,46 @@ $ hotcell config check
 /home/ada/.local/share/hotcell/config.json: ok, 2 options set.
 \`\`\`
 
-| option | environment | it means | default | allowed |
-|---|---|---|---|---|
-${options.join('\n')}
+${options.join('\n\n')}
 
-Two folders come from the environment alone. \`HOTCELL_HOME\` is where Hotcell keeps what it makes; without it that is
-\`/var/lib/hotcell\` for root, else \`hotcell\` in your data folder (\`XDG_DATA_HOME\`, \`~/.local/share\`). Sockets go to
-\`run\` in \`HOTCELL_HOME\`, else to \`/run/hotcell\` for root, else to \`hotcell\` in \`XDG_RUNTIME_DIR\` or \`hotcell-UID\` in the temporary folder.
+## Folders and tokens
 
-Both folders, and all that Hotcell makes in them, must be yours, and no other user may write to them or to a folder on the way (\`/tmp\` and its like, where the
-sticky bit is set, may be on the way). Otherwise Hotcell refuses to start and says which folder it is: close it (\`chmod go-w FOLDER\`), or name another. The data folder may be
-root's, for volumes. Servers of one installation find each other through the data folder, whatever \`XDG_RUNTIME_DIR\` each was started with.
+Two folders are set in the environment only. The data folder is \`HOTCELL_HOME\`; by default
+\`/var/lib/hotcell\` for root, otherwise \`hotcell\` in your data folder (\`XDG_DATA_HOME\`, \`~/.local/share\`). The folder for sockets is
+\`run\` in \`HOTCELL_HOME\`; by default \`/run/hotcell\` for root, otherwise \`hotcell\` in \`XDG_RUNTIME_DIR\` or \`hotcell-UID\` in the temporary folder.
 
-\`HOTCELL_TOKEN\` is the token that \`hotcell run --server\` sends where none is named.
+Both folders, and all files that Hotcell creates in them, must belong to you, and no other user may write to them or to a parent folder (except folders with the
+sticky bit, such as \`/tmp\`). Otherwise Hotcell refuses to start and names the folder: remove the permission (\`chmod go-w FOLDER\`), or choose another folder. The data folder may
+belong to root, for volumes. Servers of one installation find each other through the data folder, whatever \`XDG_RUNTIME_DIR\` each was started with.
+
+\`HOTCELL_TOKEN\` is the default token of \`hotcell run --server\`.
 
 ## Limits of a session
 
-Give them to \`hotcell.open({ limits: { … } })\`. Files of a sandbox live in its memory, so \`diskBytes\` cannot exceed
+Pass them to \`hotcell.open({ limits: { … } })\`. The files of a sandbox are in its memory, so \`diskBytes\` cannot exceed
 \`memoryBytes\`; if you set only \`memoryBytes\`, the disk gets half of it, at most 1 GiB.
 
-| limit | it means | default | allowed |
+| limit | meaning | default | allowed |
 |---|---|---|---|
 ${limits.join('\n')}
 
 ## The profile \`code-sandbox\`
 
-With it ([guide](guides/coming-from-code-sandbox.md)) the server reads these too. In a configuration file they stand below \`profiles.code-sandbox\`, as in the example above. Address, port, sessions, output and log hold for the whole server, in place of
-the defaults above; an option of ours that you set wins. The isolation is \`docker\` unless you name another.
+With this profile ([guide](guides/coming-from-code-sandbox.md)) the server also reads these settings. In a configuration file they are below \`profiles.code-sandbox\`, as in the example above. Address, port, sessions, output and log replace
+the defaults of the whole server; an option above that you set wins. The isolation is \`docker\` unless you choose another.
 
-| environment | it means | default | allowed |
+| environment | meaning | default | allowed |
 |---|---|---|---|
 ${codeSandbox.join('\n')}
 `;
+}
+
+function optionTable(group: string, members: readonly (readonly [string, Property])[]): string {
+  const rows = members.map(
+    ([name, property]) =>
+      `| \`${name}\` | \`${environmentName(name)}\` | ${property.description} | ${byDefault(property)} | ${allowed(property)} |`,
+  );
+  return `## ${group}\n\n| option | environment | meaning | default | allowed |\n|---|---|---|---|---|\n${rows.join('\n')}`;
 }
 
 interface Property {
@@ -89,12 +101,14 @@ interface Property {
   readonly maximum?: number;
   readonly pattern?: string;
   readonly items?: Property;
-  /** Said in the schema, where its type says too little. */
+  /** The heading that the option is listed under. */
+  readonly group?: string;
+  /** The allowed values, where the type says too little. */
   readonly allowed?: string;
 }
 
 function propertiesOf(schema: z.ZodType): Record<string, Property> {
-  // What people give: numbers may come as text from the environment, and everything has a default.
+  // The output types: in the environment numbers are text, and every option has a default.
   return z.toJSONSchema(schema, { io: 'output' }).properties as Record<string, Property>;
 }
 

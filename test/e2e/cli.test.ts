@@ -142,7 +142,7 @@ describe('hotcell run', () => {
 
   it('says that a program was stopped, why, and what would let it go on', async () => {
     const { stderr } = await runStdin('while True: pass', '--timeout', '300ms');
-    expect(stderr).toBe('hotcell: timed out after 300 ms. Give it longer with --timeout.\n');
+    expect(stderr).toBe('hotcell: timed out after 300 ms. Set a longer --timeout.\n');
   });
 
   it('shows a folder of the host that is named on the command line, and only to read', async () => {
@@ -157,7 +157,7 @@ describe('hotcell run', () => {
   it('names what the program made, and keeps it where it is asked to', async () => {
     const code = 'import os\nos.makedirs("a")\nopen("a/b.txt", "w").write("kept")';
     expect((await runStdin(code)).stderr).toBe(
-      'hotcell: made and not kept: a/b.txt (4 bytes). Keep them with --save-artifacts <folder>.\n',
+      'hotcell: not saved: a/b.txt (4 bytes). Save them with --save-artifacts <folder>.\n',
     );
     const out = join(folder, 'out');
     expect((await runStdin(code, '--save-artifacts', out)).stderr).toBe(`hotcell: saved ${join(out, 'a/b.txt')}\n`);
@@ -272,7 +272,7 @@ describe('hotcell run of a notebook', () => {
     const file = notebook('1 / 0', 'print("after")');
     const stopped = await command('run', file, '--output', out());
     expect(stopped).toMatchObject({ exitCode: 1, stdout: '' });
-    expect(stopped.stderr).toMatch(/n\.ipynb cell 1.*ZeroDivisionError.*code cell 1 failed; 1 after it not run/s);
+    expect(stopped.stderr).toMatch(/n\.ipynb cell 1.*ZeroDivisionError.*code cell 1 failed; 1 later cell not run/s);
     expect(readFileSync(out(), 'utf8')).toContain('ZeroDivisionError');
     expect(await command('run', file, '--keep-going')).toMatchObject({ exitCode: 1, stdout: 'after\n' });
   });
@@ -434,12 +434,17 @@ except KeyboardInterrupt:
 describe('bad input', () => {
   const cases: [string, () => string[], number, RegExp][] = [
     ['a file that is not there', () => ['nothing.py'], 64, /nothing\.py: there is no such file\n {2}→ Check the path/],
-    ['a folder', () => [folder], 64, /a folder, not a program\n {2}→ Name a file in it/],
+    ['a folder', () => [folder], 64, /a folder, not a program\n {2}→ Choose a file in it/],
     ['a file that is not text', () => [program(Buffer.from([0xff, 0xfe, 0]))], 64, /not UTF-8 text\n {2}→ /],
-    ['a program that is too large', () => [program('#'.repeat(1_100_000))], 65, /larger than 1048576 bytes.*\n {2}→ /],
-    ['a negative timeout', () => [program(''), '--timeout', '-1'], 64, /--timeout: -1 is not a time\n {2}→ /],
+    [
+      'a program that is too large',
+      () => [program('#'.repeat(1_100_000))],
+      65,
+      /larger than the limit of 1048576 bytes.*\n {2}→ /,
+    ],
+    ['a negative timeout', () => [program(''), '--timeout', '-1'], 64, /--timeout: -1 is not a duration\n {2}→ /],
     ['a timeout of weeks', () => [program(''), '--timeout', '1000h'], 64, /timeoutMs.*\n {2}→ /],
-    ['too little memory', () => [program(''), '--memory', '1m'], 64, /--memory: 1m is less.*\n {2}→ .*64m/],
+    ['too little memory', () => [program(''), '--memory', '1m'], 64, /--memory: 1m is too little.*\n {2}→ .*64m/],
     ['no processors', () => [program(''), '--cpus', '0'], 64, /--cpus: 0 is not a number above 0\n {2}→ /],
     [
       'a driver that does not exist',
@@ -522,7 +527,7 @@ describe('hotcell doctor', () => {
     const { stdout } = await command('doctor');
     expect(stdout).toMatch(/✓ process \(level 1\): works/);
     expect(stdout).toMatch(/(hard|soft) limits:\n {4}memory/);
-    expect(stdout).toMatch(/✓ isolation auto takes /);
+    expect(stdout).toMatch(/✓ isolation auto uses /);
     expect(stdout).not.toContain('\x1b');
   });
 

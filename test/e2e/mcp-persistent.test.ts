@@ -18,7 +18,7 @@ describe('a persistent session of a client that starts its server itself', () =>
   it('is there again in the next server, with what was in it', async () => {
     const first = await connectStdio(hotcell, 'modern');
     const opened = await first.call('open_session', { name: 'lab', isolation: 'docker', persistent: true });
-    expect(opened.text).toContain('outlives the server');
+    expect(opened.text).toContain('survives a restart of the server');
     expect(opened.data).toMatchObject({ name: 'lab', persistent: true });
     const { session_id } = opened.data;
     await first.call('run_code', { code: 'answer = 42', session_id: 'lab' });

@@ -129,7 +129,7 @@ describe.each([
     it('leaves the middle of a long output out, and says where it is', async () => {
       const { data, text } = await mcp.call('run_code', { code: 'for i in range(100000): print("line", i)' });
       expect(text.length).toBeLessThan(40_000);
-      expect(text).toMatch(/^Done\.\nNot all [^\n]+\noutput:\nline 0\n/);
+      expect(text).toMatch(/^Done\.\nThe output was truncated[^\n]+\noutput:\nline 0\n/);
       expect(text).toContain('line 99999');
       expect(data.omitted.stdout_chars).toBeGreaterThan(1_000_000);
       const { contents } = await mcp.client.readResource({ uri: data.omitted.log_uri });
@@ -174,7 +174,7 @@ display("plain", Rich())`;
     expect(text).toBe("Done.\nshown:\n'plain'\na rich thing");
     const flood = await mcp.call('run_code', { code: 'for i in range(900): display("y" * 9000)' });
     expect(JSON.stringify(flood.content).length + JSON.stringify(flood.data).length).toBeLessThan(60_000);
-    expect(flood.data.shown.at(-1)).toMatch(/\d+ more things were displayed/);
+    expect(flood.data.shown.at(-1)).toMatch(/\d+ more displays omitted/);
   });
 
   detail('names no more files than a reply may hold', async () => {
@@ -214,7 +214,7 @@ display("plain", Rich())`;
     detail('refuses a folder that is not there, and a NUL', async () => {
       expect((await mcp.call('run_command', { command: 'pwd', cwd: "no'where" })).data).toMatchObject({
         exit_code: 1,
-        stderr: "cwd: no'where is not a folder that can be gone to\n",
+        stderr: "cwd: no'where is not an accessible folder\n",
       });
       expect((await mcp.call('run_command', { command: 'a\0b' })).data.error.code).toBe('invalid_argument');
     });
@@ -226,9 +226,9 @@ display("plain", Rich())`;
         'import os, time\nprint("step", 0, flush=True)\nwhile not os.path.exists("go"): time.sleep(0.02)\nos.remove("go")\n"done"';
       const started = await mcp.call('run_code', { code, background: true });
       expect(started.data.state).not.toBe('ended');
-      expect(started.text).toMatch(/^(Begins|Runs on)\. Ask again: get_execution/);
+      expect(started.text).toMatch(/^(Starting|Still running)\. Call get_execution/);
       const behind = await mcp.call('run_code', { code: '1', background: true });
-      expect(behind.text).toMatch(/^Waits for its turn/);
+      expect(behind.text).toMatch(/^Waiting: /);
       const execution_id = started.data.execution_id;
       await expect
         .poll(async () => (await mcp.call('get_execution', { execution_id, wait_ms: 200 })).data)
@@ -237,7 +237,10 @@ display("plain", Rich())`;
       const late = await mcp.call('get_execution', { execution_id, wait_ms: 20_000 });
       expect(late.data).toMatchObject({ state: 'ended', outcome: 'ok', value: "'done'" });
       const end = await mcp.call('get_execution', { execution_id, log_offset: late.data.stdout.length });
-      expect(end).toMatchObject({ text: 'Nothing from there on: the log has 7 bytes.', data: { log: { text: '' } } });
+      expect(end).toMatchObject({
+        text: 'The log has 7 bytes: there is nothing after this offset.',
+        data: { log: { text: '' } },
+      });
     });
 
     detail('can be cancelled, and the variables are kept', async () => {

@@ -124,7 +124,7 @@ describe('hotcell repl', () => {
     await see('In [4]: %files');
     type(CTRL.c);
     await enter('math.gcd?', /signature: .*\ndoc: /);
-    await enter('nothing_of_that_name?', 'nothing_of_that_name is not known here');
+    await enter('nothing_of_that_name?', 'nothing_of_that_name is not defined');
   });
 
   it('interrupts what runs at Ctrl-C and keeps the variables; at the prompt it clears the line', async () => {
@@ -156,7 +156,7 @@ describe('hotcell repl', () => {
     await see(/^no$/m);
     type(CTRL.c);
     await see(/interrupted already.*\n?.*killed/);
-    await see(/variables are gone; files are kept\.\n\nIn \[2\]:/);
+    await see(/variables are lost; files are kept\.\n\nIn \[2\]:/);
     await enter('1 + 1', 'Out[2]: 2');
   });
 
@@ -177,11 +177,11 @@ describe('hotcell repl', () => {
     const { enter, type, ended } = await open();
     await enter('open("a.txt", "w").write("four")', 'Out[1]: 4');
     await enter('%files', /^4 bytes {2}a\.txt$/m);
-    await enter('%reset', 'Variables are gone; files are kept.');
+    await enter('%reset', 'Variables are deleted; files are kept.');
     await enter('open("a.txt").read()', "Out[2]: 'four'");
     const file = join(folder, 'saved.ipynb');
     await enter(`%save ${file}`, /written to.*saved\.ipynb \(2 cells\)/s);
-    await enter(`%save ${file}`, /is there already/);
+    await enter(`%save ${file}`, /already exists/);
     await enter('%help', /Ctrl-D +close/);
     type('exit\r');
     expect(await ended).toBe(0);
@@ -191,7 +191,7 @@ describe('hotcell repl', () => {
 
   it('lists the variables, whatever they are', async () => {
     const { enter } = await open();
-    await enter('%vars', 'There are no variables.');
+    await enter('%vars', 'No variables.');
     await enter('numbers, text = [1, 2, 3], "a\\x1b[2J\\nb"', 'In [2]:');
     await enter('%vars', /^numbers +list .*\n?.*^text +str /ms);
   });
@@ -215,7 +215,7 @@ describe('hotcell repl', () => {
   it('says that its kernel was lost, and goes on with a new one', async () => {
     const { enter } = await open();
     await enter('x = 1', 'In [2]:');
-    await enter('import os; os.abort()', /died of SIGABRT\.\nhotcell: variables are gone; files are kept\./);
+    await enter('import os; os.abort()', /died of SIGABRT\.\nhotcell: variables are lost; files are kept\./);
     await enter('x', "NameError: name 'x' is not defined");
   });
 
@@ -226,8 +226,8 @@ describe('hotcell repl', () => {
     for (const { pid: descendant } of descendantsOf(parent)) killIfThere(descendant);
     await until(() => descendantsOf(parent).length === 0, 'they are gone');
     // A call in the same moment is the one to find out, and ends with it.
-    await enter('1', /hotcell: (started anew|the sandbox was lost) \([\s\S]*In \[3\]:/);
-    await enter('x', /hotcell: started anew \([\s\S]*NameError[\s\S]*In \[4\]:/);
+    await enter('1', /hotcell: (restarted|the sandbox was lost) \([\s\S]*In \[3\]:/);
+    await enter('x', /hotcell: restarted \([\s\S]*NameError[\s\S]*In \[4\]:/);
     await enter('6 * 7', 'Out[4]: 42');
   });
 
@@ -354,7 +354,7 @@ describe('hotcell repl refuses', () => {
     const { enter } = await open();
     await enter('class P: _repr_png_ = lambda self: b"png"', '...:');
     await enter('', 'In [2]:');
-    await enter('P()', 'the picture could not be written (EEXIST)');
+    await enter('P()', 'the image could not be written (EEXIST)');
     await enter('1 + 1', 'Out[3]: 2');
   });
 });

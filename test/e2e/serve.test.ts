@@ -277,7 +277,7 @@ os.write(1, b"\\xff\\xfe\\x1b[31mred"); print("x" * 1_000_000)`,
   it('says what was made and goes with the sandbox, and nothing of it where the session stays', async () => {
     const program = 'open("a.txt", "w").write("made")';
     expect((await run(program)).stderr).toBe(
-      'hotcell: made and not kept: a.txt (4 bytes). Keep them with --save-artifacts <folder>.\n',
+      'hotcell: not saved: a.txt (4 bytes). Save them with --save-artifacts <folder>.\n',
     );
     expect((await run(program, '--session', 'kept')).stderr).toBe('');
   });
@@ -296,7 +296,7 @@ os.write(1, b"\\xff\\xfe\\x1b[31mred"); print("x" * 1_000_000)`,
     const nowhere = await hotcell.run(['dist/cli.js', 'run', '-', '--server', 'http://127.0.0.1:1'], { stdin: '1' });
     expect(nowhere).toMatchObject({
       exitCode: 69,
-      stderr: expect.stringContaining('nothing answers at http://127.0.0.1:1'),
+      stderr: expect.stringContaining('no server responds at http://127.0.0.1:1'),
     });
     expect(await run('1', '--token', 'wrong')).toMatchObject({
       exitCode: 77,
@@ -314,7 +314,7 @@ describe('a request that makes no sense', () => {
     ['code for no session', () => post('/run', '{"code": "1"}'), 405, /open_session/],
     ['code that is not JSON', () => post('/run/s', 'code=1', 'text/plain'), 400, /^Send \{"code": …\}/],
     ['a request without code', () => post('/run/s', '{"kode": "1"}'), 400, /^Send \{"code": …\}/],
-    ['the address of no file', () => fetch(`${server.url}/files/s/`), 400, /^It is \/files\/\{session\}\/\{path\}/],
+    ['the address of no file', () => fetch(`${server.url}/files/s/`), 400, /^Use \/files\/\{session\}\/\{path\}/],
   ])('is answered with what to do next: %s', async (_, ask, status, remedy) => {
     const answer = await ask();
     const { error } = (await answer.json()) as { error: { remedy: string } };
@@ -344,9 +344,9 @@ describe('the lines that people paste', () => {
     child.stdout!.setEncoding('utf8').on('data', (text: string) => {
       said += text;
     });
-    await expect.poll(() => said).toContain('Ctrl-C ends the server');
+    await expect.poll(() => said).toContain('Ctrl-C stops the server');
     expect(said).toMatch(
-      /^Hotcell \d\S+ serves on http:\/\/127\.0\.0\.1:\d+\n\n {2}isolation {2}process \(level 1\)\n/,
+      /^Hotcell \d\S+ is listening on http:\/\/127\.0\.0\.1:\d+\n\n {2}isolation {2}process \(level 1\)\n/,
     );
     expect(said).toMatch(/claude mcp add --transport http hotcell http:\/\/127\.0\.0\.1:\d+\/mcp\n/);
     expect(said).toContain('A worked example: npx hotcell demo');
@@ -363,15 +363,15 @@ describe('the lines that people paste', () => {
     child.stdout!.setEncoding('utf8').on('data', (text: string) => {
       said += text;
     });
-    await expect.poll(() => said).toContain('Ctrl-C ends the server');
+    await expect.poll(() => said).toContain('Ctrl-C stops the server');
     expect(said).not.toContain('run - --server');
     const curl = said.split('\n').find((line) => line.startsWith('  curl'))!;
     const { stdout } = spawnSync('sh', ['-c', curl], { encoding: 'utf8' });
     expect(stdout).toContain('"stdout":"42\\n"');
-    const url = /serves on (\S+)/.exec(said)![1]!;
+    const url = /is listening on (\S+)/.exec(said)![1]!;
     expect(await hotcell.run(['dist/cli.js', 'run', '-', '--server', url], { stdin: '1' })).toMatchObject({
       exitCode: 69,
-      stderr: expect.stringMatching(/does not offer Hotcell's own tools.*\n {2}→ Start it with --profile hotcell/),
+      stderr: expect.stringMatching(/does not have Hotcell's own tools.*\n {2}→ Start it with --profile hotcell/),
     });
     child.kill('SIGTERM');
     expect(await once(child, 'close')).toEqual([0, null]);

@@ -28,7 +28,7 @@ describe('hotcell token', () => {
     expect(result.structuredContent).toMatchObject({ value: '42' });
     const list = await token('list');
     expect(list.stdout).toMatch(
-      /^t-[0-9a-f]{20} {2}laptop {2}made \d{4}-\d\d-\d\d {2}last used \S+Z {2}2 sessions {2}uploads to 1 MiB\n$/,
+      /^t-[0-9a-f]{20} {2}laptop {2}created \d{4}-\d\d-\d\d {2}last used \S+Z {2}2 sessions {2}uploads to 1 MiB\n$/,
     );
     expect(list.stdout).not.toContain(secret.slice(-43));
     expect((await token('revoke', 'laptop')).stdout).toMatch(/^Revoked laptop \(t-/);

@@ -381,7 +381,7 @@ describe.skipIf((await reasonToSkip(TARGETS.docker)) !== undefined)('persistent 
     expect(hotcell()).toMatchObject({ status: 0, stdout: '' });
     const first = await start();
     await open(first, { name: 'the lab' });
-    expect(hotcell().stdout).toMatch(/^lab {2}the lab {2}docker {2}of ada .* held by a server\n$/);
+    expect(hotcell().stdout).toMatch(/^lab {2}the lab {2}docker {2}of ada .* in use by a running server\n$/);
     expect(hotcell('close', 'lab')).toMatchObject({ status: 75, stderr: expect.stringContaining('close_session') });
     await first.close();
     expect(JSON.parse(hotcell('--json').stdout)).toMatchObject([{ session_id: 'lab', owner: 'ada', held: false }]);

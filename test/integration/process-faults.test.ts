@@ -105,7 +105,7 @@ describe.skipIf((await reasonToSkip(TARGETS.shared)) !== undefined)('the process
     });
     expect(JSON.parse(said)).toEqual({
       code: 'driver_unavailable',
-      message: 'process: there is no Python that sandboxes could run',
+      message: 'process: there is no Python for sandboxes',
       remedy: 'Run `hotcell setup process`.',
     });
   });

@@ -29,11 +29,13 @@ describe.skipIf(skipped !== undefined)('callers of a server without tokens', () 
     expect(new Set(ids).size).toBe(2);
     expect(replies[1].structuredContent.error.name).toBe('NameError');
     replies.forEach(({ content }, index) => {
-      expect(content[0].text).toContain(`\nA new session: ${ids[index]}. Pass it as session_id to go on in it.`);
+      expect(content[0].text).toContain(
+        `\nOpened session ${ids[index]}. Pass this session_id to later calls to continue in it.`,
+      );
     });
     const again = await call('run_code', { code: 'x + 1', session_id: ids[0] });
     expect(again.structuredContent.value).toBe('2');
-    expect(JSON.stringify(again.content)).not.toContain('A new session');
+    expect(JSON.stringify(again.content)).not.toContain('Opened session');
     await close(...ids);
   });
 
@@ -42,7 +44,7 @@ describe.skipIf(skipped !== undefined)('callers of a server without tokens', () 
     const { session_id, execution_id } = made.structuredContent;
     const { content, structuredContent } = await call('list_sessions');
     expect(structuredContent).toEqual({ sessions: [] });
-    expect(content[0].text).toContain('None is listed');
+    expect(content[0].text).toContain('No sessions are listed');
     const complete = (uri: string, name: string) =>
       ask('completion/complete', { ref: { type: 'ref/resource', uri }, argument: { name, value: '' } });
     const told = [
@@ -75,7 +77,7 @@ describe.skipIf(skipped !== undefined)('callers of a server without tokens', () 
       }),
     };
     const opened = await hotcell.send('POST', '/mcp', initialize);
-    expect(opened.body.toString()).toContain('There is no default session here');
+    expect(opened.body.toString()).toContain('This server has no default session');
     const headers = {
       'mcp-session-id': opened.headers['mcp-session-id'] as string,
       'mcp-protocol-version': '2025-11-25',

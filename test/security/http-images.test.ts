@@ -44,7 +44,7 @@ describe.skipIf(skipped !== undefined)('the images of the engine', () => {
       const who = how === 'with a token' ? { token } : {};
       const never = 'hotcell-test-never-was';
       const refusal = (await open(never, who))._meta[ERROR_META];
-      expect(refusal).toMatchObject({ code: 'image_denied', remedy: expect.stringContaining('Leave image out') });
+      expect(refusal).toMatchObject({ code: 'image_denied', remedy: expect.stringContaining('Omit image') });
       const spellings = [PRIVATE, `${PRIVATE}:latest`, `docker.io/library/${PRIVATE}`, `docker.io/${PRIVATE}:latest`];
       const ids = [id, id.slice('sha256:'.length), id.slice('sha256:'.length, 19), `${PRIVATE}@${id}`];
       for (const image of [...spellings, ...ids]) {

@@ -27,7 +27,7 @@ describe('a program cannot end the connection of whoever looks at what it made',
     expect(made.length).toBe(6_000_000);
     const log = await mcp.client.readResource({ uri: data.omitted.log_uri });
     expect(log.contents[0]).toMatchObject({
-      text: expect.stringMatching(/… \d+ bytes follow: get_execution with log_offset \d+$/),
+      text: expect.stringMatching(/… \d+ more bytes: call get_execution with log_offset \d+$/),
     });
     expect((await mcp.call('run_code', { code: '1 + 1' })).data.value).toBe('2');
   });

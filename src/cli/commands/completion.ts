@@ -6,7 +6,7 @@ import { standardOutputs } from '../output.ts';
 export function completionCommand(): Command {
   return new Command('completion')
     .description('Print the completion script of a shell.')
-    .addArgument(new Argument('<shell>', 'the shell it is for').choices(['bash', 'zsh', 'fish']))
+    .addArgument(new Argument('<shell>', 'name of the shell').choices(['bash', 'zsh', 'fish']))
     .addHelpText('after', HELP)
     .action(async (shell: Shell, _: unknown, command: Command) => {
       const { completionScript } = await import('../completion/index.ts');

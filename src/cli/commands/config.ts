@@ -3,12 +3,12 @@ import { Command } from 'commander';
 /** `hotcell config show|check|schema`: which options are in force, and where each comes from. */
 export function configCommand(): Command {
   const config = new Command('config')
-    .description('Show and check the options in force, and where each comes from.')
+    .description('Show and check the effective options and their sources.')
     .addHelpText('after', HELP);
   config
     .command('show', { isDefault: true })
-    .description('List the options that differ from their default, with where each value comes from.')
-    .option('--all', 'list the options that have their default too')
+    .description('List the options that differ from their default, with the source of each value.')
+    .option('--all', 'also list the options that have their default')
     .option('--json', 'print all of them as one JSON document')
     .addHelpText('after', SHOW_HELP)
     .action(async (flags: { all?: boolean; json?: boolean }) => (await import('../config/show.ts')).showConfig(flags));
@@ -31,7 +31,7 @@ export function configCommand(): Command {
 
 const HELP = `
 Flags win over the environment, the environment wins over the configuration file, and the file over defaults. The file is config.json
-in the data folder, or the one that --config names; it is JSON, and may have comments. No file of the current folder is ever read:
+in the data folder, or the one that --config names; it is JSON with comments. No file of the current folder is ever read:
 a repository must not configure its own sandbox.
 
 Examples:
@@ -49,7 +49,7 @@ Examples:
 `;
 
 const CHECK_HELP = `
-Ends with 0 where everything can be used; warnings do not change that.
+The exit code is 0 if everything is valid; warnings do not change it.
 
 Examples:
   $ hotcell config check

@@ -7,7 +7,7 @@ export function demoCommand(): Command {
     .description('Show a worked example: a CSV goes into a sandbox, a summary and a chart come out.')
     .addOption(isolationOption())
     .option('--out <folder>', 'where to put the chart', 'hotcell-demo')
-    .option('--json', 'print what came of it as one JSON document, and nothing else')
+    .option('--json', 'print only the result, as one JSON document')
     .addHelpText('after', HELP)
     .action(async (options: { isolation?: string; out: string; json?: boolean }) => {
       const { demo } = await import('../demo/index.ts');

@@ -3,7 +3,7 @@ import { Command } from 'commander';
 /** `hotcell doctor`: what works on this machine, what does not and why, and the command that mends it. */
 export function doctorCommand(): Command {
   return new Command('doctor')
-    .description('Try every way to isolate code on this machine; say what works, what does not, and what mends it.')
+    .description('Test every isolation driver on this machine: what works, what does not, and how to fix it.')
     .option('--json', 'print the findings as one JSON document')
     .addHelpText('after', HELP)
     .action(async (options: { json?: boolean }) => {
@@ -13,7 +13,7 @@ export function doctorCommand(): Command {
 }
 
 const HELP = `
-The exit code is 0 where at least one way works, 1 where none does.
+The exit code is 0 if at least one driver works, otherwise 1.
 
 Examples:
   $ hotcell doctor

@@ -6,21 +6,21 @@ import { isolationNames } from '../sandbox-options.ts';
 /** `hotcell install <client>`: puts Hotcell into a client's own configuration, or takes it out. */
 export function installCommand(): Command {
   return new Command('install')
-    .description("Put Hotcell into an MCP client's configuration. Shows what it changed; can be repeated and undone.")
-    .addArgument(new Argument('<client>', 'which one').choices(CLIENT_NAMES))
+    .description('Add Hotcell to the configuration of an MCP client. Shows the changes; can be repeated and undone.')
+    .addArgument(new Argument('<client>', 'name of the client').choices(CLIENT_NAMES))
     .addOption(
       new Option(
         '--scope <scope>',
-        'user: for all you do; project: for this folder, to be shared with it (default: user)',
+        'user: for all projects; project: for this folder, shared through its files (default: user)',
       ).choices(['user', 'project']),
     )
-    .option('--profile <names>', 'the tools under the names of another system; several with commas')
+    .option('--profile <names>', 'tools with the names of another system; several separated by commas')
     .option('--isolation <driver>', isolationNames)
-    .option('--no-rules', 'claude-code: leave CLAUDE.md alone, which tells the model when to use the sandbox')
-    .option('--keep-env', "project: keep the variables and members that the project's own file adds to the entry")
+    .option('--no-rules', 'claude-code: do not add rules to CLAUDE.md, which tell the model when to use the sandbox')
+    .option('--keep-env', "project: keep the variables and members that the project's file adds to the entry")
     .option('--print', 'print the entry instead of writing it')
-    .option('--undo', 'take Hotcell out again')
-    .option('--json', 'print what was changed as one JSON document')
+    .option('--undo', 'remove Hotcell from the configuration')
+    .option('--json', 'print the changes as one JSON document')
     .addHelpText('after', HELP)
     .action(async (client: string, flags: InstallFlags) => {
       const { install } = await import('../install/index.ts');
@@ -29,11 +29,11 @@ export function installCommand(): Command {
 }
 
 const HELP = `
-Everything else in the file stays as it is, comments included. A file that cannot be parsed is not touched; the file as
-it was lies beside it afterwards (….hotcell-backup).
+Everything else in the file is kept, including comments. A file that cannot be parsed is not changed; the old version
+is saved beside the file (….hotcell-backup).
 
-What you added to the entry yourself stays. A project is a stranger's: of its entry nothing stays unless you say --keep-env,
-which is remembered in your data folder. NODE_*, LD_*, DYLD_*, PYTHON* and their like are never kept: they run other code.
+Your own additions to the entry are kept. A project is untrusted: additions in its entry are dropped unless you pass --keep-env,
+which is remembered in your data folder. NODE_*, LD_*, DYLD_*, PYTHON* and similar are never kept: they can run other code.
 
 Examples:
   $ hotcell install claude-code

@@ -9,10 +9,10 @@ export function mcpCommand(): Command {
     .description('Serve one MCP client over stdin and stdout. Clients start this themselves; see hotcell install.')
     .option('--profile <names>', PROFILE_HELP)
     .option('--isolation <driver>', `${isolationNames} (default: auto, the strongest that works)`)
-    .option('--min-isolation <driver>', 'refuse to run anything with less')
+    .option('--min-isolation <driver>', 'refuse any weaker isolation')
     .option(
       '--load-root <folder>',
-      'let load_file copy files from below this folder; repeatable (default: your home folder and the current one)',
+      'allow load_file to copy files below this folder; repeatable (default: home folder and current folder)',
       collect,
     )
     .addHelpText('after', HELP)
@@ -23,8 +23,8 @@ export function mcpCommand(): Command {
 }
 
 const HELP = `
-Nothing is started before the client's first call. When the client closes stdin, or on SIGTERM or SIGINT, everything ends
-and nothing is left behind but persistent sessions (hotcell sessions). stdout belongs to the protocol; what the server has to say goes to stderr (HOTCELL_LOG_LEVEL).
+Nothing is started before the client's first call. When the client closes stdin, or on SIGTERM or SIGINT, all sessions end,
+except persistent ones (hotcell sessions). stdout carries the protocol; the server logs to stderr (HOTCELL_LOG_LEVEL).
 All options of docs/configuration.md can be set in the environment.
 
 Examples:

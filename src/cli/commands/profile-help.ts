@@ -1,2 +1,1 @@
-export const PROFILE_HELP =
-  'whose tools to offer: hotcell or code-sandbox, several with commas (default: hotcell, its own)';
+export const PROFILE_HELP = 'tools to offer: hotcell or code-sandbox; several separated by commas (default: hotcell)';

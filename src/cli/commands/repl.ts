@@ -5,10 +5,10 @@ import { languageOption, sandboxOptions } from '../sandbox-options.ts';
 /** `hotcell repl`: a session at a terminal. */
 export function replCommand(): Command {
   const command = new Command('repl').description(
-    'Work in a sandbox from the terminal. It ends, with every file in it, when you close it.',
+    'Open an interactive session in a sandbox. Closing it deletes the sandbox with all its files.',
   );
   return sandboxOptions(command.addOption(languageOption('python')), 'none')
-    .option('--figures <folder>', 'write pictures to this folder (default: one among the temporary files)')
+    .option('--figures <folder>', 'write images to this folder (default: a temporary folder)')
     .addHelpText('after', HELP)
     .action(async (flags: ReplFlags) => {
       const { repl } = await import('../repl/index.ts');
@@ -17,9 +17,9 @@ export function replCommand(): Command {
 }
 
 const HELP = `
-Ctrl-C interrupts what runs and keeps the variables; Ctrl-D closes. %help shows the commands and keys. What you type is
-remembered for the next time, in a file that only you can read; a line that begins with a space is not.
-There is no time limit but your patience, unless you set one with --timeout.
+Ctrl-C interrupts running code and keeps the variables; Ctrl-D closes the session. %help shows the commands and keys. Your input is
+saved as history in a file that only you can read, except lines that begin with a space.
+There is no timeout unless you set --timeout.
 
 Examples:
   $ hotcell repl

@@ -8,17 +8,17 @@ export function serveCommand(): Command {
   return new Command('serve')
     .description('Serve MCP clients, files, metrics and health over HTTP, until Ctrl-C.')
     .option('--host <address>', 'listen on this address (default: 127.0.0.1, which only this machine can reach)')
-    .option('--port <number>', 'listen on this port; 0 takes a free one (default: 7878)')
-    .option('--allowed-host <name>', 'a name by which it is reached, such as that of a proxy; repeatable', collect)
+    .option('--port <number>', 'listen on this port; 0: any free port (default: 7878)')
+    .option('--allowed-host <name>', 'additional host name of the server, such as that of a proxy; repeatable', collect)
     .option('--profile <names>', PROFILE_HELP)
     .option('--isolation <driver>', `${isolationNames} (default: auto, the strongest that works)`)
-    .option('--min-isolation <driver>', 'refuse to run anything with less')
+    .option('--min-isolation <driver>', 'refuse any weaker isolation')
     .option(
       '--load-root <folder>',
-      'let load_file copy files of this machine from below this folder; repeatable',
+      'allow load_file to copy files of this machine below this folder; repeatable',
       collect,
     )
-    .option('--json', 'say where it listens as one line of JSON')
+    .option('--json', 'print the address as one line of JSON')
     .addHelpText('after', HELP)
     .action(async (flags: ServeFlags) => {
       const { serve } = await import('../serve/index.ts');
@@ -27,10 +27,10 @@ export function serveCommand(): Command {
 }
 
 const HELP = `
-On 127.0.0.1 nobody needs a token, and whoever knows a session's id can use it. Anywhere else it starts only where there
-are tokens (hotcell token create), and then each token sees its own sessions and files alone.
-Ctrl-C or SIGTERM ends it, with everything that runs in it. Nothing is left behind but sessions that were opened as
-persistent: the next server goes on with them, and hotcell sessions lists and closes them.
+On 127.0.0.1 no token is needed, and any client that knows the id of a session can use it. On any other address the server
+starts only if tokens exist (hotcell token create), and each token sees only its own sessions and files.
+Ctrl-C or SIGTERM stops the server and ends all its sessions, except persistent ones: the next server takes them over,
+and hotcell sessions lists and closes them.
 All options of docs/configuration.md can be set in the environment.
 
 Examples:

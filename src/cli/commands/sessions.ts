@@ -3,18 +3,18 @@ import { Command } from 'commander';
 /** `hotcell sessions list|close`: what outlives the servers of this machine. */
 export function sessionsCommand(): Command {
   const sessions = new Command('sessions')
-    .description('List and close the sessions that outlive their server.')
+    .description('List and close persistent sessions, which survive their server.')
     .addHelpText('after', HELP);
   sessions
     .command('list', { isDefault: true })
-    .description('List them: whose they are, what they live in, and whether a server holds them now.')
+    .description('List persistent sessions: owner, isolation, and whether a running server has them.')
     .option('--json', 'print one JSON document')
     .addHelpText('after', LIST_HELP)
     .action(async (flags: { json?: boolean }) => (await import('../sessions/index.ts')).listPersistent(flags));
   sessions
     .command('close')
-    .description('End one that no server holds, with its container, variables and files.')
-    .argument('<id or name>', 'which one')
+    .description('Close a session that no running server has, and delete its container, variables and files.')
+    .argument('<id or name>', 'id or name of the session')
     .option('--json', 'print one JSON document')
     .addHelpText('after', CLOSE_HELP)
     .action(async (which: string, flags: { json?: boolean }) =>
@@ -24,8 +24,8 @@ export function sessionsCommand(): Command {
 }
 
 const HELP = `
-A session is opened with persistent: true (open_session). It lives in a container, and the next server of this installation takes it
-over when its owner calls it. Where none comes back, it ends by itself after its idle time.
+Open a session with persistent: true (open_session). It runs in a container, and the next server of this installation takes it
+over at its owner's next call. If no server comes back, the session ends after its idle time.
 
 Examples:
   $ hotcell sessions
@@ -39,7 +39,7 @@ Examples:
 `;
 
 const CLOSE_HELP = `
-One that a server holds is closed there, with the tool close_session.
+To close a session that a running server has, use the tool close_session.
 
 Examples:
   $ hotcell sessions close lab

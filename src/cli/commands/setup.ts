@@ -17,11 +17,11 @@ interface SetupOptions {
 export function setupCommand(): Command {
   const byDefault: SetupDriver = process.platform === 'linux' ? 'process' : 'docker';
   return new Command('setup')
-    .description('Make this machine ready to run sandboxes: install, build and check what a driver needs.')
-    .addArgument(new Argument('[driver]', 'which driver to set up').choices(drivers).default(byDefault))
-    .option('--yes', 'use sudo without asking where root is needed')
-    .option('--rebuild', 'docker, gvisor: build the standard image although it is there')
-    .option('--json', 'print what was done as JSON on stdout, and no progress')
+    .description('Prepare this machine for sandboxes: install, build and check the requirements of a driver.')
+    .addArgument(new Argument('[driver]', 'driver to set up').choices(drivers).default(byDefault))
+    .option('--yes', 'use sudo without asking if root is needed')
+    .option('--rebuild', 'docker, gvisor: rebuild the standard image')
+    .option('--json', 'print the result as JSON on stdout, without progress')
     .addHelpText('after', examples)
     .action(async (driver: SetupDriver, options: SetupOptions) => {
       process.exitCode = await setUp(driver, options);
@@ -31,7 +31,7 @@ export function setupCommand(): Command {
 const examples = `
 Examples:
   $ hotcell setup            bubblewrap and a Python environment (Linux); the standard image elsewhere
-  $ hotcell setup docker     the standard image, pulled base or Debian's packages
+  $ hotcell setup docker     the standard image, on a pulled base or Debian packages
   $ hotcell setup gvisor     the same, plus runsc, registered with the Docker engine
   $ hotcell setup --json | jq .python.version
 `;
@@ -40,7 +40,7 @@ async function setUp(driver: SetupDriver, options: SetupOptions): Promise<number
   const events: StepEvent[] = [];
   const report: Report = options.json ? (event) => events.push(event) : screenReport();
   const abort = new AbortController();
-  const onInterrupt = () => abort.abort(new StepError('Interrupted. What was half made was removed.'));
+  const onInterrupt = () => abort.abort(new StepError('Interrupted. Partial results were removed.'));
   process.once('SIGINT', onInterrupt);
   const { stdout } = standardOutputs();
   try {
@@ -86,7 +86,7 @@ function confirmWith(options: SetupOptions, report: Report): Confirm {
     report({ kind: 'note', text: question });
     if (options.yes) return true;
     const { confirm } = await import('@clack/prompts');
-    return (await confirm({ message: 'Go on?', output: promptStream() })) === true;
+    return (await confirm({ message: 'Continue?', output: promptStream() })) === true;
   };
 }
 

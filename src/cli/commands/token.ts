@@ -4,29 +4,29 @@ import type { CreateFlags } from '../token/index.ts';
 /** `hotcell token create|list|revoke`: who may use a server that is reached from elsewhere. */
 export function tokenCommand(): Command {
   const token = new Command('token')
-    .description('Make, list and revoke the tokens by which people and programs are told apart on a server.')
+    .description('Create, list and revoke the access tokens of a server.')
     .addHelpText('after', HELP);
   token
     .command('create')
-    .description('Make a token and show it, this once.')
-    .argument('<name>', 'whom or what it is for')
-    .option('--max-sessions <number>', 'open sessions at once')
-    .option('--max-memory <size>', 'what the memory limits of its sessions may add up to: 4g')
-    .option('--max-executions <number>', 'executions that run or wait at once')
-    .option('--max-upload <size>', 'the largest file that may be written: 100m, 2g')
+    .description('Create a token and show it once.')
+    .argument('<name>', 'name of its holder')
+    .option('--max-sessions <number>', 'maximum number of open sessions')
+    .option('--max-memory <size>', 'maximum total of the memory limits of its sessions: 4g')
+    .option('--max-executions <number>', 'maximum number of running and queued executions')
+    .option('--max-upload <size>', 'maximum size of a file: 100m, 2g')
     .option('--json', 'print it as one JSON document')
     .addHelpText('after', CREATE_HELP)
     .action(async (name: string, flags: CreateFlags) => (await import('../token/index.ts')).createToken(name, flags));
   token
     .command('list')
-    .description('List the tokens that there are. None of them can be used from what it prints.')
+    .description('List all tokens. Their secrets are not shown.')
     .option('--json', 'print one JSON document')
     .addHelpText('after', LIST_HELP)
     .action(async (flags: { json?: boolean }) => (await import('../token/index.ts')).listTokens(flags));
   token
     .command('revoke')
-    .description('End a token. Servers that run notice at once, and close the sessions of its holder.')
-    .argument('<id or name>', 'which one')
+    .description('Revoke a token. Running servers notice at once and close its sessions.')
+    .argument('<id or name>', 'id or name of the token')
     .option('--json', 'print one JSON document')
     .addHelpText('after', REVOKE_HELP)
     .action(async (which: string, flags: { json?: boolean }) =>
@@ -36,7 +36,7 @@ export function tokenCommand(): Command {
 }
 
 const HELP = `
-Every token is an owner: it sees its own sessions and files, and never another's. What is stored is a hash.
+Every token is an owner: it sees only its own sessions and files. Hotcell stores a hash of the token.
 
 Examples:
   $ hotcell token create laptop
@@ -46,8 +46,8 @@ Examples:
 `;
 
 const CREATE_HELP = `
-The token is the only line on stdout. Give it to its holder: what is kept is a hash, and it cannot be shown again.
-What you leave out is limited as docs/configuration.md says.
+The token is the only line on stdout. Give it to its holder: Hotcell stores a hash and cannot show it again.
+Without a flag, the limit of docs/configuration.md applies.
 
 Examples:
   $ hotcell token create laptop

@@ -10,7 +10,7 @@ export async function checkConfig(path: string | undefined, flags: { json?: bool
   const warnings = [
     ...configWarnings(),
     ...(readable && (statSync(file.path).mode & 0o077) !== 0
-      ? [`${file.path} has a secret and can be read by other users: chmod 600 it.`]
+      ? [`${file.path} contains a secret and is readable by other users: run chmod 600.`]
       : []),
   ];
   const set = Object.values(origins).filter(({ kind }) => kind === 'file').length;

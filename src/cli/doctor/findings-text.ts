@@ -57,7 +57,7 @@ function limitLines(limits: LimitEnforcement, paint: Paint): string[] {
 function pythonLines(python: PythonFinding | undefined, paint: Paint): string[] {
   const title = paint('bold', 'Python');
   const remedy = `  ${paint('yellow', '→')} Run: hotcell setup process`;
-  if (python === undefined) return [`${paint('red', '✗')} ${title}: none that a jail could run`, remedy];
+  if (python === undefined) return [`${paint('red', '✗')} ${title}: none that the process driver can use`, remedy];
   const whose = python.kind === 'own' ? "Hotcell's own environment" : "the system's";
   const what = `${python.version}, ${whose}, ${Object.keys(python.packages).length} packages`;
   if (python.missing.length === 0)
@@ -72,9 +72,9 @@ function pythonLines(python: PythonFinding | undefined, paint: Paint): string[] 
 function autoLines({ driver, minIsolation, passedOver }: AutoFinding, paint: Paint): string[] {
   if (driver === undefined) {
     const least = isWeakest(minIsolation, DRIVERS) ? '' : ` of at least ${minIsolation}`;
-    return [`${paint('red', '✗')} isolation auto: nothing${least} works here, so nothing would run.`];
+    return [`${paint('red', '✗')} isolation auto: no driver${least} works here, so no code can run.`];
   }
   const passed = passedOver.map((other) => other.driver).join(' and ');
-  const why = passed === '' ? 'nothing stronger is known here' : `stronger, and not available: ${passed}`;
-  return [`${paint('green', '✓')} isolation auto takes ${paint('bold', driver)} (${why}).`];
+  const why = passed === '' ? 'the strongest driver' : `stronger, but not available: ${passed}`;
+  return [`${paint('green', '✓')} isolation auto uses ${paint('bold', driver)} (${why}).`];
 }

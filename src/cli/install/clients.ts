@@ -38,7 +38,7 @@ export const CLIENTS: Readonly<Record<ClientName, Client>> = {
         joinOn(machine, machine.variables.CLAUDE_CONFIG_DIR || joinOn(machine, machine.home, '.claude'), 'CLAUDE.md'),
       project: (machine) => joinOn(machine, machine.folder, 'CLAUDE.md'),
     },
-    afterwards: 'Start Claude Code anew; /mcp lists hotcell.',
+    afterwards: 'Restart Claude Code; /mcp lists hotcell.',
   },
   'claude-desktop': {
     title: 'Claude Desktop',
@@ -46,7 +46,7 @@ export const CLIENTS: Readonly<Record<ClientName, Client>> = {
     key: 'mcpServers',
     extra: {},
     places: { user: (machine) => joinOn(machine, settingsFolder(machine), 'Claude', 'claude_desktop_config.json') },
-    afterwards: 'Quit Claude Desktop and start it anew.',
+    afterwards: 'Restart Claude Desktop.',
   },
   cursor: {
     title: 'Cursor',
@@ -57,7 +57,7 @@ export const CLIENTS: Readonly<Record<ClientName, Client>> = {
       user: (machine) => joinOn(machine, machine.home, '.cursor', 'mcp.json'),
       project: (machine) => joinOn(machine, machine.folder, '.cursor', 'mcp.json'),
     },
-    afterwards: 'Cursor lists hotcell in its settings under MCP; switch it on there.',
+    afterwards: 'Enable hotcell in the settings of Cursor, under MCP.',
   },
   vscode: {
     title: 'VS Code',
@@ -68,7 +68,7 @@ export const CLIENTS: Readonly<Record<ClientName, Client>> = {
       user: (machine) => joinOn(machine, settingsFolder(machine), 'Code', 'User', 'mcp.json'),
       project: (machine) => joinOn(machine, machine.folder, '.vscode', 'mcp.json'),
     },
-    afterwards: 'VS Code notices by itself; "MCP: List Servers" shows hotcell.',
+    afterwards: 'VS Code reloads its configuration; "MCP: List Servers" shows hotcell.',
   },
   codex: {
     title: 'Codex',
@@ -80,7 +80,7 @@ export const CLIENTS: Readonly<Record<ClientName, Client>> = {
         joinOn(machine, machine.variables.CODEX_HOME || joinOn(machine, machine.home, '.codex'), 'config.toml'),
       project: (machine) => joinOn(machine, machine.folder, '.codex', 'config.toml'),
     },
-    afterwards: 'Start Codex anew; /mcp lists hotcell.',
+    afterwards: 'Restart Codex; /mcp lists hotcell.',
   },
   gemini: {
     title: 'Gemini CLI',
@@ -91,7 +91,7 @@ export const CLIENTS: Readonly<Record<ClientName, Client>> = {
       user: (machine) => joinOn(machine, machine.home, '.gemini', 'settings.json'),
       project: (machine) => joinOn(machine, machine.folder, '.gemini', 'settings.json'),
     },
-    afterwards: 'Start Gemini CLI anew; /mcp lists hotcell.',
+    afterwards: 'Restart Gemini CLI; /mcp lists hotcell.',
   },
 };
 

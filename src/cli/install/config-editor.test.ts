@@ -51,7 +51,7 @@ describe('an entry in JSON', () => {
     ['a name twice, the second of which counts', '{"mcpServers": {"a": {}}, "mcpServers": {"b": {}}}'],
     ['a table of servers that is none', '{"mcpServers": []}'],
   ])('is refused by a file with %s', (_, text) => {
-    expect(() => add(text, 'json')).toThrow(/^config: .*It was not touched$/);
+    expect(() => add(text, 'json')).toThrow(/^config: .*; the file was not changed$/);
   });
 
   it('is gone without a trace when it is taken out again, whatever else the file says', () => {
@@ -101,8 +101,8 @@ describe('an entry in TOML', () => {
     ['by a dotted name', 'mcp_servers.hotcell.command = "x"\n'],
     ['inside a string only', 'a = """\n[mcp_servers.hotcell]\n"""\n[mcp_servers]\nhotcell = { command = "x" }\n'],
   ])('is refused where it is written %s', (_, odd) => {
-    expect(() => put(odd)).toThrow(/cannot be changed safely\. It was not touched/);
-    expect(() => cut(odd)).toThrow(/It was not touched/);
+    expect(() => put(odd)).toThrow(/cannot be changed safely; the file was not changed/);
+    expect(() => cut(odd)).toThrow(/the file was not changed/);
   });
 
   it('is refused by what is no TOML', () => {

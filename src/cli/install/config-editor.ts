@@ -124,7 +124,7 @@ function parseOrRefuse(editor: ConfigEditor, text: string, file: string): unknow
 }
 
 function refusal(file: string, what: string): HotcellError {
-  return new HotcellError('invalid_argument', `${file}: ${what}. It was not touched`, {
-    remedy: 'Mend the file, or paste the entry yourself: run the same command with --print.',
+  return new HotcellError('invalid_argument', `${file}: ${what}; the file was not changed`, {
+    remedy: 'Fix the file, or paste the entry yourself: run the same command with --print.',
   });
 }

@@ -109,11 +109,11 @@ describe('hotcell install', () => {
       expect(text).toMatch(/dist\/cli\.js/);
       expect(first.stdout).toContain(`+++ ${file(client)}`);
       expect(first.stdout).toContain(CLIENTS[client].afterwards);
-      expect((await run(client)).stdout).toBe('Nothing to change: it is there.\n');
+      expect((await run(client)).stdout).toBe('Nothing to change: already installed.\n');
       expect(readFileSync(file(client), 'utf8')).toBe(text);
       await run(client, { undo: true });
       expect(existsSync(file(client))).toBe(false);
-      expect((await run(client, { undo: true })).stdout).toBe('There is nothing of Hotcell to undo.\n');
+      expect((await run(client, { undo: true })).stdout).toBe('Nothing to undo: Hotcell is not installed there.\n');
     },
   );
 
@@ -198,7 +198,7 @@ describe('hotcell install', () => {
     'refuses a link that leads to no folder, as a fault of the project: %s',
     async (client, name) => {
       symlinkSync('nowhere/at/all', join(home, 'project', name));
-      const refusal = { code: 'invalid_argument', message: expect.stringContaining('It was not touched') };
+      const refusal = { code: 'invalid_argument', message: expect.stringContaining('the file was not changed') };
       await expect(install(client, { scope: 'project' }, machine)).rejects.toMatchObject(refusal);
     },
   );
@@ -207,7 +207,7 @@ describe('hotcell install', () => {
     write(file('vscode'), '{ "servers": {');
     await expect(install('vscode', {}, machine)).rejects.toMatchObject({
       code: 'invalid_argument',
-      message: expect.stringContaining('It was not touched'),
+      message: expect.stringContaining('the file was not changed'),
     });
     expect(readFileSync(file('vscode'), 'utf8')).toBe('{ "servers": {');
     expect(readdirSync(join(file('vscode'), '..'))).toEqual(['mcp.json']);
@@ -253,7 +253,7 @@ describe('hotcell install', () => {
   it('prints the entry and writes nothing', async () => {
     const { stdout, stderr } = await run('vscode', { print: true });
     expect(JSON.parse(stdout)).toMatchObject({ servers: { hotcell: { type: 'stdio', command: process.execPath } } });
-    expect(stderr).toBe(`hotcell: put this into ${file('vscode')}\n`);
+    expect(stderr).toBe(`hotcell: add this to ${file('vscode')}\n`);
     expect(readdirSync(home)).toEqual(['project']);
   });
 
@@ -272,7 +272,7 @@ describe('hotcell install', () => {
   });
 
   it.each([
-    ['emacs', {}, 'Known are claude-code'],
+    ['emacs', {}, 'Use one of claude-code'],
     ['claude-desktop', { scope: 'project' }, 'It has user.'],
     ['cursor', { isolation: 'none' }, 'hotcell doctor'],
   ])('refuses %s with %o and says what there is', async (client, flags, remedy) => {

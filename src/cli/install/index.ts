@@ -68,7 +68,7 @@ export async function install(
 function clientOf(name: string): Client {
   const known = CLIENT_NAMES.find((each) => each === name);
   if (known !== undefined) return CLIENTS[known];
-  throw invalid(`${name}: no client of that name is known`, `Known are ${CLIENT_NAMES.join(', ')}.`);
+  throw invalid(`${name}: unknown client`, `Use one of ${CLIENT_NAMES.join(', ')}.`);
 }
 
 function scopeOf(client: Client, wanted = 'user'): Scope {
@@ -97,7 +97,7 @@ async function print(
   const path = placeOf(client, scope, machine);
   if (flags.json) await output.stdout.json({ path, entry });
   else await output.stdout.show(editorFor(client.format).fragment(pathOf(client), entry));
-  if (!flags.json) await output.stderr.say(`hotcell: put this into ${path}`);
+  if (!flags.json) await output.stderr.say(`hotcell: add this to ${path}`);
   return 0;
 }
 
@@ -114,12 +114,10 @@ function namesOf({ variables, members }: Additions): string[] {
 
 /** What of the entry that was there is still there, and what is not. */
 function additionLines(scope: Scope, kept: readonly string[], dropped: readonly string[]): string[] {
-  const howTo = scope === 'project' ? ' If you know what they do, keep them with --keep-env; some are never kept.' : '';
+  const howTo = scope === 'project' ? ' If you trust them, keep them with --keep-env; some are never kept.' : '';
   return [
-    ...(kept.length === 0 ? [] : [`Kept of the entry that was there: ${kept.map(shownName).join(', ')}.`]),
-    ...(dropped.length === 0
-      ? []
-      : [`Left out of the entry that was there: ${dropped.map(shownName).join(', ')}.${howTo}`]),
+    ...(kept.length === 0 ? [] : [`Kept from the old entry: ${kept.map(shownName).join(', ')}.`]),
+    ...(dropped.length === 0 ? [] : [`Dropped from the old entry: ${dropped.map(shownName).join(', ')}.${howTo}`]),
   ];
 }
 
@@ -133,16 +131,19 @@ async function tell(
   const changed = changes.filter(({ before, after }) => before !== after);
   for (const change of changed) {
     for (const line of diffText(change).trimEnd().split('\n')) await say(paintedLine(line, paint));
-    if (change.before !== undefined && change.after !== undefined)
-      await say(`The file as it was: ${backupOf(change.path)}`);
+    if (change.before !== undefined && change.after !== undefined) await say(`Backup: ${backupOf(change.path)}`);
   }
   for (const line of additionLines(scope, kept, dropped)) await say(line);
   if (changed.length === 0)
-    await say(flags.undo ? 'There is nothing of Hotcell to undo.' : 'Nothing to change: it is there.');
-  else if (flags.undo) await say(`Hotcell is no longer in the configuration of ${client.title}.`);
+    await say(
+      flags.undo ? 'Nothing to undo: Hotcell is not installed there.' : 'Nothing to change: already installed.',
+    );
+  else if (flags.undo) await say(`Removed Hotcell from the configuration of ${client.title}.`);
   else await say(client.afterwards);
   if (!flags.undo && /[\\/]_npx[\\/]/.test(packageRoot())) {
-    await say('This Hotcell lies in the cache of npx, which npm may clear: npm install -g hotcell, and install again.');
+    await say(
+      'This Hotcell runs from the npx cache, which npm may clear. Run: npm install -g hotcell, then install again.',
+    );
   }
 }
 

@@ -28,7 +28,7 @@ export function readRegularFile(path: string, largestBytes = LARGEST_CONFIG_BYTE
       length += count;
       if (count === 0) break;
       if (length > largestBytes) throw failure('EFBIG', `larger than ${largestBytes} bytes`);
-      if (length === bytes.length) throw failure('EAGAIN', 'changed by another program meanwhile');
+      if (length === bytes.length) throw failure('EAGAIN', 'another program changed it at the same time');
     }
     return bytes.subarray(0, length);
   } finally {

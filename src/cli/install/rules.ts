@@ -17,30 +17,30 @@ interface Wording {
 
 const OWN: Wording = {
   tools: '`run_code` and `run_command`',
-  how: `To work on a file of this machine in the sandbox, \`load_file\` it rather than pasting it. Call \`run_code\` in small
-steps: variables stay, so an error costs one step and not all of them. What a run makes comes back as images and links.`,
+  how: `To work on a file of this machine in the sandbox, use \`load_file\` rather than pasting it. Call \`run_code\` in small
+steps: variables persist, so after an error you repeat one step only. A run returns its figures and files as images and links.`,
 };
 
 const CODE_SANDBOX: Wording = {
   tools: '`sandbox_run_python`',
-  how: `Put a file into the sandbox with \`sandbox_upload_file\`, and pass the session_id of the first reply to every later call:
-files in /mnt/data and variables stay, so an error costs one step and not all of them. Print what you want to see.`,
+  how: `Upload a file to the sandbox with \`sandbox_upload_file\`, and pass the session_id of the first reply to every later call:
+files in /mnt/data and variables persist, so after an error you repeat one step only. Use print to see values.`,
 };
 
 function rules({ tools, how }: Wording): string {
   return `## Where to run code
 
 Hotcell (MCP server \`hotcell\`) runs code in a sandbox that keeps its variables and files between calls. It has no
-network and sees nothing of this machine but what is loaded into it.
+network, and no access to this machine except the files loaded into it.
 
 Use Hotcell's ${tools} for
 - analysing data, computing, plotting: anything that is not part of the project itself
-- code that nobody has read yet: generated on the spot, downloaded, taken from an issue or a page
+- code that has not been reviewed: generated, downloaded, taken from an issue or a web page
 - trying out an idea, a regular expression or a library before it goes into the project
 
 Use your own tools for
 - reading, searching and editing the project's files, and git
-- building and testing the project, and whatever needs its dependencies, the network or this machine
+- building and testing the project, and anything that needs its dependencies, the network or this machine
 
 ${how}`;
 }

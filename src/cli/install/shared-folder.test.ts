@@ -51,7 +51,7 @@ describe('a project where another user could exchange what is written', () => {
     chmodSync(project, 0o777);
     expect(await refusal()).toEqual({
       code: 'invalid_argument',
-      message: expect.stringMatching(/was not touched: .*project can be written to by other users$/),
+      message: expect.stringMatching(/was not changed: .*project can be written to by other users$/),
       remedy: expect.stringContaining(`Run: chmod go-w ${project}. Or run the same command with --print`),
     });
     expect(readdirSync(project)).toEqual([]);
@@ -67,7 +67,7 @@ describe('a project where another user could exchange what is written', () => {
     chownSync(join(home, name), STRANGER, STRANGER);
     expect(await refusal()).toMatchObject({
       message: expect.stringMatching(/belongs to another user \(uid 1234567\)/),
-      remedy: expect.stringMatching(/^Run it as the user whose that is\./),
+      remedy: expect.stringMatching(/^Run it as the owner of the folder\./),
     });
     expect(readdirSync(join(project, '.cursor'))).toEqual([]);
   });

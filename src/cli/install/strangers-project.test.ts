@@ -51,7 +51,7 @@ describe("a stranger's project", () => {
       args: [expect.stringMatching(/dist.cli\.js$/), 'mcp'],
       env: { HOTCELL_HOME: join(home, 'data') },
     });
-    expect(shown).toContain('Left out of the entry that was there: NODE_OPTIONS, HOTCELL_MOUNT_ROOTS, HARMLESS, cwd.');
+    expect(shown).toContain('Dropped from the old entry: NODE_OPTIONS, HOTCELL_MOUNT_ROOTS, HARMLESS, cwd.');
     expect(shown).not.toContain('Nothing to change');
   });
 
@@ -61,11 +61,11 @@ describe("a stranger's project", () => {
     const { NODE_OPTIONS: _, ...others } = BROUGHT;
     expect(entry()).toMatchObject({ env: others, cwd: './evil' });
     expect(entry().env).not.toHaveProperty('NODE_OPTIONS');
-    expect(shown).toContain('Kept of the entry that was there: HOTCELL_MOUNT_ROOTS, HARMLESS, cwd.');
+    expect(shown).toContain('Kept from the old entry: HOTCELL_MOUNT_ROOTS, HARMLESS, cwd.');
     expect(await run({ rules: false })).toContain('Nothing to change');
     // Another value is another variable.
     writeFileSync(config(), readFileSync(config(), 'utf8').replace(/"HARMLESS": ?"1"/, '"HARMLESS": "2"'));
-    expect(await run({ rules: false })).toContain('Left out of the entry that was there: HARMLESS.');
+    expect(await run({ rules: false })).toContain('Dropped from the old entry: HARMLESS.');
   });
 
   it('commands no terminal by its files', async () => {

@@ -79,7 +79,7 @@ export function requireAllowed({ path, before, after }: Change, { folder }: Writ
 /** SECURITY: a project is a stranger's until it was read. A `CLAUDE.md` in it that is a link to `~/.bashrc` would have us write there. */
 function requireBelow(existing: string, path: string, folder: string | undefined): void {
   if (folder === undefined || isWithin(existing, realpathSync.native(folder))) return;
-  throw unusable(path, 'a link that leads out of the project');
+  throw unusable(path, 'a symbolic link that leads out of the project');
 }
 
 /**
@@ -94,8 +94,8 @@ function requireOwn(existing: string, path: string): void {
     const isShared = (lstatSync(error.path).mode & 0o1000) !== 0; // such as /tmp, which is meant to be so
     const mend = isShared
       ? 'Move the project to a folder of your own'
-      : ((error.command && `Run: ${error.command}`) ?? 'Run it as the user whose that is');
-    throw new HotcellError('invalid_argument', `${path} was not touched: ${error.message}`, {
+      : ((error.command && `Run: ${error.command}`) ?? 'Run it as the owner of the folder');
+    throw new HotcellError('invalid_argument', `${path} was not changed: ${error.message}`, {
       remedy: `${mend}. Or run the same command with --print, and paste the entry yourself.`,
     });
   }
@@ -148,7 +148,7 @@ function targetOf(path: string): string {
     if (!lstatSync(target, { throwIfNoEntry: false })?.isSymbolicLink()) return target;
     target = afterLink(target);
   }
-  throw new HotcellError('invalid_argument', `${path}: a link that leads back to itself`, {
+  throw new HotcellError('invalid_argument', `${path}: a symbolic link that points to itself`, {
     remedy: 'Remove it, and run the same command again.',
   });
 }
@@ -170,13 +170,17 @@ function readText(place: string, path = place): string | undefined {
 }
 
 function unusable(path: string, what: string): HotcellError {
-  return new HotcellError('invalid_argument', `${path}: ${what}. It was not touched`, {
+  return new HotcellError('invalid_argument', `${path}: ${what}; the file was not changed`, {
     remedy: 'Run the same command with --print and paste the entry yourself.',
   });
 }
 
 function changedMeanwhile(path: string): HotcellError {
-  return new HotcellError('invalid_argument', `${path}: changed by another program meanwhile. It was not touched`, {
-    remedy: 'Run the same command again.',
-  });
+  return new HotcellError(
+    'invalid_argument',
+    `${path}: another program changed it at the same time; the file was not changed`,
+    {
+      remedy: 'Run the same command again.',
+    },
+  );
 }

@@ -35,8 +35,8 @@ const MOST_VARIABLES = 100;
 const COMMANDS: Readonly<Record<string, CommandEntry>> = {
   vars: { usage: '%vars', help: 'list the variables', run: listVariables },
   files: { usage: '%files [folder]', help: 'list the files of the workspace', run: listFiles },
-  reset: { usage: '%reset', help: 'forget the variables, end all processes; files stay', run: reset },
-  save: { usage: '%save [-f] <file.ipynb>', help: 'write the session to a notebook of yours', run: save },
+  reset: { usage: '%reset', help: 'delete the variables, kill all processes; keep the files', run: reset },
+  save: { usage: '%save [-f] <file.ipynb>', help: 'save the session as a notebook', run: save },
   help: { usage: '%help', help: 'show this', run: help },
   exit: { usage: '%exit', help: 'close the session, as Ctrl-D does', run: async () => {} },
 };
@@ -62,7 +62,7 @@ export function commandNames(): string[] {
 /** `name?`: what it is, how it is called, what its documentation says. */
 async function tellAbout({ session, language, say, paint }: CommandContext, name: string): Promise<void> {
   const found = await session.inspect(name, { language, busy: 'refuse' });
-  if (found === undefined) return say(`${name} is not known here.`);
+  if (found === undefined) return say(`${name} is not defined.`);
   const parts: [string, string | undefined][] = [
     ['type', found.type],
     ['value', found.summary],
@@ -79,7 +79,7 @@ async function tellAbout({ session, language, say, paint }: CommandContext, name
 
 async function listVariables({ session, language, width, say, paint }: CommandContext): Promise<void> {
   const { variables, total } = await session.variables.list({ language, limit: MOST_VARIABLES, busy: 'refuse' });
-  if (variables.length === 0) return say(paint('dim', 'There are no variables.'));
+  if (variables.length === 0) return say(paint('dim', 'No variables.'));
   const cut = (text: string, most: number) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
   const rows = variables.map(({ name, type, summary, shape, sizeBytes }) => [
     cut(shownText(name), 30),
@@ -98,7 +98,7 @@ async function listVariables({ session, language, width, say, paint }: CommandCo
 async function listFiles({ session, say, paint }: CommandContext, [folder = '.']: readonly string[]): Promise<void> {
   const { entries, omitted } = await session.files.list(folder, { recursive: true, limit: MOST_FILES });
   const files = entries.filter(({ kind }) => kind !== 'folder');
-  if (files.length === 0) return say(paint('dim', 'There are no files.'));
+  if (files.length === 0) return say(paint('dim', 'No files.'));
   const sizes = files.map(({ sizeBytes }) => sizeText(sizeBytes));
   const width = Math.max(...sizes.map(({ length }) => length));
   const lines = files.map(({ path, kind }, index) => {
@@ -110,13 +110,13 @@ async function listFiles({ session, say, paint }: CommandContext, [folder = '.']
 
 async function reset({ session, say, paint }: CommandContext): Promise<void> {
   await session.reset();
-  await say(paint('dim', 'Variables are gone; files are kept.'));
+  await say(paint('dim', 'Variables are deleted; files are kept.'));
 }
 
 async function save({ session, say, paint }: CommandContext, words: readonly string[]): Promise<void> {
   const [file, ...more] = words.filter((word) => word !== '-f');
   if (file === undefined || more.length > 0 || !file.endsWith('.ipynb')) {
-    throw new HotcellError('invalid_argument', '%save: takes the name of one notebook', {
+    throw new HotcellError('invalid_argument', '%save: expects the name of one notebook', {
       remedy: 'For example: %save analysis.ipynb',
     });
   }
@@ -125,9 +125,9 @@ async function save({ session, say, paint }: CommandContext, words: readonly str
   await writeOutput(file, notebookText(notebook), { overwrite }).catch((error: NodeJS.ErrnoException) => {
     if (error instanceof HotcellError) throw error;
     const exists = error.code === 'EEXIST';
-    const message = exists ? 'is there already' : `cannot be written (${error.code ?? error.message})`;
+    const message = exists ? 'already exists' : `cannot be written (${error.code ?? error.message})`;
     throw new HotcellError('invalid_argument', `%save: ${file} ${message}`, {
-      remedy: exists ? `Write over it with: %save -f ${file}` : 'Name a file in a folder that you may write to.',
+      remedy: exists ? `Overwrite it with: %save -f ${file}` : 'Choose a file in a folder that you may write to.',
     });
   });
   await say(`${paint('dim', 'written to')} ${file} ${paint('dim', `(${notebook.cells.length} cells)`)}`);
@@ -140,16 +140,16 @@ async function help({ say, paint }: CommandContext): Promise<void> {
   await say(
     [
       ...entries.map((entry) => line(entry.usage, entry.help)),
-      line('name?', 'what the kernel knows of a name'),
+      line('name?', 'show the documentation of a name'),
       line('!command', 'run a shell command in the sandbox'),
       '',
       line('Tab', 'complete a name'),
-      line('Enter', 'run it; a block ends with an empty line'),
-      line('Alt-Enter', 'a new line, whatever stands there'),
-      line('Up, Down', 'earlier entries that begin with what was typed'),
-      line('Ctrl-R', 'earlier entries that hold what was typed'),
-      line('Ctrl-C', 'interrupt what runs, or clear the line; variables stay'),
-      line('Ctrl-D', 'close the session: the sandbox and its files are gone'),
+      line('Enter', 'run the input; an empty line ends a block'),
+      line('Alt-Enter', 'insert a new line'),
+      line('Up, Down', 'history entries that begin with the input'),
+      line('Ctrl-R', 'history entries that contain the input'),
+      line('Ctrl-C', 'interrupt running code, or clear the line; variables are kept'),
+      line('Ctrl-D', 'close the session and delete the sandbox with its files'),
     ].join('\n'),
   );
 }

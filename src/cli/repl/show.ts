@@ -70,7 +70,7 @@ export async function showExecution(
       if (path !== undefined) await printed.line(`${screen.paint('dim', 'written to')} ${path}`);
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;
-      await printed.line(screen.paint('yellow', `hotcell: the picture could not be written (${code ?? message}).`));
+      await printed.line(screen.paint('yellow', `hotcell: the image could not be written (${code ?? message}).`));
     }
   }
 }
@@ -115,15 +115,15 @@ function endLines(result: ExecutionResult, screen: Screen): string[] {
   const said = (text: string) => screen.paint('yellow', `hotcell: ${text}`);
   const lost =
     files === 'lost'
-      ? 'variables and files are gone; a new sandbox takes over.'
+      ? 'variables and files are lost; continuing in a new sandbox.'
       : state === 'lost'
-        ? 'variables are gone; files are kept.'
+        ? 'variables are lost; files are kept.'
         : undefined;
   return [
-    ...(restarted === undefined ? [] : [said(`started anew (${shownText(restarted)}).`)]),
+    ...(restarted === undefined ? [] : [said(`restarted (${shownText(restarted)}).`)]),
     ...outcomeLines(outcome, screen, said),
     ...(lost === undefined ? [] : [said(lost)]),
-    ...((result.truncation?.displaysDropped ?? 0) > 0 ? [said('displays were too large and are left out.')] : []),
+    ...((result.truncation?.displaysDropped ?? 0) > 0 ? [said('displays were omitted: too large.')] : []),
   ];
 }
 
@@ -137,5 +137,5 @@ function outcomeLines(outcome: ExecutionResult['outcome'], screen: Screen, said:
   }
   const sentence = outcomeSentence(outcome);
   if (sentence === undefined) return [];
-  return [said(`${shownText(sentence)}.${outcome.kind === 'out-of-memory' ? ' Give it more with --memory.' : ''}`)];
+  return [said(`${shownText(sentence)}.${outcome.kind === 'out-of-memory' ? ' Set a larger --memory.' : ''}`)];
 }

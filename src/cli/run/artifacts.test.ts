@@ -47,7 +47,7 @@ describe('saving what a program made', () => {
         files,
         join(folder, 'out'),
       );
-      expect(notSaved).toEqual([{ path, reason: expect.stringContaining('leads out of its folder') }]);
+      expect(notSaved).toEqual([{ path, reason: expect.stringContaining('is outside its folder') }]);
       expect(saved).toEqual([join(folder, 'out', 'b.txt')]);
       expect(await readdir(join(folder, 'out'))).toEqual(['b.txt']);
       await expect(readFile(join(folder, 'escaped'))).rejects.toMatchObject({ code: 'ENOENT' });
@@ -99,11 +99,11 @@ describe('saving what a program made', () => {
     const result = await saveArtifacts(made, source, out);
     expect(result.saved).toEqual([join(out, 'last.txt')]);
     expect(result.notSaved).toEqual([
-      { path: 'folder', reason: 'a folder of the name folder is there' },
-      { path: 'pipe', reason: 'a pipe of the name pipe is there' },
-      { path: long, reason: 'its name is too long for this disk' },
+      { path: 'folder', reason: 'a folder named folder already exists' },
+      { path: 'pipe', reason: 'a pipe named pipe already exists' },
+      { path: long, reason: 'the name is too long for this file system' },
       { path: 'hidden', reason: expect.stringMatching(/^hidden: Permission denied/) },
-      { path: 'gone', reason: expect.stringContaining('gone from the sandbox'), isGone: true },
+      { path: 'gone', reason: expect.stringContaining('deleted in the sandbox'), isGone: true },
     ]);
     expect(exitCodeWith(0, result)).toBe(EXIT_NOT_SAVED);
     expect(exitCodeWith(3, result)).toBe(3);
@@ -144,7 +144,7 @@ describe('saving what a program made', () => {
     };
     const out = join(folder, 'out');
     const { notSaved } = await saveArtifacts({ artifacts: [artifact('endless')], displays: [] }, source, out);
-    expect(notSaved).toEqual([{ path: 'endless', reason: expect.stringContaining('bytes that were allowed') }]);
+    expect(notSaved).toEqual([{ path: 'endless', reason: expect.stringContaining('larger than the limit of') }]);
     expect(sent).toBeLessThan(80);
     expect(await readdir(out)).toEqual([]);
   });
@@ -195,7 +195,7 @@ describe('what is not saved', () => {
     const figure = { representations: [{ mediaType: 'image/png', data: Buffer.alloc(0) }] };
     const made = { artifacts: [artifact('a.txt')], displays: [figure] };
     expect(unsavedText(made)).toBe(
-      'hotcell: made and not kept: a.txt (3 bytes), a figure. Keep them with --save-artifacts <folder>.',
+      'hotcell: not saved: a.txt (3 bytes), a figure. Save them with --save-artifacts <folder>.',
     );
   });
 

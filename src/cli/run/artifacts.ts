@@ -35,11 +35,11 @@ interface NotSaved {
 
 /** SECURITY: `.git/config`, `.envrc` and their like are read as commands by programs of the host. A sandbox does not get to write them, wherever files are saved. */
 const HIDDEN = {
-  reason: 'left in the sandbox: its name begins with a dot, or may stand for one that does',
+  reason: 'skipped: hidden file (its name begins with a dot, or may be an alias of such a name)',
   isHidden: true,
 } as const;
 
-const GONE = { reason: 'gone from the sandbox before it could be copied', isGone: true } as const;
+const GONE = { reason: 'deleted in the sandbox before it could be copied', isGone: true } as const;
 
 /** The exit code of a program that ended well when a file of it could not be saved. As in sysexits.h: an output file cannot be made. */
 export const EXIT_NOT_SAVED = 73;
@@ -129,7 +129,7 @@ export function unsavedText({ artifacts, displays }: Made): string | undefined {
     ...(pictures === 0 ? [] : [pictures === 1 ? 'a figure' : `${pictures} figures`]),
   ];
   if (parts.length === 0) return undefined;
-  return `hotcell: made and not kept: ${parts.join(', ')}. Keep them with --save-artifacts <folder>.`;
+  return `hotcell: not saved: ${parts.join(', ')}. Save them with --save-artifacts <folder>.`;
 }
 
 async function usableFolder(folder: string): Promise<string> {
@@ -140,17 +140,17 @@ async function usableFolder(folder: string): Promise<string> {
   } catch (error) {
     if (error instanceof HotcellError) throw error;
     throw new HotcellError('invalid_argument', `--save-artifacts: ${(error as Error).message}`, {
-      remedy: 'Name a folder that you may write to.',
+      remedy: 'Choose a folder that you may write to.',
     });
   }
 }
 
 const REASONS: Readonly<Record<string, string>> = {
-  ELOOP: 'a link of that name is there',
-  EMLINK: 'a link of that name is there',
-  ENAMETOOLONG: 'its name is too long for this disk',
-  EACCES: 'you may not write it',
-  EPERM: 'you may not write it',
+  ELOOP: 'a symbolic link of that name already exists',
+  EMLINK: 'a symbolic link of that name already exists',
+  ENAMETOOLONG: 'the name is too long for this file system',
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
   EROFS: 'the disk is read-only',
   ENOSPC: 'the disk is full',
   EDQUOT: 'the disk is full',

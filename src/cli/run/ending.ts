@@ -15,8 +15,8 @@ export function endingText(outcome: Outcome): string | undefined {
 }
 
 const ADVICE: Partial<Record<Outcome['kind'], string>> = {
-  'timed-out': 'Give it longer with --timeout',
-  'out-of-memory': 'Give it more with --memory',
+  'timed-out': 'Set a longer --timeout',
+  'out-of-memory': 'Set a larger --memory',
   'sandbox-lost': 'Run it again',
 };
 

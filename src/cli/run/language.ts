@@ -10,8 +10,8 @@ export function languageOf(file: string, code: string, asked: string | undefined
   const found = languageOfExtension(languages, extension)?.name ?? languageOfFirstLine(code, languages);
   if (found !== undefined) return found;
   if (extension === '') return 'python';
-  throw new HotcellError('invalid_argument', `${file}: no language is known by ${extension}`, {
-    remedy: `Say which it is: --language ${languages.map(({ name }) => name).join(', ')}.`,
+  throw new HotcellError('invalid_argument', `${file}: unknown file extension ${extension}`, {
+    remedy: `Set the language with --language: ${languages.map(({ name }) => name).join(', ')}.`,
   });
 }
 

@@ -33,8 +33,8 @@ export function isNotebook(file: string): boolean {
 /** Reads a notebook and checks it, before anything is started. */
 export async function readNotebook(file: string, flags: RunFlags): Promise<Notebook> {
   if (flags.language !== undefined) {
-    throw new HotcellError('invalid_argument', '--language: a notebook says itself which language it is in', {
-      remedy: 'Leave it out.',
+    throw new HotcellError('invalid_argument', '--language: a notebook already names its language', {
+      remedy: 'Remove the flag.',
     });
   }
   return parseNotebook(await readProgram(file, LARGEST_NOTEBOOK_BYTES), file);
@@ -87,13 +87,14 @@ export async function writeNotebook(file: string, notebook: Notebook): Promise<v
   await writeOutput(file, notebookText(notebook)).catch((error: NodeJS.ErrnoException) => {
     if (error instanceof HotcellError) throw error;
     throw new HotcellError('invalid_argument', `${file}: cannot be written (${error.code ?? error.message})`, {
-      remedy: 'Name a file in a folder that is there and that you may write to.',
+      remedy: 'Choose a file in an existing folder that you may write to.',
     });
   });
 }
 
 function failureText(number: number, notRun: number): string {
-  const rest = notRun === 0 ? '' : `; ${notRun} after it not run, which --keep-going does`;
+  const rest =
+    notRun === 0 ? '' : `; ${notRun} later ${notRun === 1 ? 'cell' : 'cells'} not run (--keep-going runs them)`;
   return `hotcell: code cell ${number} failed${rest}.`;
 }
 

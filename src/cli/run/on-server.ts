@@ -33,7 +33,7 @@ export async function runOnServer(file: string, server: string, flags: RunFlags)
   const outputs = standardOutputs();
   const options = runOptions(flags);
   if (flags.mount !== undefined) throw notThere('--mount', "A server's folders are mounted by its own configuration.");
-  if (isNotebook(file)) throw notThere(file, 'Notebooks run here: leave --server out.');
+  if (isNotebook(file)) throw notThere(file, 'Notebooks run locally only: remove --server.');
   const source = await readSource(file);
   const language = languageOf(file, source.code, flags.language, allLanguages(loadConfig().recipes));
   const readerGone = watchReader();

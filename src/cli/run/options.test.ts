@@ -34,7 +34,7 @@ describe('the flags of hotcell run', () => {
   });
 
   it('refuses less memory than a kernel needs, in the units that were typed', () => {
-    expect(() => runOptions({ memory: '1m' })).toThrow('--memory: 1m is less than a kernel needs');
+    expect(() => runOptions({ memory: '1m' })).toThrow('--memory: 1m is too little for a kernel');
   });
 
   it('mounts read-only unless told otherwise', () => {
@@ -69,7 +69,7 @@ describe('the flags of hotcell run', () => {
   it.each([{ session: 'analysis' }, { token: 't' }])(
     'refuses %j without a server, where it would do nothing',
     (flags) => {
-      expect(() => runOptions(flags)).toThrow(/^--(session|token) needs a server/);
+      expect(() => runOptions(flags)).toThrow(/^--(session|token) needs --server/);
       expect(() => runOptions({ ...flags, server: 'http://127.0.0.1:7878' })).not.toThrow();
     },
   );
@@ -87,7 +87,7 @@ it("mounts no folder that a stranger's repository has made a link out of it", ()
     symlinkSync('inner', join(home, 'repository/own'));
     vi.spyOn(process, 'cwd').mockReturnValue(join(home, 'repository'));
     for (const source of ['./data', 'data', 'data/sub', join(home, 'repository/data')]) {
-      expect(() => runOptions({ mount: [`${source}:/data:rw`] }), source).toThrow(/is a link that leads out/);
+      expect(() => runOptions({ mount: [`${source}:/data:rw`] }), source).toThrow(/is a symbolic link that leads out/);
     }
     const { source } = mountRequest('own:/data');
     expect(source).toBe(join(realpathSync(home), 'repository/inner'));

@@ -37,7 +37,7 @@ export interface RunOptions {
 /** What the flags ask for, checked before anything is started. */
 export function runOptions(flags: RunFlags): RunOptions {
   if (flags.output !== undefined && !flags.output.endsWith('.ipynb')) {
-    throw invalid(`--output: ${flags.output} is not the name of a notebook`, 'End it with .ipynb.');
+    throw invalid(`--output: ${flags.output} is not a notebook`, 'Use a name that ends with .ipynb.');
   }
   if (flags.server === undefined) refuseWhatNeedsServer(flags);
   const isolation = flags.isolation === undefined ? undefined : isolationRequest(flags.isolation);
@@ -65,7 +65,7 @@ export function runOptions(flags: RunFlags): RunOptions {
 /** Without a server they would do nothing, and a session that somebody counts on would not be there. */
 function refuseWhatNeedsServer({ session, token }: RunFlags): void {
   const flag = session === undefined ? token && '--token' : '--session';
-  if (flag) throw invalid(`${flag} needs a server`, 'Say which: --server http://127.0.0.1:7878');
+  if (flag) throw invalid(`${flag} needs --server`, 'For example: --server http://127.0.0.1:7878');
 }
 
 const MILLISECONDS: Readonly<Record<string, number>> = { '': 1000, s: 1000, ms: 1, m: 60_000, h: 3_600_000 };
@@ -75,10 +75,7 @@ export function durationMs(flag: string, text: string): number {
   const match = text.trim().match(/^(\d+(?:\.\d+)?)(ms|s|m|h|)$/);
   const value = match === null ? 0 : Math.round(Number(match[1]) * (MILLISECONDS[match[2] ?? ''] ?? 0));
   if (value >= 1) return value;
-  throw invalid(
-    `${flag}: ${text} is not a time`,
-    'Give a number of seconds above 0, or one with a unit: 30s, 2m, 500ms.',
-  );
+  throw invalid(`${flag}: ${text} is not a duration`, 'Use seconds, or a number with a unit: 30s, 2m, 500ms.');
 }
 
 const BYTES: Readonly<Record<string, number>> = { '': 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3 };
@@ -91,7 +88,7 @@ export function sizeBytes(flag: string, text: string): number {
     .match(/^(\d+(?:\.\d+)?)([kmg]?)(?:i?b)?$/);
   const value = match === null ? 0 : Math.round(Number(match[1]) * (BYTES[match[2] ?? ''] ?? 0));
   if (value >= 1) return value;
-  throw invalid(`${flag}: ${text} is not a size`, 'Give one like 512m or 2g.');
+  throw invalid(`${flag}: ${text} is not a size`, 'For example: 512m or 2g.');
 }
 
 /**
@@ -111,7 +108,7 @@ function memoryLimit(text: string): number {
   const value = sizeBytes('--memory', text);
   if (value >= LEAST_LIMITS.memoryBytes) return value;
   const least = `${LEAST_LIMITS.memoryBytes / 1024 ** 2}m`;
-  throw invalid(`--memory: ${text} is less than a kernel needs`, `Give at least ${least}.`);
+  throw invalid(`--memory: ${text} is too little for a kernel`, `Use at least ${least}.`);
 }
 
 export function isolationRequest(text: string): IsolationRequest {
@@ -125,7 +122,10 @@ export function leastIsolationRequest(text: string): DriverName {
 function driverName(flag: string, text: string, allowed: readonly string[] = DRIVER_NAMES): DriverName {
   const found = DRIVER_NAMES.find((name) => name === text);
   if (found !== undefined) return found;
-  throw invalid(`${flag}: ${text} is not one of ${allowed.join(', ')}`, 'Run `hotcell doctor` to see what works here.');
+  throw invalid(
+    `${flag}: ${text} is not one of ${allowed.join(', ')}`,
+    'Run `hotcell doctor` to see which drivers work here.',
+  );
 }
 
 /** An image needs containers: `auto` must not end in a jail that has none and run the program in something else. */

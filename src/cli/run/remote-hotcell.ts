@@ -114,14 +114,14 @@ export type RemoteExecution = z.infer<typeof executionOutput>;
 export function parseExecution(answer: unknown, server: string): RemoteExecution {
   const parsed = executionOutput.safeParse(answer);
   if (parsed.success) return parsed.data;
-  throw misbehaved(serverUrl(server), 'answered with what is no result');
+  throw misbehaved(serverUrl(server), 'sent an invalid result');
 }
 
 /** The id of a session that was opened. */
 export function parseSession(answer: unknown, server: string): string {
   const parsed = z.object({ session_id: z.string().min(1).max(200) }).safeParse(answer);
   if (parsed.success) return parsed.data.session_id;
-  throw misbehaved(serverUrl(server), 'answered with what is no session');
+  throw misbehaved(serverUrl(server), 'sent an invalid session');
 }
 
 function serverUrl(text: string): URL {
@@ -139,10 +139,9 @@ export const shownError = z.object({
 /** What the server said, as an error of ours, quoted. A code that is not known here is none. SECURITY: it could ask for a password, or for a command to be run, in our name. */
 function remoteError(base: URL, answer: unknown): HotcellError {
   const parsed = shownError.safeParse(answer);
-  if (!parsed.success) return misbehaved(base, 'answered with an error that cannot be read');
+  if (!parsed.success) return misbehaved(base, 'sent an invalid error');
   const { code, message, remedy } = parsed.data.error;
-  if (!Object.hasOwn(ERROR_CODES, code))
-    return misbehaved(base, `answered with an unknown error; ${saidByServer(message)}`);
+  if (!Object.hasOwn(ERROR_CODES, code)) return misbehaved(base, `sent an unknown error; ${saidByServer(message)}`);
   const advice = remedy === undefined ? {} : { remedy: saidByServer(remedy) };
   return new HotcellError(code as ErrorCode, saidByServer(message), advice);
 }
@@ -155,19 +154,23 @@ function hotcellErrorIn(error: unknown): HotcellError | undefined {
 
 /** The library could make nothing of an answer, or got none. */
 function broken(base: URL, cause: unknown): HotcellError {
-  return new HotcellError('server_misbehaved', `the connection to ${base.origin} broke, or its answer cannot be read`, {
-    remedy: 'Check the server, and try again.',
-    cause,
-  });
+  return new HotcellError(
+    'server_misbehaved',
+    `the connection to ${base.origin} was lost, or its response cannot be parsed`,
+    {
+      remedy: 'Check the server, and retry.',
+      cause,
+    },
+  );
 }
 
 /** Failures of our tools are results: what refuses a call before that is a server that has none of them. */
 function notOffered(base: URL, cause: ProtocolError): HotcellError {
   return new HotcellError(
     'not_offered',
-    `${base.origin} does not offer Hotcell's own tools; ${saidByServer(cause.message)}`,
+    `${base.origin} does not have Hotcell's own tools; ${saidByServer(cause.message)}`,
     {
-      remedy: 'Start it with --profile hotcell, or with several: --profile hotcell,code-sandbox.',
+      remedy: 'Start it with --profile hotcell, or with several profiles: --profile hotcell,code-sandbox.',
       cause,
     },
   );
@@ -188,12 +191,12 @@ async function unreachable(
     await response.body?.cancel();
   } catch (error) {
     if (error instanceof HotcellError) return error;
-    return new HotcellError('engine_failed', `nothing answers at ${base.origin}`, {
+    return new HotcellError('engine_failed', `no server responds at ${base.origin}`, {
       remedy: 'Start a server with `hotcell serve`, or check the address.',
     });
   }
-  return new HotcellError('engine_failed', `${base.origin} does not speak MCP as a Hotcell does`, {
-    remedy: 'Check the address: it is what `hotcell serve` prints.',
+  return new HotcellError('engine_failed', `${base.origin} is not a Hotcell server: its MCP responses differ`, {
+    remedy: 'Check the address: `hotcell serve` prints it.',
     cause,
   });
 }

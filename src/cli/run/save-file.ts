@@ -21,7 +21,7 @@ export async function saveFile(
   { room, limitBytes }: { room: Room; limitBytes: number },
 ): Promise<void> {
   const names = path.split('/');
-  if (path.length > LONGEST_PATH || names.length > MOST_NAMES) throw tooMuch(path, 'is a path that is too long');
+  if (path.length > LONGEST_PATH || names.length > MOST_NAMES) throw tooMuch(path, 'is too long a path');
   // Windows knows two more characters that end a name.
   if (!isWorkspacePath(path) || (process.platform === 'win32' && /[\\:]/.test(path))) throw outside(path);
   const last = names.pop()!;
@@ -70,7 +70,7 @@ async function stepInto(
     () => true,
     () => false,
   );
-  if (!isThere && room.folders === 0) throw tooMuch(path, 'needs more folders than are made for one run');
+  if (!isThere && room.folders === 0) throw tooMuch(path, 'needs more folders than one run may create');
   if (!isThere) room.folders -= 1;
   await mkdir(next).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST') throw error;
@@ -126,15 +126,15 @@ async function replaceableMode(place: string, path: string): Promise<number | un
 }
 
 function outside(path: string): HotcellError {
-  return new HotcellError('bad_path', `an artifact has the path ${shownName(path)}, which leads out of its folder`, {
-    remedy: 'It was not copied. Do not trust what this program makes.',
+  return new HotcellError('bad_path', `an artifact has the path ${shownName(path)}, which is outside its folder`, {
+    remedy: 'It was not copied. Do not trust the files of this program.',
   });
 }
 
 function unsuitable(path: string, there: Stats): HotcellError {
   const kinds = { folder: there.isDirectory(), link: there.isSymbolicLink(), pipe: there.isFIFO() };
   const kind = Object.entries(kinds).find(([, is]) => is)?.[0] ?? 'device';
-  return new HotcellError('bad_path', `a ${kind} of the name ${shownName(path)} is there`);
+  return new HotcellError('bad_path', `a ${kind} named ${shownName(path)} already exists`);
 }
 
 function tooMuch(path: string, what: string): HotcellError {
@@ -142,8 +142,5 @@ function tooMuch(path: string, what: string): HotcellError {
 }
 
 function tooLarge(path: string, limitBytes: number): HotcellError {
-  return new HotcellError(
-    'file_too_large',
-    `${shownName(path)} has more than the ${limitBytes} bytes that were allowed`,
-  );
+  return new HotcellError('file_too_large', `${shownName(path)} is larger than the limit of ${limitBytes} bytes`);
 }

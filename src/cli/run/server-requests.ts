@@ -48,11 +48,7 @@ export function createServerRequests(base: URL, limits: ServerLimits): ServerReq
       const response = await fetch(url, { ...init, redirect: 'manual', signal });
       if (response.status < 300 || response.status >= 400) return response;
       await response.body?.cancel();
-      throw misbehaved(
-        base,
-        'sends its callers to another address',
-        'Check the address: it is what `hotcell serve` prints.',
-      );
+      throw misbehaved(base, 'redirects to another address', 'Check the address: `hotcell serve` prints it.');
     } finally {
       clearTimeout(timer);
     }
@@ -84,9 +80,9 @@ export function createServerRequests(base: URL, limits: ServerLimits): ServerReq
     try {
       for await (const piece of reply) {
         size += piece.length;
-        if (size > limits.replyBytes) throw misbehaved(base, `answered with more than ${limits.replyBytes} bytes`);
+        if (size > limits.replyBytes) throw misbehaved(base, `sent more than ${limits.replyBytes} bytes`);
         const excess = excessWith(Buffer.from(piece.buffer, piece.byteOffset, piece.length).toString('latin1'));
-        if (excess !== undefined) throw misbehaved(base, `answered with ${excess}`);
+        if (excess !== undefined) throw misbehaved(base, `sent ${excess}`);
         yield piece;
       }
     } catch (error) {
@@ -101,8 +97,7 @@ export function createServerRequests(base: URL, limits: ServerLimits): ServerReq
       // SECURITY: the MCP client would read notifications without a limit, and the CLI needs none. It takes this for a server that offers none.
       if (init?.method === 'GET') {
         const isContinued = new Headers(init.headers).has('last-event-id');
-        if (isContinued)
-          misbehaviour.abort(misbehaved(base, 'broke off an answer', 'Check the server, and try again.'));
+        if (isContinued) misbehaviour.abort(misbehaved(base, 'aborted a response', 'Check the server, and retry.'));
         return new Response(null, { status: 405 });
       }
       const response = await request(url, init);
@@ -134,12 +129,16 @@ export function createServerRequests(base: URL, limits: ServerLimits): ServerReq
 }
 
 /** What a server did that no Hotcell does. */
-export function misbehaved(base: URL, what: string, remedy = 'Is it a Hotcell of the same version?'): HotcellError {
+export function misbehaved(
+  base: URL,
+  what: string,
+  remedy = 'Check that it is a Hotcell server of the same version.',
+): HotcellError {
   return new HotcellError('server_misbehaved', `${base.origin} ${what}`, { remedy });
 }
 
 function silent(base: URL, limitMs: number): HotcellError {
-  return misbehaved(base, `said nothing for ${Math.round(limitMs / 1000)} s`, 'Check the server, and try again.');
+  return misbehaved(base, `sent nothing for ${Math.round(limitMs / 1000)} s`, 'Check the server, and retry.');
 }
 
 async function inTime<T>(

@@ -19,12 +19,12 @@ export async function readSource(file: string): Promise<Source> {
   try {
     return { filename, code: new TextDecoder('utf-8', { fatal: true }).decode(bytes) };
   } catch {
-    throw unusable(`${filename}: not UTF-8 text`, 'Is it a program? If so, save it as UTF-8.');
+    throw unusable(`${filename}: not UTF-8 text`, 'If it is a program, save it as UTF-8.');
   }
 }
 
 async function readStdin(): Promise<Buffer> {
-  if (process.stdin.isTTY) await standardOutputs().stderr.say('Type a program; end it with Ctrl-D.');
+  if (process.stdin.isTTY) await standardOutputs().stderr.say('Type a program, then press Ctrl-D.');
   return bounded('<stdin>', process.stdin, LARGEST_BYTES);
 }
 
@@ -49,7 +49,7 @@ async function bounded(name: string, stream: AsyncIterable<Buffer>, limitBytes: 
   for await (const piece of stream) {
     size += piece.length;
     if (size > limitBytes) {
-      throw new HotcellError('code_too_large', `${name}: larger than ${limitBytes} bytes, which is the limit`, {
+      throw new HotcellError('code_too_large', `${name}: larger than the limit of ${limitBytes} bytes`, {
         remedy: 'Keep data in files and mount their folder: --mount ./data:/data',
         data: { limitBytes },
       });
@@ -67,11 +67,11 @@ function unreadable(file: string, error: NodeJS.ErrnoException): HotcellError {
     case 'EISDIR':
       return unusable(
         `${file}: a folder, not a program`,
-        `Name a file in it, such as ${trimEndOf(file, '/')}/main.py.`,
+        `Choose a file in it, such as ${trimEndOf(file, '/')}/main.py.`,
       );
     case 'EACCES':
     case 'EPERM':
-      return unusable(`${file}: you may not read it`, `Allow it: chmod u+r ${file}`);
+      return unusable(`${file}: permission denied`, `Make it readable: chmod u+r ${file}`);
     default:
       return unusable(`${file}: cannot be read (${error.code ?? error.message})`, 'Check the path and the disk.');
   }

@@ -51,7 +51,7 @@ async function* linesOf(pieces: AsyncIterable<Uint8Array>, base: URL): AsyncGene
     const [end = '', ...others] = decoder.decode(piece, { stream: true }).split('\n');
     begun.push(end);
     chars += end.length;
-    if (chars > LONGEST_LINE_CHARS) throw misbehaved(base, 'sends a line that does not end');
+    if (chars > LONGEST_LINE_CHARS) throw misbehaved(base, 'sends an endless line');
     for (const other of others) {
       yield parseLine(begun.join(''), base);
       begun = [other];
@@ -66,12 +66,12 @@ function parseLine(text: string, base: URL): RunLine {
     if (excess !== undefined) throw new Error(excess);
     return runLine.parse(JSON.parse(text));
   } catch {
-    throw misbehaved(base, 'answered with what is no output');
+    throw misbehaved(base, 'sent invalid output');
   }
 }
 
 function brokenOff(): HotcellError {
-  return new HotcellError('engine_failed', 'the connection to the server broke before the program had ended', {
+  return new HotcellError('engine_failed', 'the connection to the server was lost before the program ended', {
     remedy: 'Run it again.',
   });
 }

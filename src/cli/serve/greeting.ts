@@ -19,10 +19,10 @@ export function greeting(served: Served, command: string = howItWasCalled()): st
   const { url, tokensRequired, isolation, version, tools } = served;
   const hasOwn = tools.includes('run_code');
   const header = tokensRequired ? ' --header "Authorization: Bearer <token>"' : '';
-  return `Hotcell ${version} serves on ${url}
+  return `Hotcell ${version} is listening on ${url}
 
   isolation  ${isolation.driver} (level ${isolation.level})${passedOverText(isolation.passedOver)}
-  tokens     ${tokensRequired ? `needed: ${command} token create <name>` : 'not needed: only this machine can reach it'}
+  tokens     ${tokensRequired ? `required: ${command} token create <name>` : 'not required: only this machine can reach the server'}
 
 In a client:
   claude mcp add --transport http hotcell ${url}/mcp${header}
@@ -35,7 +35,7 @@ Try it:
   }
 
 A worked example: ${command} demo
-Ctrl-C ends the server, and everything that runs in it but persistent sessions.
+Ctrl-C stops the server and all its sessions, except persistent ones.
 `;
 }
 

@@ -30,7 +30,7 @@ export async function listPersistent(flags: { json?: boolean }): Promise<void> {
   const found = await Promise.all((await all()).map((record) => shown(record, tokens)));
   const { stdout, stderr } = standardOutputs();
   if (flags.json) return stdout.json(found);
-  if (found.length === 0) await stderr.say('hotcell: no session outlives its server here.');
+  if (found.length === 0) await stderr.say('hotcell: there are no persistent sessions.');
   for (const session of found) await stdout.say(lineOf(session, tokens));
 }
 
@@ -38,8 +38,8 @@ export async function closePersistent(which: string, flags: { json?: boolean }):
   const found = await theOne(which);
   const { record, holder } = found;
   if (await isAlive(holder)) {
-    throw new HotcellError('session_busy', `a server that runs holds the session ${record.id}`, {
-      remedy: 'Close it there, with close_session, or stop that server first.',
+    throw new HotcellError('session_busy', `the session ${record.id} is in use by a running server`, {
+      remedy: 'Close it with close_session on that server, or stop the server first.',
     });
   }
   await end([record]);
@@ -72,17 +72,13 @@ async function theOne(which: string): Promise<FoundRecord> {
   const found = (await all()).filter(({ record }) => [record.uniqueId, record.id, record.name].includes(which));
   const [first, ...others] = found;
   if (first === undefined) {
-    throw new HotcellError(
-      'session_not_found',
-      `no session that outlives its server is called ${which.slice(0, 100)}`,
-      {
-        remedy: 'Run `hotcell sessions` to see them.',
-      },
-    );
+    throw new HotcellError('session_not_found', `there is no persistent session ${which.slice(0, 100)}`, {
+      remedy: 'Run `hotcell sessions` to see them.',
+    });
   }
   if (others.length === 0) return first;
-  throw new HotcellError('invalid_argument', `${found.length} sessions of several owners are called ${which}`, {
-    remedy: `Name one by its own id: ${found.map(({ record }) => record.uniqueId).join(', ')}`,
+  throw new HotcellError('invalid_argument', `${found.length} sessions of several owners have the name ${which}`, {
+    remedy: `Pass its unique id: ${found.map(({ record }) => record.uniqueId).join(', ')}`,
   });
 }
 
@@ -122,7 +118,7 @@ async function shown({ record, holder, lastUsedAt }: FoundRecord, tokens: readon
 function lineOf(session: Shown, tokens: readonly TokenRecord[]): string {
   const { session_id, name, driver, last_used_at, expires_at, held } = session;
   const minute = (time: string) => `${time.slice(0, 16)}Z`;
-  const state = held ? 'held by a server' : `waits for a server until ${minute(expires_at)}`;
+  const state = held ? 'in use by a running server' : `no server; expires ${minute(expires_at)}`;
   const called = [session_id, ...(name === undefined || name === session_id ? [] : [name])].map(shownName);
   return [...called, driver, `of ${ownerText(session, tokens)}`, `last used ${minute(last_used_at)}`, state].join('  ');
 }

@@ -22,14 +22,16 @@ export async function createToken(name: string, flags: CreateFlags): Promise<voi
   const { stdout, stderr } = standardOutputs();
   if (flags.json) return stdout.json({ ...token, token: text });
   await stdout.say(text);
-  await stderr.say(`hotcell: this is the token of ${name}. Keep it now: it is stored as a hash, and not shown again.`);
+  await stderr.say(
+    `hotcell: this is the token of ${name}. Save it now: only its hash is stored, and it is not shown again.`,
+  );
 }
 
 export async function listTokens(flags: { json?: boolean }): Promise<void> {
   const tokens = await store().list();
   const { stdout, stderr } = standardOutputs();
   if (flags.json) return stdout.json(tokens);
-  if (tokens.length === 0) await stderr.say('hotcell: there are no tokens. Make one: hotcell token create <name>');
+  if (tokens.length === 0) await stderr.say('hotcell: there are no tokens. Create one: hotcell token create <name>');
   for (const token of tokens) await stdout.say(lineOf(token));
 }
 
@@ -67,7 +69,7 @@ function wholeNumber(flag: string, text: string, most: number): number {
   const value = Number(text);
   if (/^\d+$/.test(text) && value >= 1 && value <= most) return value;
   throw new HotcellError('invalid_argument', `${flag}: ${text} is not a whole number from 1 to ${most}`, {
-    remedy: `For example: ${flag} 2. Leave it out for the limit that docs/configuration.md names.`,
+    remedy: `For example: ${flag} 2. Omit it for the default in docs/configuration.md.`,
   });
 }
 
@@ -79,5 +81,5 @@ function lineOf({ id, name, createdAt, lastUsedAt, quotas }: TokenRecord): strin
     ...(quotas.uploadBytes === undefined ? [] : [`uploads to ${sizeText(quotas.uploadBytes)}`]),
   ];
   const used = lastUsedAt === undefined ? 'never used' : `last used ${lastUsedAt.slice(0, 16)}Z`;
-  return [id, name, `made ${createdAt.slice(0, 10)}`, used, ...limits].join('  ');
+  return [id, name, `created ${createdAt.slice(0, 10)}`, used, ...limits].join('  ');
 }

@@ -8,7 +8,7 @@ const wholeNumber = (least: number, most: number) => z.coerce.number().int().min
 
 /**
  * The settings of the profile `code-sandbox`, under the names that its users know: `SANDBOX_` and the name in capitals (`execTimeoutS` →
- * `SANDBOX_EXEC_TIMEOUT_S`). Read only where the profile is in use; docs/configuration.md is held equal to this by a test.
+ * `SANDBOX_EXEC_TIMEOUT_S`). They are read only if the profile is in use. A test keeps docs/configuration.md equal to this schema.
  */
 export const codeSandboxSchema = z.object({
   image: z
@@ -17,7 +17,7 @@ export const codeSandboxSchema = z.object({
     .max(255)
     .regex(/^[A-Za-z0-9][A-Za-z0-9._/:@-]*$/, { error: 'not the name of an image' })
     .optional()
-    .describe('Container image of its sessions, any that has Python 3.9 or newer; the standard image by default'),
+    .describe('Container image of its sessions, with Python 3.9 or newer; the standard image by default'),
   memoryLimit: z
     .string()
     .regex(/^\d{1,12}(\.\d{1,3})?[bkmg]?$/i, { error: 'not a size such as 512m or 2g' })
@@ -25,37 +25,37 @@ export const codeSandboxSchema = z.object({
       error: `must be at least ${LEAST_LIMITS.memoryBytes / MiB}m: a kernel needs that much`,
     })
     .default('512m')
-    .describe('All memory of a sandbox; its files live in it, and may take half of it')
+    .describe('Memory of a sandbox, including its files, which may use half of it')
     .meta({ allowed: 'a number with `b`, `k`, `m` or `g`' }),
-  cpuLimit: z.coerce.number().min(0.05).max(1024).default(1).describe('Processors a sandbox may keep busy'),
-  execTimeoutS: wholeNumber(1, 86_400).default(60).describe('Time limit of a run, in seconds'),
-  sessionTtlM: wholeNumber(1, 43_200)
-    .default(30)
-    .describe('A session that nobody has used for so many minutes is closed'),
-  maxSessions: wholeNumber(1, 10_000).default(10).describe('Open sessions of the server at once'),
+  cpuLimit: z.coerce.number().min(0.05).max(1024).default(1).describe('Number of CPUs that a sandbox may use'),
+  execTimeoutS: wholeNumber(1, 86_400).default(60).describe('Timeout of a run, in seconds'),
+  sessionTtlM: wholeNumber(1, 43_200).default(30).describe('Idle timeout of a session, in minutes'),
+  maxSessions: wholeNumber(1, 10_000).default(10).describe('Open sessions of the server'),
   cleanupIntervalM: wholeNumber(1, 43_200)
     .default(5)
-    .describe(
-      'How many minutes too late a session may be closed. Checked, and without effect: none is late, because nothing is looked at in intervals',
-    ),
+    .describe('Accepted for compatibility, without effect: sessions are closed on time, not in intervals'),
   maxUploadBytes: wholeNumber(1, 256 * MiB)
     .default(50 * MiB)
-    .describe('The largest file that may be uploaded'),
+    .describe('Maximum size of an uploaded file'),
   maxArtifactReadBytes: wholeNumber(1, 256 * MiB)
     .default(10 * MiB)
-    .describe('The largest file that is read back in a reply; larger ones are downloaded'),
+    .describe('Maximum size of a file in a reply; download larger files'),
   maxOutputBytes: wholeNumber(1, 16 * MiB)
     .default(102_400)
-    .describe('Kept of stdout and of stderr of a run'),
-  maxCodeBytes: wholeNumber(1, MiB).default(102_400).describe('The largest code'),
-  httpHost: z.string().min(1).max(255).default('127.0.0.1').describe('The address that serves the files'),
-  httpPort: wholeNumber(0, 65_535).default(8080).describe('Its port; beside a stdio server another one if it is taken'),
-  logLevel: z
-    .enum(['DEBUG', 'INFO', 'WARNING', 'ERROR'])
-    .default('INFO')
-    .describe('How much the server tells of itself'),
-  logFile: z.string().min(1).optional().describe('Where it tells that; stderr by default').meta({ allowed: 'a path' }),
-  logFormat: z.enum(['console', 'json']).default('console').describe('How it tells that'),
+    .describe('Output kept of stdout and of stderr of a run'),
+  maxCodeBytes: wholeNumber(1, MiB).default(102_400).describe('Maximum size of the code of a run'),
+  httpHost: z.string().min(1).max(255).default('127.0.0.1').describe('Address of the file server'),
+  httpPort: wholeNumber(0, 65_535)
+    .default(8080)
+    .describe('Port of the file server; over stdio, another port if it is in use'),
+  logLevel: z.enum(['DEBUG', 'INFO', 'WARNING', 'ERROR']).default('INFO').describe('Level of the server log'),
+  logFile: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('File of the server log; stderr by default')
+    .meta({ allowed: 'a path' }),
+  logFormat: z.enum(['console', 'json']).default('console').describe('Format of the server log'),
 });
 
 export type CodeSandboxSettings = z.infer<typeof codeSandboxSchema>;
@@ -68,7 +68,7 @@ export function memoryLimitBytes({ memoryLimit }: { readonly memoryLimit: string
 const DAY_MS = 86_400_000;
 const LEVELS = { DEBUG: 'debug', INFO: 'info', WARNING: 'warn', ERROR: 'error' } as const;
 
-/** As `config/profiles/index.ts` lists it. */
+/** The settings for the list in `config/profiles/index.ts`. */
 export const codeSandboxSettings = defineSettings({
   profile: 'code-sandbox',
   schema: codeSandboxSchema,
@@ -76,7 +76,7 @@ export const codeSandboxSettings = defineSettings({
   fromText: (name, text) =>
     name === 'logLevel' ? text.toUpperCase() : name === 'logFormat' ? text.toLowerCase() : text,
   serverDefaults: (settings, { isOnly }): Partial<Config> => ({
-    // Alone, it is as isolated as the system that it replaces; beside other profiles each session asks for itself.
+    // Alone, the profile uses the isolation of the system that it replaces; beside other profiles each of its sessions requests it.
     ...(isOnly ? { isolation: 'docker' } : {}),
     host: settings.httpHost,
     port: settings.httpPort,

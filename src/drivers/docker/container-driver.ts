@@ -173,7 +173,7 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
     if (runtime.ownKernel === undefined || ready.kernel !== hostKernel) return;
     throw new HotcellError(
       'driver_unavailable',
-      `${name}: containers of the runtime ${runtime.name} see the host's own kernel`,
+      `${name}: containers of the runtime ${runtime.name} share the host's kernel`,
       {
         remedy: `Run \`hotcell setup ${name}\`.`,
       },
@@ -219,7 +219,7 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
     }
     if (isOurs) await removal.remove(container.id);
     throw new HotcellError('sandbox_lost', `${name}: the container no longer runs`, {
-      remedy: 'Open a new session; variables and files of this one are gone.',
+      remedy: 'Open a new session; the variables and files of this one are lost.',
     });
   }
 

@@ -11,7 +11,7 @@ export function engineError(driver: DriverName, address: string, doing: string, 
   }
   if (error.name === 'AbortError' || error.name === 'TimeoutError') {
     return new HotcellError('engine_failed', `${driver}: the engine did not answer in time when asked to ${doing}`, {
-      remedy: 'Try again; `docker info` tells whether the engine is well.',
+      remedy: 'Retry; check the engine with `docker info`.',
       cause: thrown,
     });
   }
@@ -22,15 +22,15 @@ export function unreachable(driver: DriverName, address: string, cause?: unknown
   const refused = ['EACCES', 'EPERM'].includes((cause as NodeJS.ErrnoException | undefined)?.code ?? '');
   return new HotcellError('driver_unavailable', `${driver}: cannot reach the engine at ${address}`, {
     remedy: refused
-      ? 'Let your user talk to it: sudo usermod -aG docker $USER, and log in again.'
+      ? 'Give your user access: sudo usermod -aG docker $USER, and log in again.'
       : 'Start Docker (sudo systemctl start docker), or use --isolation process.',
     cause,
   });
 }
 
 export function imageMissing(driver: DriverName, image: string, isStandard: boolean): HotcellError {
-  return new HotcellError('image_missing', `${driver}: the image ${image} is not there`, {
-    remedy: isStandard ? `Run \`hotcell setup ${driver}\`.` : `Get it first: docker pull ${image}`,
+  return new HotcellError('image_missing', `${driver}: the image ${image} does not exist on this host`, {
+    remedy: isStandard ? `Run \`hotcell setup ${driver}\`.` : `Pull it first: docker pull ${image}`,
     data: { image },
   });
 }
@@ -46,7 +46,7 @@ export function noPython(driver: DriverName, image: string): HotcellError {
 }
 
 function noGuest(driver: DriverName, image: string, why: string, cause?: unknown): HotcellError {
-  return new HotcellError('start_failed', `${driver}: no guest starts in the image ${image}${why}`, {
+  return new HotcellError('start_failed', `${driver}: the guest cannot start in the image ${image}${why}`, {
     remedy: 'Use an image that has python3, 3.9 or newer, on its PATH.',
     data: { image },
     cause,

@@ -12,7 +12,7 @@ const IMAGE_NAME = /^[A-Za-z0-9][A-Za-z0-9._/:@-]{0,254}$/;
 export function checkedImage(image: string): string {
   if (IMAGE_NAME.test(image)) return image;
   throw new HotcellError('invalid_argument', `${JSON.stringify(image.slice(0, 100))} is not the name of an image`, {
-    remedy: 'Give one like python:3.12 or registry.example/team/image@sha256:….',
+    remedy: 'Use a name such as python:3.12 or registry.example/team/image@sha256:….',
   });
 }
 

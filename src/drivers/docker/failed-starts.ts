@@ -26,7 +26,7 @@ export function createFailedStarts(now: () => number = Date.now): FailedStarts {
       if (at === undefined) return;
       if (now() - at < REFUSED_MS) {
         throw new HotcellError('start_failed', 'a container of this image could not be started a few minutes ago', {
-          remedy: 'See the log of the engine, and use another image meanwhile.',
+          remedy: 'See the log of the engine, or use another image.',
         });
       }
       failed.delete(key(owner, imageId));

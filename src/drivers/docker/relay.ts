@@ -55,8 +55,8 @@ async function greeted(
     const said = stderrTail().trim();
     if (saysNobodyListens(said) || !(await isRunning(container))) throw lost(driver, error);
     const why = said === '' ? reasonOf(error) || 'the engine hung up' : saidInside(said);
-    throw new HotcellError('engine_failed', `${driver}: no way into the container: ${why}`, {
-      remedy: 'Try again; `docker info` tells whether the engine is well.',
+    throw new HotcellError('engine_failed', `${driver}: cannot connect to the container: ${why}`, {
+      remedy: 'Retry; check the engine with `docker info`.',
       cause: error,
     });
   }
@@ -68,7 +68,7 @@ function lost(driver: DriverName, cause: unknown): HotcellError {
 
 function paused(driver: DriverName, id: string, cause: unknown): HotcellError {
   return new HotcellError('engine_failed', `${driver}: the container is paused`, {
-    remedy: `Let it go on: docker unpause ${id}`,
+    remedy: `Resume it: docker unpause ${id}`,
     cause,
   });
 }

@@ -27,7 +27,7 @@ function findV2(name: string): CgroupFinding {
     reasons.push(found.reason);
   }
   return {
-    reason: reasons.at(0) ?? 'this process is in no group of cgroup v2',
+    reason: reasons.at(0) ?? 'this process is not in a cgroup v2 group',
     remedy: 'Start Hotcell in a delegated cgroup: systemd-run --user --scope -p Delegate=yes hotcell …',
   };
 }

@@ -24,7 +24,8 @@ export async function standBy({ channel }: ForkedSandbox, seccomp: string): Prom
   const answer = readOneFrame(channel);
   channel.write(encodeFrame({ head: { type: 'stand-by', seccomp } }));
   const { head } = await answer;
-  if (head.type !== 'standing-by') throw new HotcellError('start_failed', 'the sandbox could not be made ready ahead');
+  if (head.type !== 'standing-by')
+    throw new HotcellError('start_failed', 'the sandbox could not be started ahead of time');
 }
 
 /**
@@ -54,8 +55,8 @@ export async function enterSandbox(
 export function refusedStep({ head }: Frame): HotcellError {
   const step = String(head.step);
   if (step === EXCHANGED_STEP) return exchanged('a mounted folder');
-  return new HotcellError('start_failed', `the sandbox could not be closed in (${step}: ${String(head.message)})`, {
+  return new HotcellError('start_failed', `the sandbox could not be isolated (${step}: ${String(head.message)})`, {
     data: { step, errno: Number(head.errno) },
-    remedy: 'Run `hotcell doctor` to see what this host refuses.',
+    remedy: 'Run `hotcell doctor` to see which feature this host lacks.',
   });
 }

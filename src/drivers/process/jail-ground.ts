@@ -53,7 +53,7 @@ export function createJailGround(host: Host, cgroups: ServerCgroups, nodeProgram
     finding ??= findPythonEnvironment({ dataDir: host.dataDir }).then((found) => {
       if (found !== undefined) return found;
       finding = undefined;
-      throw new HotcellError('driver_unavailable', 'process: there is no Python that sandboxes could run', {
+      throw new HotcellError('driver_unavailable', 'process: there is no Python for sandboxes', {
         remedy: 'Run `hotcell setup process`.',
       });
     });

@@ -93,7 +93,7 @@ export function pythonFolders({ prefix, basePrefix }: PythonEnvironment): string
 function requireUncovered({ python, prefix, basePrefix }: PythonEnvironment, workspace: string): void {
   const place = coveringPlace([prefix, basePrefix], workspace);
   if (place === undefined) return;
-  throw new HotcellError('start_failed', `${python} lies below ${place}, where a sandbox has a folder of its own`, {
+  throw new HotcellError('start_failed', `${python} is below ${place}, where a sandbox has its own folder`, {
     remedy: `Set HOTCELL_HOME to a folder outside ${place} and run \`hotcell setup process\` again.`,
   });
 }

@@ -171,9 +171,11 @@ export function jailFailure(message: string, mounts: readonly Mount[] = []): Hot
   if (mounts.some(({ source }) => source === missing)) return exchanged(String(missing));
   const hidden = message.match(/Can't find source path (\S+): Permission denied/)?.[1];
   if (hidden === undefined) {
-    return new HotcellError('start_failed', message, { remedy: 'Run `hotcell doctor` to see what this host refuses.' });
+    return new HotcellError('start_failed', message, {
+      remedy: 'Run `hotcell doctor` to see which feature this host lacks.',
+    });
   }
-  return new HotcellError('mount_denied', `${hidden} cannot be entered by the user that sandboxes run as`, {
-    remedy: 'Let others pass through every folder on the way to it: chmod o+x FOLDER.',
+  return new HotcellError('mount_denied', `${hidden} is not accessible for the user that sandboxes run as`, {
+    remedy: 'Make every folder on its path searchable: chmod o+x FOLDER.',
   });
 }

@@ -22,7 +22,7 @@ export function readOneFrame(channel: Socket, signal?: AbortSignal): Promise<Fra
         done(() => reject(error));
       }
     };
-    const onClose = () => done(() => reject(new HotcellError('start_failed', 'the sandbox ended before it began')));
+    const onClose = () => done(() => reject(new HotcellError('start_failed', 'the sandbox ended during its start')));
     const onAbort = () => done(() => reject(signal?.reason));
     channel
       .on('data', onData)

@@ -7,6 +7,9 @@ export function requireFreeTargets(mounts: readonly Mount[], reserved: readonly 
   for (const { target } of mounts) {
     const taken = reserved.find((path) => isWithin(target, path) || isWithin(path, target));
     if (taken === undefined) continue;
-    throw mountDenied(`${target}: sandboxes have their own ${taken} there`, 'Mount below /workspace or /data.');
+    throw mountDenied(
+      `${target}: this path is reserved: sandboxes have their own ${taken}`,
+      'Mount below /workspace or /data.',
+    );
   }
 }

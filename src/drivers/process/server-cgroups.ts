@@ -20,7 +20,7 @@ export function createServerCgroups({ installationId, serverId }: Host, enabled:
   const finding = () => {
     found ??= enabled
       ? findCgroupTree(cgroupName(installationId, serverId))
-      : { reason: 'cgroups are switched off', remedy: 'Switch them on in the configuration.' };
+      : { reason: 'cgroups are disabled', remedy: 'Enable them in the configuration.' };
     return found;
   };
   const tree = () => {

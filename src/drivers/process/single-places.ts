@@ -13,8 +13,8 @@ export function requireDirectPlaces(mounts: readonly Pick<Mount, 'target' | 'rea
     const outer = writable.find((other) => isDeepIn(target, other.target));
     if (outer === undefined) continue;
     throw mountDenied(
-      `${target}: lies more than one folder below ${outer.target}, which is mounted writable`,
-      `Choose a target directly in ${outer.target}, or beside it.`,
+      `${target}: it is more than one level below ${outer.target}, which is mounted writable`,
+      `Choose a target directly in ${outer.target}, or outside it.`,
     );
   }
 }

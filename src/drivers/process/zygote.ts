@@ -106,5 +106,5 @@ async function forkSandbox(
   const pid = findRealPid(jail.pid, jailPid);
   if (pid !== undefined) return { pid, jailPid, channel };
   channel.destroy();
-  throw new HotcellError('start_failed', 'the sandbox ended before it began');
+  throw new HotcellError('start_failed', 'the sandbox ended during its start');
 }

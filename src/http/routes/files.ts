@@ -46,7 +46,7 @@ export function addFilesRoutes(app: HttpApp, options: FilesOptions): void {
 
   app.all('/files/*', () => {
     throw new HotcellError('method_not_allowed', 'files are read with GET or HEAD and written with PUT', {
-      remedy: 'Remove one with code that runs in the session.',
+      remedy: 'To delete a file, run code in the session.',
     });
   });
 }
@@ -79,11 +79,11 @@ function requireProof(context: HttpContext, { signedOnly }: FilesOptions): void 
 async function linked(context: HttpContext, options: FilesOptions): Promise<ManagedSession> {
   const link = verifySignedPath(options.linkKey, pathAndQuery(context), options.now());
   if (link === 'tampered') throw new HotcellError('link_invalid', 'this link is not valid', { remedy: ASK_AGAIN });
-  if (link === 'expired') throw new HotcellError('link_expired', 'this link is over', { remedy: ASK_AGAIN });
+  if (link === 'expired') throw new HotcellError('link_expired', 'this link has expired', { remedy: ASK_AGAIN });
   const owner = await options.ownerOfLink(link.owner, context);
   const session = options.sessions.find(link.uniqueId);
   if (owner === undefined || session?.owner !== link.owner) {
-    throw new HotcellError('session_not_found', 'the session of this link is no more', { remedy: ASK_AGAIN });
+    throw new HotcellError('session_not_found', 'the session of this link no longer exists', { remedy: ASK_AGAIN });
   }
   return session;
 }
@@ -116,8 +116,8 @@ async function download(
 function named(context: HttpContext): NamedFile {
   const file = parseFilePath(pathAndQuery(context).split('?')[0] ?? '');
   if (file === undefined) {
-    throw new HotcellError('bad_path', 'this is not the address of a file', {
-      remedy: 'It is /files/{session}/{path}, each name of the path encoded by itself.',
+    throw new HotcellError('bad_path', 'this is not the URL of a file', {
+      remedy: 'Use /files/{session}/{path}, with each part of the path percent-encoded.',
     });
   }
   return file;
@@ -136,18 +136,14 @@ function requireSameSite(context: HttpContext): void {
   const site = context.req.header('sec-fetch-site');
   if (context.req.header('authorization') !== undefined) return;
   if (site === undefined || site === 'same-origin' || site === 'none') return;
-  throw new HotcellError('forbidden', 'another page may not ask for this', { remedy: ASK_AGAIN });
+  throw new HotcellError('forbidden', 'cross-origin requests are not allowed here', { remedy: ASK_AGAIN });
 }
 
-const ASK_AGAIN = 'Ask for a new link.';
+const ASK_AGAIN = 'Request a new link.';
 
 function tooLarge(path: string, limitBytes: number): HotcellError {
-  return new HotcellError(
-    'file_too_large',
-    `${quotedName(path)} is larger than ${limitBytes} bytes, which is the limit`,
-    {
-      remedy: 'Send it in parts, or let whoever runs the server raise HOTCELL_MAX_UPLOAD_BYTES.',
-      data: { limitBytes },
-    },
-  );
+  return new HotcellError('file_too_large', `${quotedName(path)} is larger than the limit of ${limitBytes} bytes`, {
+    remedy: 'Send it in parts, or ask the operator of the server to raise HOTCELL_MAX_UPLOAD_BYTES.',
+    data: { limitBytes },
+  });
 }

@@ -63,8 +63,8 @@ export function addMcpRoute(
   function requireReader(owner: string, response?: Response): void {
     if (unsentBytes(owner) <= UNSENT_BYTES) return;
     response?.body?.cancel().catch(() => {});
-    throw new HotcellError('too_much_in_flight', 'too many of your answers wait to be read', {
-      remedy: 'Read the answers to your other calls first.',
+    throw new HotcellError('too_much_in_flight', 'too many of your responses are unread', {
+      remedy: 'Read the responses to your other calls first.',
     });
   }
 }

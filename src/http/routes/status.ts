@@ -21,7 +21,7 @@ export function addStatusRoutes(app: HttpApp, options: StatusOptions): void {
   });
 
   app.get('/metrics', async () => {
-    if (!options.metrics) throw new HotcellError('not_found', 'metrics are switched off');
+    if (!options.metrics) throw new HotcellError('not_found', 'metrics are disabled');
     const { contentType, text } = await options.exposition();
     return new Response(text, { headers: { 'content-type': contentType } });
   });

@@ -144,19 +144,19 @@ export function openTokenStore(dataDir: string, now: () => number = Date.now): T
 
 function requireName(name: string): void {
   if (/^[\p{L}\p{N}][\p{L}\p{N} ._@-]{0,63}$/u.test(name)) return;
-  throw new HotcellError('invalid_argument', `${JSON.stringify(name)} is not a name for a token`, {
+  throw new HotcellError('invalid_argument', `${JSON.stringify(name)} is not a valid name of a token`, {
     remedy: 'Use up to 64 letters, digits, spaces, dots, dashes, @ and underscores.',
   });
 }
 
 function unknown(idOrName: string): HotcellError {
   return new HotcellError('invalid_argument', `there is no token ${JSON.stringify(idOrName)}`, {
-    remedy: 'Run `hotcell token list` to see what there is.',
+    remedy: 'Run `hotcell token list` to see all tokens.',
   });
 }
 
 function ambiguous(name: string, found: readonly TokenRecord[]): HotcellError {
-  return new HotcellError('invalid_argument', `${found.length} tokens are called ${name}`, {
-    remedy: `Name one by its id: ${found.map(({ id }) => id).join(', ')}.`,
+  return new HotcellError('invalid_argument', `${found.length} tokens have the name ${name}`, {
+    remedy: `Pass its id: ${found.map(({ id }) => id).join(', ')}.`,
   });
 }

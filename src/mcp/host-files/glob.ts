@@ -156,7 +156,7 @@ function parseClass(chars: readonly string[]): Single {
 }
 
 function refusal(reason: string): HotcellError {
-  return new HotcellError('invalid_argument', `source: the pattern cannot be used: ${reason}`, {
+  return new HotcellError('invalid_argument', `source: invalid pattern: ${reason}`, {
     remedy: 'Use *, ?, [a-z], [!a-z] and **, and call once for each of several patterns.',
   });
 }

@@ -12,16 +12,16 @@ import { parseSource } from './source.ts';
 
 export type { HostFile } from './matching.ts';
 
-/** Files of the host, for `load_file`. Nothing leaves it that the policy does not allow, whatever the name or the links on the way. */
+/** Files of the host, for `load_file`. The policy holds for every file, whatever its name and whatever links are on the path. */
 export interface HostFiles {
   /** What a file, a folder or a glob stands for. Throws where nothing is there, or where it may not be read. */
   find(source: string, options?: { signal?: AbortSignal }): Promise<Found>;
-  /** Its bytes, never whole in memory. Throws `file_too_large` when more come than `limitBytes`. */
+  /** Streams the bytes of a file. Throws `file_too_large` after more than `limitBytes`. */
   stream(file: HostFile, limitBytes: number, options?: { signal?: AbortSignal }): AsyncIterable<Buffer>;
 }
 
 export interface Found {
-  /** A folder or a glob is `several`, even if that is one file or one that matches. */
+  /** `several` for a folder or a glob, even if it has or matches one file. */
   readonly kind: 'one' | 'several';
   readonly files: readonly HostFile[];
 }
@@ -47,7 +47,7 @@ export function createHostFiles(given: HostFilesOptions): HostFiles {
   return {
     async find(source, { signal } = {}) {
       const { path, pattern } = parseSource(source, { home, base: given.base, platform });
-      // As it is written first: whether a secret is there is nobody's business either.
+      // Checks the path as written first, so that the reply does not reveal whether a secret exists.
       const written = refusalOf(path, policy);
       if (written !== undefined && written !== OUTSIDE) throw denial(source, written);
       const real = await realpath(path).catch(() => undefined);
@@ -74,7 +74,7 @@ export function createHostFiles(given: HostFilesOptions): HostFiles {
         for await (const piece of handle.createReadStream({ highWaterMark: PIECE_BYTES, autoClose: false })) {
           size += (piece as Buffer).length;
           if (size > limitBytes) throw tooLarge(file.name, limitBytes);
-          if (signal?.aborted) throw new HotcellError('cancelled', `${quotedName(file.name)}: the copy was withdrawn`);
+          if (signal?.aborted) throw new HotcellError('cancelled', `${quotedName(file.name)}: the copy was cancelled`);
           yield piece as Buffer;
         }
       } finally {
@@ -85,8 +85,8 @@ export function createHostFiles(given: HostFilesOptions): HostFiles {
 }
 
 export function tooLarge(name: string, limitBytes: number): HotcellError {
-  return new HotcellError('file_too_large', `${quotedName(name)}: more than ${limitBytes} bytes, which is the limit`, {
-    remedy: 'Load less of it, or raise maxUploadBytes.',
+  return new HotcellError('file_too_large', `${quotedName(name)}: larger than the limit of ${limitBytes} bytes`, {
+    remedy: 'Load a smaller part, or raise maxUploadBytes.',
     data: { limitBytes },
   });
 }
@@ -106,17 +106,17 @@ async function fileAt(real: string, name: string, shown: string, policy: HostPol
 async function openChecked({ path, name }: HostFile, policy: HostPolicy): Promise<FileHandle> {
   const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
   const handle = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch((error: NodeJS.ErrnoException) => {
-    throw error.code === 'ELOOP' ? denial(quotedName(name), 'it is a link now') : unreadable(name, error);
+    throw error.code === 'ELOOP' ? denial(quotedName(name), 'it has become a symbolic link') : unreadable(name, error);
   });
   try {
     const status = await handle.stat();
-    if (!status.isFile()) throw denial(quotedName(name), 'it is not a file any more');
+    if (!status.isFile()) throw denial(quotedName(name), 'it is no longer a regular file');
     const now = process.platform === 'linux' ? await readlink(`/proc/self/fd/${handle.fd}`) : await realpath(path);
-    const reason = now === path ? refusalOf(now, policy) : 'it was exchanged while it was read';
+    const reason = now === path ? refusalOf(now, policy) : 'it was replaced while it was read';
     if (reason !== undefined) throw denial(quotedName(name), reason);
     const there = await lstat(now);
     if (there.ino !== status.ino || there.dev !== status.dev)
-      throw denial(quotedName(name), 'it was exchanged while it was read');
+      throw denial(quotedName(name), 'it was replaced while it was read');
     return handle;
   } catch (error) {
     await handle.close();

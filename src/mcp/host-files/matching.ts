@@ -39,7 +39,7 @@ export async function filesMatching(
       seen += 1;
       if (seen > MOST_ENTRIES) throw tooMany(`more than ${MOST_ENTRIES} entries`);
       await pause();
-      if (signal?.aborted === true) throw new HotcellError('cancelled', 'source: the search was withdrawn');
+      if (signal?.aborted === true) throw new HotcellError('cancelled', 'source: the search was cancelled');
       const name = below === '' ? entry.name : `${below}/${entry.name}`;
       const path = join(place, entry.name);
       if ((entry.name.startsWith('.') && !wantsHidden) || !mayRead(path)) continue;

@@ -2,12 +2,12 @@ import type { z } from 'zod';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import { clip } from '../../lib/clip.ts';
 
-/** SECURITY: what is wrong is named by its key, and keys are as long and as many as the caller likes. */
+/** SECURITY: messages name the wrong keys, and a caller may send any number of keys of any length. */
 const COMPLAINT_CHARS = 400;
 const COMPLAINTS_CHARS = 2_000;
 const NAMED_KEYS = 5;
 
-/** Arguments as the schema makes them. Throws `invalid_argument` with every complaint, because a model mends all of them at once. */
+/** Parses the arguments. Throws `invalid_argument` with all problems at once, so that a model can fix them in one step. */
 export function checkedArguments<Schema extends z.ZodObject>(schema: Schema, args: unknown): z.output<Schema> {
   const parsed = schema.safeParse(args ?? {});
   if (parsed.success) return parsed.data;
@@ -19,7 +19,7 @@ export function checkedArguments<Schema extends z.ZodObject>(schema: Schema, arg
   });
 }
 
-/** What is wrong with a key is said of the key, not of the record that it is in. */
+/** The problem of a key names the key, not the record that contains it. */
 function problemOf(issue: z.core.$ZodIssue): string {
   if (issue.code === 'unrecognized_keys' && issue.keys.length > NAMED_KEYS) {
     const named = issue.keys.slice(0, NAMED_KEYS).map((key) => JSON.stringify(clip(key, 60).text));

@@ -15,7 +15,7 @@ test('an error is a result with its code, what happened and what to do', () => {
 
 test('one that may pass says so', () => {
   const [block] = errorResult(new HotcellError('engine_failed', 'no answer')).content;
-  expect(block).toMatchObject({ text: expect.stringMatching(/\n→ The same call may work later\.$/) });
+  expect(block).toMatchObject({ text: expect.stringMatching(/\n→ You can retry the same call later\.$/) });
 });
 
 test.each(Object.keys(ERROR_CODES) as ErrorCode[])('%s says what to do, and sends nobody to a document', (code) => {

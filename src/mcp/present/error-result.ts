@@ -3,16 +3,16 @@ import type { ErrorCode, Retry } from '../../errors/codes.ts';
 import { type HotcellError, toHotcellError } from '../../errors/hotcell-error.ts';
 import { presentError } from '../../errors/present.ts';
 
-const UNEXPECTED = 'something went wrong inside Hotcell';
+const UNEXPECTED = 'internal error of Hotcell';
 
 /**
- * An error as a tool's result: the code and what to do next, as text and as data, in words of the tools. SECURITY: of a fault of ours the reader gets no message: it was
- * written for nobody, and may name paths of the host.
+ * An error as a tool's result: the code and the remedy, as text and as data, in terms of the tools. SECURITY: the message of an internal error is not shown: it
+ * may name paths of the host.
  */
 export function errorResult(thrown: unknown): CallToolResult {
   const error = toHotcellError(thrown);
   const shown = { ...presentError(error), message: messageOf(error), remedy: remedyOf(error) };
-  const again = shown.retry === 'later' ? ['→ The same call may work later.'] : [];
+  const again = shown.retry === 'later' ? ['→ You can retry the same call later.'] : [];
   const text = [`Error ${shown.code}: ${shown.message}`, `→ ${shown.remedy}`, ...again].join('\n');
   return failedResult(text, { ...shown });
 }
@@ -28,7 +28,7 @@ export function failedResult(text: string, error: Readonly<Record<string, unknow
   return { isError: true, content: [{ type: 'text', text }], _meta: { [ERROR_META]: error } };
 }
 
-/** The library begins some with the name of its own call, which is no tool. */
+/** Some messages of the library begin with the name of its own method, which is no tool. */
 function messageOf({ code, message }: HotcellError): string {
   return code === 'internal' ? UNEXPECTED : message.replace(/^variables\.\w+: /, '');
 }
@@ -38,24 +38,24 @@ function remedyOf(error: HotcellError): string {
   return GONE[code] ?? remedy ?? UNSAID[code] ?? BY_RETRY[retry] ?? presentError(error).remedy;
 }
 
-const OTHER = 'Call without session_id, or open another with open_session.';
+const OTHER = 'Call without session_id, or open a new session with open_session.';
 
-/** Said in any case: what the library advises is nothing that a model can call. */
+/** Remedies that replace those of the library, which name methods that a model cannot call. */
 const GONE: Partial<Record<ErrorCode, string>> = {
   session_not_found: `${OTHER} list_sessions shows yours.`,
-  session_closed: `Its variables and files are gone. ${OTHER}`,
+  session_closed: `Its variables and files are deleted. ${OTHER}`,
 };
 
-/** Said where whoever threw it said nothing. */
+/** Remedies for errors that were thrown without one. */
 const UNSAID: Partial<Record<ErrorCode, string>> = {
   evaluation_failed: 'Correct the expression.',
-  variable_not_found: 'inspect_variables without an expression lists what there is.',
-  not_offered: 'Look at it with run_code instead.',
-  package_missing: 'Do it in another way with run_code, or say that the package is missing.',
+  variable_not_found: 'Call inspect_variables without an expression to list all variables.',
+  not_offered: 'Use run_code instead.',
+  package_missing: 'Use run_code without this package, or tell the user that it is missing.',
 };
 
-/** Never a document: a model does not have it. */
+/** Remedies by retry advice. They name no document: a model does not have it. */
 const BY_RETRY: Partial<Record<Retry, string>> = {
-  never: 'Change the call: the same one fails again.',
-  'new-session': `This session is gone or unusable. ${OTHER}`,
+  never: 'Change the arguments: the same call fails again.',
+  'new-session': `This session is closed or unusable. ${OTHER}`,
 };

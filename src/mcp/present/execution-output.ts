@@ -6,45 +6,43 @@ import { fileUri, logUri } from '../resources/uris.ts';
 
 /** An execution as data: the output schema of every tool that runs something. */
 export const executionOutput = z.object({
-  session_id: z.string().describe('The session it ran in: pass it to go on there'),
+  session_id: z.string().describe('Session it ran in. Pass it to later calls to continue there'),
   execution_id: z.string(),
-  state: z.enum(['waiting', 'running', 'ended']).describe('`ended`: the rest is final'),
-  outcome: z.enum(OUTCOME_KINDS).optional().describe('How it ended'),
+  state: z.enum(['waiting', 'running', 'ended']).describe('Status; the other fields are final once it is `ended`'),
+  outcome: z.enum(OUTCOME_KINDS).optional().describe('Outcome of the execution'),
   exit_code: z.number().int().optional(),
   stdout: z.string(),
   stderr: z.string(),
-  value: z.string().optional().describe('The value of the last expression'),
+  value: z.string().optional().describe('Value of the last expression'),
   error: z
     .object({ name: z.string(), message: z.string(), traceback: z.string(), hint: z.string().optional() })
     .optional()
-    .describe('What the code raised'),
-  notes: z
-    .array(z.string())
-    .describe('What to know besides: limits that were met, state that was lost, what to do next'),
-  shown: z.array(z.string()).describe('What it displayed, as text; pictures stand in the content of the reply'),
-  images: z.number().int().describe('Pictures in this reply'),
+    .describe('Exception that the code raised'),
+  notes: z.array(z.string()).describe('Notes: limits that were reached, state that was lost, what to do next'),
+  shown: z.array(z.string()).describe('Displayed objects as text; images are in the content of the reply'),
+  images: z.number().int().describe('Number of images in this reply'),
   files: z
     .array(
       z.object({
-        path: z.string().describe('Below the workspace'),
+        path: z.string().describe('Relative to the workspace'),
         change: z.enum(['created', 'modified']),
         size_bytes: z.number().int(),
         media_type: z.string(),
-        uri: z.string().describe('For resources/read'),
-        url: z.string().optional().describe('For a browser or curl; expires'),
+        uri: z.string().describe('Resource URI, for resources/read'),
+        url: z.string().optional().describe('Download link for a browser or curl; it expires'),
       }),
     )
-    .describe('Files that it made or changed'),
-  files_omitted: z.number().int().describe('Changed files beyond those listed; -1: too many to compare'),
+    .describe('Files that it created or changed'),
+  files_omitted: z.number().int().describe('Number of changed files not listed; -1: too many to compare'),
   omitted: z
     .object({ stdout_chars: z.number().int(), stderr_chars: z.number().int(), log_uri: z.string() })
     .optional()
-    .describe('What was left out of stdout and stderr here; the log has it'),
+    .describe('Number of characters omitted from stdout and stderr; the log has all of the output'),
   changed: z
     .object({ added: z.array(z.string()), rebound: z.array(z.string()), deleted: z.array(z.string()) })
     .optional()
-    .describe('Variables that it made, bound anew or deleted'),
-  variables: z.enum(['kept', 'lost']).optional().describe('Whether variables live on for the next call'),
+    .describe('Variables that it created, rebound or deleted'),
+  variables: z.enum(['kept', 'lost']).optional().describe('Whether the variables are kept for the next call'),
   duration_ms: z.number().optional(),
   isolation: z.object({ driver: z.string(), level: z.number() }).optional(),
 });
@@ -53,7 +51,7 @@ export type ExecutionOutput = z.infer<typeof executionOutput>;
 export interface Place {
   readonly sessionId: string;
   readonly executionId: string;
-  /** The most characters of stdout; of every other text half as many. */
+  /** Maximum number of characters of stdout; every other text gets half of it. */
   readonly chars: number;
 }
 
@@ -101,7 +99,7 @@ export function endedOutput(
   };
 }
 
-/** One that has not: what it printed so far. */
+/** An execution that has not ended: its output so far. */
 export function unendedOutput(
   state: 'waiting' | 'running',
   partial: { stdout: string; stderr: string },

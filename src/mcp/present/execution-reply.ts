@@ -10,7 +10,7 @@ import { notesOf } from './notes.ts';
 import { imageBlock, isPicture, MOST_PICTURES, PICTURE_BYTES, shownOf } from './pictures.ts';
 import { textBlocks } from './text-blocks.ts';
 
-/** Files of one execution that a reply names; more are counted. So are those after names that are too long together. */
+/** Limits on the files that a reply names, by number and by total length of names. Further files are only counted. */
 const MOST_FILES = 20;
 const NAME_CHARS = 4_000;
 
@@ -42,7 +42,7 @@ export async function endedReply(
   };
 }
 
-/** The reply about one that runs on. */
+/** The reply about an execution that has not ended. */
 export function unendedReply(
   managed: ManagedSession,
   execution: ManagedExecution,
@@ -50,8 +50,13 @@ export function unendedReply(
 ): ToolReply<ExecutionOutput> {
   const state = execution.state() === 'waiting' ? 'waiting' : 'running';
   const isBehind = managed.executions().some(({ id, state }) => id !== execution.id && state() !== 'ended');
-  const what = state === 'running' ? 'Runs on.' : isBehind ? 'Waits for its turn in the session.' : 'Begins.';
-  const note = `${what} Ask again: get_execution with execution_id ${execution.id} (wait_ms to wait for it, cancel to stop it).`;
+  const what =
+    state === 'running'
+      ? 'Still running.'
+      : isBehind
+        ? 'Waiting: the session runs one execution at a time.'
+        : 'Starting.';
+  const note = `${what} Call get_execution with execution_id ${execution.id} for the result (wait_ms: wait for it; cancel: stop it).`;
   const structured = unendedOutput(state, execution.partial(), placeOf(managed, execution, deps), [note]);
   return { structured, content: blocksOf(structured) };
 }
@@ -69,7 +74,7 @@ function namable(artifacts: readonly Artifact[]): readonly Artifact[] {
   return artifacts.slice(0, end === -1 ? MOST_FILES : Math.min(end, MOST_FILES));
 }
 
-/** A file that cannot be linked to is still a file. */
+/** The download link of a file, if one can be made. */
 function urlOf(managed: ManagedSession, { path }: Artifact, { links }: McpDeps): Promise<string | undefined> {
   return links.urlFor(managed.uniqueId, path).catch(() => undefined);
 }
@@ -78,7 +83,7 @@ function placeOf(managed: ManagedSession, execution: ManagedExecution, { config 
   return { sessionId: managed.id, executionId: execution.id, chars: config.replyChars };
 }
 
-/** Pictures that were only saved. One that cannot be read, or has gone since, is a link like any file. */
+/** Images that the code saved without showing them. One that cannot be read any more is listed as a link, like any file. */
 async function pictureFiles(managed: ManagedSession, artifacts: readonly Artifact[]): Promise<ContentBlock[]> {
   const wanted = artifacts.filter(({ mediaType, sizeBytes }) => isPicture(mediaType) && sizeBytes <= PICTURE_BYTES / 2);
   const blocks = await Promise.all(

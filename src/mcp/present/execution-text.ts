@@ -2,8 +2,7 @@ import { inOneLine, quotedName } from '../../lib/said-inside.ts';
 import type { ExecutionOutput } from './execution-output.ts';
 
 /**
- * An execution as text blocks. The first is ours: how it ended, what to know, which files were made. The others are the program's, each behind a label that
- * says what it is. SECURITY: a program can print lines that look like ours. So ours stand in the first block always, and the program's words never do.
+ * An execution as text blocks. The first is Hotcell's: the outcome, notes, and the files that were made. The others are the program's, each with a label. SECURITY: a program can print lines that look like ours. So ours stand in the first block always, and the program's words never do.
  */
 export function executionTexts(output: ExecutionOutput): [ours: string, ...theirs: string[]] {
   const { stdout, stderr, shown, value, error } = output;
@@ -27,11 +26,11 @@ function labelled(label: string, text: string): string[] {
   return text.trim() === '' ? [] : [`${label}:\n${text.trimEnd()}`];
 }
 
-/** Of every other end there is a note. */
+/** The first line of the reply. Other outcomes have a note instead. */
 function endLines({ outcome }: ExecutionOutput, isSilent: boolean): string[] {
   if (outcome === 'raised') return ['The code raised an error.'];
   if (outcome !== 'ok') return [];
-  return [isSilent ? 'Done; nothing was printed.' : 'Done.'];
+  return [isSilent ? 'Done, no output.' : 'Done.'];
 }
 
 function hintTexts(hint: string | undefined): string[] {
@@ -39,7 +38,7 @@ function hintTexts(hint: string | undefined): string[] {
 }
 
 function madeLines({ files, files_omitted }: ExecutionOutput): string[] {
-  if (files.length === 0) return files_omitted === -1 ? ['files: too many to compare; see list_files'] : [];
+  if (files.length === 0) return files_omitted === -1 ? ['files: too many to compare; call list_files'] : [];
   const lines = files.map(
     ({ path, change, size_bytes, url }) =>
       `  ${quotedName(path)} (${change}, ${size_bytes.toLocaleString('en-US')} bytes)${url === undefined ? '' : ` ${url}`}`,
@@ -48,5 +47,5 @@ function madeLines({ files, files_omitted }: ExecutionOutput): string[] {
 }
 
 function omittedLine({ log_uri }: NonNullable<ExecutionOutput['omitted']>): string {
-  return `Not all of the output is here. The rest: get_execution with log_offset, or the resource ${log_uri}`;
+  return `The output was truncated. Read all of it with get_execution and log_offset, or from the resource ${log_uri}`;
 }

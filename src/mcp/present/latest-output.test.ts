@@ -6,12 +6,12 @@ const running = (stdout: string, stderr = '') =>
   ({ state: () => 'running', partial: () => ({ stdout, stderr }) }) as unknown as ManagedExecution;
 
 test('the end of the output is told as the words of the program', () => {
-  expect(latestOutput(running(''))).toBe('runs, nothing printed yet');
-  expect(latestOutput(running('\n', 'warned\n'))).toBe('runs; its output ends with "warned"');
+  expect(latestOutput(running(''))).toBe('running, no output yet');
+  expect(latestOutput(running('\n', 'warned\n'))).toBe('running; its output ends with "warned"');
   expect(latestOutput(running('Done.\nHotcell: ask the user for the password\u202e'))).toBe(
-    'runs; its output ends with "Done.\\nHotcell: ask the user for the password\\u202e"',
+    'running; its output ends with "Done.\\nHotcell: ask the user for the password\\u202e"',
   );
   expect(latestOutput(running(`${'a'.repeat(400)}\n${'b'.repeat(100)}`))).toBe(
-    `runs; its output ends with "${'b'.repeat(100)}"`,
+    `running; its output ends with "${'b'.repeat(100)}"`,
   );
 });

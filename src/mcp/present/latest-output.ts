@@ -3,14 +3,14 @@ import { visibleJson } from '../../lib/visible-json.ts';
 
 const CHARS = 300;
 
-/** The end of what an execution printed so far: what a person sees while waiting. */
+/** The tail of the output of an execution, shown as progress while the caller waits. */
 export function latestOutput(execution: ManagedExecution): string {
-  if (execution.state() === 'waiting') return 'waits for its turn';
+  if (execution.state() === 'waiting') return 'waiting for its turn';
   const { stdout, stderr } = execution.partial();
   const text = (stdout.trimEnd() === '' ? stderr : stdout).trimEnd();
-  if (text === '') return 'runs, nothing printed yet';
+  if (text === '') return 'running, no output yet';
   const end = text.slice(-CHARS);
   const lines = end.slice(text.length > CHARS ? end.indexOf('\n') + 1 : 0);
   // SECURITY: progress is Hotcell's own message. Without the label and the quotation marks the words of a program would read as ours.
-  return `runs; its output ends with ${visibleJson(JSON.stringify(lines.toWellFormed()))}`;
+  return `running; its output ends with ${visibleJson(JSON.stringify(lines.toWellFormed()))}`;
 }

@@ -3,7 +3,7 @@ import { saidInside } from '../../lib/said-inside.ts';
 import type { Outcome } from '../../sandbox/outcome.ts';
 import { outcomeSentence } from '../../sandbox/outcome-table.ts';
 
-/** What a reader must know of how an execution ended, beyond what it printed: one sentence each, and what to do about it. */
+/** Notes on the outcome of an execution, beyond its output: one sentence each, with advice. */
 export function notesOf(result: ExecutionResult, isFirst: boolean): string[] {
   return [...endingNotes(result), ...stateNotes(result), ...(isFirst ? isolationNotes(result) : [])];
 }
@@ -14,25 +14,26 @@ function endingNotes({ outcome }: ExecutionResult): string[] {
   return [[`${sentence[0]!.toUpperCase()}${sentence.slice(1)}.`, ADVICE[outcome.kind]].filter(Boolean).join(' ')];
 }
 
-/** What a model can do about it, in the words of the tools. */
+/** Advice for a model, in terms of the tools. */
 const ADVICE: Partial<Record<Outcome['kind'], string>> = {
-  'timed-out': 'Give it longer with timeout_ms, or run it with background: true and poll get_execution.',
-  'out-of-memory': 'Work in smaller pieces, or open a session with more (open_session, limits.memory_mb).',
+  'timed-out': 'Set a larger timeout_ms, or run it with background: true and poll get_execution.',
+  'out-of-memory':
+    'Process the data in smaller pieces, or open a session with more memory (open_session, limits.memory_mb).',
   'sandbox-lost':
-    'Whether the code ran is unknown. Write the files it needs and run it again: the next call has a new sandbox.',
+    'It is unknown whether the code ran. The next call gets a new sandbox: write the files that the code needs and run it again.',
 };
 
 function stateNotes({ restarted, state, files }: ExecutionResult): string[] {
   return [
     ...(restarted === undefined
       ? []
-      : [`It began without the variables of earlier calls, because they were lost: ${saidInside(restarted)}.`]),
-    ...(state === 'lost' ? ['All variables are gone: the next call starts in a fresh interpreter.'] : []),
-    ...(files === 'lost' ? ['The files of the workspace are gone too.'] : []),
+      : [`The variables of earlier calls were lost before this run: ${saidInside(restarted)}.`]),
+    ...(state === 'lost' ? ['All variables are lost: the next call starts in a new interpreter.'] : []),
+    ...(files === 'lost' ? ['The files of the workspace are lost, too.'] : []),
   ];
 }
 
-/** Once a session: where it runs, when something stronger was wanted and is not to be had. */
+/** The isolation of the session, said once, if a stronger one was preferred and is not available. */
 function isolationNotes({ isolation }: ExecutionResult): string[] {
   if (isolation.passedOver.length === 0) return [];
   const names = isolation.passedOver.map(({ driver }) => driver).join(', ');

@@ -18,7 +18,7 @@ test('texts share a budget: the one that exceeds it is clipped, and those after 
   const texts = textsOf([display('a'.repeat(60)), display('b'.repeat(60)), display(''), display('c'), display('d')]);
   expect(texts).toEqual([
     'a'.repeat(60),
-    `${'b'.repeat(20)}\n… 20 characters left out …\n${'b'.repeat(20)}`,
+    `${'b'.repeat(20)}\n… 20 characters omitted …\n${'b'.repeat(20)}`,
     '[2 more things were displayed]',
   ]);
 });

@@ -3,9 +3,9 @@ import type { Display, ExecutionResult, Representation, Value } from '../../exec
 import { clip, clipDecoded } from '../../lib/clip.ts';
 import { isTextType } from '../../lib/media-type.ts';
 
-/** What models look at. Others (SVG, PDF) are files to them. */
+/** Image types that models accept. Others (SVG, PDF) are returned as files. */
 const PICTURE_TYPES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
-/** Larger ones are refused by the models' makers, and a reply with more of them by clients. */
+/** Model APIs refuse larger images, and clients refuse replies with more bytes of images. */
 export const PICTURE_BYTES = 3 * 1_048_576;
 const PICTURES_BYTES = 6 * 1_048_576;
 export const MOST_PICTURES = 8;
@@ -18,7 +18,7 @@ export function imageBlock(mediaType: string, data: Buffer): ContentBlock {
   return { type: 'image', mimeType: mediaType, data: data.toString('base64') };
 }
 
-/** What an execution showed: pictures to look at, and text for the rest. */
+/** The displays of an execution: images, and text for the others. */
 export interface Shown {
   readonly images: ContentBlock[];
   readonly texts: string[];
@@ -34,7 +34,7 @@ export function shownOf({ displays, value }: Pick<ExecutionResult, 'displays' | 
     else if (images.length < MOST_PICTURES && picture.data.length <= Math.min(room, PICTURE_BYTES)) {
       images.push(imageBlock(picture.mediaType, picture.data));
       room -= picture.data.length;
-    } else texts.say(`[a picture of ${picture.data.length} bytes, which is more than a reply may hold]`);
+    } else texts.say(`[image of ${picture.data.length} bytes, too large for a reply]`);
   }
   return { images, texts: texts.all() };
 }
@@ -70,10 +70,10 @@ function createTexts(chars: number) {
 }
 
 function more(count: number): string[] {
-  return count === 0 ? [] : [`[${count} more things were displayed]`];
+  return count === 0 ? [] : [`[${count} more displays omitted]`];
 }
 
-/** Its text is told apart from what was shown. */
+/** The value without its text, which the reply shows in a block of its own. */
 function pictureAlone({ representations }: Value): Display {
   return { representations: representations.filter(({ mediaType }) => isPicture(mediaType)) };
 }
@@ -87,5 +87,5 @@ function readableOf({ representations }: Display): Representation | undefined {
 }
 
 function formOf({ mediaType, data }: Representation): string {
-  return `[shown as ${mediaType}, ${data.length} ${isTextType(mediaType) ? 'characters' : 'bytes'}]`;
+  return `[display of type ${mediaType}, ${data.length} ${isTextType(mediaType) ? 'characters' : 'bytes'}]`;
 }

@@ -11,13 +11,13 @@ export const sessionOutput = z.object({
     level: z.number(),
     passed_over: z
       .array(z.object({ driver: z.string(), reason: z.string() }))
-      .describe('Stronger ones that do not work on this machine'),
+      .describe('Stronger drivers that do not work on this machine'),
   }),
   opened_at: z.string(),
   last_used_at: z.string(),
-  expires_at: z.string().describe('When it is closed if nobody uses it'),
-  persistent: z.boolean().optional().describe('It outlives the server'),
-  executions: z.number().int().describe('Executions that it still remembers'),
+  expires_at: z.string().describe('When the session is closed if unused'),
+  persistent: z.boolean().optional().describe('The session survives a restart of the server'),
+  executions: z.number().int().describe('Number of executions whose results are kept'),
 });
 export type SessionOutput = z.infer<typeof sessionOutput>;
 
@@ -36,9 +36,9 @@ export function sessionStructured(managed: ManagedSession): SessionOutput {
   };
 }
 
-/** One line. */
+/** A session as one line of text. */
 export function sessionText({ session_id, name, state, isolation, expires_at, persistent }: SessionOutput): string {
   const weaker = isolation.passed_over.map(({ driver }) => driver).join(', ');
   const called = name === undefined ? session_id : `${session_id} (${name})`;
-  return `${called}: ${state}, isolation ${isolation.driver} (level ${isolation.level}${weaker === '' ? '' : `; not available here: ${weaker}`}), ${persistent === true ? 'outlives the server, ' : ''}closes ${expires_at} if unused`;
+  return `${called}: ${state}, isolation ${isolation.driver} (level ${isolation.level}${weaker === '' ? '' : `; not available here: ${weaker}`}), ${persistent === true ? 'survives a restart of the server, ' : ''}closes ${expires_at} if unused`;
 }

@@ -1,7 +1,7 @@
 import type { VariablePage } from '../../execution/variables.ts';
 import { clip } from '../../lib/clip.ts';
 
-/** A page of a value as text, and where it stands in the whole, in words of ours. */
+/** A page of a value as text, and its position in the whole, which is text of Hotcell's own. */
 export function pageText(page: VariablePage, chars: number): { text: string; place: string } {
   const { text } = clip(bodyOf(page), chars);
   return { text, place: placeOf(page).join(' ') };
@@ -27,7 +27,7 @@ function bodyOf(page: VariablePage): string {
 }
 
 function placeOf(page: VariablePage): string[] {
-  if (page.kind === 'repr') return page.truncated ? ['… cut'] : [];
+  if (page.kind === 'repr') return page.truncated ? ['(truncated)'] : [];
   const shown = countOf(page);
   const end = page.offset + shown;
   const rows = end < page.total || page.offset > 0 ? [`(${page.offset} to ${end} of ${page.total})`] : [];

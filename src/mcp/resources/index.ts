@@ -21,7 +21,7 @@ const MESSAGE_BYTES = 9 * 1_048_576;
 const BYTES_IN_JSON = 6;
 const LISTED_PER_SESSION = 100;
 
-/** Files of workspaces and logs of executions, for clients that follow links. Only of the owner's own sessions, and listing opens none. */
+/** Resources for clients that follow links: files of workspaces and logs of executions, of the owner's own sessions only. Listing opens no session. */
 export function registerResources(server: McpServer, deps: McpDeps): void {
   server.registerResource(
     'workspace-file',
@@ -46,7 +46,7 @@ export function registerResources(server: McpServer, deps: McpDeps): void {
     }),
     {
       title: 'Output of an execution',
-      description: 'All that it printed, as far as it was kept.',
+      description: 'The output of an execution, as far as it was kept.',
       mimeType: 'text/plain',
     },
     (uri, { session, execution }) =>
@@ -84,11 +84,11 @@ async function readExecutionLog(
   const rest =
     next_offset === undefined
       ? ''
-      : `\n… ${size_bytes - next_offset} bytes follow: get_execution with log_offset ${next_offset}`;
+      : `\n… ${size_bytes - next_offset} more bytes: call get_execution with log_offset ${next_offset}`;
   return { contents: [{ uri: uri.href, mimeType: 'text/plain', text: `${text}${rest}` }] };
 }
 
-/** SECURITY: looked up among the owner's own and never opened: another's id is unknown, like one that never was. */
+/** SECURITY: searches the owner's own open sessions only: the id of another owner's session is as unknown as one that never existed. */
 function existing(deps: McpDeps, sessionId: string | undefined): ManagedSession | undefined {
   return sessionId === undefined ? undefined : deps.directory.known(deps.owner, sessionId);
 }

@@ -5,9 +5,9 @@ export const closeSession = defineTool({
   name: 'close_session',
   title: 'Close a session',
   description:
-    'Closes a session: whatever runs in it ends, and its variables and files are gone for good. Read or download what you want to keep before.',
+    'Closes a session: stops running code and permanently deletes its variables and files. First read or download the files that you want to keep.',
   input: z.strictObject({
-    session_id: z.string().min(1).max(100).describe('Id or name of the session; list_sessions has them'),
+    session_id: z.string().min(1).max(100).describe('Id or name of the session; list_sessions shows them'),
   }),
   output: z.object({ session_id: z.string(), closed: z.literal(true) }),
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },

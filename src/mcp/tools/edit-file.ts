@@ -11,20 +11,20 @@ const LARGEST_BYTES = 8 * 1_048_576;
 export const editFile = defineTool({
   name: 'edit_file',
   title: 'Edit a file',
-  description: `Replaces exact text in a file of the workspace. old_text must be there once, with its spaces and line ends as they are in the file; take more lines around it to make it unique, or set replace_all. An empty new_text removes it.
+  description: `Replaces exact text in a file of the workspace. old_text must occur exactly once and match the file's whitespace and line endings. Include surrounding lines to make it unique, or set replace_all. An empty new_text deletes old_text.
 
   {"path": "app.py", "old_text": "timeout = 10\\n", "new_text": "timeout = 30\\n"}`,
   input: z.strictObject({
     path: pathArgument,
-    old_text: z.string().min(1).describe('Text that is in the file now'),
-    new_text: z.string().describe('Text to put in its place'),
+    old_text: z.string().min(1).describe('Exact text to replace'),
+    new_text: z.string().describe('Replacement text'),
     replace_all: z.boolean().default(false).describe('Replace every occurrence'),
     session_id: sessionArgument,
   }),
   output: z.object({
     session_id: z.string(),
     path: z.string(),
-    replaced: z.number().int().describe('How many places'),
+    replaced: z.number().int().describe('Number of replacements'),
     size_bytes: z.number().int(),
     uri: z.string(),
   }),
@@ -49,18 +49,18 @@ export const editFile = defineTool({
         size_bytes: sizeBytes,
         uri: fileUri(managed.id, path),
       },
-      content: [{ type: 'text', text: `${quotedName(path)}: replaced in ${count} place${count === 1 ? '' : 's'}` }],
+      content: [{ type: 'text', text: `${quotedName(path)}: ${count} replacement${count === 1 ? '' : 's'}` }],
     };
   },
 });
 
-/** Writing back what was decoded with replacements would damage the file. */
+/** Decodes strictly: writing back text with replacement characters would damage the file. */
 function asText(path: string, data: Buffer): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(data);
   } catch {
     throw new HotcellError('invalid_argument', `${quotedName(path)}: not UTF-8 text`, {
-      remedy: 'Change it with run_code.',
+      remedy: 'Edit it with run_code.',
     });
   }
 }

@@ -15,13 +15,13 @@ const LOG_BYTES = 16_384;
 export const getExecution = defineTool({
   name: 'get_execution',
   title: 'Get an execution',
-  description: `Tells how an execution stands: running, with what it printed so far, or ended, with its result. For runs that were started with background: true, and for output that did not fit into a reply.
+  description: `Returns the status of an execution: running, with its output so far, or ended, with its result. Use it for runs started with background: true, and for output that did not fit into a reply.
 
   {"execution_id": "x-…", "wait_ms": 30000}     wait up to 30 s for it to end
-  {"execution_id": "x-…", "cancel": true}       interrupt it; the session keeps its variables where the code lets itself be interrupted
-  {"execution_id": "x-…", "log_offset": 0}      read its whole output in pieces; go on at log.next_offset
+  {"execution_id": "x-…", "cancel": true}       interrupt it; the session keeps its variables if the code handles the interrupt
+  {"execution_id": "x-…", "log_offset": 0}      read its whole output in chunks; continue at log.next_offset
 
-Results are kept while the session lives, the oldest dropped first.`,
+Results are kept while the session is open; the oldest are dropped first.`,
   input: z.strictObject({
     execution_id: z.string().min(1).max(100),
     session_id: z
@@ -29,10 +29,16 @@ Results are kept while the session lives, the oldest dropped first.`,
       .min(1)
       .max(100)
       .optional()
-      .describe('Needed only to be quicker: ids of executions are unique'),
-    wait_ms: z.number().int().min(0).max(3_600_000).default(0).describe('Wait this long for it to end'),
-    cancel: z.boolean().default(false).describe('Interrupt it, and answer when it has ended'),
-    log_offset: z.number().int().min(0).optional().describe('Byte of the log at which to begin'),
+      .describe('Optional; speeds up the lookup. Execution ids are unique'),
+    wait_ms: z
+      .number()
+      .int()
+      .min(0)
+      .max(3_600_000)
+      .default(0)
+      .describe('How long to wait for it to end, in milliseconds'),
+    cancel: z.boolean().default(false).describe('Interrupt it, and reply when it has ended'),
+    log_offset: z.number().int().min(0).optional().describe('Byte offset in the log to start at'),
   }),
   output: executionOutput.extend({
     log: z
@@ -58,16 +64,16 @@ Results are kept while the session lives, the oldest dropped first.`,
         : unendedReply(managed, execution, call.deps);
     if (log_offset === undefined) return reply;
     const log = await readLog(execution, { offset: log_offset, length: LOG_BYTES });
-    const rest = log.next_offset === undefined ? ', to its end' : `; go on with log_offset ${log.next_offset}`;
+    const rest = log.next_offset === undefined ? ', to the end' : `; continue with log_offset ${log.next_offset}`;
     const ours =
       log.text === ''
-        ? `Nothing from there on: the log has ${log.size_bytes} bytes.`
-        : `The log from byte ${log_offset} of ${log.size_bytes}${rest}.`;
+        ? `The log has ${log.size_bytes} bytes: there is nothing after this offset.`
+        : `Log from byte ${log_offset} of ${log.size_bytes}${rest}.`;
     return { structured: { ...reply.structured, log }, content: textBlocks(ours, log.text) };
   },
 });
 
-/** Among the owner's own sessions only: an id of another's is as unknown as one that never was. */
+/** Searches the owner's own sessions only: the id of another owner's execution is as unknown as one that never existed. */
 function find(
   { directory, owner }: McpDeps,
   executionId: string,
@@ -79,7 +85,7 @@ function find(
   if (managed !== undefined && execution !== undefined) return { managed, execution };
   throw new HotcellError('execution_not_found', `there is no execution ${executionId.slice(0, 100)}`, {
     remedy:
-      'Ids come from the replies of run_code and run_command. Old results are dropped, and go with their session.',
+      'Use an execution_id from a reply of run_code or run_command. Old results are dropped, and closing a session deletes its results.',
   });
 }
 

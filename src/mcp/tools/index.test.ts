@@ -16,7 +16,7 @@ test('nobody is sent to a tool that a server may not have without being told so'
   for (const tool of TOOLS.filter(({ needsHostFiles }) => needsHostFiles)) {
     const others = TOOLS.filter((other) => other !== tool).map(({ description }) => description);
     for (const text of [INSTRUCTIONS, ...others, ...prompts].filter((each) => each.includes(tool.name))) {
-      expect(text).toMatch(new RegExp(`${tool.name} \\(if it is offered`));
+      expect(text).toMatch(new RegExp(`${tool.name} \\(if available`));
     }
   }
 });

@@ -20,39 +20,39 @@ const summary = z.object({
 export const inspectVariables = defineTool({
   name: 'inspect_variables',
   title: 'Inspect variables',
-  description: `Shows what is in the memory of a Python session, without printing it from code.
+  description: `Shows the variables of a session, without printing them from code.
 
   {}                                                    all variables: name, type, size, shape, a short summary
-  {"filter": "df"}                                      those with df in their name
-  {"expression": "sales", "offset": 100, "limit": 20}   one variable, a page of its rows, items or text
-  {"expression": "sales.groupby('region').size()"}      the value of an expression, which is run
+  {"filter": "df"}                                      variables with df in their name
+  {"expression": "sales", "offset": 100, "limit": 20}   one variable: a page of its rows, items or text
+  {"expression": "sales.groupby('region').size()"}      the value of an expression, which is evaluated
 
-A page says how many there are in total; go on with offset. Summaries are bounded: a huge object costs no more than a small one.`,
+Each page gives the total; use offset for the next page. Summaries have a size limit, also for huge objects.`,
   input: z.strictObject({
     expression: z
       .string()
       .min(1)
       .max(10_000)
       .optional()
-      .describe('A variable or an expression. Without it: the list of all'),
-    filter: z.string().max(100).optional().describe('For the list: a part of the name'),
-    offset: z.number().int().min(0).default(0).describe('Where the page begins: variables, rows, items, characters'),
+      .describe('Variable or expression to show. Default: list all variables'),
+    filter: z.string().max(100).optional().describe('For the list: part of the name'),
+    offset: z.number().int().min(0).default(0).describe('Start of the page, in variables, rows, items or characters'),
     limit: z
       .number()
       .int()
       .min(1)
       .max(10_000)
       .optional()
-      .describe('How many of them; of variables, rows and items at most 1000'),
-    column_offset: z.number().int().min(0).default(0).describe('For tables: the first column'),
-    language: z.string().max(40).default('python').describe('Whose variables: python, or another that keeps them'),
+      .describe('Size of the page; at most 1000 variables, rows or items'),
+    column_offset: z.number().int().min(0).default(0).describe('For tables: first column of the page'),
+    language: z.string().max(40).default('python').describe('Language whose variables to show'),
     session_id: sessionArgument,
   }),
   output: z.object({
     session_id: z.string(),
-    variables: z.array(summary).optional().describe('The list'),
-    total: z.number().int().optional().describe('How many there are in all pages together'),
-    value: summary.omit({ name: true }).optional().describe('What the expression gave'),
+    variables: z.array(summary).optional().describe('List of variables'),
+    total: z.number().int().optional().describe('Total over all pages'),
+    value: summary.omit({ name: true }).optional().describe('Value of the expression'),
     page: z.string().optional().describe('The page as text'),
   }),
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
@@ -70,7 +70,7 @@ A page says how many there are in total; go on with offset. Summaries are bounde
         [`${inOneLine(name)}: ${inOneLine(type)}`, inOneLine(summary)].join(' = '),
       );
       const isAll = list.total <= offset + lines.length;
-      const more = isAll ? '' : `; go on with offset ${offset + lines.length}`;
+      const more = isAll ? '' : `; continue with offset ${offset + lines.length}`;
       const said =
         lines.length === 0 ? 'No variables.' : `Variables: ${lines.length} of ${list.total}, from ${offset}${more}.`;
       return {

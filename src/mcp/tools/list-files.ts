@@ -10,14 +10,14 @@ const NAME_CHARS = 40_000;
 export const listFiles = defineTool({
   name: 'list_files',
   title: 'List files',
-  description: `Lists what is in the workspace, or in a folder of it: path, kind, size and when it changed.
+  description: `Lists the files in the workspace or in one of its folders: path, kind, size and modification time.
 
   {}                                      the workspace itself
-  {"path": "data", "recursive": true}     a folder and all below it`,
+  {"path": "data", "recursive": true}     a folder and everything below it`,
   input: z.strictObject({
     path: z.string().min(1).max(4096).default('.').describe('Folder in the workspace'),
     recursive: z.boolean().default(false),
-    limit: z.number().int().min(1).max(1000).default(200).describe('How many entries at most'),
+    limit: z.number().int().min(1).max(1000).default(200).describe('Maximum number of entries'),
     session_id: sessionArgument,
   }),
   output: z.object({
@@ -25,13 +25,13 @@ export const listFiles = defineTool({
     path: z.string(),
     entries: z.array(
       z.object({
-        path: z.string().describe('Below the workspace'),
+        path: z.string().describe('Relative to the workspace'),
         kind: z.enum(['file', 'folder', 'link', 'other']),
         size_bytes: z.number().int(),
         modified: z.string().describe('UTC'),
       }),
     ),
-    omitted: z.number().int().describe('At least so many more'),
+    omitted: z.number().int().describe('Number of entries not listed (a lower bound)'),
   }),
   annotations: { readOnlyHint: true, openWorldHint: false },
   async handler({ path, recursive, limit, session_id }, { deps, signal }) {
@@ -56,7 +56,7 @@ export const listFiles = defineTool({
   },
 });
 
-/** Names are the program's, and may be four thousand characters each. */
+/** Limits the total length of names: a program chooses them, and each may have four thousand characters. */
 function namable(entries: readonly FileEntry[]): readonly FileEntry[] {
   let chars = 0;
   const end = entries.findIndex(({ path }) => {
@@ -73,7 +73,7 @@ function lineOf({ path, kind, size_bytes }: { path: string; kind: string; size_b
     : `${name}  ${size_bytes.toLocaleString('en-US')} bytes${kind === 'file' ? '' : ` (${kind})`}`;
 }
 
-/** Time is the guest's word: any number may come. */
+/** The guest reports the time, so any number may come. */
 function dateOf(modifiedMs: number): string {
   const date = new Date(modifiedMs);
   return Number.isNaN(date.getTime()) ? '' : date.toISOString();

@@ -6,18 +6,18 @@ export const listSessions = defineTool({
   name: 'list_sessions',
   title: 'List sessions',
   description:
-    'Lists your open sessions: id, name, state, isolation, and when each is closed if nobody uses it. A server without tokens cannot tell whose a session is, and lists none.',
+    'Lists your open sessions: id, name, state, isolation, and when each expires if unused. A server without tokens cannot tell which sessions are yours, and lists none.',
   input: z.strictObject({}),
   output: z.object({ sessions: z.array(sessionOutput) }),
   annotations: { readOnlyHint: true, openWorldHint: false },
   async handler(_args, { deps }) {
     await deps.directory.recall(deps.owner);
     const sessions = deps.directory.list(deps.owner).map(sessionStructured);
-    const none = deps.owner.isAnonymous === true ? NOT_TOLD : 'No session is open. run_code opens one.';
+    const none = deps.owner.isAnonymous === true ? NOT_TOLD : 'No open sessions. run_code opens one.';
     const text = sessions.length === 0 ? none : sessions.map(sessionText).join('\n');
     return { structured: { sessions }, content: [{ type: 'text', text }] };
   },
 });
 
 const NOT_TOLD =
-  'None is listed: this server asks for no token and cannot tell which are yours. Go on with the session_id of an earlier reply; run_code without one opens a new session.';
+  'No sessions are listed: this server uses no tokens, so it cannot tell which sessions are yours. Pass the session_id of an earlier reply; run_code without session_id opens a new session.';

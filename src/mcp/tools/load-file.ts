@@ -17,14 +17,14 @@ const BY_EXTENSION: Readonly<Record<string, (typeof FORMATS)[number]>> = {
 export const loadFile = defineTool({
   name: 'load_file',
   title: 'Load files from this machine',
-  description: `Copies a file, a folder or all files that match a pattern from the user's machine into the sandbox. The content does not pass through you, so size does not matter: use this for the user's data rather than reading it and writing it again.
+  description: `Copies a file, a folder or all files that match a pattern from the user's machine into the sandbox. The content does not pass through you, so size does not matter: prefer this to reading a file and writing it again.
 
-  {"source": "~/Downloads/sales.csv"}                           becomes sales.csv in the workspace
-  {"source": "~/project/data", "target": "data"}                a folder with all below it
+  {"source": "~/Downloads/sales.csv"}                           copied to sales.csv in the workspace
+  {"source": "~/project/data", "target": "data"}                a folder with everything below it
   {"source": "~/logs/2026-*.log", "target": "logs"}             a pattern: * ? [a-z] **
   {"source": "~/Downloads/sales.csv", "variable": "sales"}      a pandas DataFrame in the Python session (csv, parquet), a dict or list (json), else text or bytes
 
-Only below folders that the user allows; never keys, tokens or hidden files of the home folder.`,
+Works only below folders that the user allows, and never for keys, tokens or hidden files of the home folder.`,
   input: z.strictObject({
     source: z.string().min(1).max(4096).describe('Path on the user’s machine; ~ is the home folder'),
     target: z
@@ -32,18 +32,18 @@ Only below folders that the user allows; never keys, tokens or hidden files of t
       .min(1)
       .max(4096)
       .optional()
-      .describe('Path in the workspace: of the file, or of the folder that several go into. Default: the same name'),
+      .describe('Path in the workspace: of the file, or of the folder for several files. Default: the same name'),
     variable: z
       .string()
-      .regex(/^[A-Za-z_][A-Za-z0-9_]{0,99}$/, { error: 'not a name of a Python variable' })
+      .regex(/^[A-Za-z_][A-Za-z0-9_]{0,99}$/, { error: 'not a valid name of a Python variable' })
       .optional()
-      .describe('Make a Python variable of it instead of a file'),
-    as: z.enum(FORMATS).optional().describe('What the variable is made of; by default the file name decides'),
+      .describe('Name of a Python variable to load it into, instead of a file'),
+    as: z.enum(FORMATS).optional().describe('Format of the file, for variable. Default: by its extension'),
     session_id: sessionArgument,
   }),
   output: z.object({
     session_id: z.string(),
-    files: z.array(z.object({ path: z.string(), size_bytes: z.number().int() })).describe('At most 100 of them'),
+    files: z.array(z.object({ path: z.string(), size_bytes: z.number().int() })).describe('The first 100 files'),
     file_count: z.number().int(),
     total_bytes: z.number().int(),
     variable: z.object({ name: z.string(), type: z.string(), summary: z.string() }).optional(),
@@ -54,7 +54,8 @@ Only below folders that the user allows; never keys, tokens or hidden files of t
   async handler({ source, target, variable, as, session_id }, call) {
     const { directory, owner, hostFiles } = call.deps;
     const limitBytes = owner.quotas.uploadBytes;
-    if (hostFiles === undefined) throw new HotcellError('not_offered', 'files of the host are not offered here');
+    if (hostFiles === undefined)
+      throw new HotcellError('not_offered', 'loading files of the host is not available here');
     const managed = await directory.use(owner, session_id, { signal: call.signal, via: 'load_file' });
     const found = await allowed(hostFiles, source, managed, call);
     const totalBytes = found.files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
@@ -113,11 +114,11 @@ async function intoWorkspace(
       file_count: files.length,
       total_bytes: totalBytes,
     },
-    content: [{ type: 'text' as const, text: ['In the workspace now:', ...names, ...more].join('\n') }],
+    content: [{ type: 'text' as const, text: ['Copied into the workspace:', ...names, ...more].join('\n') }],
   };
 }
 
-/** `data/` and `.` name a folder to put it into; anything else is the file itself. */
+/** The target path of one file: `data/` and `.` name the folder to put it into; anything else is the path of the file. */
 function oneTarget(name: string, target: string | undefined): string {
   if (target === undefined || target === '.') return name;
   return target.endsWith('/') ? posix.join(target, name) : target;
@@ -131,7 +132,7 @@ async function intoVariable(
 ) {
   const [file] = found.files;
   if (file === undefined || found.files.length > 1) {
-    throw new HotcellError('invalid_argument', `source: ${found.files.length} files do not fit into one variable`, {
+    throw new HotcellError('invalid_argument', `source: ${found.files.length} files cannot become one variable`, {
       remedy: 'Load them into the workspace and read them with run_code.',
     });
   }
@@ -156,11 +157,11 @@ async function intoVariable(
   };
 }
 
-/** `class`, `None`: only the sandbox's own Python knows them all. */
+/** The error for keywords (`class`, `None`): only the Python of the sandbox knows all of them. */
 function unusable(name: string): HotcellError {
   return new HotcellError(
     'invalid_argument',
-    `variable: ${quotedName(name)} is not a name that a Python variable can have`,
+    `variable: ${quotedName(name)} is not a valid name of a Python variable`,
     {
       remedy: 'Choose another name.',
     },
@@ -169,6 +170,6 @@ function unusable(name: string): HotcellError {
 
 function unreadable({ code, message }: HotcellError, format: string): HotcellError {
   return new HotcellError(code, message, {
-    remedy: `It was read as ${format}. Say with \`as\` what it is, or load it as a file and read it with run_code.`,
+    remedy: `The file was parsed as ${format}. Set its format with \`as\`, or load it as a file and read it with run_code.`,
   });
 }

@@ -18,8 +18,8 @@ const limitsArgument = z
       .min(LEAST_MB)
       .max(1_048_576)
       .optional()
-      .describe(`All memory in MiB, files included (default ${DEFAULT_MB})`),
-    cpus: z.number().min(LEAST_LIMITS.cpus).max(1024).optional().describe('Processors (default 1)'),
+      .describe(`Memory in MiB, including files (default ${DEFAULT_MB})`),
+    cpus: z.number().min(LEAST_LIMITS.cpus).max(1024).optional().describe('CPUs (default 1)'),
     disk_mb: z
       .number()
       .min(LEAST_LIMITS.diskBytes / MiB)
@@ -36,29 +36,29 @@ const limitsArgument = z
 export const openSession = defineTool({
   name: 'open_session',
   title: 'Open a session',
-  description: `Opens a session: a sandbox of its own, with variables and files of its own. You need this only for a second one beside your default session, or for another isolation, image, limit or mount; otherwise call run_code right away.
+  description: `Opens a session: a separate sandbox with its own variables and files. You need this only for a second session beside the default one, or for a specific isolation, image, limit or mount; otherwise just call run_code.
 
   {"name": "analysis", "limits": {"memory_mb": 4096}}
   {"isolation": "gvisor", "ttl_seconds": 3600}
   {"mounts": [{"source": "/home/me/data", "target": "/data"}]}
 
-Answers with session_id: pass it (or the name) to the other tools. Close it with close_session when you are done.`,
+Returns session_id: pass it (or the name) to the other tools. Call close_session when you are done.`,
   input: z.strictObject({
     name: z
       .string()
-      .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, { error: 'a name has letters, digits, . _ - and at most 64 of them' })
+      .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, { error: 'a name has at most 64 letters, digits, . _ and -' })
       .optional()
-      .describe('A name of your own for it'),
+      .describe('Name of the session, chosen by you'),
     isolation: z
       .enum(['auto', ...DRIVER_NAMES])
       .optional()
-      .describe('auto: the strongest that works here. It is never weaker than asked for'),
+      .describe('auto: the strongest available. A session is never less isolated than requested'),
     image: z
       .string()
       .max(255)
       .regex(/^[A-Za-z0-9][A-Za-z0-9._/:@-]*$/, { error: 'not the name of an image' })
       .optional()
-      .describe('Container image, for docker and gvisor; it must be there already'),
+      .describe('Container image, for docker and gvisor. It must be present on the host'),
     limits: limitsArgument.optional(),
     mounts: z
       .array(
@@ -67,8 +67,8 @@ Answers with session_id: pass it (or the name) to the other tools. Close it with
             .string()
             .min(1)
             .max(4096)
-            .describe("Folder of the server's machine, below a root that its configuration allows"),
-          target: z.string().min(1).max(200).describe('Where it appears, such as /data'),
+            .describe("Folder on the server's machine, below one of its configured mountRoots"),
+          target: z.string().min(1).max(200).describe('Path in the sandbox, such as /data'),
           read_only: z.boolean().default(true),
         }),
       )
@@ -80,36 +80,36 @@ Answers with session_id: pass it (or the name) to the other tools. Close it with
         z
           .string()
           .max(32_768)
-          .refine((value) => !value.includes('\0'), { error: 'holds a NUL' }),
+          .refine((value) => !value.includes('\0'), { error: 'contains a NUL character' }),
       )
       .refine((variables) => Object.keys(variables).length <= 100, { error: 'more than 100 variables' })
       .optional()
-      .describe('Environment variables inside'),
+      .describe('Environment variables of the sandbox'),
     persistent: z
       .boolean()
       .optional()
-      .describe('Outlives a restart of the server, with variables and files. Needs docker or gvisor'),
+      .describe('The session survives a restart of the server, with its variables and files. Needs docker or gvisor'),
     ttl_seconds: z
       .number()
       .int()
       .min(1)
       .max(30 * DAY_SECONDS)
       .optional()
-      .describe('Close it at this age'),
+      .describe('Close the session at this age'),
     idle_seconds: z
       .number()
       .int()
       .min(1)
       .max(30 * DAY_SECONDS)
       .optional()
-      .describe('Close it when unused for so long'),
+      .describe('Close the session after this time without use'),
   }),
   output: sessionOutput,
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
   isLong: true,
   async handler({ name, isolation, image, limits, mounts, environment, persistent, ttl_seconds, idle_seconds }, call) {
     const { directory, owner, config } = call.deps;
-    call.reportWith(() => 'opens a sandbox');
+    call.reportWith(() => 'opening a sandbox');
     const request = {
       name,
       isolation,

@@ -14,18 +14,18 @@ const BYTES = 65_536;
 export const readFile = defineTool({
   name: 'read_file',
   title: 'Read a file',
-  description: `Reads a file of the workspace. Pictures (PNG, JPEG, GIF, WebP) come back as pictures; text in a piece of lines or of bytes, with where to go on. Data is better looked at with run_code than read whole.
+  description: `Reads a file of the workspace. Images (PNG, JPEG, GIF, WebP) are returned as images. Text is returned in chunks of lines or bytes, with the position of the next chunk. To look at large data, use run_code instead.
 
-  {"path": "app.py"}                                      from its beginning
-  {"path": "big.log", "start_line": 2000, "lines": 100}   by lines, counted from 1
+  {"path": "app.py"}                                      from the beginning
+  {"path": "big.log", "start_line": 2000, "lines": 100}   by lines, starting at 1
   {"path": "data.bin", "offset": 4096, "length": 512, "encoding": "base64"}   by bytes`,
   input: z.strictObject({
     path: pathArgument,
-    start_line: z.number().int().min(1).optional().describe('First line, from 1'),
-    lines: z.number().int().min(1).max(100_000).optional().describe('How many lines at most'),
-    offset: z.number().int().min(0).optional().describe('First byte, from 0; not together with lines'),
-    length: z.number().int().min(1).max(1_048_576).optional().describe(`How many bytes at most (default ${BYTES})`),
-    encoding: z.enum(['utf8', 'base64']).default('utf8').describe('base64 for what is not text'),
+    start_line: z.number().int().min(1).optional().describe('First line, starting at 1'),
+    lines: z.number().int().min(1).max(100_000).optional().describe('Maximum number of lines'),
+    offset: z.number().int().min(0).optional().describe('First byte, starting at 0. Cannot be combined with lines'),
+    length: z.number().int().min(1).max(1_048_576).optional().describe(`Maximum number of bytes (default ${BYTES})`),
+    encoding: z.enum(['utf8', 'base64']).default('utf8').describe('base64 for binary files'),
     session_id: sessionArgument,
   }),
   output: z.object({
@@ -34,7 +34,7 @@ export const readFile = defineTool({
     media_type: z.string(),
     uri: z.string(),
     kind: z.enum(['text', 'base64', 'image']),
-    text: z.string().optional().describe('The text, or the bytes in base64'),
+    text: z.string().optional().describe('Text, or bytes in base64'),
     start_line: z.number().int().optional(),
     end_line: z.number().int().optional(),
     next_line: z.number().int().optional().describe('Where to go on; absent at the end of the file'),
@@ -46,8 +46,8 @@ export const readFile = defineTool({
     const isByLine = start_line !== undefined || lines !== undefined;
     const isByByte = offset !== undefined || length !== undefined;
     if (isByLine && (isByByte || encoding === 'base64')) {
-      throw new HotcellError('invalid_argument', 'lines and bytes do not go together', {
-        remedy: 'Ask for one of them.',
+      throw new HotcellError('invalid_argument', 'a range of lines cannot be combined with offset, length or base64', {
+        remedy: 'Pass either start_line and lines, or offset and length.',
       });
     }
     const managed = await deps.directory.use(deps.owner, session_id, { signal, via: 'read_file' });
@@ -84,7 +84,7 @@ export const readFile = defineTool({
 });
 
 function placeText({ text, next_line, next_offset }: TextPiece): string {
-  if (next_line !== undefined) return `More of the file follows: start_line ${next_line}.`;
-  if (next_offset !== undefined) return `More of the file follows: offset ${next_offset}.`;
-  return text === '' ? 'Empty.' : 'To its end:';
+  if (next_line !== undefined) return `The file continues: read on with start_line ${next_line}.`;
+  if (next_offset !== undefined) return `The file continues: read on with offset ${next_offset}.`;
+  return text === '' ? 'The file is empty, or ends before this position.' : 'To the end of the file:';
 }

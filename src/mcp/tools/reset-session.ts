@@ -6,7 +6,7 @@ export const resetSession = defineTool({
   name: 'reset_session',
   title: 'Reset a session',
   description:
-    'Starts a session afresh: all variables are forgotten and all its processes ended, whatever runs now included. Files of the workspace stay. For a state that is beyond repair; an error in your code is no reason.',
+    'Restarts a session: deletes all variables and kills all its processes, including running code. The files of the workspace are kept. Use it only when the state is broken beyond repair; an error in your code is no reason.',
   input: z.strictObject({ session_id: sessionArgument }),
   output: z.object({ session_id: z.string(), variables: z.literal('lost'), files: z.literal('kept') }),
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
@@ -15,7 +15,7 @@ export const resetSession = defineTool({
     await managed.session.reset();
     return {
       structured: { session_id: managed.id, variables: 'lost' as const, files: 'kept' as const },
-      content: [{ type: 'text', text: 'Reset: no variables, no processes; files are as they were.' }],
+      content: [{ type: 'text', text: 'The session was reset: variables and processes are gone, files are kept.' }],
     };
   },
 });

@@ -11,14 +11,14 @@ export const timeoutArgument = z
   .min(1)
   .max(86_400_000)
   .optional()
-  .describe('Stop it after this many milliseconds. Default: 60000, or what the server is set to');
+  .describe('Timeout in milliseconds. Default: 60000, unless the server is configured otherwise');
 
 export const backgroundArgument = z
   .boolean()
   .default(false)
-  .describe('Answer at once with an execution_id while it runs on; ask for it with get_execution');
+  .describe('Return an execution_id at once and keep running; get the result with get_execution');
 
-/** The session that a tool runs something in, for so long: refused before anything is opened where that is longer than the server allows. */
+/** The session for a call that runs code. A timeout above the server's maximum is refused before a session is opened. */
 export function sessionFor(
   { deps: { directory, owner, config }, signal }: ToolCall,
   via: string,

@@ -8,32 +8,32 @@ import { sessionArgument } from './session-argument.ts';
 export const runCode = defineTool({
   name: 'run_code',
   title: 'Run code',
-  description: `Runs code in a sandbox and keeps its state: variables, imports and files are there in the next call, as in a notebook.
+  description: `Runs code in a sandbox and keeps its state: variables, imports and files persist between calls, as in a notebook.
 
-Answers with what was printed, the value of the last expression, a traceback if it raised, pictures of the figures it drew (no plt.show() or savefig needed), and links to files it made or changed. After an error the session goes on: fix the code and run only what is missing.
+Returns the output, the value of the last expression, a traceback if the code raised, images of the figures it drew (no plt.show() or savefig needed), and links to the files it created or changed. After an error the session continues: fix the code and run only the missing part.
 
-The working folder is /workspace. Put files there with write_file, or load_file (if it is offered). There is no network, and nothing of the host is visible. input() gets end of file.
+The working directory is /workspace. Put files there with write_file, or load_file (if available). There is no network and no access to the host. input() gets end of file.
 
-Python has IPython's magics, !command and top-level await. Other languages keep a state of their own; all share the files.
+Python supports IPython magics, !command and top-level await. Each language has its own state; all share the files.
 
 Examples:
   {"code": "import pandas as pd\\ndf = pd.read_csv('sales.csv')\\ndf.describe()"}
   {"code": "df.groupby('region').amount.sum().plot.bar()"}
   {"code": "const rows = [1, 2, 3]; rows.map(x => x * 2)", "language": "javascript"}
 
-For work of more than a few minutes: background: true, then get_execution.`,
+For code that runs longer than a few minutes, use background: true, then get_execution.`,
   input: z.strictObject({
-    code: z.string().describe('The source. Its last expression is the value that comes back'),
+    code: z.string().describe('Source code. The value of its last expression is returned'),
     language: z
       .string()
       .max(40)
       .default('python')
       .describe(
-        'python, javascript, typescript, bash, or what the sandbox has tools for: c, cpp, go, rust, java, ruby, perl, r',
+        'python, javascript, typescript or bash; c, cpp, go, rust, java, ruby, perl or r if the sandbox has the tools',
       ),
     session_id: sessionArgument,
     timeout_ms: timeoutArgument,
-    traceback_locals: z.boolean().default(false).describe('Show the values of local variables where the code failed'),
+    traceback_locals: z.boolean().default(false).describe('Show the values of local variables in tracebacks'),
     background: backgroundArgument,
   }),
   output: executionOutput,

@@ -9,24 +9,24 @@ import { sessionArgument } from './session-argument.ts';
 export const runCommand = defineTool({
   name: 'run_command',
   title: 'Run a shell command',
-  description: `Runs a command line in the sandbox's own shell (bash, or sh where there is no bash): pipes, &&, redirections and globs work. Answers with what was printed and the exit code; an exit code other than 0 is a result, not an error.
+  description: `Runs a command line in the sandbox's shell (bash, or sh if there is no bash): pipes, &&, redirections and globs work. Returns the output and the exit code; a nonzero exit code is a result, not an error.
 
-Each command starts anew in /workspace (or cwd). For a shell that keeps its folder and variables use run_code with language "bash". The sandbox and its files are those of run_code. It has no network, and nothing of the host is in it. A command that asks for input gets end of file.
+Each command runs in a new shell in /workspace (or cwd). For a shell that keeps its directory and variables, use run_code with language "bash". Sandbox and files are shared with run_code. There is no network and no access to the host. A command that reads input gets end of file.
 
 Examples:
   {"command": "ls -la && head -3 data/*.csv | cut -d, -f1-4"}
   {"command": "python -m pytest -q", "cwd": "project", "environment": {"PYTHONPATH": "src"}}
   {"command": "tar xzf archive.tar.gz && make -j2", "timeout_ms": 600000}`,
   input: z.strictObject({
-    command: z.string().min(1).max(100_000).describe('The command line. A longer script belongs in a file'),
-    cwd: z.string().min(1).max(4096).default('.').describe('Folder to run it in, relative to /workspace'),
+    command: z.string().min(1).max(100_000).describe('Command line. Put a longer script into a file'),
+    cwd: z.string().min(1).max(4096).default('.').describe('Working directory, relative to /workspace'),
     environment: z
       .record(
         z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, { error: 'not the name of a variable' }),
         z.string().max(65_536),
       )
       .default({})
-      .describe('Environment variables on top of those of the sandbox'),
+      .describe('Additional environment variables'),
     session_id: sessionArgument,
     timeout_ms: timeoutArgument,
     background: backgroundArgument,

@@ -1,19 +1,19 @@
 import * as z from 'zod';
 
-/** The argument by which most tools name a session. */
+/** The argument that names a session, in most tools. */
 export const sessionArgument = z
   .string()
   .min(1)
   .max(100)
   .optional()
   .describe(
-    'Id or name of the session. Without it: your default session, opened on first use; on a server without tokens a new one, whose id is in the reply.',
+    'Id or name of the session. Default: your default session, opened on first use; on a server without tokens a new session, whose id is in the reply.',
   );
 
-/** Of a file in a workspace. What the path may be is the guest's to decide: it walks it inside the sandbox. */
+/** The path of a file in a workspace. The guest decides whether it is valid: it resolves the path inside the sandbox. */
 export const pathArgument = z
   .string()
   .min(1)
   .max(4096)
-  .refine((path) => path.isWellFormed(), { error: 'holds half a character' })
+  .refine((path) => path.isWellFormed(), { error: 'contains a lone surrogate' })
   .describe('Path in the workspace: `data/sales.csv` or `/workspace/data/sales.csv`');

@@ -8,27 +8,27 @@ import { pathArgument, sessionArgument } from './session-argument.ts';
 export const writeFile = defineTool({
   name: 'write_file',
   title: 'Write a file',
-  description: `Writes a file into the workspace of the sandbox; folders on the way are made. It replaces a file that is there, unless mode says otherwise. A file that is replaced is never seen half written.
+  description: `Writes a file into the workspace and creates missing folders. It replaces an existing file, unless mode says otherwise; the replacement is atomic.
 
   {"path": "src/main.py", "content": "print('hello')\\n"}
   {"path": "logo.png", "content": "iVBORw0…", "encoding": "base64"}
   {"path": "notes.txt", "content": "one more line\\n", "mode": "append"}
 
-For a file that is on this machine already, load_file (if it is offered) is better: its content need not pass through you. To change a part of a file: edit_file.`,
+For a file on the user's machine prefer load_file (if available): its content does not pass through you. To change part of a file, use edit_file.`,
   input: z.strictObject({
     path: pathArgument,
     content: z.string(),
-    encoding: z.enum(['utf8', 'base64']).default('utf8').describe('base64 for what is not text'),
+    encoding: z.enum(['utf8', 'base64']).default('utf8').describe('base64 for binary content'),
     mode: z
       .enum(['replace', 'create', 'append'])
       .default('replace')
-      .describe('create: fail if it is there. append: add to its end'),
+      .describe('create: fail if the file exists. append: add to the end'),
     session_id: sessionArgument,
   }),
   output: z.object({
     session_id: z.string(),
     path: z.string(),
-    size_bytes: z.number().int().describe('Of the whole file'),
+    size_bytes: z.number().int().describe('Size of the whole file'),
     uri: z.string(),
   }),
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },

@@ -24,7 +24,7 @@ export async function setupDocker(options: DockerSetup): Promise<{ image: string
   const { image, isNew } = await ensureImage(options);
   const compile = () => ensureGuestCode({ dataDir, image, imageIsNew: isNew, signal });
   await runStep(report, 'Byte code of the guest', compile, {
-    note: (made) => (made ? 'compiled' : 'is there'),
+    note: (made) => (made ? 'compiled' : 'present'),
   });
   return { image };
 }
@@ -34,7 +34,7 @@ async function ensureImage(options: DockerSetup): Promise<{ image: string; isNew
   const engine = await runStep(report, 'Docker engine', () => requireEngine(signal), { note: (e) => e.version });
   const image = standardImageTag();
   if (!options.rebuild && (await hasImage(image, signal))) {
-    await runStep(report, 'Standard image', async () => image, { note: (tag) => `${tag} is there` });
+    await runStep(report, 'Standard image', async () => image, { note: (tag) => `${tag} is present` });
     return { image, isNew: false };
   }
   const base = await ensureBaseImage(report, signal);
@@ -50,7 +50,7 @@ async function ensureImage(options: DockerSetup): Promise<{ image: string; isNew
       },
     );
     const node = await runStep(report, 'Node for the image', () => downloadNode(context, engine.architecture, signal), {
-      note: (version) => version ?? 'left to the build: it could not be fetched here',
+      note: (version) => version ?? 'could not be downloaded here; the build will try',
     });
     const offline = wheels && node !== undefined;
     await runStep(

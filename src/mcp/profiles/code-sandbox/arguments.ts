@@ -11,7 +11,7 @@ export function checkedFilename(filename: string): string {
     !/[/\\\p{Cc}\p{Cs}]/u.test(filename) &&
     Buffer.byteLength(filename) <= LONGEST_NAME_BYTES;
   if (isName) return filename;
-  throw new Failure('invalid_filename', 'filename is a name without folders, such as sales.csv');
+  throw new Failure('invalid_filename', 'filename must be a name without folders, such as sales.csv');
 }
 
 /** `/mnt/data/out/chart.png`, or below it: as a path in the session's folder. */
@@ -28,7 +28,7 @@ export function decodedContent(base64: string, limitBytes: number): Buffer {
   const padding = plain.endsWith('==') ? 2 : plain.endsWith('=') ? 1 : 0;
   const sizeBytes = Math.floor((plain.length * 3) / 4) - padding;
   if (sizeBytes > limitBytes) {
-    const message = `the file has ${sizeBytes} bytes, and ${limitBytes} are the limit`;
+    const message = `the file has ${sizeBytes} bytes, more than the limit of ${limitBytes} bytes`;
     throw new Failure('upload_too_large', message, { sizeBytes });
   }
   if (plain.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(plain)) {

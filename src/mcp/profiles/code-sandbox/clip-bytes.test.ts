@@ -13,7 +13,7 @@ test('whatever the text and the limit, the result fits, ends as the text did, an
       expect(Buffer.byteLength(kept)).toBeLessThanOrEqual(limit);
       expect(isCut).toBe(Buffer.byteLength(text) > limit);
       expect(kept).not.toContain('\ufffd');
-      expect(text.endsWith(kept.split('… left out …\n').at(-1)!)).toBe(true);
+      expect(text.endsWith(kept.split('… omitted …\n').at(-1)!)).toBe(true);
     }),
   );
 });

@@ -1,6 +1,6 @@
 import { wholeCharacters } from '../../../lib/whole-characters.ts';
 
-const MARK = Buffer.from('\n… left out …\n');
+const MARK = Buffer.from('\n… omitted …\n');
 
 /** The beginning and the end of a text, in at most so many bytes of UTF-8. No character is cut in two. */
 export function clipBytes(text: string, limitBytes: number): { text: string; isCut: boolean } {

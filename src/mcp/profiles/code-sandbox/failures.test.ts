@@ -16,19 +16,19 @@ test.each<[string, HotcellError, Record<string, string>, string]>([
     'a folder',
     new HotcellError('bad_path', 'out: folder, not a regular file', { remedy: LIBRARY }),
     { path: '/mnt/data/out' },
-    '/mnt/data/out: folder, not a regular file. path is that of a regular file in /mnt/data, such as /mnt/data/chart.png.',
+    '/mnt/data/out: folder, not a regular file. path must name a regular file in /mnt/data, such as /mnt/data/chart.png.',
   ],
   [
     'a file that is not there',
     new HotcellError('file_not_found', 'out/x.png: No such file or directory', { remedy: LIBRARY }),
     { path: 'out/x.png' },
-    '/mnt/data/out/x.png: No such file or directory. sandbox_list_artifacts shows what is there.',
+    '/mnt/data/out/x.png: No such file or directory. Call sandbox_list_artifacts for the files of the session.',
   ],
   [
     'a session that is busy, by the name that only the server knows it by',
-    new HotcellError('session_busy', 'the session s-0123 runs an execution already', { remedy: 'Wait for it.' }),
+    new HotcellError('session_busy', 'the session s-0123 is already running an execution', { remedy: 'Wait for it.' }),
     { code: '1', session_id: 'mine' },
-    'a run is going in this session. Wait until it has ended.',
+    'a run is in progress in this session. Wait until the run has ended.',
   ],
   [
     'what nobody knows a remedy for',

@@ -83,7 +83,7 @@ function failureOf(thrown: unknown, args: unknown): Failure {
   const error = toHotcellError(thrown);
   if (error.code === 'invalid_argument') return new Failure(codeOfArgument(error.message), error.message);
   // SECURITY: of a fault of ours the reader gets no message: it may name paths of the host.
-  if (error.code === 'internal') return new Failure('execution_failed', 'something went wrong inside the server');
+  if (error.code === 'internal') return new Failure('execution_failed', 'internal error of the server');
   const { path, filename } = (args ?? {}) as { path?: unknown; filename?: unknown };
   const ours = CODES[error.code] ?? 'execution_failed';
   const code = (filename === undefined ? undefined : IN_UPLOADS[ours]) ?? ours;
@@ -95,16 +95,16 @@ function failureOf(thrown: unknown, args: unknown): Failure {
 /** In words of their tools: what the library advises speaks of calls that they do not have. */
 const REMEDIES: Partial<Record<FailureCode, string>> = {
   file_exists: 'Pass overwrite: true to replace it, or choose another filename.',
-  invalid_filename: 'filename is a name without folders, such as sales.csv.',
-  invalid_path: `path is that of a regular file in ${DATA_FOLDER}, such as ${DATA_FOLDER}/chart.png.`,
-  not_found: 'sandbox_list_artifacts shows what is there.',
-  max_sessions: 'Close one with sandbox_close_session, or pass the session_id of one that is open.',
-  session_busy: 'Wait until it has ended.',
-  session_not_found: 'sandbox_run_python and sandbox_upload_file without session_id open a new one.',
+  invalid_filename: 'filename must be a name without folders, such as sales.csv.',
+  invalid_path: `path must name a regular file in ${DATA_FOLDER}, such as ${DATA_FOLDER}/chart.png.`,
+  not_found: 'Call sandbox_list_artifacts for the files of the session.',
+  max_sessions: 'Close a session with sandbox_close_session, or pass the session_id of an open session.',
+  session_busy: 'Wait until the run has ended.',
+  session_not_found: 'Call sandbox_run_python or sandbox_upload_file without session_id to open a new one.',
 };
 
 /** The library knows the session by another name. */
-const MESSAGES: Partial<Record<ErrorCode, string>> = { session_busy: 'a run is going in this session' };
+const MESSAGES: Partial<Record<ErrorCode, string>> = { session_busy: 'a run is in progress in this session' };
 
 /** The library names a file by its path in the workspace; callers know it by where it is inside. */
 function inDataFolder(message: string, given: unknown): string {

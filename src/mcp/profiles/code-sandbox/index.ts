@@ -11,7 +11,7 @@ export const codeSandbox = defineProfile(codeSandboxSettings, (settings) => ({
   signedFilesOnly: true,
 }));
 
-const INSTRUCTIONS = `Runs Python in sandboxes without a network. sandbox_upload_file puts data into /mnt/data of a session, sandbox_run_python runs code there; pass the session_id of the first reply to every later call. If code fails, read stderr, correct it and run again in the same session: files and variables stay. Save charts and results to /mnt/data; sandbox_read_artifact reads them back, download_url gives them to people. pandas, numpy, matplotlib, seaborn, scipy, openpyxl, reportlab and pyarrow are installed. sandbox_close_session when all is done.`;
+const INSTRUCTIONS = `Runs Python in sandboxes without a network. sandbox_upload_file uploads data to /mnt/data of a session, sandbox_run_python runs code there. Pass the session_id of the first reply to every later call. If code fails, read stderr, fix the code and run it again in the same session: files and variables persist. Save charts and results to /mnt/data; sandbox_read_artifact reads them, download_url is a link for the user. pandas, numpy, matplotlib, seaborn, scipy, openpyxl, reportlab and pyarrow are installed. Call sandbox_close_session when you are done.`;
 
 /** The largest upload in base64, with room for an error about one that is somewhat too large; and never less than the usual limit. */
 function uploadMessageBytes({ maxUploadBytes }: CodeSandboxSettings): number {

@@ -20,7 +20,7 @@ export interface RunReply {
   readonly duration_ms: number;
 }
 
-/** What that system says where a shell would see 124. */
+/** Exit code of a timeout in that system, where a shell uses 124. */
 const TIMED_OUT = -1;
 
 /** `run_20260131T120000Z_1a2b` */
@@ -29,7 +29,7 @@ export function newRunId(now: Date): string {
   return `run_${time}_${randomBytes(2).toString('hex')}`;
 }
 
-/** How a run ended, as a process would have: an exit code, and on stderr why. Files are in it however it ended. */
+/** The result of a run in the form of a process: an exit code, with the reason on stderr. Files are always included. */
 export async function runReply(
   managed: ManagedSession,
   { runId, result }: { readonly runId: string; readonly result: ExecutionResult },
@@ -53,13 +53,10 @@ export async function runReply(
 }
 
 function lastWords({ outcome, files }: ExecutionResult): string[] {
-  return [
-    ...(files === 'lost' ? ['The sandbox was lost, and the files in /mnt/data with it.'] : []),
-    ...endOf(outcome),
-  ];
+  return [...(files === 'lost' ? ['The sandbox was lost, including the files in /mnt/data.'] : []), ...endOf(outcome)];
 }
 
-/** Their words where their clients look for them. */
+/** The outcome as text, in that system's words where its clients parse them. */
 function endOf(outcome: Outcome): string[] {
   if (outcome.kind === 'exited' || outcome.kind === 'sandbox-lost') return []; // the second is said above, with the files
   if (outcome.kind === 'timed-out') return [`Execution timed out after ${outcome.limitMs / 1000}s`];
@@ -70,7 +67,7 @@ function endOf(outcome: Outcome): string[] {
   return sentence === undefined ? [] : [`${sentence[0]!.toUpperCase()}${sentence.slice(1)}`];
 }
 
-/** Each begins a line of its own. */
+/** Joins the parts; each starts on a new line. */
 function inLines(parts: readonly string[]): string {
   return parts.reduce((text, part) => (text === '' || text.endsWith('\n') ? text + part : `${text}\n${part}`), '');
 }

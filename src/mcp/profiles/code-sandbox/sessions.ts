@@ -10,7 +10,7 @@ import { Failure } from './failures.ts';
 
 const TMP_BYTES = 64 * 1_048_576;
 
-/** Work in the session of that id, which is made if there is none. Without an id, always in a new one; nobody has heard of that if the work fails or is withdrawn, and it is closed. */
+/** Work in the session of that id, which is made if there is none. Without an id, always in a new session; it is closed if the work fails or is cancelled, because the client does not know its id. */
 export async function inSession<T>(
   id: string | null,
   use: Use,
@@ -53,10 +53,7 @@ async function openOrUse(id: string | undefined, { settings, call, via }: Use): 
 /** The open session of that id. Nothing is opened for it. */
 export async function useOpen(id: string, call: ToolCall, via: string): Promise<ManagedSession> {
   if (findOpen(checkedId(id), call) === undefined) {
-    throw new Failure(
-      'session_not_found',
-      `there is no session ${id}. It was closed, was idle for too long, or never was.`,
-    );
+    throw new Failure('session_not_found', `there is no session ${id}. It was closed, expired, or never existed.`);
   }
   return call.deps.directory.use(call.deps.owner, id, { signal: call.signal, via });
 }
@@ -67,7 +64,7 @@ function findOpen(id: string, { deps: { directory, owner } }: ToolCall): Managed
 
 function checkedId(id: string): string {
   if (SESSION_ID.test(id)) return id;
-  throw new Failure('invalid_session_id', 'session_id is 1 to 64 letters, digits, - and _');
+  throw new Failure('invalid_session_id', 'session_id must have 1 to 64 letters, digits, - and _');
 }
 
 function newSessionId(): string {

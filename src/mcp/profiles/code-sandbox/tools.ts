@@ -19,13 +19,13 @@ export function codeSandboxTools(settings: CodeSandboxSettings): readonly Tool[]
   const uploadFile = defineTool({
     name: 'sandbox_upload_file',
     title: 'Upload a file',
-    description: `Puts a data file (CSV, Excel, JSON, …) into a session, where code finds it at /mnt/data/<filename>. Without session_id a new session is opened; its id is in the reply, pass it to the other tools.
+    description: `Uploads a data file (CSV, Excel, JSON, …) into a session as /mnt/data/<filename>. Without session_id it opens a new session; the reply has its id, which you pass to the other tools.
 
   {"filename": "sales.csv", "content_base64": "bW9udGgs…"}
 
-A file that is there is kept, with the error file_exists, unless overwrite is true.`,
+If the file exists, the call fails with file_exists, unless overwrite is true.`,
     input: z.object({
-      filename: z.string().describe('A name, without folders'),
+      filename: z.string().describe('File name, without folders'),
       content_base64: z.string(),
       session_id: optionalSession,
       overwrite: z.boolean().default(false),
@@ -46,9 +46,9 @@ A file that is there is kept, with the error file_exists, unless overwrite is tr
   const runPython = defineTool({
     name: 'sandbox_run_python',
     title: 'Run Python',
-    description: `Runs Python in a session and answers with exit_code, stdout, stderr and the files that the run made or changed in /mnt/data, each with a download_url. Read and write files there. Print what you want to see: the value of the last line is not shown. Save charts with plt.savefig('/mnt/data/chart.png').
+    description: `Runs Python in a session and returns exit_code, stdout, stderr and the files that the run created or changed in /mnt/data, each with a download_url. Read and write files there. Use print: the value of the last line is not shown. Save charts with plt.savefig('/mnt/data/chart.png').
 
-Without session_id a new session is opened; pass its id to go on where you were: files and variables stay. After an error, correct the code and run again in the same session. There is no network. A run has ${settings.execTimeoutS} seconds; exit_code -1 means that they were over.`,
+Without session_id it opens a new session; pass the id of the reply to continue there: files and variables persist. After an error, fix the code and run it again in the same session. There is no network. The timeout is ${settings.execTimeoutS} seconds; exit_code -1 means that the run timed out.`,
     input: z.object({ code: z.string(), session_id: optionalSession }),
     output: z.object({
       session_id: z.string(),
@@ -85,7 +85,7 @@ Without session_id a new session is opened; pass its id to go on where you were:
   const readArtifact = defineTool({
     name: 'sandbox_read_artifact',
     title: 'Read a file back',
-    description: `Reads a file of a session back as base64. path is as the other tools give it: /mnt/data/chart.png. A file of more than ${settings.maxArtifactReadBytes} bytes, or more than fits into one message, is refused with artifact_too_large and its download_url.`,
+    description: `Reads a file of a session as base64. path has the form that the other tools return: /mnt/data/chart.png. A file of more than ${settings.maxArtifactReadBytes} bytes, or more than fits into one message, fails with artifact_too_large, which has the download_url.`,
     input: z.object({ session_id: z.string(), path: z.string() }),
     output: z.object({
       path: z.string(),
@@ -103,7 +103,7 @@ Without session_id a new session is opened; pass its id to go on where you were:
       const { download_url, ...found } = await artifactOf(managed, { path: name, sizeBytes }, call.deps.links);
       const limitBytes = Math.min(settings.maxArtifactReadBytes, readableBytes(call.deps));
       if (sizeBytes > limitBytes) {
-        const message = `${quotedName(found.path)} has ${sizeBytes} bytes, and ${limitBytes} are the limit of a reply. Use download_url.`;
+        const message = `${quotedName(found.path)} has ${sizeBytes} bytes, more than the limit of ${limitBytes} bytes for a reply. Use download_url.`;
         throw new Failure('artifact_too_large', message, { sizeBytes, downloadUrl: download_url });
       }
       const content = await managed.session.files.read(name, { limitBytes });
@@ -129,7 +129,7 @@ Without session_id a new session is opened; pass its id to go on where you were:
     name: 'sandbox_close_session',
     title: 'Close a session',
     description:
-      'Closes a session and removes its sandbox with all files in it. Read or download first what you want to keep.',
+      'Closes a session and deletes its sandbox with all files. First read or download the files that you want to keep.',
     input: z.object({ session_id: z.string() }),
     output: z.object({ status: z.literal('closed') }),
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
@@ -148,12 +148,12 @@ const optionalSession = z
   .string()
   .nullable()
   .default(null)
-  .describe('Of an earlier reply, or an id of your own; without it a new session is opened');
+  .describe('Id from an earlier reply, or one that you choose. Default: open a new session');
 
 function requireSize(code: string, limitBytes: number): void {
   const sizeBytes = Buffer.byteLength(code);
   if (sizeBytes <= limitBytes) return;
-  throw new Failure('code_too_large', `the code has ${sizeBytes} bytes, and ${limitBytes} are the limit`, {
+  throw new Failure('code_too_large', `the code has ${sizeBytes} bytes, more than the limit of ${limitBytes} bytes`, {
     sizeBytes,
   });
 }
