@@ -14,7 +14,7 @@ test('a call counts until its connection has closed and its handler has ended', 
   });
   call.began(work);
   closed();
-  expect(() => countCall(limited, 'a', { bytes: 1 })).toThrow('wait for their answers');
+  expect(() => countCall(limited, 'a', { bytes: 1 })).toThrow('calls in flight');
   end();
   await expect.poll(() => countCall(limited, 'a', { bytes: 1 })).toBeDefined();
 });

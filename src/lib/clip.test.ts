@@ -25,7 +25,7 @@ test('bytes are decoded and clipped to the same head and tail, however many ther
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 300 }), fc.nat(40), (text, chars) => {
       const [head, tail] = clip(text, chars).text.split(/\n… [\d,]+ characters omitted …\n/);
-      const [decodedHead, decodedTail] = clipDecoded(Buffer.from(text), chars).split(/\n… [\d,]+ \w+ left out …\n/);
+      const [decodedHead, decodedTail] = clipDecoded(Buffer.from(text), chars).split(/\n… [\d,]+ \w+ omitted …\n/);
       expect([decodedHead, decodedTail]).toEqual([head, tail]);
     }),
     { numRuns: 1000 },

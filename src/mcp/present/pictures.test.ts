@@ -11,7 +11,7 @@ const textsOf = (displays: readonly Display[]) => shownOf({ displays }, CHARS).t
 
 test('displays are shown as text, or by their form where they have none', () => {
   const shown = [display('a'), display(''), display('{}', 'application/json'), display('<b>', 'text/html')];
-  expect(textsOf(shown)).toEqual(['a', '{}', '[shown as text/html, 3 characters]']);
+  expect(textsOf(shown)).toEqual(['a', '{}', '[display of type text/html, 3 characters]']);
 });
 
 test('texts share a budget: the one that exceeds it is clipped, and those after it are counted', () => {
@@ -19,7 +19,7 @@ test('texts share a budget: the one that exceeds it is clipped, and those after 
   expect(texts).toEqual([
     'a'.repeat(60),
     `${'b'.repeat(20)}\n… 20 characters omitted …\n${'b'.repeat(20)}`,
-    '[2 more things were displayed]',
+    '[2 more displays omitted]',
   ]);
 });
 
@@ -31,6 +31,6 @@ test('only the bytes that are shown are decoded', () => {
     return Buffer.prototype.toString.call(this, encoding, start, end);
   };
   const one = { representations: [{ mediaType: 'text/plain', data: large }] };
-  expect(textsOf(Array(1000).fill(one)).at(-1)).toBe('[999 more things were displayed]');
+  expect(textsOf(Array(1000).fill(one)).at(-1)).toBe('[999 more displays omitted]');
   expect(decoded.reduce((sum, bytes) => sum + bytes, 0)).toBeLessThan(10 * CHARS);
 });
