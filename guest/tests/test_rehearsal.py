@@ -21,12 +21,12 @@ from unittest import mock
 from hotcell_guest.interpreter.shell import Shell
 from hotcell_guest.languages.python import Kernel
 from hotcell_guest.start.rehearsal import rehearse_kernel, rehearse_often, rehearse_supervisor
-from hotcell_guest.supervisor.executions import Executions
+from hotcell_guest.supervisor.kernel_run import KernelRun
 from hotcell_guest.supervisor.supervisor import Supervisor
 from hotcell_guest.wire.channel import Channel
 
 _SIGNALS = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGPIPE, signal.SIGCONT)
-_REHEARSED: tuple[Any, ...] = (Kernel._execute, Shell.run, Supervisor._request, Executions._begin, Executions._finish, Channel.send)
+_REHEARSED: tuple[Any, ...] = (Kernel._execute, Shell.run, Supervisor._request, KernelRun.__init__, KernelRun._end, Channel.send)
 
 
 def _everything() -> dict[str, object]:

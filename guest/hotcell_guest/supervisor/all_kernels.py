@@ -74,10 +74,10 @@ class Kernels:
         for keeper in self._keepers.values():
             keeper.reaped(pid, status)
 
-    def kill_everything(self, busy: KernelProcess | None) -> None:
-        """Ends every process of the sandbox but ours, and starts a new kernel for Python. Somebody waits for the end of `busy`."""
+    def kill_everything(self, busy: set[KernelProcess]) -> None:
+        """Ends every process of the sandbox but ours, and starts a new kernel for Python. The runs of `busy` are told of their end."""
         for keeper in self._keepers.values():
-            if keeper.kernel is not busy:
+            if keeper.kernel not in busy:
                 keeper.abandon()
         processes.kill_where(lambda process: process.pid not in self.stage_pids())
         self.python.ensure_started()

@@ -4,35 +4,38 @@ from __future__ import annotations
 
 import json
 import time
+from typing import TYPE_CHECKING
 
 from ..files.artifacts import Changes
 from ..wire.frames import Head
-from .execution import Execution
+
+if TYPE_CHECKING:
+    from .kernel_run import KernelRun
 
 _MAX_ARTIFACTS_BYTES = 262_144
 
 
-def finished(execution: Execution, outcome: Head, state: str, changes: Changes) -> tuple[Head, bytes]:
+def finished(run: KernelRun, outcome: Head, state: str, changes: Changes) -> tuple[Head, bytes]:
     """Its head and its body (section 7)."""
-    report = execution.report
+    report = run.report
     assert report is not None
     head: Head = {
         "type": "finished",
-        "execution": execution.name,
+        "execution": run.name,
         "outcome": outcome,
         "state": state,
-        "durationMs": round((time.monotonic() - execution.started) * 1000, 3),
+        "durationMs": round((time.monotonic() - run.started) * 1000, 3),
         "cpuMs": report.cpu_ms,
         "peakMemoryBytes": report.peak_memory_bytes,
         "artifactsOmitted": changes.omitted,
     }
     value = artifacts = b""
-    if execution.value is not None:
-        head["value"], value = execution.value
+    if run.value is not None:
+        head["value"], value = run.value
     if report.variables is not None:
         head["variables"] = report.variables
-    if execution.restarted is not None:
-        head["restarted"] = execution.restarted
+    if run.restarted is not None:
+        head["restarted"] = run.restarted
     if changes.files:
         artifacts = json.dumps(changes.files, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "replace")
     if len(artifacts) > _MAX_ARTIFACTS_BYTES:

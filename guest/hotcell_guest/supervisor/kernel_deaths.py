@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
+from typing import Optional
 
 from ..kernels.keeper import signal_name
 from ..wire.frames import Head
-from .execution import Execution
 from .memory_kills import memory_kills, says_out_of_memory
 
 
@@ -16,12 +16,10 @@ class KernelDeaths:
     def __init__(self) -> None:
         self._memory_kills = memory_kills()
 
-    def outcome_of(self, execution: Execution, status: int) -> Head:
-        """Of an execution whose kernel died with `status` and without a word."""
-        if execution.out_of_memory:
-            return {"kind": "out-of-memory"}
-        if execution.reason is not None:
-            return interrupted(execution.reason)
+    def outcome_of(self, status: int, reason: Optional[str]) -> Head:
+        """The outcome of an execution whose kernel died with `status` and without a word. `reason` says why it was being ended."""
+        if reason is not None:
+            return interrupted(reason)
         if os.WIFEXITED(status):
             return {"kind": "exited", "exitCode": os.WEXITSTATUS(status)}
         return self.told_apart({"kind": "kernel-died", "signal": signal_name(os.WTERMSIG(status))})

@@ -12,7 +12,7 @@ from ..system.loop import Loop, Timer
 from ..wire.frames import Frame, Head
 from ..wire.refusal import Refusal
 from ..wire.replies import Fail, Reply
-from .execution import GRACE_SECONDS
+from .ladder import GRACE_SECONDS
 
 KINDS = frozenset({"complete", "inspect", "variables.list", "variables.get", "variables.set"})
 _DEFAULT_MS = 2_000

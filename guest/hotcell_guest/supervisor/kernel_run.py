@@ -1,0 +1,156 @@
+"""One execution of one kernel: from the moment the kernel takes the code until `finished`."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any, Callable, Optional
+
+from ..files.artifacts import Workspace
+from ..kernels.keeper import KernelKeeper
+from ..kernels.process import KernelProcess
+from ..languages.table import PYTHON, kernel_of
+from ..system.loop import Loop
+from ..wire.channel import Channel
+from ..wire.frames import Frame, Head
+from .checked_outcome import natural
+from .display_frames import display_head
+from .execution_pipes import ExecutionPipes
+from .execution_report import Report, checked_report, checked_value
+from .finished import finished
+from .kernel_deaths import KernelDeaths, after_last_words, interrupted
+from .ladder import GRACE_SECONDS, Ladder
+
+
+@dataclass
+class Surroundings:
+    """What all executions of a sandbox share. `is_ours` names the processes that are no execution's; `on_end` is called after each end."""
+
+    loop: Loop
+    channel: Channel
+    workspace: Workspace
+    pipes: ExecutionPipes
+    deaths: KernelDeaths
+    is_ours: Callable[[int], bool]
+    on_end: Callable[[KernelRun], None]
+    grace_seconds: float = GRACE_SECONDS
+
+
+class KernelRun:
+    """`runs.py` holds those under way. What the kernel says here may have been written by user code: it can lie about itself only."""
+
+    def __init__(self, around: Surroundings, request: Frame, keeper: KernelKeeper) -> None:
+        assert keeper.kernel is not None
+        self.name = str(request.head["execution"])
+        self.keeper = keeper
+        self.kernel: KernelProcess = keeper.kernel
+        self.restarted, keeper.restarted = keeper.restarted, None
+        self.report: Optional[Report] = None
+        self.value: Optional[tuple[dict[str, Any], bytes]] = None
+        self.out_of_memory = False
+        self.is_over = False
+        self.is_abandoned = False
+        self.started = time.monotonic()
+        self._around = around
+        self._stream = int(request.head["stream"])
+        self._pipes = around.pipes.pipes_for(self.kernel)
+        self._pipes.direct_to(lambda source, data: self._event({"type": source}, data), lambda: around.channel.credit(self._stream))
+        self.ladder = Ladder(around.loop, self.name, self.kernel, around.is_ours, around.grace_seconds)
+        keeper.has_begun_work()
+        around.channel.open_stream(self._stream, self._resume)
+        self._send_code(request)
+
+    def abandon(self) -> None:
+        """The host that asked for it is gone: ends it, and drops what it still prints."""
+        self._around.channel.close_stream(self._stream)
+        self.is_abandoned = True
+        self._pipes.discard()
+        self._pipes.resume()
+        self.kernel.pause(False)
+        self.ladder.begin("closing")
+
+    def use_up_memory(self) -> None:
+        """Ends a run that has used up the memory of its sandbox, without a grace period."""
+        self.out_of_memory = True
+        self.ladder.jump_to_the_end()
+
+    def take(self, frame: Frame) -> None:
+        """A frame of its kernel about this execution, which the kernel has not reported as ended."""
+        kind = frame.head["type"]
+        if kind == "drain":
+            turn = natural(frame.head["turn"])  # now, while what is odd about it can end its kernel
+            self._pipes.set_barrier(lambda: self.kernel.answer_drain(turn))
+        elif kind == "display":
+            self._event(display_head(frame.head), frame.body)
+        elif kind == "clear":
+            self._event({"type": "clear", "wait": bool(frame.head["wait"])}, b"")
+        elif kind == "value":
+            self.value = checked_value(frame.head, frame.body)
+        elif kind == "finished":
+            self._take_end(frame)
+        if not self.is_over and not self.is_abandoned and self._around.channel.credit(self._stream) <= 0:
+            self.kernel.pause(True)
+
+    def kernel_died(self, status: int) -> None:
+        """Ends when all that the kernel printed is known."""
+        if self.report is None:
+            outcome = self._around.deaths.outcome_of(status, self.ladder.reason)
+            self.report = Report({"kind": "out-of-memory"} if self.out_of_memory else outcome)
+        self.ladder.kill_newborn_processes()
+
+    def finish_lost(self) -> None:
+        """After `kernel_died`: passes on what is left in the pipes, then ends."""
+        self._pipes.set_barrier(self._end_lost)
+
+    def _send_code(self, request: Frame) -> None:
+        is_python = kernel_of(request.head.get("language", PYTHON), request.head.get("recipe")) == PYTHON
+        members = ("filename", "tracebackLocals") if is_python else ("filename", "language", "recipe")
+        asked: Head = {member: request.head[member] for member in members if member in request.head}
+        self.kernel.send({"type": "execute", "execution": self.name, **asked}, request.body, self._pipes.write_fds)
+        self._pipes.close_write_ends()
+        self._around.loop.expect_soon()
+
+    def _take_end(self, frame: Frame) -> None:
+        """It is over for the kernel; for the host when what is in the pipes has been passed on."""
+        if self.out_of_memory:
+            return  # of a kernel that is killed already, after the program that it ran: its own end tells why
+        report = checked_report(frame.head)
+        if "value" in frame.head:
+            self.value = checked_value(frame.head["value"], frame.body)
+        self.report = report  # only when all of it is what it must be
+        report.outcome = self._around.deaths.told_apart(report.outcome)
+        self._pipes.set_barrier(lambda: self._end("kept"))
+
+    def _resume(self) -> None:
+        self._pipes.resume()
+        if not self.is_over and self._around.channel.credit(self._stream) > 0:
+            self.kernel.pause(False)
+
+    def _event(self, head: Head, body: bytes) -> None:
+        if not self.is_abandoned:
+            self._around.channel.send({**head, "execution": self.name}, body, self._stream)
+
+    def _end_lost(self) -> None:
+        assert self.report is not None
+        self.report.outcome = after_last_words(self.report.outcome, self._pipes.last_words)
+        self._end("lost")
+
+    def _end(self, state: str) -> None:
+        if self.is_over:
+            return
+        assert self.report is not None
+        self.ladder.stop()
+        outcome = self.report.outcome
+        if self.ladder.reason is not None:
+            self.ladder.kill_newborn_processes()
+            outcome = outcome if outcome["kind"] == "out-of-memory" else interrupted(self.ladder.reason)
+        changes = self._around.workspace.changes()
+        self.is_over = True
+        self.kernel.pause(False)
+        channel = self._around.channel
+        if not self.is_abandoned:
+            channel.send(*finished(self, outcome, state, changes), self._stream)
+            channel.flush()  # the host waits for this, and for nothing of the cleanup that follows
+            channel.close_stream(self._stream)
+        self._around.on_end(self)
+        self._around.pipes.to_background(self._pipes, self.name)

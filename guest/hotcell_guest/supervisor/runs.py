@@ -1,0 +1,58 @@
+"""The executions of a sandbox that are under way: those that wait for their kernel to start, and those that run."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from ..kernels.keeper import KernelKeeper
+from ..kernels.process import KernelProcess
+from ..wire.frames import Frame
+from .kernel_run import KernelRun
+
+
+class Runs:
+    """The registry that `executions.py` asks who runs. A kernel has at most one entry, as waiting or as running."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[KernelKeeper, Frame] = {}
+        self._running: dict[KernelKeeper, KernelRun] = {}
+
+    @property
+    def any(self) -> bool:
+        """Whether an execution runs, or waits for its kernel."""
+        return bool(self._waiting or self._running)
+
+    @property
+    def running(self) -> list[KernelRun]:
+        """A copy: the end of a run changes the registry."""
+        return list(self._running.values())
+
+    def wait(self, request: Frame, keeper: KernelKeeper) -> None:
+        """Notes an `execute` whose kernel is not up yet."""
+        self._waiting[keeper] = request
+
+    def take_waiting(self, keeper: KernelKeeper) -> Optional[Frame]:
+        """The `execute` that waits for that kernel, which waits no longer."""
+        return self._waiting.pop(keeper, None)
+
+    def withdraw(self, name: str) -> Optional[Frame]:
+        """The same by the name of the execution."""
+        keeper = next((keeper for keeper, request in self._waiting.items() if request.head["execution"] == name), None)
+        return None if keeper is None else self._waiting.pop(keeper)
+
+    def forget_waiting(self) -> None:
+        self._waiting.clear()
+
+    def begin(self, run: KernelRun) -> KernelRun:
+        self._running[run.keeper] = run
+        return run
+
+    def end(self, run: KernelRun) -> None:
+        del self._running[run.keeper]
+
+    def named(self, name: str) -> Optional[KernelRun]:
+        return next((run for run in self._running.values() if run.name == name), None)
+
+    def of(self, kernel: KernelProcess) -> Optional[KernelRun]:
+        """The run of that process, which may have died already; its keeper may have started another since."""
+        return next((run for run in self._running.values() if run.kernel is kernel), None)
