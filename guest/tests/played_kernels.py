@@ -6,6 +6,7 @@ import socket
 import tempfile
 import unittest
 from typing import Any, Optional
+from unittest import mock
 
 from hotcell_guest.files.artifacts import Workspace
 from hotcell_guest.kernels.process import Started
@@ -64,6 +65,9 @@ class PlayedSandbox:
             lambda number, code, _message: self.failures.append((number, code)),
         )
         self.executions.limit(Limits(memory_bytes=1, open_files=1, file_bytes=1, cpus=1), 20)
+        starts = mock.patch("hotcell_guest.supervisor.all_kernels.starter_of", lambda _name: self.start)
+        starts.start()
+        test.addCleanup(starts.stop)
         self._kernels = 0
         self._started: Optional[PlayedKernel] = None
         self.executions.kernels.python.begin(self.start)
@@ -86,12 +90,26 @@ class PlayedSandbox:
     def request(self, kind: str, **members: Any) -> Optional[Head]:
         return self.executions.requests[kind](Frame({"type": kind, "id": 1, **members}, b"1"))
 
+    def begin_bash(self, name: str, stream: int) -> PlayedKernel:
+        """An execution of bash, whose kernel comes up for it."""
+        self.execute(name, stream, language="bash")
+        bash = self.started()
+        bash.say({"type": "up", "pid": bash.pid})
+        return bash
+
     def execute(self, name: str, stream: int, **members: Any) -> None:
         self.request("execute", execution=name, stream=stream, filename="<test>", **members)
 
     def die(self, kernel: PlayedKernel, status: int) -> None:
         self.executions.kernels.reaped(kernel.pid, status)
         settle(self.guest.loop)
+
+    def let_pass(self, seconds: float) -> None:
+        """Lets timers fire."""
+        loop = self.guest.loop
+        loop.call_later(seconds, loop.stop)
+        loop._running = True
+        loop.run()
 
     def finished(self) -> list[Head]:
         """What the host has heard of ends since it was last asked."""

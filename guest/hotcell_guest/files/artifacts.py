@@ -26,23 +26,32 @@ class Changes:
 
 
 class Workspace:
-    """Remembers how the workspace looked after the last execution or upload."""
+    """Remembers how the workspace looked after the last execution or upload, and when each execution under way began."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
         self._seen: Optional[Look] = {}
+        self._at_begin: dict[str, Optional[Look]] = {}
         self._bare_since: Optional[int] = None
 
     def accept(self) -> None:
         """Takes the tree as it is for known: the host has just written to it."""
         self._seen, self._bare_since = _look(self.folder), None
+        for execution in self._at_begin:
+            self._at_begin[execution] = self._seen
 
-    def changes(self) -> Changes:
-        """What differs from the last look, which this one replaces."""
+    def begin(self, execution: str) -> None:
+        """An execution begins. What others under way have changed before is not its doing."""
+        if self._at_begin:
+            self._seen = _look(self.folder)
+        self._at_begin[execution] = self._seen
+
+    def changes(self, execution: str) -> Changes:
+        """What has changed since that execution began, which is over. A file that changed during several is reported by each."""
+        before = self._at_begin.pop(execution, self._seen)
         if self._is_still_bare():
             return Changes([], 0)
-        before, after = self._seen, _look(self.folder)
-        self._seen = after
+        self._seen = after = _look(self.folder)
         if before is None or after is None:
             return Changes([], -1)
         changed = [

@@ -12,10 +12,12 @@ from .link import Link
 from .outputs import OutputPipes
 from .process import Started
 from .start import become_kernel, become_program
+from .subreaper import become_subreaper
 
 
 def fork_kernel(limits: Limits, workspace: str, serve: Callable[[Link], None], *, has_helper: bool = False) -> Started:
-    """A kernel of our own code; `serve` says `up` and never returns. This process must have one thread.
+    """A kernel of our own code; `serve` says `up` and never returns. This process must have one thread. It is the subreaper of what it
+    starts, and reaps its orphans.
 
     `has_helper`: the user's code runs in a child of the kernel, not in it; the kernel names that child.
     """
@@ -40,7 +42,7 @@ def start_program(
     pipes.keep_last_words()
     pid = os.fork()
     if pid == 0:
-        become_program(theirs, pipes.write_fds, limits, workspace, argv, environment, program_fd)
+        become_subreaper(lambda: become_program(theirs, pipes.write_fds, limits, workspace, argv, environment, program_fd))
     theirs.close()
     pipes.close_write_ends()
-    return Started(pid, ours, pipes)
+    return Started(None, ours, pipes, subreaper=pid)

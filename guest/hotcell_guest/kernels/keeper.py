@@ -63,9 +63,7 @@ class KernelKeeper:
         """A better stage is ready: a kernel that has run nothing yet is started again from it. Says whether there was one."""
         if self.kernel is None or self.has_worked:
             return False
-        unused = self._forget()
-        if unused.pid is not None:
-            _kill(unused.pid)
+        self._forget().kill()
         self._start()
         return True
 
@@ -85,7 +83,7 @@ class KernelKeeper:
     def reaped(self, pid: int, status: int) -> None:
         """A child of the supervisor ended."""
         kernel = self.kernel
-        if kernel is None or pid != kernel.pid:
+        if kernel is None or not kernel.is_reaped_as(pid):
             return
         self._forget()
         if not kernel.is_up:
@@ -114,7 +112,7 @@ class KernelKeeper:
         """A program of somebody else's may never say that it is up; and one of ours may be stopped by what the user's code left."""
         if self.kernel is kernel and not kernel.is_up:
             self._failed_starts = _MAX_FAILED_STARTS
-            if kernel.pid is None:
+            if not kernel.pids:
                 kernel.close()
             self._on_gone(kernel)
 
@@ -129,8 +127,8 @@ class KernelKeeper:
 
     def _on_gone(self, kernel: KernelProcess) -> None:
         """Its socket ended: a kernel without one is of no use. Its real end is seen when it is reaped."""
-        if kernel.pid is not None:
-            _kill(kernel.pid)
+        if kernel.pids:
+            kernel.kill()
         elif kernel is self.kernel:
             self.kernel = None
             self._fail("the kernel ended before it was ready")
@@ -161,10 +159,3 @@ def signal_name(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:
         return f"SIG{number}"
-
-
-def _kill(pid: int) -> None:
-    try:
-        os.kill(pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        pass

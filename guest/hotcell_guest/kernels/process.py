@@ -16,13 +16,14 @@ class Started(NamedTuple):
     """A kernel that was just started. Its `pid` may be known only when it says `up`.
 
     `pipes`: the one pair that it writes to all its life, where it cannot receive descriptors. `has_helper`: it may name one child that
-    is as much ours as itself.
+    is as much ours as itself. `subreaper`: the pid of its parent, where that is neither the supervisor nor the kernel itself.
     """
 
     pid: Optional[int]
     sock: socket.socket
     pipes: Optional[OutputPipes] = None
     has_helper: bool = False
+    subreaper: Optional[int] = None
 
 
 KernelStarter = Callable[[], Started]
@@ -46,6 +47,7 @@ class KernelProcess:
         self.own_pipes = started.pipes
         self.is_up = False
         self.helper: Optional[int] = None
+        self.subreaper = started.subreaper
         self._has_helper = started.has_helper
         self.pipes: Optional[OutputPipes] = None
         """Where it writes to, as long as nobody else can hold the same."""
@@ -103,13 +105,26 @@ class KernelProcess:
         if not self._gone:
             self._listen(not paused)
 
+    @property
+    def pids(self) -> tuple[int, ...]:
+        """Its processes that are ours: itself, its helper, its subreaper."""
+        return tuple(pid for pid in (self.pid, self.helper, self.subreaper) if pid is not None)
+
+    def is_reaped_as(self, pid: int) -> bool:
+        """Whether the end of that child of the supervisor is the end of this kernel."""
+        return pid == (self.pid if self.subreaper is None else self.subreaper)
+
     def kill(self) -> None:
         """Its end is seen when it is reaped."""
-        if self.pid is not None:
-            try:
-                os.kill(self.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
+        pid = self.pid or self.subreaper
+        if pid is None:
+            return
+        try:
+            os.kill(pid, signal.SIGKILL)
+            if self.subreaper is not None:
+                os.kill(self.subreaper, signal.SIGCONT)  # user code may have stopped it
+        except (ProcessLookupError, PermissionError):
+            pass
 
     def close(self) -> None:
         if not self._gone:

@@ -24,6 +24,7 @@ def become_kernel(sock: socket.socket, limits: Limits, workspace: str, serve: Ca
 
     def live() -> None:
         link = settle(sock)
+        linux.set_child_subreaper()
         close_in(limits, workspace)
         serve(link)
 

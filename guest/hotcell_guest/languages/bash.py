@@ -16,6 +16,7 @@ import time
 from typing import Optional
 
 from ..kernels.link import Link
+from ..kernels.subreaper import reap_adopted
 from ..system.private_folder import PrivateFolder
 from ..system.processes import cpu_seconds, peak_memory_bytes
 from ..wire.frames import Frame
@@ -70,6 +71,7 @@ class _BashKernel:
     # Bash
 
     def _start_bash(self) -> None:
+        self._bash = 0  # until its pid is known, no child may be taken for an orphan
         self._orders, self._orders_end = os.pipe()
         self._bash = os.posix_spawnp(
             "bash",
@@ -196,6 +198,8 @@ class _BashKernel:
             self._idle = False
             self._replace_ended_bash()
             self._idle = True
+        if self._bash != 0:
+            reap_adopted(own=self._bash)
 
     def _write_source(self, code: bytes, filename: str) -> tuple[str, Optional[int]]:
         """The path to source it from, which is what bash's messages call it. A full disk does not keep anybody from making room."""

@@ -12,6 +12,7 @@ from typing import Optional
 
 from ..kernels.keeper import signal_name
 from ..kernels.link import Link
+from ..kernels.subreaper import reap_adopted
 from ..system.bounded_text import bounded_lines
 from ..wire.frames import Frame, Head
 from .builds import Builds
@@ -42,15 +43,25 @@ class _RecipesKernel:
         self._workspace = workspace
         self._builds = Builds()
         self._interrupted = False
+        self._idle = True
 
     def serve(self) -> None:
         # Handled and not ignored: what this process starts would ignore it too.
         signal.signal(signal.SIGINT, lambda *_: self._on_interrupt())
+        signal.signal(signal.SIGCHLD, lambda *_: self._on_child())
         self._link.send({"type": "up", "pid": os.getpid()})
         while True:
             frame, fds = self._link.receive()
             if frame.head["type"] == "execute":
+                self._idle = False
                 self._execute(frame, fds)
+                self._idle = True
+                reap_adopted()
+
+    def _on_child(self) -> None:
+        """During an execution the program that it runs is this process's to wait for; orphans are reaped after it."""
+        if self._idle:
+            reap_adopted()
 
     def _on_interrupt(self) -> None:
         self._interrupted = True

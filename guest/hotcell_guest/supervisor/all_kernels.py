@@ -9,8 +9,9 @@ from ..kernels.keeper import KernelEvents, KernelKeeper
 from ..kernels.process import KernelProcess, KernelStarter
 from ..languages.table import PYTHON, starter_of
 from ..system import processes
-from ..system.limits import Limits
+from ..system.limits import Limits, proportional_bytes
 from ..system.loop import Loop
+from .lineage import Lineage
 
 
 class Kernels:
@@ -47,10 +48,27 @@ class Kernels:
     def kernel_with(self, pid: int) -> KernelProcess | None:
         """The kernel whose process, or whose helper, has that pid."""
         kernels = [keeper.kernel for keeper in self._keepers.values() if keeper.kernel is not None]
-        return next((kernel for kernel in kernels if pid in (kernel.pid, kernel.helper)), None)
+        return next((kernel for kernel in kernels if pid in kernel.pids), None)
 
     def is_ours(self, pid: int) -> bool:
         return self.kernel_with(pid) is not None or pid in self.stage_pids()
+
+    def kill_newborn(self, kernel: KernelProcess, since: int) -> None:
+        """SECURITY: kills what descends from a kernel and was born `since`, also after `setsid` and double forks; but nothing of ours."""
+        belongs = self._belongs_to(kernel)
+        processes.kill_where(lambda process: process.started >= since and not self.is_ours(process.pid) and belongs(process))
+
+    def memory_bytes(self, kernel: KernelProcess) -> int:
+        """The memory that a kernel holds, with all that descends from it."""
+        belongs = self._belongs_to(kernel)
+        return sum(proportional_bytes(process.pid) for process in processes.others_in_sandbox() if belongs(process))
+
+    def _belongs_to(self, kernel: KernelProcess) -> Callable[[processes.Process], bool]:
+        """Strays are Python's, whose kernel has no subreaper; and those of a kernel that is gone, whose orphans cannot be told apart."""
+        kernels = [keeper.kernel for keeper in self._keepers.values() if keeper.kernel is not None]
+        lineage = Lineage({pid: living for living in kernels for pid in living.pids})
+        owners = (kernel, None) if kernel is self.python.kernel or kernel not in kernels else (kernel,)
+        return lambda process: lineage.kernel_above(process) in owners
 
     def has_begun_work(self, kernel: KernelProcess) -> None:
         """From now on its variables are somebody's."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Callable, Optional
 
+from ..kernels.keeper import KernelKeeper
 from ..kernels.process import KernelProcess
 from ..languages.table import PYTHON, answers_questions, kernel_of
 from ..system import processes
@@ -13,12 +14,14 @@ from .memory_watch import MemoryWatch
 
 
 class AskableKernels:
-    """The `Askable` of questions.py. `is_executing` says whether an execution runs or waits; `is_exercising` speaks of Python's kernel."""
+    """The `Askable` of questions.py. `is_busy`: an execution runs in that kernel or waits for it. `is_exercising`: Python's kernel does."""
 
-    def __init__(self, kernels: Kernels, memory: MemoryWatch, is_executing: Callable[[], bool], is_exercising: Callable[[], bool]) -> None:
+    def __init__(
+        self, kernels: Kernels, memory: MemoryWatch, is_busy: Callable[[KernelKeeper], bool], is_exercising: Callable[[], bool]
+    ) -> None:
         self._kernels = kernels
         self._memory = memory
-        self._is_executing = is_executing
+        self._is_busy = is_busy
         self._is_exercising = is_exercising
         self.has_begun_work = kernels.has_begun_work
         self.lose = kernels.lose
@@ -27,9 +30,9 @@ class AskableKernels:
         name = kernel_of(language, None)
         if name is None or not answers_questions(name):
             raise Refusal("not-offered", f"this guest has no kernel that answers questions about {language}")
-        if self._is_executing():
-            raise Refusal("busy", "an execution is running")
         keeper = self._kernels.keeper(name)
+        if self._is_busy(keeper):
+            raise Refusal("busy", "the kernel runs an execution")
         keeper.ensure_started()
         return None if self._is_exercising() and name == PYTHON else keeper.kernel
 
@@ -38,7 +41,7 @@ class AskableKernels:
 
         def relieve() -> None:
             # A fork that looks at an object goes first: it costs no variables.
-            processes.kill_where(lambda process: process.started >= born_since and not self._kernels.is_ours(process.pid))
+            self._kernels.kill_newborn(kernel, born_since)
             self._memory.watch(is_under_way, lambda: self.lose(kernel, "its kernel used up the memory of the sandbox and was ended"))
 
         self._memory.watch(is_under_way, relieve)

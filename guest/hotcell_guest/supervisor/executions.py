@@ -7,7 +7,7 @@ from typing import Callable, Optional
 from ..files.artifacts import Workspace
 from ..kernels.keeper import KernelEvents, KernelKeeper, describe_status
 from ..kernels.process import KernelProcess
-from ..languages.table import PYTHON, kernel_of
+from ..languages.table import PYTHON
 from ..system.limits import Limits
 from ..system.loop import Loop
 from ..wire.channel import Channel
@@ -15,6 +15,7 @@ from ..wire.frames import Frame, Head
 from ..wire.refusal import Refusal
 from ..wire.replies import Fail, Reply
 from .all_kernels import Kernels
+from .all_questions import AllQuestions
 from .askable_kernels import AskableKernels
 from .awaited_kernel import AwaitedKernel
 from .checked_outcome import natural
@@ -45,9 +46,9 @@ class Executions:
         self._pipes = ExecutionPipes(loop, channel)
         self._memory = MemoryWatch(loop)
         self.kernels = Kernels(loop, workspace.folder, self._events_of)
-        self._around = Surroundings(loop, channel, workspace, self._pipes, KernelDeaths(), self.kernels.is_ours, self._on_end)
-        askable = AskableKernels(self.kernels, self._memory, lambda: self._runs.any, lambda: self._exercise.under_way)
-        self.questions = Questions(loop, askable, reply, fail)
+        self._around = Surroundings(loop, channel, workspace, self._pipes, KernelDeaths(), self.kernels.kill_newborn, self._on_end)
+        askable = AskableKernels(self.kernels, self._memory, self._runs.is_busy, lambda: self._exercise.under_way)
+        self.questions = AllQuestions(lambda: Questions(loop, askable, reply, fail))
         self._idle_memory = IdleMemory(loop, self.kernels, self._is_idle, self._pipes.tell)
         self.requests: dict[str, Callable[[Frame], Optional[Head]]] = {
             "execute": self._execute,
@@ -61,7 +62,8 @@ class Executions:
     def limit(self, limits: Limits, grace_ms: Optional[int]) -> None:
         """What the host's configuration allows. Before the first kernel."""
         if grace_ms is not None:
-            self._around.grace_seconds = self.questions.grace_seconds = grace_ms / 1000
+            self._around.grace_seconds = grace_ms / 1000
+            self.questions.grace(grace_ms / 1000)
         self._memory.limit_bytes = limits.memory_watchdog_bytes
         self.kernels.limit(limits)
 
@@ -70,9 +72,10 @@ class Executions:
 
     def replace_unused_kernel(self, then: Callable[[], None]) -> None:
         """Starts Python's kernel again if it has run nothing. `then` follows in any case: when the new one is up, or at once."""
-        if self.questions.under_way:
-            self.questions.after_this(lambda: self.replace_unused_kernel(then))
-        elif not self._runs.any and self.kernels.python.replace_unused():
+        python = self.kernels.python
+        if self.questions.of(PYTHON).under_way:
+            self.questions.of(PYTHON).after_this(lambda: self.replace_unused_kernel(then))
+        elif not self._runs.is_busy(python) and python.replace_unused():
             self._awaited.then(then)
         else:
             then()
@@ -101,16 +104,16 @@ class Executions:
     def _execute(self, frame: Frame) -> None:
         head = frame.head
         kernel_name = kernel_asked_for(head)
-        if self._runs.any:
-            raise Refusal("busy", "execute: an execution is running already")
-        if self.questions.under_way:
+        keeper = self.kernels.keeper(kernel_name)
+        if self._runs.is_busy(keeper):
+            raise Refusal("busy", "execute: the kernel runs an execution already")
+        if self.questions.of(kernel_name).under_way:
             raise Refusal("busy", "execute: the kernel is answering a question")
         missing = missing_of(head["needs"]) if "needs" in head else []
         if missing:
             unavailable = finished_without_kernel(head["execution"], {"kind": "unavailable", "missing": missing})
             self._channel.send(unavailable, b"", head["stream"])
             return
-        keeper = self.kernels.keeper(kernel_name)
         if keeper.is_up:
             self._begin(frame, keeper)
         else:
@@ -142,23 +145,37 @@ class Executions:
         for run in self._runs.running:
             run.ladder.expect_end("cancelled")
         self.kernels.kill_everything(busy={run.kernel for run in self._runs.running})
+        for keeper in self._runs.awaited:
+            keeper.ensure_started()
 
     def _begin_exercise(self, frame: Frame) -> None:
         kernel = self.kernels.python.kernel
-        if kernel is None or not kernel.is_up or self._runs.running or self.questions.under_way:
+        if kernel is None or not kernel.is_up or self._runs.is_busy(self.kernels.python) or self.questions.of(PYTHON).under_way:
             raise Refusal("busy", "exercise: no idle kernel")
         self._exercise.begin(int(frame.head["id"]), kernel)
 
     def _end_exercise(self) -> None:
         self._exercise.end()
         kernel = self.kernels.python.kernel
-        if kernel is not None and kernel.is_up and self._is_asked(PYTHON):
-            self.questions.kernel_up(kernel)
+        if kernel is not None and kernel.is_up:
+            self.questions.of(PYTHON).kernel_up(kernel)
 
     def _begin(self, frame: Frame, keeper: KernelKeeper) -> None:
         run = self._runs.begin(KernelRun(self._around, frame, keeper))
-        self._memory.watch(lambda: not run.is_over and run.report is None, run.use_up_memory)
+        self._watch_memory(run)
         self._idle_memory.begin(self._memory.limit_bytes)
+
+    def _watch_memory(self, run: KernelRun) -> None:
+        """Of several executions the one that holds most is ended, and nothing else until that has given its memory back."""
+
+        def relieve() -> None:
+            running = [other for other in self._runs.running if other.report is None]
+            if not any(other.out_of_memory for other in running):
+                ended = running[0] if len(running) == 1 else max(running, key=lambda other: self.kernels.memory_bytes(other.kernel))
+                ended.use_up_memory()
+            self._watch_memory(run)
+
+        self._memory.watch(lambda: not run.is_over and run.report is None and not run.out_of_memory, relieve)
 
     def _on_end(self, run: KernelRun) -> None:
         self._runs.end(run)
@@ -167,7 +184,7 @@ class Executions:
 
     # Kernels
 
-    def _on_kernel_frame(self, kernel: KernelProcess, frame: Frame) -> None:
+    def _on_kernel_frame(self, name: str, kernel: KernelProcess, frame: Frame) -> None:
         kind = frame.head["type"]
         if kind == "exercised":
             self._end_exercise()
@@ -178,7 +195,7 @@ class Executions:
         if frame.head.get("keepsOutput") is False:
             kernel.pipes = None
         if kind == "answer":
-            self.questions.answered(kernel, frame)
+            self.questions.of(name).answered(kernel, frame)
             return
         run = self._runs.of(kernel)
         if run is not None and run.report is None and frame.head.get("execution") == run.name:
@@ -190,7 +207,7 @@ class Executions:
     def _events_of(self, name: str) -> KernelEvents:
         return KernelEvents(
             up=lambda kernel: self._on_up(name, kernel),
-            frame=self._on_kernel_frame,
+            frame=lambda kernel, frame: self._on_kernel_frame(name, kernel, frame),
             died=lambda kernel, status: self._on_death(name, kernel, status),
             failed=lambda reason: self._on_no_kernel(name, reason),
         )
@@ -202,12 +219,7 @@ class Executions:
         request = self._runs.take_waiting(keeper)
         if request is not None:
             self._begin(request, keeper)
-        if self._is_asked(name):
-            self.questions.kernel_up(kernel)
-
-    def _is_asked(self, name: str) -> bool:
-        language = self.questions.language
-        return language is not None and kernel_of(language, None) == name
+        self.questions.of(name).kernel_up(kernel)
 
     def _on_death(self, name: str, kernel: KernelProcess, status: int) -> None:
         if name == PYTHON:
@@ -215,7 +227,7 @@ class Executions:
         kernel.kill_helper()
         keeper, run = self.kernels.keeper(name), self._runs.of(kernel)
         if run is None:
-            self.questions.kernel_died(kernel, describe_status(status))
+            self.questions.of(name).kernel_died(kernel, describe_status(status))
             if keeper.restarted is None:
                 keeper.restarted = f"its kernel ended while idle ({describe_status(status)}); variables are gone, files are not"
             return
@@ -227,8 +239,7 @@ class Executions:
         request = self._runs.take_waiting(self.kernels.keeper(name))
         if request is not None:
             self._fail(request.head["id"], "no-kernel", reason)
-        if self._is_asked(name):
-            self.questions.give_up("no-kernel", reason)
+        self.questions.of(name).give_up("no-kernel", reason)
         if name != PYTHON:
             return
         self._end_exercise()

@@ -19,19 +19,19 @@ from .execution_pipes import ExecutionPipes
 from .execution_report import Report, checked_report, checked_value
 from .finished import finished
 from .kernel_deaths import KernelDeaths, after_last_words, interrupted
-from .ladder import GRACE_SECONDS, Ladder
+from .ladder import GRACE_SECONDS, KillNewborn, Ladder
 
 
 @dataclass
 class Surroundings:
-    """What all executions of a sandbox share. `is_ours` names the processes that are no execution's; `on_end` is called after each end."""
+    """What all executions of a sandbox share. `kill_newborn` is the ladder's; `on_end` is called after each end."""
 
     loop: Loop
     channel: Channel
     workspace: Workspace
     pipes: ExecutionPipes
     deaths: KernelDeaths
-    is_ours: Callable[[int], bool]
+    kill_newborn: KillNewborn
     on_end: Callable[[KernelRun], None]
     grace_seconds: float = GRACE_SECONDS
 
@@ -55,7 +55,8 @@ class KernelRun:
         self._stream = int(request.head["stream"])
         self._pipes = around.pipes.pipes_for(self.kernel)
         self._pipes.direct_to(lambda source, data: self._event({"type": source}, data), lambda: around.channel.credit(self._stream))
-        self.ladder = Ladder(around.loop, self.name, self.kernel, around.is_ours, around.grace_seconds)
+        self.ladder = Ladder(around.loop, self.name, self.kernel, around.kill_newborn, around.grace_seconds)
+        around.workspace.begin(self.name)
         keeper.has_begun_work()
         around.channel.open_stream(self._stream, self._resume)
         self._send_code(request)
@@ -144,7 +145,7 @@ class KernelRun:
         if self.ladder.reason is not None:
             self.ladder.kill_newborn_processes()
             outcome = outcome if outcome["kind"] == "out-of-memory" else interrupted(self.ladder.reason)
-        changes = self._around.workspace.changes()
+        changes = self._around.workspace.changes(self.name)
         self.is_over = True
         self.kernel.pause(False)
         channel = self._around.channel

@@ -13,19 +13,21 @@ from ..system.loop import Loop, Timer
 # The default of `interruptGraceMs`. Two waits of a second each leave room within the five that the host allows for a typed outcome.
 GRACE_SECONDS = 1.0
 
+KillNewborn = Callable[[KernelProcess, int], None]
+
 
 class Ladder:
-    """One per execution, made when its kernel takes the code. `is_ours` names kernels and helpers, which no rung but the last ends.
+    """One per execution, made when its kernel takes the code. `kill_newborn` kills what descends from a kernel and was born since then.
 
     `reason` says why the execution is being ended; None while it is not.
     """
 
-    def __init__(self, loop: Loop, execution: str, kernel: KernelProcess, is_ours: Callable[[int], bool], grace_seconds: float) -> None:
+    def __init__(self, loop: Loop, execution: str, kernel: KernelProcess, kill_newborn: KillNewborn, grace_seconds: float) -> None:
         self.reason: Optional[str] = None
         self._loop = loop
         self._execution = execution
         self._kernel = kernel
-        self._is_ours = is_ours
+        self._kill_born_since = kill_newborn
         self._grace_seconds = grace_seconds
         self._born_since = processes.ticks_now()
         self._timer: Optional[Timer] = None
@@ -44,21 +46,23 @@ class Ladder:
 
     def jump_to_the_end(self) -> None:
         """Takes the last rung at once."""
-        self.kill_newborn_processes()
-        self._kernel.kill()
+        self._kill_kernel()
 
     def stop(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
 
     def kill_newborn_processes(self) -> None:
-        """SECURITY: by birth and not by parent, so that `setsid` and double forks do not escape."""
-        processes.kill_where(lambda process: process.started >= self._born_since and not self._is_ours(process.pid))
+        self._kill_born_since(self._kernel, self._born_since)
 
     def _kill_newborn(self) -> None:
         self.kill_newborn_processes()
         self._ask_kernel_to_stop()
-        self._later(self._kernel.kill)
+        self._later(self._kill_kernel)
+
+    def _kill_kernel(self) -> None:
+        self.kill_newborn_processes()  # while its descendants can still be told from others
+        self._kernel.kill()
 
     def _ask_kernel_to_stop(self) -> None:
         if self._kernel.own_pipes is not None:

@@ -1,4 +1,4 @@
-"""Questions that an idle kernel answers, one at a time (docs/guest-protocol.md, section 9). None can hang the supervisor or its host."""
+"""Questions that one idle kernel answers, one at a time (docs/guest-protocol.md, section 9). None can hang the supervisor or its host."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class _Question:
 
 
 class Questions:
-    """Serves the questions and `question.cancel`. `executions.py` asks `under_way`, and tells what becomes of its kernels."""
+    """The questions of one kernel (all_questions.py has one for each). `executions.py` tells what becomes of the kernel."""
 
     def __init__(self, loop: Loop, kernels: Askable, reply: Reply, fail: Fail) -> None:
         self._loop = loop
@@ -65,17 +65,10 @@ class Questions:
         self._current: Optional[_Question] = None
         self._count = 0
         self._afterwards: list[Callable[[], None]] = []
-        self.requests: dict[str, Callable[[Frame], Optional[Head]]] = {kind: self._ask for kind in KINDS if kind != "variables.set"}
-        self.requests["question.cancel"] = self._cancel
 
     @property
     def under_way(self) -> bool:
         return self._current is not None
-
-    @property
-    def language(self) -> Optional[str]:
-        """What the question under way is about."""
-        return None if self._current is None else self._current.language
 
     def after_this(self, then: Callable[[], None]) -> None:
         """Calls `then` once no question is under way."""
@@ -157,9 +150,6 @@ class Questions:
             self._withdraw(question)
         self.after_this(then)
 
-    def _ask(self, frame: Frame) -> None:
-        self.ask(frame, str(frame.head["type"]))
-
     def _checked(self, frame: Frame, kind: str, fds: tuple[int, ...]) -> _Question:
         if self._current is not None:
             raise Refusal("busy", f"{kind}: the kernel is answering another question")
@@ -174,11 +164,11 @@ class Questions:
         language = str(frame.head.get("language") or "python")
         return _Question(self._count, int(frame.head["id"]), head, frame.body, fds, language, timeout_ms / 1000)
 
-    def _cancel(self, frame: Frame) -> Head:
+    def cancel(self, target: object) -> None:
+        """Withdraws the question of that request."""
         question = self._current
-        if question is not None and question.id == frame.head.get("target"):
+        if question is not None and question.id == target:
             self._withdraw(question)
-        return {}
 
     def _withdraw(self, question: _Question) -> None:
         if question.withdrawn:

@@ -17,10 +17,14 @@ class Runs:
         self._waiting: dict[KernelKeeper, Frame] = {}
         self._running: dict[KernelKeeper, KernelRun] = {}
 
+    def is_busy(self, keeper: KernelKeeper) -> bool:
+        """Whether that kernel runs an execution, or one waits for it."""
+        return keeper in self._waiting or keeper in self._running
+
     @property
-    def any(self) -> bool:
-        """Whether an execution runs, or waits for its kernel."""
-        return bool(self._waiting or self._running)
+    def awaited(self) -> list[KernelKeeper]:
+        """The kernels that an execution waits for."""
+        return list(self._waiting)
 
     @property
     def running(self) -> list[KernelRun]:

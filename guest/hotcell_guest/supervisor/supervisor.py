@@ -49,7 +49,6 @@ class Supervisor:
         self._uploads = Uploads(self._channel, self._fail)
         self._files = FileRequests(self._channel, self._uploads, workspace, self._reply, self._workspace.accept)
         self._executions = Executions(loop, self._channel, self._workspace, self._reply, self._fail)
-        self._questions = self._executions.questions
         self._requests: dict[str, Callable[[Frame], Optional[Head]]] = {
             **self._executions.requests,
             **self._files.requests,
@@ -176,11 +175,12 @@ class Supervisor:
 
     def _set_variable(self, frame: Frame) -> None:
         """The bytes first, and when all are there the question: a kernel does not wait for a slow host."""
-        self._questions.require_free(frame, "variables.set")
+        questions = self._executions.questions.asked_by(frame)
+        questions.require_free(frame, "variables.set")
         file = UnnamedFile(os.environ.get("TMPDIR", "/tmp"))
 
         def finish() -> None:
-            self._questions.ask(frame, "variables.set", (file.take(),))
+            questions.ask(frame, "variables.set", (file.take(),))
 
         self._uploads.begin(int(frame.head["stream"]), int(frame.head["id"]), file, finish)
 
