@@ -21,6 +21,7 @@ export type {
 } from './execution/completion.ts';
 export type { ExecutionEvent } from './execution/events.ts';
 export type { Execution, ExecutionOptions, PartialOutput } from './execution/execution.ts';
+export type { Turn } from './execution/lanes.ts';
 export type { LanguageStatus } from './execution/language-status.ts';
 export type {
   Artifact,

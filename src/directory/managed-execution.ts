@@ -1,6 +1,7 @@
 import { type HotcellError, toHotcellError } from '../errors/hotcell-error.ts';
 import type { ExecutionEvent } from '../execution/events.ts';
 import type { ExecutionOptions, PartialOutput } from '../execution/execution.ts';
+import type { Turn } from '../execution/lanes.ts';
 import type { ObservedExecution } from '../execution/observe-runs.ts';
 import type { ExecutionResult } from '../execution/result.ts';
 import type { InterruptionReason } from '../sandbox/outcome.ts';
@@ -13,6 +14,8 @@ export interface ManagedExecution {
   /** Rejects with a HotcellError where Hotcell could not run the code. The rejection need not be handled. */
   readonly result: Promise<ExecutionResult>;
   state(): 'waiting' | 'running' | 'ended';
+  /** While the execution waits for its kernel: the work that has its turn there. */
+  waitsFor(): Turn | undefined;
   /** Head and tail of the output so far. */
   partial(): PartialOutput;
   /** Events from now on. Several readers may iterate; the slowest applies backpressure to the execution. */
@@ -72,6 +75,7 @@ export function manageExecution(
     startedAt,
     result,
     state: () => state,
+    waitsFor: () => execution.waitsFor(),
     partial: () => execution.partial(),
     events: () => ({ [Symbol.asyncIterator]: () => execution[Symbol.asyncIterator]() }),
     cancel,

@@ -35,7 +35,7 @@ export interface ManagedSession {
   lastUsedAt(): Date;
   /** When the session is closed unless it is used again. */
   expiresAt(): Date;
-  /** Runs in order. The execution can be found by its id while it runs and for a while after (bounded in count and bytes). */
+  /** Runs in order with those of the same kernel. The execution can be found by its id while it runs and for a while after (bounded in count and bytes). */
   run(code: string, options?: ExecutionOptions): ManagedExecution;
   execution(id: string): ManagedExecution | undefined;
   /** The executions that can be found, oldest first. */

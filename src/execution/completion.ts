@@ -1,8 +1,9 @@
 import { HotcellError } from '../errors/hotcell-error.ts';
 import { completionAnswer, inspectionAnswer } from '../guest/answers.ts';
 import { ask, type Question } from '../guest/questions.ts';
+import { kernelOf } from '../languages/table.ts';
 import { partAround, pointsIn, unitsOf } from './code-part.ts';
-import type { SessionCore } from './session-core.ts';
+import type { SessionCore, TurnOptions } from './session-core.ts';
 
 /** Options of whatever is asked of an idle kernel. */
 export interface QuestionOptions {
@@ -73,7 +74,7 @@ export async function inspect(
   };
 }
 
-/** Asks when every earlier execution is done: questions take their turn like executions. */
+/** Asks when every earlier execution of that kernel is done: questions take their turn like executions. */
 export async function askInOrder<Answer>(
   session: SessionCore,
   question: Question<Answer>,
@@ -84,8 +85,8 @@ export async function askInOrder<Answer>(
   return session.inOrder(({ connection }) => ask(connection, asked, options.signal), turnOf(options));
 }
 
-export function turnOf({ busy = 'wait', signal }: QuestionOptions): { busy: 'wait' | 'refuse'; signal?: AbortSignal } {
-  return { busy, ...(signal === undefined ? {} : { signal }) };
+export function turnOf({ language = 'python', busy = 'wait', signal }: QuestionOptions): TurnOptions {
+  return { lane: kernelOf({ name: language }), busy, signal };
 }
 
 export function withOptions<Answer>(question: Question<Answer>, options: QuestionOptions): Question<Answer> {

@@ -1,4 +1,5 @@
 import type { LiveSandbox } from '../guest/live-sandbox.ts';
+import { kernelOf } from '../languages/table.ts';
 import { checkRun } from './check-run.ts';
 import { type Collector, createCollector, type OutputLimits } from './collect.ts';
 import { EventReaders } from './event-readers.ts';
@@ -13,8 +14,10 @@ export function execute(session: SessionCore, run: Run, policy: ExecutionPolicy)
   const { id, options } = run;
   const readers = new EventReaders();
   let collector: Collector | undefined;
+  let lane = laneOf(run, policy);
   const began = (made: Collector) => {
     collector = made;
+    lane = undefined;
     options.onBegin?.();
   };
   const result = (async () => {
@@ -22,7 +25,7 @@ export function execute(session: SessionCore, run: Run, policy: ExecutionPolicy)
     const checked = checkRun(run, `<execution ${session.nextNumber()}>`, policy);
     return session.inOrder(
       (live, restarted) => runIn(live, checked, { session, output: policy.output, restarted, readers, began }),
-      { busy: options.busy ?? 'wait', signal: options.signal },
+      { lane: kernelOf(checked.language), executionId: id, busy: options.busy ?? 'wait', signal: options.signal },
     );
   })();
   let printed: PartialOutput = { stdout: '', stderr: '' };
@@ -34,17 +37,29 @@ export function execute(session: SessionCore, run: Run, policy: ExecutionPolicy)
     },
     (error: unknown) => {
       printed = printedTo(collector);
-      collector = undefined;
+      collector = lane = undefined;
       readers.end(error);
     },
   );
   return {
     id,
     partial: () => (collector === undefined ? printed : printedTo(collector)),
+    waitsFor: () => {
+      const turn = lane === undefined ? undefined : session.turnIn(lane);
+      // Its own turn may have come without a slot of the server.
+      return turn?.executionId === id ? undefined : turn;
+    },
     // biome-ignore lint/suspicious/noThenProperty: an execution is awaited as often as it is iterated over
     then: (onResult, onError) => result.then(onResult, onError),
     [Symbol.asyncIterator]: () => readers.open(),
   };
+}
+
+/** The lane that an execution waits in. Undefined for an unknown language, which `checkRun` refuses. */
+function laneOf({ options }: Run, { languages }: ExecutionPolicy): string | undefined {
+  const name = (options.language ?? 'python').toLowerCase();
+  const found = languages.find((language) => language.name === name || language.aliases.includes(name));
+  return found === undefined ? undefined : kernelOf(found);
 }
 
 function printedTo(collector: Collector | undefined): PartialOutput {
@@ -72,7 +87,7 @@ async function runIn(live: LiveSandbox, run: KernelRun, around: Surroundings): P
     () => readers.isListening(),
   );
   began(collector);
-  live.onGap = (bytes) => collector.addGap(bytes);
+  const over = live.during(run.executionId, { onGap: (bytes) => collector.addGap(bytes) });
   try {
     const end = await runInGuest(live.connection, { ...run, onInterrupt: () => readers.stopWaiting() }, collector);
     if (end.kind === 'lost') {
@@ -95,7 +110,7 @@ async function runIn(live: LiveSandbox, run: KernelRun, around: Surroundings): P
       isolation: session.isolationOf(live),
     };
   } finally {
-    live.onGap = undefined;
+    over();
   }
 }
 

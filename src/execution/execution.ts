@@ -1,6 +1,7 @@
 import type { Languages } from '../languages/table.ts';
 import type { OutputLimits } from './collect.ts';
 import type { ExecutionEvent } from './events.ts';
+import type { Turn } from './lanes.ts';
 import type { ExecutionResult } from './result.ts';
 
 /** One execution: iterate over it for what happens, await it for the result. Both at once is fine; neither is needed for it to run. */
@@ -8,6 +9,8 @@ export interface Execution extends AsyncIterable<ExecutionEvent>, PromiseLike<Ex
   readonly id: string;
   /** The beginning and the end of the output so far, as in the result. */
   partial(): PartialOutput;
+  /** While the execution waits for its kernel: the work that has its turn there. */
+  waitsFor(): Turn | undefined;
 }
 
 export interface PartialOutput {

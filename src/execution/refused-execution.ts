@@ -7,6 +7,7 @@ export function refusedExecution(id: string, error: HotcellError): Execution {
   result.catch(() => {});
   return {
     id,
+    waitsFor: () => undefined,
     partial: () => ({ stdout: '', stderr: '' }),
     // biome-ignore lint/suspicious/noThenProperty: an execution is awaited as often as it is iterated over
     then: (onResult, onError) => result.then(onResult, onError),

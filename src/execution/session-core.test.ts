@@ -42,7 +42,7 @@ test('a sandbox that is made after a loss is the next one, also where the only c
   first.lose();
   await new Promise(setImmediate);
   const stop = new AbortController();
-  const withdrawn = core.inOrder(nameOf, { busy: 'wait', signal: stop.signal });
+  const withdrawn = core.inOrder(nameOf, { lane: 'python', busy: 'wait', signal: stop.signal });
   await new Promise(setImmediate);
   stop.abort();
   await expect(withdrawn).rejects.toMatchObject({ code: 'cancelled' });
@@ -62,7 +62,7 @@ test('a sandbox that is being made while the session is closed, or retired befor
     first.lose();
     await new Promise(setImmediate);
     const stop = new AbortController();
-    const waiting = core.inOrder(nameOf, { busy: 'wait', signal: stop.signal });
+    const waiting = core.inOrder(nameOf, { lane: 'python', busy: 'wait', signal: stop.signal });
     waiting.catch(() => {});
     await new Promise(setImmediate);
     stop.abort();

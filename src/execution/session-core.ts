@@ -5,6 +5,7 @@ import { either } from '../lib/abort.ts';
 import { unlessWithdrawn } from '../lib/unless-withdrawn.ts';
 import type { Isolation } from '../sandbox/isolation.ts';
 import type { SandboxSpec } from '../sandbox/spec.ts';
+import { createLanes, type Turn } from './lanes.ts';
 import { type SessionState, takesWork, transition } from './session-state.ts';
 
 /**
@@ -20,11 +21,10 @@ export interface SessionCore {
   state(): SessionState;
   /** Counts executions, from 1. The number names an execution in tracebacks. */
   nextNumber(): number;
-  /** Runs `work` when all earlier work is done. `busy: 'refuse'` rejects with `session_busy` instead of waiting. */
-  inOrder<T>(
-    work: (live: LiveSandbox, restarted: string | undefined) => Promise<T>,
-    options: { busy: 'wait' | 'refuse'; signal?: AbortSignal | undefined },
-  ): Promise<T>;
+  /** Runs `work` when all earlier work of its lane is done. `busy: 'refuse'` rejects with `session_busy` instead of waiting. */
+  inOrder<T>(work: (live: LiveSandbox, restarted: string | undefined) => Promise<T>, options: TurnOptions): Promise<T>;
+  /** The work that has its turn in a lane now. */
+  turnIn(lane: string): Turn | undefined;
   /** Runs `work` at once, beside executions: files, a reset. */
   use<T>(work: (live: LiveSandbox) => Promise<T>): Promise<T>;
   /** The same for a stream, which uses the session while it is being read. */
@@ -36,6 +36,15 @@ export interface SessionCore {
   close(): Promise<void>;
   /** Closes the session here and lets its sandbox live on, for a later server. */
   leave(): Promise<void>;
+}
+
+export interface TurnOptions {
+  /** The kernel that does the work (`kernelOf`). Work of one kernel is done in order, that of different kernels side by side. */
+  readonly lane: string;
+  /** The id of the execution, for others that wait for it. A question has none. */
+  readonly executionId?: string;
+  readonly busy: 'wait' | 'refuse';
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Places among the executions of a whole server, which may have to be waited for. */
@@ -68,9 +77,8 @@ export function createSessionCore(options: SessionCoreOptions): SessionCore {
   let state: SessionState = 'opening';
   let current: LiveSandbox | undefined;
   let reopening: Promise<LiveSandbox> | undefined;
-  let lossReason: string | undefined;
-  let queue: Promise<unknown> = Promise.resolve();
-  let waiting = 0;
+  const lanes = createLanes();
+  let running = 0;
   let executions = 0;
   let closing: Promise<void> | undefined;
   const retired = new AbortController();
@@ -83,7 +91,7 @@ export function createSessionCore(options: SessionCoreOptions): SessionCore {
     void live.connection.ended.then((error) => {
       if (current !== live || !takesWork(state)) return;
       current = undefined;
-      lossReason = error.message;
+      lanes.lose(error.message);
     });
   }
 
@@ -136,7 +144,7 @@ export function createSessionCore(options: SessionCoreOptions): SessionCore {
       const late = await reopening?.catch(() => undefined);
       await Promise.all([sandbox, late].map((held) => held && part(held)));
       await options.onEnded?.();
-      await queue;
+      await lanes.idle();
       // A log that cannot be removed does not keep the session open; the next start of a server tries again.
       await rm(options.logFolder, { recursive: true, force: true }).catch(() => {});
       move('closed');
@@ -166,35 +174,40 @@ export function createSessionCore(options: SessionCoreOptions): SessionCore {
       return executions;
     },
 
-    async inOrder(work, { busy, signal }) {
+    turnIn: (lane) => lanes.of(lane).turn,
+
+    async inOrder(work, { lane: kernel, executionId, busy, signal }) {
       requireOpen();
-      if (busy === 'refuse' && (state === 'busy' || waiting > 0)) {
+      const lane = lanes.of(kernel);
+      if (busy === 'refuse' && (lane.turn !== undefined || lane.waiting > 0)) {
         throw new HotcellError('session_busy', `the session ${options.uniqueId} is already running an execution`, {
           remedy: 'Wait for it, cancel it, or open another session.',
         });
       }
-      waiting += 1;
+      lane.waiting += 1;
       const endUse = beginUse();
       let hasBegun = false;
-      const turn = queue.then(async () => {
-        waiting -= 1;
+      const turn = lane.queue.then(async () => {
+        lane.waiting -= 1;
         requireOpen();
         if (signal?.aborted === true) throw withdrawal();
-        move('execution-began');
+        lane.turn = { executionId, since: new Date() };
+        running += 1;
+        if (running === 1) move('execution-began');
         let release: (() => void) | undefined;
         try {
           release = options.slots?.tryTake() ?? (await slot(signal));
           hasBegun = true;
           const sandbox = await live(signal);
-          const restarted = lossReason;
-          lossReason = undefined;
-          return await work(sandbox, restarted);
+          return await work(sandbox, lanes.takeLoss(lane));
         } finally {
           release?.();
-          move('execution-ended');
+          lane.turn = undefined;
+          running -= 1;
+          if (running === 0) move('execution-ended');
         }
       });
-      queue = turn.then(endUse, endUse);
+      lane.queue = turn.then(endUse, endUse);
       return unlessWithdrawn(turn, signal, () => (hasBegun ? undefined : withdrawal()));
     },
 

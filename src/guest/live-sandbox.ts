@@ -11,8 +11,8 @@ import { createReconnection } from './keep-connected.ts';
 export interface LiveSandbox {
   readonly sandbox: Sandbox;
   readonly connection: GuestConnection;
-  /** Bytes of output that were dropped while nobody was connected go to whoever runs an execution. */
-  onGap: ((bytes: number) => void) | undefined;
+  /** Registers callbacks of an execution while it runs. The returned function removes them. */
+  during(executionId: string, hooks: RunningHooks): () => void;
   /** The last of what background processes printed after their execution had ended. */
   background(): string;
   /** Whether the memory limit has killed a process since this was last asked. */
@@ -20,6 +20,11 @@ export interface LiveSandbox {
   dispose(): Promise<void>;
   /** Lets go of a sandbox that outlives its server. One that cannot is disposed of. */
   leave(): Promise<void>;
+}
+
+export interface RunningHooks {
+  /** Bytes of output were dropped while the guest was not connected. Of several executions each is told: the guest does not say whose they were. */
+  onGap(bytes: number): void;
 }
 
 export interface LiveOptions {
@@ -72,14 +77,16 @@ async function adopted(driver: Driver, spec: SandboxSpec, signal: AbortSignal): 
 
 async function connect(sandbox: Sandbox, signal: AbortSignal): Promise<LiveSandbox> {
   const background = createBoundedOutput({ headBytes: 0, tailBytes: BACKGROUND_BYTES });
-  const live: { onGap: ((bytes: number) => void) | undefined } = { onGap: undefined };
+  const running = new Map<string, RunningHooks>();
   const keepConnected = createReconnection(sandbox);
   const connection = await connectGuest(sandbox.channel, {
     config: sandbox.guestConfig,
     signal,
     canReconnect: sandbox.reconnect !== undefined,
     onLost: (_reason, lost) => void keepConnected(lost),
-    onGap: (bytes) => live.onGap?.(bytes),
+    onGap: (bytes) => {
+      for (const hooks of running.values()) hooks.onGap(bytes);
+    },
     onBackground: ({ body }) => background.push(body),
   });
   let memoryKillsSeen = 0;
@@ -90,9 +97,13 @@ async function connect(sandbox: Sandbox, signal: AbortSignal): Promise<LiveSandb
     connection.close();
     await sandbox.dispose();
   };
-  const made: LiveSandbox = Object.assign(live, {
+  const made: LiveSandbox = {
     sandbox,
     connection,
+    during: (executionId, hooks) => {
+      running.set(executionId, hooks);
+      return () => void running.delete(executionId);
+    },
     background: () => background.text(),
     sawMemoryKill: async () => {
       const { memoryKills = 0 } = await sandbox.usage();
@@ -107,7 +118,7 @@ async function connect(sandbox: Sandbox, signal: AbortSignal): Promise<LiveSandb
       connection.close();
       await sandbox.leave();
     },
-  });
+  };
   if (sandbox.guestConfig === undefined) await settled(made, signal);
   return made;
 }

@@ -66,6 +66,15 @@ export function allLanguages(recipes: readonly Recipe[] = []): Languages {
   return [...kernels, ...[...theirs.values()].map(fromRecipe)];
 }
 
+/**
+ * The name of the kernel that runs a language (docs/guest-protocol.md, section 7). One kernel runs one execution at a time; different kernels run side by
+ * side.
+ */
+export function kernelOf({ name, recipe }: Pick<Language, 'name' | 'recipe'>): string {
+  if (recipe !== undefined) return 'recipes';
+  return name === 'javascript' || name === 'typescript' ? 'node' : name;
+}
+
 /** The language of that name. Throws naming those that there are. */
 export function languageNamed(languages: Languages, name: string): Language {
   const wanted = name.toLowerCase();

@@ -26,6 +26,7 @@ import { limitRequirements } from './proofs/limits.ts';
 import { mountRequirements } from './proofs/mounts.ts';
 import { networkRequirements } from './proofs/network.ts';
 import { notebookRequirements } from './proofs/notebooks.ts';
+import { parallelRequirements } from './proofs/parallel.ts';
 import { programRequirements } from './proofs/programs.ts';
 import { questionRequirements } from './proofs/questions.ts';
 import { recipeRequirements } from './proofs/recipes.ts';
@@ -48,6 +49,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
   ...variableRequirements,
   ...hostileVariableRequirements,
   ...languageRequirements,
+  ...parallelRequirements,
   ...bashRequirements,
   ...recipeRequirements,
   ...limitRequirements,

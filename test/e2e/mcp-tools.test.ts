@@ -228,7 +228,9 @@ display("plain", Rich())`;
       expect(started.data.state).not.toBe('ended');
       expect(started.text).toMatch(/^(Starting|Still running)\. Call get_execution/);
       const behind = await mcp.call('run_code', { code: '1', background: true });
-      expect(behind.text).toMatch(/^Waiting: /);
+      expect(behind.text).toMatch(
+        /^Waiting: this execution waits for execution x-\w+, which has used the same kernel for \d+ s\./,
+      );
       const execution_id = started.data.execution_id;
       await expect
         .poll(async () => (await mcp.call('get_execution', { execution_id, wait_ms: 200 })).data)

@@ -9,6 +9,12 @@ export const executionOutput = z.object({
   session_id: z.string().describe('Session it ran in. Pass it to later calls to continue there'),
   execution_id: z.string(),
   state: z.enum(['waiting', 'running', 'ended']).describe('Status; the other fields are final once it is `ended`'),
+  waits_for: z
+    .object({ execution_id: z.string().optional(), since: z.string() })
+    .optional()
+    .describe(
+      'While `waiting`: what uses the same kernel now, and since when; without execution_id, a question about variables',
+    ),
   outcome: z.enum(OUTCOME_KINDS).optional().describe('Outcome of the execution'),
   exit_code: z.number().int().optional(),
   stdout: z.string(),

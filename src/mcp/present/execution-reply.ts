@@ -9,6 +9,7 @@ import { executionTexts } from './execution-text.ts';
 import { notesOf } from './notes.ts';
 import { imageBlock, isPicture, MOST_PICTURES, PICTURE_BYTES, shownOf } from './pictures.ts';
 import { textBlocks } from './text-blocks.ts';
+import { waitingText } from './waiting-text.ts';
 
 /** Limits on the files that a reply names, by number and by total length of names. Further files are only counted. */
 const MOST_FILES = 20;
@@ -49,16 +50,26 @@ export function unendedReply(
   deps: McpDeps,
 ): ToolReply<ExecutionOutput> {
   const state = execution.state() === 'waiting' ? 'waiting' : 'running';
-  const isBehind = managed.executions().some(({ id, state }) => id !== execution.id && state() !== 'ended');
+  const waiting = state === 'waiting' ? waitingText(execution) : undefined;
   const what =
     state === 'running'
       ? 'Still running.'
-      : isBehind
-        ? 'Waiting: the session runs one execution at a time.'
-        : 'Starting.';
+      : waiting === undefined
+        ? 'Starting.'
+        : `Waiting: this execution ${waiting}.`;
   const note = `${what} Call get_execution with execution_id ${execution.id} for the result (wait_ms: wait for it; cancel: stop it).`;
-  const structured = unendedOutput(state, execution.partial(), placeOf(managed, execution, deps), [note]);
+  const unended = unendedOutput(state, execution.partial(), placeOf(managed, execution, deps), [note]);
+  const structured = { ...unended, ...waitsForOf(execution) };
   return { structured, content: blocksOf(structured) };
+}
+
+function waitsForOf(execution: ManagedExecution): Pick<ExecutionOutput, 'waits_for'> {
+  const turn = execution.waitsFor();
+  if (turn === undefined) return {};
+  const { executionId, since } = turn;
+  return {
+    waits_for: { ...(executionId === undefined ? {} : { execution_id: executionId }), since: since.toISOString() },
+  };
 }
 
 function blocksOf(output: ExecutionOutput): ContentBlock[] {

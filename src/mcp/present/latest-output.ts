@@ -1,11 +1,12 @@
 import type { ManagedExecution } from '../../directory/directory.ts';
 import { visibleJson } from '../../lib/visible-json.ts';
+import { waitingText } from './waiting-text.ts';
 
 const CHARS = 300;
 
 /** The tail of the output of an execution, shown as progress while the caller waits. */
 export function latestOutput(execution: ManagedExecution): string {
-  if (execution.state() === 'waiting') return 'waiting for its turn';
+  if (execution.state() === 'waiting') return waitingText(execution) ?? 'waiting for its turn';
   const { stdout, stderr } = execution.partial();
   const text = (stdout.trimEnd() === '' ? stderr : stdout).trimEnd();
   if (text === '') return 'running, no output yet';

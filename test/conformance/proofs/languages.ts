@@ -45,24 +45,6 @@ while any(os.path.exists(f"/proc/{pid}") for pid in "${idle.stdout.trim()}".spli
     },
   },
   {
-    id: 'language:order',
-    tag: 'guest',
-    title: 'one execution runs at a time, whatever its language',
-    prove: async ({ session }) => {
-      await session.run('open("order.txt", "w").close()');
-      const results = await Promise.all([
-        session.run('import time; time.sleep(0.3); open("order.txt", "a").write("1")'),
-        session.run('printf 2 >> order.txt; sleep 0.1', { language: 'bash' }),
-        session.run('open("order.txt", "a").write("3")'),
-      ]);
-      expect(results.map(({ outcome }) => outcome.kind)).toEqual(['ok', 'ok', 'ok']);
-      expect(String(await session.files.read('order.txt'))).toBe('123');
-      const running = session.run('sleep 0.3', { language: 'bash' });
-      await expect(session.run('1', { busy: 'refuse' })).rejects.toMatchObject({ code: 'session_busy' });
-      await running;
-    },
-  },
-  {
     id: 'language:reset',
     tag: 'guest',
     title: 'a reset ends the kernels of all languages and keeps the files',

@@ -32,6 +32,20 @@ export const limitRequirements: readonly Requirement[] = [
     },
   },
   {
+    id: 'limit:memory-at-once',
+    tag: 'driver',
+    title: 'of two executions at once the one that holds more memory is ended, and the other is not',
+    exempt: BARE,
+    prove: async ({ fresh }) => {
+      const session = await fresh({ limits: { memoryBytes: 256 * MiB, diskBytes: 16 * MiB } });
+      const bash = session.run('until [ -e go ]; do sleep 0.02; done; echo unharmed', { language: 'bash' });
+      const grown = await session.run('blocks = []\nwhile True: blocks.append(b"x" * (1 << 20))');
+      expect(grown.outcome).toEqual({ kind: 'out-of-memory', limitBytes: 256 * MiB });
+      await session.files.write('go', '');
+      expect(await bash).toMatchObject({ outcome: { kind: 'ok' }, state: 'kept', stdout: 'unharmed\n' });
+    },
+  },
+  {
     id: 'limit:memory-idle',
     tag: 'driver',
     title: 'what an execution left, a thread or a process, is held to the memory limit too, and a loss is said',
