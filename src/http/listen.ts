@@ -70,6 +70,8 @@ export async function listen(
     unreadBodies.begin(incoming, outgoing);
     if (!incoming.socket.destroyed) outgoing.writeHead(417, { connection: 'close' }).end();
   });
+  // SECURITY: a tunnel is for proxies. `Upgrade` needs no listener: without one Node answers the request as if it had not asked, as clients that offer HTTP/2 expect.
+  server.on('connect', (_, socket) => socket.destroy());
   server.on('connection', (socket) => {
     oneAtATime.watch(socket);
     unreadBodies.watch(socket);

@@ -1,12 +1,18 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import { type AddressInfo, connect, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { createUnreadBodies } from './unread-bodies.ts';
 
 type Handler = (incoming: IncomingMessage, outgoing: ServerResponse) => void;
 
-async function serve(handler: Handler, { barrier = true } = {}): Promise<number> {
+interface ServeOptions {
+  readonly barrier?: boolean;
+  /** A listener that comes after the barrier's. */
+  connected?(socket: Socket): void;
+}
+
+async function serve(handler: Handler, { barrier = true, connected }: ServeOptions = {}): Promise<number> {
   const bodies = createUnreadBodies();
   const server = createServer((incoming, outgoing) => {
     incoming.on('error', () => {});
@@ -14,6 +20,7 @@ async function serve(handler: Handler, { barrier = true } = {}): Promise<number>
     handler(incoming, outgoing);
   });
   if (barrier) server.on('connection', bodies.watch);
+  if (connected !== undefined) server.on('connection', connected);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   onTestFinished(() => {
@@ -122,3 +129,48 @@ test('a parser goes back to the pool of Node as it was', async () => {
   );
   for (let turn = 0; turn < 5; turn += 1) expect(await sendChunks(whole, 'x', 1_000)).toContain('1000');
 });
+
+/** Reads the body whole. */
+const reading: Handler = (incoming, outgoing) => {
+  incoming.resume().once('end', () => outgoing.setHeader('connection', 'close').end('read'));
+};
+
+test('a parser that is watched very often, by several servers, has one callback of each and reads its bodies', async () => {
+  const [one, other] = [createUnreadBodies(), createUnreadBodies()];
+  const callbacks = new Set<unknown>();
+  const port = await serve(reading, {
+    connected: (socket) => {
+      socket.setMaxListeners(0);
+      for (let turn = 0; turn < 2_000; turn += 1) {
+        (turn % 2 === 0 ? one : other).watch(socket);
+        callbacks.add(onBodyOf(socket));
+      }
+    },
+  });
+  expect(await sendChunks(port, 'x', 5)).toContain('read');
+  expect(callbacks.size).toBe(2);
+});
+
+test('CONNECT, for which Node frees the parser early, adds nothing to the parsers in the pool', async () => {
+  const callbacks = new Set<unknown>();
+  const port = await serve(reading, { connected: (socket) => void callbacks.add(onBodyOf(socket)) });
+  const open = async () => {
+    const socket = connect(port, '127.0.0.1').on('error', () => {});
+    await once(socket.resume(), 'connect');
+    return socket;
+  };
+  let socket = await open();
+  for (let round = 0; round < 1_000; round += 1) {
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    socket.write('CONNECT a:1 HTTP/1.1\r\nHost: x\r\n\r\n');
+    socket = await open(); // most often before the last one has closed: it gets the same parser
+    await closed;
+  }
+  socket.destroy();
+  expect(await sendChunks(port, 'x', 5)).toContain('read');
+  expect(callbacks.size).toBe(1);
+});
+
+function onBodyOf(socket: Socket): unknown {
+  return (socket as Socket & { parser: Record<number, unknown> }).parser[3];
+}

@@ -13,12 +13,19 @@ export interface UnreadBodies {
 interface Parser {
   socket?: Socket | null;
   onIncoming?: ((...request: unknown[]) => number) | null;
-  /** Called with each piece of a body. Without a function here the parser drops the body, which costs a fiftieth. */
-  [ON_BODY]?: ((this: Parser, piece: Buffer) => unknown) | undefined;
+  /** The callback for each piece of a body. Without a function here the parser drops the body, which costs a fiftieth. */
+  [ON_BODY]?: OnBody | undefined;
+}
+
+interface OnBody {
+  (this: Parser, piece: Buffer): unknown;
+  /** Node's own callback, on a callback that stands in its place. */
+  [NODES_OWN]?: OnBody;
 }
 
 /** `HTTPParser.kOnBody`. */
 const ON_BODY = 3;
+const NODES_OWN = Symbol('the onBody of Node');
 const REFUSED = -1;
 
 /** The pieces that a body may come in: so many, and one more for each so many bytes, and so many in each second. */
@@ -38,24 +45,37 @@ interface Count {
  * take all of the thread. So there are two rules. A body in too many small pieces ends its connection. And a body that is not read to its end (the request was
  * refused) is not parsed any further: the answer says `connection: close`, nothing is read after it, and the connection is destroyed a moment later, so that the
  * client can read the answer before the reset.
+ *
+ * SECURITY: the callback never wraps the one it finds. Node can give a parser back to its pool before the connection closes (it does so for CONNECT), and wrappers of wrappers would grow
+ * with each connection until a body overflows the stack. There is one callback for all parsers: it stays in place in the pool, finds the connection by the parser, and for a
+ * connection that it does not know calls Node's own.
  */
 export function createUnreadBodies(): UnreadBodies {
   const counts = new WeakMap<Socket, Count>();
 
+  function countedWith(nodesOwn: OnBody): OnBody {
+    const onBody: OnBody = function (piece) {
+      const { socket } = this;
+      if (!socket || !isFlood(counts.get(socket), piece.length)) return nodesOwn.call(this, piece);
+      stopParsing(this);
+      return socket.destroy();
+    };
+    onBody[NODES_OWN] = nodesOwn;
+    return onBody;
+  }
+
+  let counted: OnBody | undefined;
   return {
     watch(socket) {
       const parser = parserOf(socket);
-      const onBody = parser?.[ON_BODY];
-      if (parser === undefined || onBody === undefined) return;
-      const counted = function (this: Parser, piece: Buffer) {
-        if (this.socket !== socket || !isFlood(counts.get(socket), piece.length)) return onBody.call(this, piece);
-        stopParsing(this);
-        return socket.destroy();
-      };
-      parser[ON_BODY] = counted;
+      const found = parser?.[ON_BODY];
+      if (parser === undefined || found === undefined) return;
+      counted ??= countedWith(found[NODES_OWN] ?? found);
+      const onBody = counted;
+      parser[ON_BODY] = onBody;
       // Before Node's own listener gives the parser back to the pool.
       socket.prependOnceListener('close', () => {
-        if (parser[ON_BODY] === counted || parser[ON_BODY] === undefined) parser[ON_BODY] = onBody;
+        parser[ON_BODY] ??= onBody;
       });
     },
 

@@ -49,4 +49,26 @@ describe.skipIf(skipped !== undefined)('bodies of one-byte chunks', () => {
     // On a busy machine, and both ends are in this process.
     expect(Math.max(...times)).toBeLessThan(2_000);
   });
+
+  it('are counted after a thousand requests for a tunnel, and a request that offers another protocol is answered', async () => {
+    await using tenants = await serveTwoTenants();
+    const { port } = tenants.hotcell;
+    const answerTo = (head: string) =>
+      new Promise<string>((resolve) => {
+        let answer = '';
+        const socket = connect(port, '127.0.0.1').on('error', () => {});
+        socket.on('data', (data) => {
+          answer += data;
+        });
+        socket.once('close', () => resolve(answer));
+        socket.write(`${head}\r\nHost: 127.0.0.1\r\n\r\n`);
+      });
+    for (let round = 0; round < 50; round += 1) {
+      const answers = await Promise.all(Array.from({ length: 20 }, () => answerTo('CONNECT a:1 HTTP/1.1')));
+      expect(answers.join('')).toBe('');
+    }
+    const upgrade = 'Connection: close, Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AA';
+    expect(await answerTo(`GET /healthz HTTP/1.1\r\n${upgrade}`)).toMatch(/^HTTP\/1\.1 200 /);
+    await tenants.timed('list_sessions');
+  });
 });
