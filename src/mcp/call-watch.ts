@@ -34,19 +34,18 @@ function watched(handler: Handler, request: unknown, context: ServerContext): un
   return work;
 }
 
-/** The characters of what is large in an answer: texts, pictures and files. */
-function sizeOf(result: unknown): number {
-  const { content, contents } = (result ?? {}) as Record<string, unknown>;
+/** The characters of all strings in an answer, in its `structuredContent` and embedded resources too, and a few for each member. */
+export function sizeOf(value: unknown): number {
+  if (typeof value === 'string') return value.length;
+  if (typeof value !== 'object' || value === null) return 0;
   let chars = 0;
-  for (const block of [...listOf(content), ...listOf(contents)]) {
-    for (const value of Object.values(block)) if (typeof value === 'string') chars += value.length;
-  }
+  for (const [key, member] of Object.entries(value))
+    chars += (Array.isArray(value) ? 0 : key.length) + MEMBER_CHARS + sizeOf(member);
   return chars;
 }
 
-function listOf(value: unknown): readonly object[] {
-  return Array.isArray(value) ? value : [];
-}
+/** Quotation marks, a colon, a comma, a short number. */
+const MEMBER_CHARS = 6;
 
 function tooMuch(): ProtocolError {
   return new ProtocolError(
