@@ -1,6 +1,7 @@
 import type { Config } from '../config/schema.ts';
 import type { Owner, SessionDirectory } from '../directory/directory.ts';
 import type { FairQueue } from '../lib/fair-queue.ts';
+import type { PlacesPerKey } from '../lib/places-per-key.ts';
 import type { Feed } from '../telemetry/feed.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { HostFiles } from './host-files/index.ts';
@@ -19,6 +20,8 @@ export interface McpDeps {
   readonly largestReplyBytes?: number;
   /** Places for computations that take long on the main thread. An owner has one at a time. */
   readonly computing: FairQueue;
+  /** Places for edits, each of which holds a file in memory. An owner has a few, however long its sandboxes take. */
+  readonly editing: PlacesPerKey;
   readonly log: Logger;
   readonly feed: Pick<Feed, 'emit'>;
 }

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { serveHttp } from '../../src/http/serve.ts';
 import { createFairQueue } from '../../src/lib/fair-queue.ts';
+import { createPlacesPerKey } from '../../src/lib/places-per-key.ts';
 import { openServer } from '../../src/main.ts';
 import { createMcpFactory, longTools } from '../../src/mcp/server.ts';
 import { addConformanceFixtures } from './fixtures.ts';
@@ -14,6 +15,7 @@ export async function serveWithFixtures(): Promise<AsyncDisposable & { readonly 
   const server = await openServer({ dataDir, port: 0, logLevel: 'silent', auditBytes: 0 });
   const { sessions: directory, config, telemetry } = server;
   const computing = createFairQueue(2);
+  const editing = createPlacesPerKey(4);
   const serving = await serveHttp(server, {
     serverFor: (owner, maker) => {
       const links = { urlFor: async (session: string, path: string) => maker.linkTo(owner.id, session, path) };
@@ -24,6 +26,7 @@ export async function serveWithFixtures(): Promise<AsyncDisposable & { readonly 
         config,
         links,
         computing,
+        editing,
         log: telemetry.logger,
         feed: telemetry.feed,
       };

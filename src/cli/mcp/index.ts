@@ -6,12 +6,14 @@ import { localOwner } from '../../directory/owner.ts';
 import type { FilesBesideStdio } from '../../http/files-beside-stdio.ts';
 import { createFairQueue } from '../../lib/fair-queue.ts';
 import { packageVersion } from '../../lib/package-version.ts';
+import { createPlacesPerKey } from '../../lib/places-per-key.ts';
 import type { HotcellServer } from '../../main.ts';
 import { createHostFiles } from '../../mcp/host-files/index.ts';
 import { offerOf } from '../../mcp/profiles/index.ts';
 import { createMcpFactory } from '../../mcp/server.ts';
 import { serveOnStdio } from '../../mcp/stdio/index.ts';
 import { LARGEST_REPLY_BYTES } from '../../mcp/stdio/transport.ts';
+import { EDITS_PER_OWNER } from '../../mcp/tools/edit-file.ts';
 import { followedPlaces } from '../../sessions/denied-places.ts';
 import { hasRecords } from '../../sessions/records-folder.ts';
 import { secretPlaces } from '../../sessions/server-places.ts';
@@ -75,6 +77,7 @@ export async function mcp(flags: McpFlags): Promise<number> {
       largestReplyBytes: LARGEST_REPLY_BYTES,
       log,
       computing: createFairQueue(2),
+      editing: createPlacesPerKey(EDITS_PER_OWNER),
       feed: { emit: (event) => server?.telemetry.feed.emit(event) },
     },
     offer,

@@ -3,10 +3,12 @@ import type { Owner } from '../../directory/directory.ts';
 import type { LinkMaker } from '../../http/file-links.ts';
 import { createFairQueue } from '../../lib/fair-queue.ts';
 import { packageVersion } from '../../lib/package-version.ts';
+import { createPlacesPerKey } from '../../lib/places-per-key.ts';
 import type { HotcellServer } from '../../main.ts';
 import type { HostFiles } from '../../mcp/host-files/index.ts';
 import type { Offer } from '../../mcp/profiles/index.ts';
 import { createMcpFactory } from '../../mcp/server.ts';
+import { EDITS_PER_OWNER } from '../../mcp/tools/edit-file.ts';
 
 /** With two places an owner takes one. */
 const COMPUTING = 2;
@@ -19,6 +21,7 @@ export function mcpServerFor(
 ): (owner: Owner, links: LinkMaker) => McpServer {
   const version = packageVersion();
   const computing = createFairQueue(COMPUTING);
+  const editing = createPlacesPerKey(EDITS_PER_OWNER);
   return (owner, links) =>
     createMcpFactory(
       {
@@ -29,6 +32,7 @@ export function mcpServerFor(
         links: { urlFor: async (...file) => links.linkTo(owner.id, ...file) },
         ...(hostFiles === undefined ? {} : { hostFiles }),
         computing,
+        editing,
         log: telemetry.logger,
         feed: telemetry.feed,
       },

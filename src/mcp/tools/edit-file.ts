@@ -8,6 +8,9 @@ import { pathArgument, sessionArgument } from './session-argument.ts';
 
 const LARGEST_BYTES = 8 * 1_048_576;
 
+/** The edits of one owner at once: each holds its file in memory. */
+export const EDITS_PER_OWNER = 4;
+
 export const editFile = defineTool({
   name: 'edit_file',
   title: 'Edit a file',
@@ -32,14 +35,18 @@ export const editFile = defineTool({
   async handler({ path, old_text, new_text, replace_all, session_id }, { deps, signal }) {
     const managed = await deps.directory.use(deps.owner, session_id, { signal, via: 'edit_file' });
     const { files } = managed.session;
-    const edit = async () => {
-      const text = asText(path, await files.read(path, { limitBytes: LARGEST_BYTES }));
+    const replace = async (data: Buffer) => {
+      // SECURITY: slices of a hundred edits at once would add up to what none of them may take.
+      const release = await deps.computing.take(deps.owner.id, { signal });
       const options = { path, all: replace_all, largestChars: LARGEST_BYTES, signal };
-      const { result, count } = await replaceExact(text, old_text, new_text, options);
+      return (async () => replaceExact(asText(path, data), old_text, new_text, options))().finally(release);
+    };
+    const edit = async () => {
+      const { result, count } = await replace(await files.read(path, { limitBytes: LARGEST_BYTES }));
       return { count, ...(await files.write(path, result, { mode: 'replace' })) };
     };
-    // SECURITY: slices of a hundred edits at once would add up to what none of them may take.
-    const release = await deps.computing.take(deps.owner.id, { signal });
+    // SECURITY: a sandbox can be slow at reading and writing, as its program pleases. Nothing that owners share is held meanwhile.
+    const release = await deps.editing.take(deps.owner.id, { signal });
     const { count, sizeBytes } = await edit().finally(release);
     return {
       structured: {

@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest';
+import { createPlacesPerKey } from './places-per-key.ts';
+
+test('a key that holds all its places keeps no other waiting, and gets more when it gives one back', async () => {
+  const places = createPlacesPerKey(2);
+  const [first, second] = await Promise.all([places.take('a'), places.take('a')]);
+  let isServed = false;
+  const third = places.take('a').finally(() => {
+    isServed = true;
+  });
+  const other = await places.take('b');
+  expect(isServed).toBe(false);
+  first();
+  first();
+  const release = await third;
+  expect(places.size()).toBe(2);
+  for (const end of [second, release, other]) end();
+  expect(places.size()).toBe(0);
+});
+
+test('one that withdraws before its turn holds nothing', async () => {
+  const places = createPlacesPerKey(1);
+  const release = await places.take('a');
+  const withdrawn = new AbortController();
+  const waiting = places.take('a', { signal: withdrawn.signal });
+  withdrawn.abort(new Error('enough'));
+  await expect(waiting).rejects.toThrow('enough');
+  await expect(places.take('b', { signal: withdrawn.signal })).rejects.toThrow('enough');
+  release();
+  expect(places.size()).toBe(0);
+});
