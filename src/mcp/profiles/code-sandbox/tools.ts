@@ -5,8 +5,9 @@ import { defineTool, type Tool, type ToolReply } from '../../define-tool.ts';
 import type { McpDeps } from '../../deps.ts';
 import { latestOutput } from '../../present/latest-output.ts';
 import { cancelledWith } from '../../run-in-session.ts';
-import { checkedFilename, checkedPath, decodedContent } from './arguments.ts';
+import { checkedFilename, checkedPath } from './arguments.ts';
 import { artifact, artifactOf, DATA_FOLDER, filesOf } from './artifacts.ts';
+import { decodedContent } from './decoded-content.ts';
 import { Failure, failureResult, inRun } from './failures.ts';
 import { newRunId, runReply } from './run-reply.ts';
 import { inSession, useOpen } from './sessions.ts';
@@ -35,7 +36,9 @@ If the file exists, the call fails with file_exists, unless overwrite is true.`,
     failed: failureResult,
     async handler({ filename, content_base64, session_id, overwrite }, call) {
       const name = checkedFilename(filename);
-      const content = decodedContent(content_base64, settings.maxUploadBytes);
+      // SECURITY: slices of many uploads at once would add up to what none of them may take.
+      const release = await call.deps.computing.take(call.deps.owner.id, { signal: call.signal });
+      const content = await decodedContent(content_base64, settings.maxUploadBytes).finally(release);
       return inSession(session_id, { settings, call, via: 'sandbox_upload_file' }, async (managed) => {
         await managed.session.files.write(name, content, { mode: overwrite ? 'replace' : 'create' });
         return asJson({ session_id: managed.id, path: `${DATA_FOLDER}/${name}` });
