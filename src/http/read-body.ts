@@ -97,7 +97,7 @@ function senderLeft(): HotcellError {
 
 function tooLarge(limitBytes: number): HotcellError {
   return new HotcellError('request_too_large', `the request is larger than the limit of ${limitBytes} bytes`, {
-    remedy: 'Send large files with PUT /files/{session}/{path}.',
+    remedy: 'Declare a Content-Length, and send large files with PUT /files/{session}/{path}.',
     data: { limitBytes },
   });
 }

@@ -4,49 +4,71 @@ import { createFairQueue } from '../lib/fair-queue.ts';
 import { bodyPieces, readBeginning, requireBodySize } from './read-body.ts';
 
 const SMALL_BYTES = 65_536;
-const LARGE_AT_ONCE_BYTES = 32 * 1_048_576;
-/** With one place alone, no owner could have a share. */
-const LEAST_PLACES = 2;
 const BODY_MS = 30_000;
-
-/** What a sender that holds a place must keep up. */
-const LARGE_PACE = { stallMs: 2_000, leastBytesPerS: 16_384, timeMs: BODY_MS };
 
 /** Of most requests. */
 export const BODY_BYTES = 4 * 1_048_576;
 
-/** Reads a request's body whole, on behalf of an owner. */
-export type BodyReader = (incoming: IncomingMessage, owner: string) => Promise<Buffer>;
+/** The memory for all bodies that are being read: two of the largest, and as much as this beside them, so that large ones leave room for others. */
+const BESIDE_LARGEST_BYTES = 32 * 1_048_576;
+const LARGEST_AT_ONCE = 2;
+
+/** The minimum speed of a large body, and the window in which it is measured. */
+const LARGE_PACE = { stallMs: 2_000, leastBytesPerS: 16_384, timeMs: BODY_MS };
+/** How much slower than its average a sender may be for a while. */
+const SLOWER = 2;
+
+/** Reads a request's body whole, on behalf of an owner, and passes it to `use`. The memory counts as taken until `use` has ended. */
+export type BodyReader = <Result>(
+  incoming: IncomingMessage,
+  owner: string,
+  use: (body: Buffer) => Result | Promise<Result>,
+) => Promise<Result>;
 
 /**
- * SECURITY: a hundred clients with the largest body each must not take the server's memory. So what is beyond 64 kB of a body is read a few at a time. A place is
- * taken only when more than that has come: a small body needs none, whatever it says of its length. An owner has a share of the places, and a sender that holds
- * one must be quick; otherwise one tenant's bodies that never end would keep all others waiting.
+ * SECURITY: a hundred clients with the largest body each must not take the server's memory. So what is beyond 64 kB of a body is read only when there is room for all of its declared length, and
+ * an owner has a share of the room. A small body needs none, whatever it says of its length. Room that is reserved is room that others lack: a sender must be as fast as the length that it declared
+ * demands. A body without a declared length reserves, and may have, no more than the usual limit.
  */
 export function createBodyReader(bodyBytes: number = BODY_BYTES): BodyReader {
-  const places = createFairQueue(Math.max(LEAST_PLACES, Math.floor(LARGE_AT_ONCE_BYTES / bodyBytes)));
-  return async (incoming, owner) => {
-    requireBodySize(Number(incoming.headers['content-length'] ?? 0), bodyBytes);
+  const room = createFairQueue(LARGEST_AT_ONCE * bodyBytes + BESIDE_LARGEST_BYTES);
+  return async (incoming, owner, use) => {
+    const declared = declaredBytes(incoming);
+    const limitBytes = declared ?? Math.min(bodyBytes, BODY_BYTES);
+    requireBodySize(limitBytes, bodyBytes);
     const { pieces, isWhole } = await readBeginning(incoming, { bytes: SMALL_BYTES, timeMs: BODY_MS });
     const body = Buffer.concat(pieces);
-    requireBodySize(body.length, bodyBytes);
-    if (isWhole) return body;
-    const release = await places.take(owner, { signal: leavingOf(incoming) });
+    requireBodySize(body.length, limitBytes);
+    if (isWhole) return use(body);
+    const release = await room.take(owner, { count: limitBytes, signal: leavingOf(incoming) });
     try {
-      return await readRest(incoming, body, bodyBytes);
+      return await use(await readRest(incoming, body, { limitBytes, leastBytesPerS: leastSpeed(declared) }));
     } finally {
       release();
     }
   };
 }
 
-async function readRest(incoming: IncomingMessage, beginning: Buffer, bodyBytes: number): Promise<Buffer> {
+function declaredBytes({ headers }: IncomingMessage): number | undefined {
+  return headers['content-length'] === undefined ? undefined : Number(headers['content-length']);
+}
+
+/** In bytes per second. */
+function leastSpeed(declared = 0): number {
+  return Math.max(LARGE_PACE.leastBytesPerS, declared / (BODY_MS / 1000) / SLOWER);
+}
+
+async function readRest(
+  incoming: IncomingMessage,
+  beginning: Buffer,
+  { limitBytes, leastBytesPerS }: { limitBytes: number; leastBytesPerS: number },
+): Promise<Buffer> {
   const pieces = [beginning];
   let size = beginning.length;
-  for await (const piece of bodyPieces(incoming, LARGE_PACE)) {
+  for await (const piece of bodyPieces(incoming, { ...LARGE_PACE, leastBytesPerS })) {
     pieces.push(piece);
     size += piece.length;
-    requireBodySize(size, bodyBytes);
+    requireBodySize(size, limitBytes);
   }
   return Buffer.concat(pieces);
 }

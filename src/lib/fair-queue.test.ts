@@ -99,6 +99,42 @@ test('who withdraws leaves no place taken and nobody behind', async () => {
   await expect(queue.take('b', { signal: withdrawn.signal })).rejects.toThrow('enough');
 });
 
+test('several places at once are shared as single ones are', () => {
+  const queue = createFairQueue(100);
+  expect(queue.tryTake('a', 40)).toBeDefined();
+  expect(queue.tryTake('a', 21)).toBeUndefined();
+  expect(queue.tryTake('a', 10)).toBeDefined();
+  expect(queue.tryTake('b', 51)).toBeUndefined();
+  expect(queue.tryTake('b', 50)).toBeDefined();
+  expect(queue.taken()).toBe(100);
+});
+
+test('a key that waits for many places and holds none is not starved by small requests of those that hold some', async () => {
+  const queue = createFairQueue(100);
+  const [first, second] = [queue.tryTake('a', 30)!, queue.tryTake('a', 10)!];
+  const large = queue.take('b', { count: 70 });
+  expect(queue.tryTake('b', 1)).toBeUndefined(); // nobody overtakes within a key
+  const more = queue.take('a', { count: 10 });
+  expect(queue.waiting('a')).toBe(1);
+  expect(queue.tryTake('c', 10)).toBeDefined(); // the first of another is not kept waiting
+  second();
+  first();
+  (await more)();
+  (await large)();
+  expect([queue.taken(), queue.waiting()]).toEqual([10, 0]);
+});
+
+test('one that withdraws lets those take places who gave way to it', async () => {
+  const queue = createFairQueue(100);
+  queue.tryTake('a', 40);
+  const withdrawn = new AbortController();
+  const large = queue.take('b', { count: 70, signal: withdrawn.signal });
+  const more = queue.take('a', { count: 10 });
+  withdrawn.abort(new Error('enough'));
+  await expect(large).rejects.toThrow('enough');
+  expect(await more).toBeDefined();
+});
+
 test('whoever takes and gives back, in any order, no more than the places are taken, and all are served', async () => {
   await fc.assert(
     fc.asyncProperty(

@@ -1,5 +1,5 @@
 import { HotcellError } from '../../errors/hotcell-error.ts';
-import { excessIn } from '../../lib/json-limits.ts';
+import { createJsonParser, type JsonParser } from '../../lib/json-parser.ts';
 import type { CallWatch } from '../../mcp/call-watch.ts';
 import { oversizedIn } from '../../mcp/message-limits.ts';
 import { countCall } from '../counted-call.ts';
@@ -29,15 +29,18 @@ export function addMcpRoute(
   { inFlight, turns, bodyBytes = BODY_BYTES, unsentBytes }: McpRouteOptions,
 ): void {
   const read = createBodyReader(bodyBytes);
+  const parse = createJsonParser();
 
   app.all('/mcp', async (context) => {
     const { id } = context.get('owner');
     if (context.req.method !== 'POST') return sent(context, await answer(context, undefined));
-    const text = (await read(context.env.incoming, id)).toString('utf8');
-    const body = parsed(text);
+    const { body, bytes } = await read(context.env.incoming, id, async (data) => ({
+      bytes: data.length,
+      body: await parsed(data, id, parse),
+    }));
     if (body instanceof Response) return body;
     const { outgoing } = context.env;
-    const call = countCall(inFlight, id, { bytes: text.length });
+    const call = countCall(inFlight, id, { bytes });
     whenClosed(outgoing, call.hold());
     const endTurn = await turns.take(id, leavingOf(outgoing));
     try {
@@ -72,15 +75,11 @@ export function addMcpRoute(
 const NO_BATCHES = 'JSON-RPC batches are not supported; send each message in a request of its own';
 
 /** The message, or what is wrong with it. */
-function parsed(text: string): object | Response {
-  const excess = excessIn(text);
-  if (excess !== undefined) return protocolError(-32600, `Invalid Request: ${excess}`);
-  let body: unknown;
-  try {
-    body = JSON.parse(text);
-  } catch {
-    return protocolError(-32700, 'Parse error: the body is not JSON');
-  }
+async function parsed(data: Buffer, owner: string, parse: JsonParser): Promise<object | Response> {
+  const result = await parse(data, owner);
+  if ('excess' in result) return protocolError(-32600, `Invalid Request: ${result.excess}`);
+  if ('fault' in result) return protocolError(-32700, 'Parse error: the body is not JSON');
+  const body = result.value;
   if (typeof body !== 'object' || body === null) return protocolError(-32600, 'Invalid Request: not an object');
   // SECURITY: the answers of a batch are kept until its last one is there, and one of them can wait for an hour.
   if (Array.isArray(body)) return protocolError(-32600, `Invalid Request: ${NO_BATCHES}`);

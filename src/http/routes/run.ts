@@ -119,7 +119,7 @@ async function bodyText(context: HttpContext, read: BodyReader): Promise<string>
   if (!/^application\/json\b/i.test(context.req.header('content-type') ?? '')) {
     throw new HotcellError('invalid_argument', 'Content-Type must be application/json', { remedy: HOW });
   }
-  return (await read(context.env.incoming, context.get('owner').id)).toString('utf8');
+  return read(context.env.incoming, context.get('owner').id, (body) => body.toString('utf8'));
 }
 
 function parsed(text: string): unknown {
