@@ -4,11 +4,14 @@ import { root } from './dependencies.mjs';
 import { capture } from './run.mjs';
 
 const folder = join(root, '.hotcell', 'tools');
-const tools = [...['ruff==0.17.4', 'mypy==2.4.1', 'pytest==9.0.2', 'pytest-reportlog==1.0.0'], 'nbformat==5.10.4'];
+const tools = [
+  ...['ruff==0.17.4', 'mypy==2.4.1', 'pytest==9.0.2', 'pytest-reportlog==1.0.0'],
+  ...['nbformat==5.10.4', 'mdformat==1.0.0', 'mdformat-gfm==1.0.0'],
+];
 
 /**
- * ruff, mypy and pytest for the guest, and nbformat, which judges the notebooks we write, in a virtual environment of the repository's own. Answers
- * with where programs lie.
+ * ruff, mypy and pytest for the guest, nbformat, which judges the notebooks we write, and mdformat for Markdown, in a virtual environment of the
+ * repository's own. Answers with the folder of the programs.
  */
 export async function ensurePythonTools({ step, StepError }) {
   const marker = join(folder, '.ready');

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { argv, env, execPath } from 'node:process';
 import { build } from './build.mjs';
 import { root } from './dependencies.mjs';
+import { markdownFiles } from './markdown.mjs';
 import { ensurePythonTools } from './python-tools.mjs';
 import { capture, run } from './run.mjs';
 import { prepare } from './steps.mjs';
@@ -92,6 +93,7 @@ function checks(steps) {
     ...list,
     async () => {
       const bin = await ensurePythonTools(steps);
+      await check('Markdown (mdformat)', join(bin, 'mdformat'), ['--check', ...(await markdownFiles())], { cwd: root })();
       await check('Guest: lint (ruff)', join(bin, 'ruff'), ['check', '.'], inGuest)();
       await check('Guest: format (ruff)', join(bin, 'ruff'), ['format', '--check', '.'], inGuest)();
       await check('Guest: types (mypy --strict)', join(bin, 'mypy'), ['--strict', '.'], inGuest)();
