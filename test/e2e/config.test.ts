@@ -22,7 +22,7 @@ describe('hotcell config', () => {
   it('shows the options that were set and where each comes from, secrets excepted', async () => {
     const path = join(hotcell.home, 'config.json');
     const secret = 'a-secret-of-more-than-32-characters';
-    writeFileSync(path, `{ "maxSessions": 5, /* ours */ "linkSecret": "${secret}" }`, { mode: 0o644 });
+    writeFileSync(path, `{ "maxSessions": 5, /* ours */ "linkSecret": "${secret}" }`, { mode: 0o640 });
     const env = { HOTCELL_LOG_LEVEL: 'debug', HOTCELL_MAX_SESIONS: '1' };
     const shown = await hotcell.run(['dist/cli.js', 'config'], { env });
     expect(shown.stdout.split('\n')).toEqual([
