@@ -205,9 +205,12 @@ def stop_all():
         if pid not in (1, os.getpid()):
             try: os.kill(pid, signal.SIGSTOP)
             except OSError: pass
+    open("stopped", "w").close()
     os._exit(7)
 threading.Timer(0.2, stop_all).start()`);
-      await expect.poll(async () => (await session.run('1')).restarted, { timeout: 10_000 }).toMatch(/while idle/);
+      // The file tells it without a run, in which the kernel would not be idle.
+      await expect.poll(async () => (await session.files.list()).entries, { timeout: 10_000 }).toHaveLength(1);
+      expect((await session.run('1')).restarted).toMatch(/while idle/);
       expect((await session.variables.list()).total).toBe(0);
     },
   },
