@@ -73,8 +73,18 @@ function prefixOf(program: string): string {
 async function baseOf(files: ImageFiles, prefix: string): Promise<string[]> {
   const config = await walk(files, posix.join(prefix, 'pyvenv.cfg'));
   if (config.kind !== 'file') return [];
-  const [, home] = /^\s*home\s*=\s*(\/.*?)\s*$/m.exec((await files.read(config.path)).toString('utf8')) ?? [];
+  const home = homeIn((await files.read(config.path)).toString('utf8'));
   if (home === undefined) return [];
   const base = await walk(files, home);
   return [home, ...base.links, base.path, prefixOf(`${home}/python3`), prefixOf(`${base.path}/python3`)];
+}
+
+/** The folder that a `pyvenv.cfg` names as `home = /usr/bin`. */
+function homeIn(config: string): string | undefined {
+  for (const line of config.split('\n')) {
+    const [name, ...value] = line.split('=');
+    const home = value.join('=').trim();
+    if (name?.trim() === 'home' && home.startsWith('/')) return home;
+  }
+  return undefined;
 }
