@@ -4,6 +4,7 @@ import { argv } from 'node:process';
 import { pathToFileURL } from 'node:url';
 import { root } from './dependencies.mjs';
 import { leanBundle } from './lean-bundle.mjs';
+import { mergeChunks } from './merge-chunks.mjs';
 import { buildNodeKernel } from './node-kernel.mjs';
 import { capture } from './run.mjs';
 import { prepare } from './steps.mjs';
@@ -14,6 +15,18 @@ const COMMONJS = [
   "import { createRequire as __createRequire } from 'node:module';",
   'const require = __createRequire(import.meta.url), __filename = import.meta.filename, __dirname = import.meta.dirname;',
 ].join(' ');
+
+/**
+ * Files that chunks are merged into, and the entries that load them: first what every command has, then what the two commands that are started most often
+ * have in common, then the rest of each. `mcp` answers a client before it loads the rest.
+ */
+const GROUPS = {
+  'chunks/command.js': ['src/cli/index.ts'],
+  'chunks/common.js': ['src/cli/mcp/index.ts', 'src/cli/run/index.ts'],
+  'chunks/mcp.js': ['src/cli/mcp/index.ts'],
+  'chunks/main.js': ['src/cli/run/index.ts'],
+  'chunks/process.js': ['src/drivers/process/index.ts'],
+};
 
 /** Bundles the command and the library into dist/, and the library's types where they are asked for. */
 export async function build({ step, StepError }, { force = false, types = true } = {}) {
@@ -34,7 +47,7 @@ async function bundle(entryPoints) {
   const esbuild = await import('esbuild');
   rmSync(dist, { recursive: true, force: true });
   mkdirSync(dist, { recursive: true });
-  await esbuild.build({
+  const bundled = await esbuild.build({
     absWorkingDir: root,
     entryPoints,
     outdir: 'dist',
@@ -50,7 +63,12 @@ async function bundle(entryPoints) {
     banner: { js: COMMONJS },
     plugins: [leanBundle],
     logLevel: 'warning',
+    metafile: true,
+    write: false,
   });
+  const files = await mergeChunks(bundled, { root, outdir: 'dist', groups: GROUPS, build: esbuild.build });
+  mkdirSync(join(dist, 'chunks'), { recursive: true });
+  for (const [name, text] of files) writeFileSync(join(dist, name), text);
   if (entryPoints.cli) makeExecutable(join(dist, 'cli.js'));
   writeFileSync(join(dist, '.built'), '');
 }
@@ -72,6 +90,7 @@ function isStale(marker) {
     'tsconfig.json',
     'scripts/build.mjs',
     'scripts/lean-bundle.mjs',
+    'scripts/merge-chunks.mjs',
     ...filesBelow('src'),
   ];
   return sources.some((file) => statSync(join(root, file)).mtimeMs > builtAt);

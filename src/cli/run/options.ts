@@ -55,6 +55,8 @@ export function runOptions(flags: RunFlags): RunOptions {
     },
     open: {
       mounts,
+      // Nor will it need modules that are loaded beside the program: they would be there for the next session, and compete with this one for the processor.
+      preloads: [],
       limits: { ...(memoryBytes === undefined ? {} : { memoryBytes }), ...(cpus === undefined ? {} : { cpus }) },
       ...(flags.image === undefined ? {} : { image: flags.image }),
     },
