@@ -93,7 +93,9 @@ function checks(steps) {
     ...list,
     async () => {
       const bin = await ensurePythonTools(steps);
-      await check('Markdown (mdformat)', join(bin, 'mdformat'), ['--check', ...(await markdownFiles())], { cwd: root })();
+      await check('Markdown (mdformat)', join(bin, 'mdformat'), ['--check', ...(await markdownFiles())], {
+        cwd: root,
+      })();
       await check('Guest: lint (ruff)', join(bin, 'ruff'), ['check', '.'], inGuest)();
       await check('Guest: format (ruff)', join(bin, 'ruff'), ['format', '--check', '.'], inGuest)();
       await check('Guest: types (mypy --strict)', join(bin, 'mypy'), ['--strict', '.'], inGuest)();
