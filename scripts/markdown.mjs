@@ -1,3 +1,5 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { argv } from 'node:process';
 import { pathToFileURL } from 'node:url';
 import { root } from './dependencies.mjs';
@@ -8,15 +10,21 @@ import { prepare } from './steps.mjs';
 /** Pages that a test generates from the code. */
 const GENERATED = ['docs/configuration.md', 'docs/errors.md', 'docs/tools.md'];
 
+/** Folders without pages of ours. */
+const SKIPPED = ['.git', '.hotcell', 'node_modules', 'dist', 'results'];
+
 /** The Markdown files that mdformat wraps, as .mdformat.toml says: 120 columns, tables without padding. */
-export async function markdownFiles() {
-  const { output } = await capture('git', ['ls-files', '*.md'], { cwd: root });
-  return output.split('\n').filter((file) => file.endsWith('.md') && !GENERATED.includes(file));
+export function markdownFiles(folder = '') {
+  return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) return SKIPPED.includes(entry.name) ? [] : markdownFiles(path);
+    return entry.isFile() && path.endsWith('.md') && !GENERATED.includes(path) ? [path] : [];
+  });
 }
 
 if (import.meta.url === pathToFileURL(argv[1]).href) {
   const bin = await ensurePythonTools(await prepare());
-  const { exitCode, output } = await capture(`${bin}/mdformat`, await markdownFiles(), { cwd: root });
+  const { exitCode, output } = await capture(join(bin, 'mdformat'), markdownFiles(), { cwd: root });
   process.stderr.write(output);
   process.exitCode = exitCode;
 }

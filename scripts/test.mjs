@@ -93,7 +93,7 @@ function checks(steps) {
     ...list,
     async () => {
       const bin = await ensurePythonTools(steps);
-      await check('Markdown (mdformat)', join(bin, 'mdformat'), ['--check', ...(await markdownFiles())], {
+      await check('Markdown (mdformat)', join(bin, 'mdformat'), ['--check', ...markdownFiles()], {
         cwd: root,
       })();
       await check('Guest: lint (ruff)', join(bin, 'ruff'), ['check', '.'], inGuest)();
