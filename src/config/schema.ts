@@ -2,14 +2,11 @@ import * as z from 'zod';
 import { recipeSchema } from '../languages/recipe.ts';
 import { DRIVER_NAMES } from '../sandbox/isolation.ts';
 import { DEFAULT_LIMITS, LEAST_LIMITS, type Limits } from '../sandbox/spec.ts';
+import { DAY_MS, imageName, MiB, wholeNumber } from './option-types.ts';
 
-const MiB = 1_048_576;
-const DAY_MS = 86_400_000;
 const MOST_CPUS = 1024;
 const MOST_PROCESSES = 1_000_000;
 const MOST_OPEN_FILES = 1_048_576;
-
-const wholeNumber = (least: number, most: number) => z.coerce.number().int().min(least).max(most);
 
 const limit = (name: keyof Limits, most: number) =>
   z.coerce
@@ -57,13 +54,7 @@ export const configSchema = z.object({
       .enum(DRIVER_NAMES)
       .default('process')
       .describe('Minimum isolation. Hotcell refuses to run code with a weaker driver'),
-    image: z
-      .string()
-      .min(1)
-      .max(255)
-      .regex(/^[A-Za-z0-9][A-Za-z0-9._/:@-]*$/, { error: 'not the name of an image' })
-      .optional()
-      .describe('Container image of new sessions; the standard image by default'),
+    image: imageName.optional().describe('Container image of new sessions; the standard image by default'),
     allowedImages: z
       .array(
         z

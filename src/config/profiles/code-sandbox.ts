@@ -1,21 +1,15 @@
 import * as z from 'zod';
 import { LEAST_LIMITS } from '../../sandbox/spec.ts';
+import { DAY_MS, imageName, MiB, wholeNumber } from '../option-types.ts';
 import { type Config, configSchema } from '../schema.ts';
 import { defineSettings } from './define-settings.ts';
-
-const MiB = 1_048_576;
-const wholeNumber = (least: number, most: number) => z.coerce.number().int().min(least).max(most);
 
 /**
  * The settings of the profile `code-sandbox`, under the names that its users know: `SANDBOX_` and the name in capitals (`execTimeoutS` →
  * `SANDBOX_EXEC_TIMEOUT_S`). They are read only if the profile is in use. A test keeps docs/configuration.md equal to this schema.
  */
 export const codeSandboxSchema = z.object({
-  image: z
-    .string()
-    .min(1)
-    .max(255)
-    .regex(/^[A-Za-z0-9][A-Za-z0-9._/:@-]*$/, { error: 'not the name of an image' })
+  image: imageName
     .optional()
     .describe('Container image of its sessions, with Python 3.9 or newer; the standard image by default'),
   memoryLimit: z
@@ -65,7 +59,6 @@ export function memoryLimitBytes({ memoryLimit }: { readonly memoryLimit: string
   return Math.floor(Number.parseFloat(memoryLimit) * unit);
 }
 
-const DAY_MS = 86_400_000;
 const LEVELS = { DEBUG: 'debug', INFO: 'info', WARNING: 'warn', ERROR: 'error' } as const;
 
 /** The settings for the list in `config/profiles/index.ts`. */
