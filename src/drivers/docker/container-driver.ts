@@ -1,18 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Container } from 'dockerode';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import { aborted } from '../../lib/abort.ts';
 import type { DriverDeclaration } from '../../sandbox/declaration.ts';
 import type { CreateOptions, Driver, Probe, Sandbox, Survivor } from '../../sandbox/driver.ts';
 import type { Host } from '../../sandbox/host.ts';
 import type { DriverName } from '../../sandbox/isolation.ts';
-import { type SandboxSpec, socketBytesOf } from '../../sandbox/spec.ts';
-import type { GuestBundle } from '../pipe-guest/guest-bundle.ts';
-import { installedBundle } from '../pipe-guest/guest-code.ts';
+import type { SandboxSpec } from '../../sandbox/spec.ts';
 import { pipedGuestConfig } from '../pipe-guest/guest-config.ts';
 import type { ReadyLine } from '../pipe-guest/ready-line.ts';
-import { type ContainerRuntime, containerConfig, containerName, LABELS, memoryPlaces } from './container-config.ts';
+import { type ContainerRuntime, containerName, LABELS } from './container-config.ts';
 import { type ContainerSandboxParts, containerSandbox } from './container-sandbox.ts';
+import { createContainerStarts } from './container-starts.ts';
 import {
   areOpenToAll,
   COMMON_USER,
@@ -23,18 +21,13 @@ import {
 } from './container-user.ts';
 import { containerEnforcement } from './enforcement.ts';
 import { createEngineConnector, type EngineConnector } from './engine.ts';
-import { followsDescriptors } from './engine-address.ts';
-import { engineError, noPython, statusOf } from './engine-errors.ts';
-import { checkedImage, describeImage, type ImageDescription } from './engine-image.ts';
-import { createFailedStarts } from './failed-starts.ts';
+import { engineError } from './engine-errors.ts';
+import { checkedImage } from './engine-image.ts';
 import { standardImageTag } from './image.ts';
-import { createImageLooks } from './image-looks.ts';
-import { reviewImage } from './image-review.ts';
-import { openMountDescriptors } from './mount-descriptors.ts';
+import { containerLost, ownContainer } from './own-container.ts';
 import { probeContainers } from './probe.ts';
 import { createRemoval } from './removal.ts';
-import { limitSocketMemory } from './socket-memory.ts';
-import { joinContainer, type StartedContainer, startContainer } from './started-container.ts';
+import { joinContainer, type StartedContainer } from './started-container.ts';
 
 export interface ContainerDriverOptions extends DriverDeclaration {
   readonly name: Extract<DriverName, 'docker' | 'gvisor'>;
@@ -56,15 +49,16 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
   const engine = options.engine ?? createEngineConnector(name);
   const standardImage = () => options.standardImage ?? standardImageTag();
   const removal = createRemoval(engine);
-  const looks = createImageLooks({ engine, ...host, remove: (container) => inBackground(removal.remove(container)) });
-  const failedStarts = createFailedStarts();
+  const starts = createContainerStarts(host, {
+    ...{ name, runtime, engine, standardImage },
+    remove: (container) => inBackground(removal.remove(container)),
+  });
   const users = createContainerUsers(host.serverId);
   const { platform } = process;
   const ofFolders = folderUser({ platform, self: options.self ?? self(), socketPath: engine.address.socketPath });
   const sandboxes = new Set<Sandbox>();
   const cleaning = new Set<Promise<void>>();
   let probed: Promise<Probe> | undefined;
-  let bundle: GuestBundle | undefined;
 
   async function create(spec: SandboxSpec, { signal }: CreateOptions = {}): Promise<Sandbox> {
     const combined = signal ?? AbortSignal.timeout(START_MS);
@@ -72,7 +66,7 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
     const { kernel } = await engine.connect({ signal: combined });
     const container = containerName(spec.id);
     const user = await userOf(spec, image);
-    const starting = begin(spec, { image, user }, combined);
+    const starting = starts.begin(spec, { image, user }, combined);
     try {
       const started = await Promise.race([starting, aborted(combined)]);
       requireOwnKernel(started.ready, kernel);
@@ -90,66 +84,6 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
     const kind = kindOfUser(spec, runtime, { isStandardImage, foldersAreOpen: await areOpenToAll(spec.mounts) });
     if (kind === 'own') return users.take();
     return kind === 'folders' ? ofFolders : COMMON_USER;
-  }
-
-  async function begin(
-    spec: SandboxSpec,
-    { image, user }: { image: string; user: ContainerUser },
-    signal: AbortSignal,
-  ): Promise<StartedContainer> {
-    const { described, bundle } = await inside(spec, image, signal);
-    // SECURITY: inside a kernel of its own no folder of the host can be told from another, and a hostile image does not compare them. So what is bound must
-    // be right from the beginning.
-    const byDescriptor =
-      runtime.ownKernel !== undefined || (described !== undefined && followsDescriptors(engine.address));
-    const { devices, close } = await openMountDescriptors(byDescriptor ? spec.mounts : [], host.runDir);
-    try {
-      const config = containerConfig(spec, {
-        image: described?.id ?? image,
-        command: bundle.command,
-        runtime,
-        user,
-        installationId: host.installationId,
-        serverId: host.serverId,
-        devices,
-        described,
-      });
-      return await startContainer(engine, {
-        driver: name,
-        name: containerName(spec.id),
-        image,
-        config,
-        bundle,
-        isStandardImage: described === undefined,
-        isPersistent: spec.persistent !== undefined,
-        signal,
-        // A runtime with a kernel of its own keeps them in that kernel's memory.
-        ...(runtime.ownKernel === undefined
-          ? { onStarted: (id: string) => limitSocketMemory(id, socketBytesOf(spec.limits)) }
-          : {}),
-      });
-    } catch (error) {
-      failedStarts.note(spec, described?.id, error);
-      throw error;
-    } finally {
-      await close();
-    }
-  }
-
-  /** What the guest starts in. Our own image is started too often to be looked at. */
-  async function inside(
-    spec: SandboxSpec,
-    image: string,
-    signal: AbortSignal,
-  ): Promise<{ described?: ImageDescription; bundle: GuestBundle }> {
-    bundle ??= installedBundle(host.dataDir);
-    if (image === standardImage()) return { bundle };
-    const described = await describeImage(image, { driver: name, engine, isStandard: false, signal });
-    failedStarts.refuse(spec, described.id);
-    const places = { memory: memoryPlaces(spec, described.volumes), mounts: spec.mounts };
-    const python = await looks.look(described, signal, (files) => reviewImage(described, files, places));
-    if (python === undefined) throw noPython(name, image);
-    return { described, bundle: { ...bundle, command: [python.program, ...bundle.command.slice(1)] } };
   }
 
   /** All or nothing. What the engine was asked for it may still be making, so its answer comes first. */
@@ -183,7 +117,16 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
   async function adopt(spec: SandboxSpec, { signal = AbortSignal.timeout(START_MS) } = {}): Promise<Sandbox> {
     return engine.ask('take over a container', async ({ docker }) => {
       const container = docker.getContainer(containerName(spec.id));
-      const { uid, python } = await requireOurs(container, spec, signal);
+      const found = await ownContainer(
+        container,
+        { owner: spec.owner, installationId: host.installationId, runtime },
+        signal,
+      );
+      if (!found.isRunning) {
+        if (found.isOurs) await removal.remove(container.id);
+        throw containerLost(name);
+      }
+      const { uid, python } = found;
       const started = await joinContainer(engine, { driver: name, container, python }, signal).catch(
         async (error: unknown) => {
           if (error instanceof HotcellError && error.code === 'sandbox_lost') await removal.remove(container.id);
@@ -192,34 +135,6 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
       );
       users.hold(uid);
       return tracked(spec, uid, started);
-    });
-  }
-
-  /**
-   * SECURITY: a record may be older than the engine it speaks of, or forged; the container of that name must be what was made then, for that owner. Answers
-   * with the uid that it runs as, and the interpreter of its guest.
-   */
-  async function requireOurs(
-    container: Container,
-    { owner }: SandboxSpec,
-    signal: AbortSignal,
-  ): Promise<{ uid: number; python: string }> {
-    const found = await container.inspect({ abortSignal: signal } as object).catch((error: unknown) => {
-      if (statusOf(error) === 404) return undefined;
-      throw error;
-    });
-    const labels = found?.Config.Labels ?? {};
-    const isOurs =
-      labels[LABELS.installation] === host.installationId &&
-      labels[LABELS.persistent] === 'true' &&
-      labels[LABELS.owner] === owner &&
-      (runtime.name === undefined || found?.HostConfig.Runtime === runtime.name);
-    if (isOurs && found?.State.Running === true) {
-      return { uid: Number.parseInt(found.Config.User, 10), python: found.Config.Cmd[0] ?? 'python3' };
-    }
-    if (isOurs) await removal.remove(container.id);
-    throw new HotcellError('sandbox_lost', `${name}: the container no longer runs`, {
-      remedy: 'Open a new session; the variables and files of this one are lost.',
     });
   }
 

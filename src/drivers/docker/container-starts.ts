@@ -1,0 +1,100 @@
+import type { Host } from '../../sandbox/host.ts';
+import type { DriverName } from '../../sandbox/isolation.ts';
+import { type SandboxSpec, socketBytesOf } from '../../sandbox/spec.ts';
+import type { GuestBundle } from '../pipe-guest/guest-bundle.ts';
+import { installedBundle } from '../pipe-guest/guest-code.ts';
+import { type ContainerRuntime, containerConfig, containerName, memoryPlaces } from './container-config.ts';
+import type { ContainerUser } from './container-user.ts';
+import type { EngineConnector } from './engine.ts';
+import { followsDescriptors } from './engine-address.ts';
+import { noPython } from './engine-errors.ts';
+import { describeImage, type ImageDescription } from './engine-image.ts';
+import { createFailedStarts } from './failed-starts.ts';
+import { createImageLooks } from './image-looks.ts';
+import { reviewImage } from './image-review.ts';
+import { openMountDescriptors } from './mount-descriptors.ts';
+import { limitSocketMemory } from './socket-memory.ts';
+import { type StartedContainer, startContainer } from './started-container.ts';
+
+/** Starts containers of one driver. Called by `container-driver.ts`, which removes what a failed start leaves. */
+export interface ContainerStarts {
+  begin(
+    spec: SandboxSpec,
+    as: { readonly image: string; readonly user: ContainerUser },
+    signal: AbortSignal,
+  ): Promise<StartedContainer>;
+}
+
+export interface StartsOptions {
+  readonly name: DriverName;
+  readonly runtime: ContainerRuntime;
+  readonly engine: EngineConnector;
+  readonly standardImage: () => string;
+  /** Removes a container that was only created to look at its image. */
+  readonly remove: (container: string) => Promise<void>;
+}
+
+export function createContainerStarts(host: Host, options: StartsOptions): ContainerStarts {
+  const { name, runtime, engine, standardImage, remove } = options;
+  const looks = createImageLooks({ engine, ...host, remove });
+  const failedStarts = createFailedStarts();
+  let bundle: GuestBundle | undefined;
+
+  /** The image and the command that the guest starts with. Our own image is started too often to be looked at. */
+  async function inside(
+    spec: SandboxSpec,
+    image: string,
+    signal: AbortSignal,
+  ): Promise<{ described?: ImageDescription; bundle: GuestBundle }> {
+    bundle ??= installedBundle(host.dataDir);
+    if (image === standardImage()) return { bundle };
+    const described = await describeImage(image, { driver: name, engine, isStandard: false, signal });
+    failedStarts.refuse(spec, described.id);
+    const places = { memory: memoryPlaces(spec, described.volumes), mounts: spec.mounts };
+    const python = await looks.look(described, signal, (files) => reviewImage(described, files, places));
+    if (python === undefined) throw noPython(name, image);
+    return { described, bundle: { ...bundle, command: [python.program, ...bundle.command.slice(1)] } };
+  }
+
+  return {
+    begin: async (spec, { image, user }, signal) => {
+      const { described, bundle } = await inside(spec, image, signal);
+      // SECURITY: inside a kernel of its own no folder of the host can be told from another, and a hostile image does not compare them. So what is bound must
+      // be right from the beginning.
+      const byDescriptor =
+        runtime.ownKernel !== undefined || (described !== undefined && followsDescriptors(engine.address));
+      const { devices, close } = await openMountDescriptors(byDescriptor ? spec.mounts : [], host.runDir);
+      try {
+        const config = containerConfig(spec, {
+          image: described?.id ?? image,
+          command: bundle.command,
+          runtime,
+          user,
+          installationId: host.installationId,
+          serverId: host.serverId,
+          devices,
+          described,
+        });
+        return await startContainer(engine, {
+          driver: name,
+          name: containerName(spec.id),
+          image,
+          config,
+          bundle,
+          isStandardImage: described === undefined,
+          isPersistent: spec.persistent !== undefined,
+          signal,
+          // A runtime with a kernel of its own keeps sockets in that kernel's memory.
+          ...(runtime.ownKernel === undefined
+            ? { onStarted: (id: string) => limitSocketMemory(id, socketBytesOf(spec.limits)) }
+            : {}),
+        });
+      } catch (error) {
+        failedStarts.note(spec, described?.id, error);
+        throw error;
+      } finally {
+        await close();
+      }
+    },
+  };
+}
