@@ -86,6 +86,13 @@ test.each([
   expect(textOf(part as Partial<ExecutionResult>)).toMatch(expected);
 });
 
+test('an execution that only drew something has output: its images', () => {
+  const textWith = (images: number) =>
+    executionTexts(endedOutput(result, place, { files: [], shown: [], images, notes: [] }))[0];
+  expect(textWith(1)).toBe('Done. 1 image follows.');
+  expect(textWith(3)).toBe('Done. 3 images follow.');
+});
+
 test('where it ran is said once, and only where something stronger is missing', () => {
   expect(textOf({}, true)).toBe(
     'Done, no output.\nIsolation: process (level 1). Not available on this machine: gvisor.',

@@ -27,9 +27,10 @@ function labelled(label: string, text: string): string[] {
 }
 
 /** The first line of the reply. Other outcomes have a note instead. */
-function endLines({ outcome }: ExecutionOutput, isSilent: boolean): string[] {
+function endLines({ outcome, images }: ExecutionOutput, isSilent: boolean): string[] {
   if (outcome === 'raised') return ['The code raised an error.'];
   if (outcome !== 'ok') return [];
+  if (images > 0) return [images === 1 ? 'Done. 1 image follows.' : `Done. ${images} images follow.`];
   return [isSilent ? 'Done, no output.' : 'Done.'];
 }
 
