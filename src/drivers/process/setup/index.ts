@@ -1,7 +1,6 @@
 import { findHostProgram, findProgram } from '../../../lib/find-program.ts';
 import { type Progress, type Report, runStep, StepError } from '../../../lib/steps.ts';
 import { type Confirm, runAsSuperuser } from '../../../lib/superuser.ts';
-import { epollNotes, epollWatches } from '../../epoll-notes.ts';
 import type { PythonEnvironment } from '../python-environment.ts';
 import { ensurePythonEnvironment, lacksInstaller } from './make-python-environment.ts';
 import { installCommand, packageManagers, refreshCommand } from './system-packages.ts';
@@ -23,9 +22,6 @@ export async function setupProcess(options: ProcessSetup): Promise<{ bwrap: stri
     note: (path) => path,
   });
   const python = await ensurePythonEnvironment({ dataDir, report, signal });
-  // A setting of the host that other programs share: said, and left alone.
-  for (const text of epollNotes(epollWatches(), { hasOwnUids: process.getuid?.() === 0 }))
-    report({ kind: 'note', text });
   return { bwrap, python };
 }
 
