@@ -324,7 +324,9 @@ describe('a request that makes no sense', () => {
 
 describe('the lines that people paste', () => {
   it('work as they stand in the README', async () => {
-    const section = /<!-- curl -->\s+```console\n([\s\S]+?)```/.exec(readFileSync(join(root, 'README.md'), 'utf8'))?.[1];
+    const section = /<!-- curl -->\s+```console\n([\s\S]+?)```/.exec(
+      readFileSync(join(root, 'README.md'), 'utf8'),
+    )?.[1];
     const lines = section!
       .split('\n')
       .filter((line) => line.startsWith('$ '))
