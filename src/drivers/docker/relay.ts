@@ -1,6 +1,7 @@
 import type { Duplex } from 'node:stream';
 import type { Container } from 'dockerode';
 import { HotcellError } from '../../errors/hotcell-error.ts';
+import { retry } from '../../lib/retry.ts';
 import { saidInside } from '../../lib/said-inside.ts';
 import type { DriverName } from '../../sandbox/isolation.ts';
 import { RELAY_UID, relayCommand, saysNobodyListens, takeGreeting } from '../pipe-guest/relay.ts';
@@ -16,8 +17,20 @@ export interface RelayWay {
   readonly python: string;
 }
 
-/** A new channel to the guest. Rejects with `sandbox_lost` where the container does not run. */
-export async function openRelay({ driver, container, python }: RelayWay, signal: AbortSignal): Promise<Duplex> {
+const ATTEMPTS = 5;
+const PAUSE_MS = 100;
+
+/**
+ * Opens a new channel to the guest. Rejects with `sandbox_lost` where the container does not run. A relay that cannot start is started again: in a container
+ * that uses all its processes, threads of the engine's runtime fail by chance.
+ */
+export function openRelay(way: RelayWay, signal: AbortSignal): Promise<Duplex> {
+  const isTransient = (error: unknown) =>
+    error instanceof HotcellError ? error.code === 'engine_failed' : statusOf(error) !== undefined;
+  return retry(() => startRelay(way, signal), { attempts: ATTEMPTS, pauseMs: PAUSE_MS, isTransient, signal });
+}
+
+async function startRelay({ driver, container, python }: RelayWay, signal: AbortSignal): Promise<Duplex> {
   try {
     const exec = await container.exec({
       Cmd: relayCommand(python),
