@@ -20,7 +20,8 @@ const measurements = {
   http: 'process: a server over HTTP, a hundred clients at once',
   flood: 'process: a gigabyte of output',
   growth: 'process: from 1 to 200 sessions',
-  docker: 'docker: pooled first result and calls, against docker run and docker exec',
+  docker:
+    'docker: pooled first result and calls, against docker run and docker exec; sessions in a row, against Jupyter',
   gvisor: 'gvisor: the same under runsc',
 };
 
