@@ -81,7 +81,9 @@ export const configSchema = z.object({
       .min(0)
       .max(100)
       .default(1)
-      .describe('Warm pool: sandboxes kept ready for each kind (driver and specification) in use'),
+      .describe(
+        'Warm pool: sandboxes kept ready for each kind (driver and specification) in use. Up to 4 containers while sessions follow each other',
+      ),
     preloads: z
       .array(z.string().regex(/^[A-Za-z_][\w.]*$/, { error: 'not the name of a module' }))
       .default(['IPython.core.interactiveshell', 'numpy', 'pandas', 'matplotlib.pyplot'])

@@ -53,6 +53,7 @@ export interface LiveSessions {
   close(): Promise<void>;
 }
 
+const POOL_MOST_PER_KIND = 4;
 const POOL_TOTAL = 32;
 const POOL_LEAST_FREE_BYTES = 1_073_741_824;
 const POOL_IDLE_MS = 15 * 60_000;
@@ -72,7 +73,13 @@ export function createLiveSessions(
     linked: once(linkedFile),
   });
   const pool = createPool(
-    { perKind: config.poolSize, total: POOL_TOTAL, leastFreeBytes: POOL_LEAST_FREE_BYTES, idleMs: POOL_IDLE_MS },
+    {
+      perKind: config.poolSize,
+      mostPerKind: POOL_MOST_PER_KIND,
+      total: POOL_TOTAL,
+      leastFreeBytes: POOL_LEAST_FREE_BYTES,
+      idleMs: POOL_IDLE_MS,
+    },
     startTimeoutMs,
   );
   const sessions = new Set<SessionCore>();
@@ -111,7 +118,7 @@ export function createLiveSessions(
       spec,
       passedOver,
       logFolder: server.logFolder(spec.id),
-      first: await firstOf(driver, spec, sandboxes, tried),
+      first: await firstOf(driver, spec, sandboxes, { tried, signal }),
       reopen: () => sandboxes.next(driver),
       onClosed: () => sessions.delete(session),
       onEnded: () => held.release({ mayBeHandedOn: driver.traits.passesDescriptors }),
@@ -127,12 +134,10 @@ export function createLiveSessions(
     driver: Driver,
     spec: SandboxSpec,
     sandboxes: SessionSandboxes,
-    tried: LiveSandbox | undefined,
+    { tried, signal }: { tried: LiveSandbox | undefined; signal: AbortSignal | undefined },
   ): Promise<LiveSandbox> {
-    // Asked in any case: it is how the pool learns what to make ahead.
-    const ready = pool.claim(driver, spec);
-    if (tried === undefined) return ready ?? sandboxes.first(driver);
-    await ready?.dispose();
+    if (tried === undefined) return (await pool.claim(driver, spec, signal)) ?? sandboxes.first(driver);
+    pool.expect(driver, spec);
     return tried;
   }
 

@@ -1,15 +1,21 @@
-import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type LiveSandbox, openLiveSandbox } from '../guest/live-sandbox.ts';
-import { nothing } from '../guest/messages.ts';
-import { aborted } from '../lib/abort.ts';
+import { HotcellError } from '../errors/hotcell-error.ts';
+import type { LiveSandbox } from '../guest/live-sandbox.ts';
+import { availableBytes } from '../lib/available-memory.ts';
 import { newId } from '../lib/ids.ts';
+import { unlessWithdrawn } from '../lib/unless-withdrawn.ts';
 import type { Driver } from '../sandbox/driver.ts';
 import type { SandboxSpec } from '../sandbox/spec.ts';
+import { createDemand, type Demand, RECENT_MS } from './pool-demand.ts';
+import { kindOf, ownerOf } from './pool-kind.ts';
+import { type Making, makeAhead } from './pool-making.ts';
 
 /** How many sandboxes are kept ready for each kind that was asked for, and how many in all. */
 export interface PoolLimits {
+  /** The least of a kind; the pool is off where it is 0. */
   readonly perKind: number;
+  /** The most of a kind, while many are claimed. */
+  readonly mostPerKind: number;
   readonly total: number;
   /** Nothing is made ahead while the host has less memory than this to give. */
   readonly leastFreeBytes: number;
@@ -19,88 +25,159 @@ export interface PoolLimits {
 
 /**
  * Sandboxes that were made ahead: preloads in, a kernel forked, nothing of a user's ever run. One is given out once and never comes back.
- * Nothing is made before the first `claim` of its kind. What fails while it is being made is forgotten; the next opening will say why.
+ * Nothing is made before the first `claim` of its kind; then as many as the claims of the last seconds let expect.
+ * What fails while it is being made is forgotten; the next opening will say why.
  */
 export interface Pool {
-  /** A ready sandbox for `spec`, if there is one; either way, the pool sees to the next. */
-  claim(driver: Driver, spec: SandboxSpec): LiveSandbox | undefined;
+  /**
+   * A ready sandbox for `spec`, else one in the making where that answers sooner than another would, else undefined; either way, the pool sees to the next.
+   * Rejects only where the claimant withdraws.
+   */
+  claim(driver: Driver, spec: SandboxSpec, signal?: AbortSignal): Promise<LiveSandbox | undefined>;
+  /** Counts as a claim of a session that has its sandbox already: the pool learns what to make ahead. */
+  expect(driver: Driver, spec: SandboxSpec): void;
   /** Resolves when there is nothing more to make. */
   settled(): Promise<void>;
   close(): Promise<void>;
 }
 
+/** One kind of sandbox: what is ready of it, and what is being made. */
+interface Kind {
+  readonly key: string;
+  readonly demand: Demand;
+  readonly ready: LiveSandbox[];
+  making: Making | undefined;
+  trimming: NodeJS.Timeout | undefined;
+}
+
 const REFILL_AFTER_MS = 100;
 
 export function createPool(limits: PoolLimits, startTimeoutMs: number): Pool {
-  const ready = new Map<string, LiveSandbox[]>();
-  const making = new Map<string, Promise<void>>();
+  const kinds = new Map<string, Kind>();
   const timers = new Set<NodeJS.Timeout>();
+  const disposals = new Set<Promise<void>>();
   const stop = new AbortController();
-  const total = () => [...ready.values()].reduce((sum, kind) => sum + kind.length, 0) + making.size;
+  const making = () => [...kinds.values()].flatMap((kind) => kind.making ?? []);
+  const total = () => [...kinds.values()].reduce((sum, { ready }) => sum + ready.length, making().length);
 
-  function claim(driver: Driver, spec: SandboxSpec): LiveSandbox | undefined {
-    // One that was made ahead would end with this server.
-    if (limits.perKind <= 0 || spec.mounts.length > 0 || spec.persistent !== undefined) return undefined;
-    const kind = kindOf(driver, spec);
-    const claimed = ready.get(kind)?.shift();
-    // After the claimant's first work: refilling competes with it for the processor.
+  async function claim(driver: Driver, spec: SandboxSpec, signal?: AbortSignal): Promise<LiveSandbox | undefined> {
+    if (!isPooled(spec)) return undefined;
+    const kind = kindFor(driver, spec);
+    const ready = kind.ready.shift();
+    const ahead = ready === undefined && kind.making?.isAhead === true ? kind.making : undefined;
+    if (ahead !== undefined) kind.making = undefined;
+    expect(driver, spec);
+    return ahead === undefined ? ready : taken(ahead, signal);
+  }
+
+  /** Refills only after the claimant's first work, which that competes with for the processor. */
+  function expect(driver: Driver, spec: SandboxSpec): void {
+    if (!isPooled(spec)) return;
+    const kind = kindFor(driver, spec);
+    kind.demand.claimed(performance.now());
+    trimLater(kind);
     const timer = setTimeout(() => {
       timers.delete(timer);
-      refill(kind, driver, spec);
+      refill(driver, spec);
     }, REFILL_AFTER_MS).unref();
     timers.add(timer);
-    return claimed;
   }
 
-  function refill(kind: string, driver: Driver, spec: SandboxSpec): void {
-    const stock = ready.get(kind) ?? [];
-    if (stop.signal.aborted || making.has(kind) || stock.length >= limits.perKind || total() >= limits.total) return;
-    if (availableBytes() < limits.leastFreeBytes) return;
-    const made = makeOne(kind, driver, spec).finally(() => {
-      making.delete(kind);
-      if ((ready.get(kind)?.length ?? 0) > 0) refill(kind, driver, spec);
+  /**
+   * A persistent session's sandbox outlives this server, and one that was made ahead would end with it. SECURITY: a sandbox with mounts is made for the opening that
+   * had them checked, which holds them open and in the registry; one that waits here would be bound to a folder that no check stands for any more.
+   */
+  function isPooled({ mounts, persistent }: SandboxSpec): boolean {
+    return limits.perKind > 0 && mounts.length === 0 && persistent === undefined;
+  }
+
+  /** Ends the sandbox whose claimant withdraws: the pool gives out only what it has finished itself. */
+  function taken(one: Making, signal: AbortSignal | undefined): Promise<LiveSandbox | undefined> {
+    const coming = one.claim();
+    return unlessWithdrawn(coming, signal, () => {
+      track(coming.then((live) => live?.dispose()));
+      return new HotcellError('cancelled', 'the opening was withdrawn');
     });
-    making.set(kind, made);
   }
 
-  async function makeOne(kind: string, driver: Driver, spec: SandboxSpec): Promise<void> {
-    let live: LiveSandbox | undefined;
-    try {
-      const wanted = { ...spec, id: newId('s'), owner: ownerOf(driver, spec) };
-      live = await openLiveSandbox(driver, wanted, startTimeoutMs, { signal: stop.signal, warm: true });
-      const limit = AbortSignal.any([stop.signal, AbortSignal.timeout(startTimeoutMs)]);
-      await Promise.race([warmUp(live), aborted(limit)]);
+  /** Makes one at a time of a kind: several would only slow each other down, and the sessions that are open. */
+  function refill(driver: Driver, spec: SandboxSpec): void {
+    const kind = kindFor(driver, spec);
+    if (kind.making !== undefined || kind.ready.length >= kind.demand.target(performance.now())) return;
+    if (stop.signal.aborted || total() >= limits.total || availableBytes() < limits.leastFreeBytes) return;
+    const wanted = { ...spec, id: newId('s'), owner: ownerOf(driver, spec) };
+    const one = makeAhead(driver, wanted, { startTimeoutMs, stop: stop.signal });
+    kind.making = one;
+    void one.ready.then((live) => {
+      if (kind.making !== one) return; // it was claimed
+      kind.making = undefined;
+      if (live === undefined) return; // the next claim tries again
       keep(kind, live);
-    } catch {
-      // The caller that needs one will fail for itself and be told the reason.
-      await live?.dispose();
-    }
+      refill(driver, spec);
+    });
   }
 
-  function keep(kind: string, live: LiveSandbox): void {
-    ready.set(kind, [...(ready.get(kind) ?? []), live]);
-    const isStillReady = () => ready.get(kind)?.includes(live) === true;
-    const remove = () => {
-      const others = (ready.get(kind) ?? []).filter((other) => other !== live);
-      if (others.length === 0) ready.delete(kind);
-      else ready.set(kind, others);
-    };
+  function keep(kind: Kind, live: LiveSandbox): void {
+    kind.ready.push(live);
     const timer = setTimeout(() => {
-      if (!isStillReady()) return;
-      remove();
-      live.dispose().catch(() => {});
+      if (remove(kind, live)) dispose(live);
     }, limits.idleMs).unref();
     void live.connection.ended.then(() => {
       clearTimeout(timer);
-      remove();
+      remove(kind, live);
     });
+  }
+
+  function remove(kind: Kind, live: LiveSandbox): boolean {
+    const index = kind.ready.indexOf(live);
+    if (index >= 0) kind.ready.splice(index, 1);
+    forgetIfEmpty(kind);
+    return index >= 0;
+  }
+
+  /** Ends what is ready beyond the demand, once the last claim is no longer recent. */
+  function trimLater(kind: Kind): void {
+    clearTimeout(kind.trimming);
+    kind.trimming = setTimeout(() => {
+      kind.trimming = undefined;
+      const extra = kind.ready.splice(kind.demand.target(performance.now()));
+      for (const live of extra) dispose(live);
+      forgetIfEmpty(kind);
+    }, RECENT_MS).unref();
+  }
+
+  function dispose(live: LiveSandbox): void {
+    track(live.dispose());
+  }
+
+  /** Has `close` wait for the end of a sandbox. */
+  function track(ending: Promise<void>): void {
+    const ended = ending.catch(() => {}).finally(() => disposals.delete(ended));
+    disposals.add(ended);
+  }
+
+  /** Callers choose what a kind is made of, so that there is no end of kinds. */
+  function forgetIfEmpty(kind: Kind): void {
+    if (kind.ready.length === 0 && kind.making === undefined && kind.trimming === undefined) kinds.delete(kind.key);
+  }
+
+  function kindFor(driver: Driver, spec: SandboxSpec): Kind {
+    const key = kindOf(driver, spec);
+    const known = kinds.get(key);
+    if (known !== undefined) return known;
+    const most = driver.traits.sharesWithinOwner ? limits.perKind : Math.max(limits.perKind, limits.mostPerKind);
+    const demand = createDemand({ least: limits.perKind, most });
+    const kind: Kind = { key, demand, ready: [], making: undefined, trimming: undefined };
+    kinds.set(key, kind);
+    return kind;
   }
 
   return {
     claim,
+    expect,
     settled: async () => {
-      while (making.size > 0 || timers.size > 0) {
-        await Promise.all(making.values());
+      while (making().length > 0 || timers.size > 0) {
+        await Promise.all(making().map(({ ready }) => ready));
         if (timers.size > 0) await sleep(REFILL_AFTER_MS / 4);
       }
     },
@@ -108,42 +185,10 @@ export function createPool(limits: PoolLimits, startTimeoutMs: number): Pool {
       stop.abort();
       for (const timer of timers) clearTimeout(timer);
       timers.clear();
-      await Promise.all(making.values());
-      await Promise.all([...ready.values()].flat().map((live) => live.dispose()));
-      ready.clear();
+      for (const { trimming } of kinds.values()) clearTimeout(trimming);
+      await Promise.all(making().map(({ ready }) => ready));
+      for (const { ready } of kinds.values()) for (const live of ready.splice(0)) dispose(live);
+      await Promise.all(disposals);
     },
   };
-}
-
-async function warmUp({ connection }: LiveSandbox): Promise<void> {
-  await Promise.all([connection.ready, connection.warm]);
-  await connection.request({ type: 'exercise' }, nothing);
-}
-
-function kindOf(driver: Driver, spec: SandboxSpec): string {
-  const { image, limits, preloads, environment, workspace, tmpBytes } = spec;
-  return JSON.stringify([
-    driver.name,
-    ownerOf(driver, spec),
-    image,
-    limits,
-    preloads,
-    environment,
-    workspace,
-    tmpBytes,
-  ]);
-}
-
-/** A sandbox that shares nothing belongs to no owner until it is claimed; one that shares memory with others of its owner is made for that owner. */
-function ownerOf(driver: Driver, spec: SandboxSpec): string {
-  return driver.traits.sharesWithinOwner ? spec.owner : 'pool';
-}
-
-function availableBytes(): number {
-  try {
-    const line = readFileSync('/proc/meminfo', 'utf8').match(/^MemAvailable:\s+(\d+)/m);
-    return line === null ? Number.POSITIVE_INFINITY : Number(line[1]) * 1024;
-  } catch {
-    return Number.POSITIVE_INFINITY;
-  }
 }

@@ -1,0 +1,11 @@
+import { readFileSync } from 'node:fs';
+
+/** The memory that the host can give without swapping; infinite where it does not say. */
+export function availableBytes(): number {
+  try {
+    const line = readFileSync('/proc/meminfo', 'utf8').match(/^MemAvailable:\s+(\d+)/m);
+    return line === null ? Number.POSITIVE_INFINITY : Number(line[1]) * 1024;
+  } catch {
+    return Number.POSITIVE_INFINITY;
+  }
+}
