@@ -57,6 +57,7 @@ const POOL_MOST_PER_KIND = 4;
 const POOL_TOTAL = 32;
 const POOL_LEAST_FREE_BYTES = 1_073_741_824;
 const POOL_IDLE_MS = 15 * 60_000;
+const POOL_MOUNTED_IDLE_MS = 60_000;
 
 export function createLiveSessions(
   config: Config,
@@ -79,6 +80,7 @@ export function createLiveSessions(
       total: POOL_TOTAL,
       leastFreeBytes: POOL_LEAST_FREE_BYTES,
       idleMs: POOL_IDLE_MS,
+      mountedIdleMs: POOL_MOUNTED_IDLE_MS,
     },
     startTimeoutMs,
   );
@@ -113,12 +115,13 @@ export function createLiveSessions(
     if (closing !== undefined) await tried?.dispose();
     requireOpen();
     requireTraits(neededBy(wanted, spec), { driver, passedOver }, declared);
+    if (tried !== undefined) pool.expect(driver, spec);
     const session: SessionCore = createSessionCore({
       uniqueId: spec.id,
       spec,
       passedOver,
       logFolder: server.logFolder(spec.id),
-      first: await firstOf(driver, spec, sandboxes, { tried, signal }),
+      first: tried ?? (await firstOf(driver, spec, { sandboxes, held, signal })),
       reopen: () => sandboxes.next(driver),
       onClosed: () => sessions.delete(session),
       onEnded: () => held.release({ mayBeHandedOn: driver.traits.passesDescriptors }),
@@ -129,16 +132,15 @@ export function createLiveSessions(
     return session;
   }
 
-  /** What the choice of isolation made by trying, else one that was made ahead, else a new one. */
+  /** A sandbox that was made ahead, else a new one. */
   async function firstOf(
     driver: Driver,
     spec: SandboxSpec,
-    sandboxes: SessionSandboxes,
-    { tried, signal }: { tried: LiveSandbox | undefined; signal: AbortSignal | undefined },
+    { sandboxes, held, signal }: { sandboxes: SessionSandboxes; held: HeldMounts; signal: AbortSignal | undefined },
   ): Promise<LiveSandbox> {
-    if (tried === undefined) return (await pool.claim(driver, spec, signal)) ?? sandboxes.first(driver);
-    pool.expect(driver, spec);
-    return tried;
+    if (spec.persistent !== undefined) return sandboxes.first(driver);
+    await held.requireSame();
+    return (await pool.claim(driver, spec, signal)) ?? sandboxes.first(driver);
   }
 
   function mountsOf({ mounts = [] }: OpenOptions, { persistence }: Partial<GivenToSession>): Promise<HeldMounts> {

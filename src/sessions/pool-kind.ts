@@ -1,9 +1,12 @@
 import type { Driver } from '../sandbox/driver.ts';
 import type { SandboxSpec } from '../sandbox/spec.ts';
 
-/** What a pooled sandbox is known by: one made for a spec serves every other of the same kind. */
+/**
+ * The key of a kind: a sandbox that was made for one spec serves every other of the same kind. SECURITY: a mount counts by the folder itself (device and inode) and
+ * not by its path, which may lead to another folder by the time of the claim.
+ */
 export function kindOf(driver: Driver, spec: SandboxSpec): string {
-  const { image, limits, preloads, environment, workspace, tmpBytes } = spec;
+  const { image, limits, preloads, environment, workspace, tmpBytes, mounts } = spec;
   return JSON.stringify([
     driver.name,
     ownerOf(driver, spec),
@@ -13,6 +16,7 @@ export function kindOf(driver: Driver, spec: SandboxSpec): string {
     environment,
     workspace,
     tmpBytes,
+    mounts.map(({ source, target, readOnly, identity }) => [source, target, readOnly, identity]),
   ]);
 }
 

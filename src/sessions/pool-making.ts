@@ -1,6 +1,7 @@
 import { type LiveSandbox, openLiveSandbox } from '../guest/live-sandbox.ts';
 import { nothing } from '../guest/messages.ts';
 import { aborted } from '../lib/abort.ts';
+import { holdFolder } from '../lib/held-folder.ts';
 import type { Driver } from '../sandbox/driver.ts';
 import type { SandboxSpec } from '../sandbox/spec.ts';
 
@@ -22,7 +23,9 @@ export interface MakingOptions {
 export function makeAhead(driver: Driver, spec: SandboxSpec, { startTimeoutMs, stop }: MakingOptions): Making {
   let isClaimed = false;
   // The claimant that needs one will fail for itself and be told the reason.
-  const answering = openLiveSandbox(driver, spec, startTimeoutMs, { signal: stop, warm: true }).catch(() => undefined);
+  const answering = holdingMounts(spec, () =>
+    openLiveSandbox(driver, spec, startTimeoutMs, { signal: stop, warm: true }),
+  ).catch(() => undefined);
 
   async function finish(): Promise<LiveSandbox | undefined> {
     const live = await answering;
@@ -52,4 +55,17 @@ export function makeAhead(driver: Driver, spec: SandboxSpec, { startTimeoutMs, s
     },
     ready: finish(),
   };
+}
+
+/**
+ * Runs `work` with the mounted folders held open. SECURITY: the number of an inode is given to another folder once its own is gone. `work` compares what it binds
+ * with `identity`; from then on the sandbox itself holds the folder.
+ */
+async function holdingMounts<T>({ mounts }: SandboxSpec, work: () => Promise<T>): Promise<T> {
+  const held = await Promise.all(mounts.map(({ source }) => holdFolder(source)));
+  try {
+    return await work();
+  } finally {
+    await Promise.all(held.map((folder) => folder?.close()));
+  }
 }

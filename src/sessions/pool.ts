@@ -21,6 +21,8 @@ export interface PoolLimits {
   readonly leastFreeBytes: number;
   /** How long a sandbox waits to be claimed. An owner who does not come back must not keep it, nor the zygote behind it, for as long as the server runs. */
   readonly idleMs: number;
+  /** The same for a sandbox with mounts: the host cannot unmount a folder while a sandbox has it. */
+  readonly mountedIdleMs: number;
 }
 
 /**
@@ -45,6 +47,7 @@ export interface Pool {
 interface Kind {
   readonly key: string;
   readonly demand: Demand;
+  readonly idleMs: number;
   readonly ready: LiveSandbox[];
   making: Making | undefined;
   trimming: NodeJS.Timeout | undefined;
@@ -61,7 +64,7 @@ export function createPool(limits: PoolLimits, startTimeoutMs: number): Pool {
   const total = () => [...kinds.values()].reduce((sum, { ready }) => sum + ready.length, making().length);
 
   async function claim(driver: Driver, spec: SandboxSpec, signal?: AbortSignal): Promise<LiveSandbox | undefined> {
-    if (!isPooled(spec)) return undefined;
+    if (!isPooled(driver, spec)) return undefined;
     const kind = kindFor(driver, spec);
     const ready = kind.ready.shift();
     const ahead = ready === undefined && kind.making?.isAhead === true ? kind.making : undefined;
@@ -72,7 +75,7 @@ export function createPool(limits: PoolLimits, startTimeoutMs: number): Pool {
 
   /** Refills only after the claimant's first work, which that competes with for the processor. */
   function expect(driver: Driver, spec: SandboxSpec): void {
-    if (!isPooled(spec)) return;
+    if (!isPooled(driver, spec)) return;
     const kind = kindFor(driver, spec);
     kind.demand.claimed(performance.now());
     trimLater(kind);
@@ -84,11 +87,12 @@ export function createPool(limits: PoolLimits, startTimeoutMs: number): Pool {
   }
 
   /**
-   * A persistent session's sandbox outlives this server, and one that was made ahead would end with it. SECURITY: a sandbox with mounts is made for the opening that
-   * had them checked, which holds them open and in the registry; one that waits here would be bound to a folder that no check stands for any more.
+   * A persistent session's sandbox outlives this server, and one that was made ahead would end with it. A jail takes its mounts when it is claimed, in no time.
+   * SECURITY: a container with mounts is claimed only by an opening whose own check found the very same folders (pool-kind.ts). Until then nothing runs in it.
    */
-  function isPooled({ mounts, persistent }: SandboxSpec): boolean {
-    return limits.perKind > 0 && mounts.length === 0 && persistent === undefined;
+  function isPooled(driver: Driver, { mounts, persistent }: SandboxSpec): boolean {
+    if (limits.perKind <= 0 || persistent !== undefined) return false;
+    return mounts.length === 0 || !driver.traits.sharesWithinOwner;
   }
 
   /** Ends the sandbox whose claimant withdraws: the pool gives out only what it has finished itself. */
@@ -121,7 +125,7 @@ export function createPool(limits: PoolLimits, startTimeoutMs: number): Pool {
     kind.ready.push(live);
     const timer = setTimeout(() => {
       if (remove(kind, live)) dispose(live);
-    }, limits.idleMs).unref();
+    }, kind.idleMs).unref();
     void live.connection.ended.then(() => {
       clearTimeout(timer);
       remove(kind, live);
@@ -167,7 +171,8 @@ export function createPool(limits: PoolLimits, startTimeoutMs: number): Pool {
     if (known !== undefined) return known;
     const most = driver.traits.sharesWithinOwner ? limits.perKind : Math.max(limits.perKind, limits.mostPerKind);
     const demand = createDemand({ least: limits.perKind, most });
-    const kind: Kind = { key, demand, ready: [], making: undefined, trimming: undefined };
+    const idleMs = spec.mounts.length === 0 ? limits.idleMs : limits.mountedIdleMs;
+    const kind: Kind = { key, demand, idleMs, ready: [], making: undefined, trimming: undefined };
     kinds.set(key, kind);
     return kind;
   }

@@ -13,7 +13,14 @@ import { createBareDriver } from '../support/bare-driver.ts';
 import { until } from '../support/host-processes.ts';
 
 const SPEC: SandboxSpec = { id: 's', owner: 'a', limits: DEFAULT_LIMITS, mounts: [], preloads: [], environment: {} };
-const LIMITS: PoolLimits = { perKind: 1, mostPerKind: 4, total: 4, leastFreeBytes: 0, idleMs: 60_000 };
+const LIMITS: PoolLimits = {
+  perKind: 1,
+  mostPerKind: 4,
+  total: 4,
+  leastFreeBytes: 0,
+  idleMs: 60_000,
+  mountedIdleMs: 60_000,
+};
 const runRoot = mkdtempSync(join(tmpdir(), 'hc-run-'));
 let server: Server;
 
