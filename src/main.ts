@@ -37,7 +37,7 @@ export interface Hotcell extends AsyncDisposable {
   probe(only?: DriverName): Promise<Probe[]>;
   /** What sessions that ask for nothing are isolated by here. Rejects, with what to do, where that does not work. */
   isolation(): Promise<{ driver: DriverName; level: number; passedOver: readonly PassedOver[] }>;
-  /** Resolves when all that is made ahead of sessions is there: for measurements. */
+  /** Resolves when all that is made ahead of sessions is there and nothing of closed ones is being removed: for measurements. */
   settled(): Promise<void>;
   close(): Promise<void>;
 }

@@ -8,8 +8,7 @@ import type { SessionEvents } from './session-events.ts';
 /** How sessions leave the directory. */
 export interface Closings {
   /**
-   * Resolves when nothing of it is left or, where it is `left`, when nothing here holds it. Happens once: who closes it again waits for the same. Where
-   * its sandbox cannot be disposed of it rejects, and the session is out of the directory all the same.
+   * Resolves when nobody can reach it any more; the removal of its sandbox may go on behind. Where it is `left`: when nothing here holds it. Happens once: who closes it again waits for the same. Where its sandbox cannot be disposed of it rejects, and the session is out of the directory all the same.
    */
   close(entry: Entry, why: ClosingReason): Promise<void>;
 }

@@ -17,7 +17,11 @@ function sandboxOf(name: string) {
   return { live, ends, lose: () => lost.resolve(new Error(`${name} was lost`)) };
 }
 
-function coreWith(first: ReturnType<typeof sandboxOf>, reopen: SessionCoreOptions['reopen']) {
+function coreWith(
+  first: ReturnType<typeof sandboxOf>,
+  reopen: SessionCoreOptions['reopen'],
+  options: Partial<SessionCoreOptions> = {},
+) {
   return createSessionCore({
     uniqueId: 's-1',
     spec: {} as SessionCoreOptions['spec'],
@@ -26,6 +30,7 @@ function coreWith(first: ReturnType<typeof sandboxOf>, reopen: SessionCoreOption
     first: first.live,
     reopen,
     onClosed: () => {},
+    ...options,
   });
 }
 
@@ -78,4 +83,36 @@ test('a sandbox that is being made while the session is closed, or retired befor
     }
     expect(second.ends).toEqual(['disposed']);
   }
+});
+
+test('a session that removes its sandbox behind is closed when the sandbox is unreachable and its work has ended, and gone when it is removed', async () => {
+  const first = sandboxOf('first');
+  const [removed, ended] = [deferred<void>(), deferred<void>()];
+  let hasBegunRemoval = false;
+  let isGone = false;
+  const live: LiveSandbox = {
+    ...first.live,
+    dispose: () => {
+      hasBegunRemoval = true;
+      return removed.promise;
+    },
+  };
+  const core = coreWith({ ...first, live: live as typeof first.live }, () => Promise.reject(new Error('not asked')), {
+    removesBehind: true,
+    onClosed: (gone) => void gone.then(() => (isGone = true)),
+  });
+  const work = core.inOrder(() => ended.promise, { lane: 'python', busy: 'wait' });
+  await new Promise(setImmediate);
+  let isClosed = false;
+  const closed = core.close().then(() => (isClosed = true));
+  await new Promise(setImmediate);
+  expect({ hasBegunRemoval, isClosed }).toEqual({ hasBegunRemoval: true, isClosed: false });
+  ended.resolve();
+  await work;
+  await closed;
+  expect({ isGone, state: core.state() }).toEqual({ isGone: false, state: 'closing' });
+  await expect(core.use(nameOf)).rejects.toMatchObject({ code: 'session_closed' });
+  removed.resolve();
+  await expect.poll(() => isGone).toBe(true);
+  expect(core.state()).toBe('closed');
 });

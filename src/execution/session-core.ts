@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises';
 import { HotcellError } from '../errors/hotcell-error.ts';
 import type { LiveSandbox } from '../guest/live-sandbox.ts';
 import { either } from '../lib/abort.ts';
+import { deferred } from '../lib/deferred.ts';
 import { unlessWithdrawn } from '../lib/unless-withdrawn.ts';
 import type { Isolation } from '../sandbox/isolation.ts';
 import type { SandboxSpec } from '../sandbox/spec.ts';
@@ -32,7 +33,7 @@ export interface SessionCore {
   isolationOf(live: LiveSandbox): Isolation;
   /** Refuses new work from now on; running work goes on until `close`. */
   retire(): void;
-  /** Resolves when nothing of the session is left. Safe to repeat. */
+  /** Resolves when nothing of the session is left or, with `removesBehind`, when its sandbox cannot be reached any more. Safe to repeat. */
   close(): Promise<void>;
   /** Closes the session here and lets its sandbox live on, for a later server. */
   leave(): Promise<void>;
@@ -63,9 +64,12 @@ export interface SessionCoreOptions {
   readonly first: LiveSandbox;
   /** Makes another sandbox after a loss. */
   readonly reopen: () => Promise<LiveSandbox>;
-  readonly onClosed: () => void;
+  /** Called when the session begins to close, with the promise that settles when nothing of it is left. */
+  readonly onClosed: (gone: Promise<void>) => void;
   /** Cleanup that is awaited once no sandbox is left here. */
   readonly onEnded?: () => Promise<void>;
+  /** Whether `close` leaves the removal of the sandbox to the background. */
+  readonly removesBehind?: boolean;
   /** Slots of a server that bounds how much runs at once in all its sessions. */
   readonly slots?: Slots | undefined;
   /** Called at the beginning of each use, whatever its kind; the returned function is called at its end. The reaper asks whether a session is idle. */
@@ -81,6 +85,7 @@ export function createSessionCore(options: SessionCoreOptions): SessionCore {
   let running = 0;
   let executions = 0;
   let closing: Promise<void> | undefined;
+  const unreachable = deferred<void>();
   const retired = new AbortController();
 
   adopt(options.first);
@@ -136,20 +141,26 @@ export function createSessionCore(options: SessionCoreOptions): SessionCore {
   }
 
   function end(part: (sandbox: LiveSandbox) => Promise<void>): Promise<void> {
-    closing ??= (async () => {
-      retire();
-      const sandbox = current;
-      current = undefined;
-      options.onClosed();
-      const late = await reopening?.catch(() => undefined);
-      await Promise.all([sandbox, late].map((held) => held && part(held)));
-      await options.onEnded?.();
-      await lanes.idle();
-      // A log that cannot be removed does not keep the session open; the next start of a server tries again.
-      await rm(options.logFolder, { recursive: true, force: true }).catch(() => {});
-      move('closed');
-    })();
+    if (closing === undefined) {
+      closing = finish(part);
+      options.onClosed(closing);
+    }
     return closing;
+  }
+
+  async function finish(part: (sandbox: LiveSandbox) => Promise<void>): Promise<void> {
+    retire();
+    const sandbox = current;
+    current = undefined;
+    const late = await reopening?.catch(() => undefined);
+    const parts = [sandbox, late].map((held) => held && part(held));
+    unreachable.resolve();
+    await Promise.all(parts);
+    await options.onEnded?.();
+    await lanes.idle();
+    // A log that cannot be removed does not keep the session open; the next start of a server tries again.
+    await rm(options.logFolder, { recursive: true, force: true }).catch(() => {});
+    move('closed');
   }
 
   function move(event: Parameters<typeof transition>[1]): void {
@@ -229,7 +240,13 @@ export function createSessionCore(options: SessionCoreOptions): SessionCore {
       }
     },
 
-    close: () => end((sandbox) => sandbox.dispose()),
+    close: async () => {
+      const gone = end((sandbox) => sandbox.dispose());
+      if (options.removesBehind !== true) return gone;
+      gone.catch(() => {}); // `onClosed` has it
+      await unreachable.promise;
+      await lanes.idle();
+    },
     leave: () => end((sandbox) => sandbox.leave()),
   };
 }

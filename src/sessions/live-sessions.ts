@@ -47,7 +47,7 @@ export interface LiveSessions {
   open(wanted: OpenOptions, given?: Partial<GivenToSession>): Promise<SessionCore>;
   /** Whether a session that another server left is this one's to take over: isolated well enough, with folders that concern this server. */
   mayTakeOver(left: LeftSession): boolean;
-  /** Resolves when nothing is being made ahead. */
+  /** Resolves when nothing is being made ahead, and nothing of closed sessions is being removed. */
   settled(): Promise<void>;
   /** Withdraws what is being opened and closes the rest. Safe to repeat. */
   close(): Promise<void>;
@@ -58,6 +58,8 @@ const POOL_TOTAL = 32;
 const POOL_LEAST_FREE_BYTES = 1_073_741_824;
 const POOL_IDLE_MS = 15 * 60_000;
 const POOL_MOUNTED_IDLE_MS = 60_000;
+/** SECURITY: sessions that are opened and closed in a loop must not pile up sandboxes that wait for their removal. */
+const MOST_REMOVALS = 8;
 
 export function createLiveSessions(
   config: Config,
@@ -85,11 +87,14 @@ export function createLiveSessions(
     startTimeoutMs,
   );
   const sessions = new Set<SessionCore>();
+  /** Removals of the sandboxes of closed sessions. */
+  const removals = new Set<Promise<void>>();
   const openings = new Set<Promise<SessionCore>>();
   const stop = new AbortController();
   let closing: Promise<void> | undefined;
 
   async function openSession(wanted: OpenOptions, given: Partial<GivenToSession>): Promise<SessionCore> {
+    while (removals.size >= MOST_REMOVALS) await Promise.race(removals);
     const held = await mountsOf(wanted, given);
     try {
       return await openWith(held, wanted, given);
@@ -116,6 +121,7 @@ export function createLiveSessions(
     requireOpen();
     requireTraits(neededBy(wanted, spec), { driver, passedOver }, declared);
     if (tried !== undefined) pool.expect(driver, spec);
+    const removesBehind = mayRemoveBehind(driver, spec);
     const session: SessionCore = createSessionCore({
       uniqueId: spec.id,
       spec,
@@ -123,8 +129,12 @@ export function createLiveSessions(
       logFolder: server.logFolder(spec.id),
       first: tried ?? (await firstOf(driver, spec, { sandboxes, held, signal })),
       reopen: () => sandboxes.next(driver),
-      onClosed: () => sessions.delete(session),
+      onClosed: (gone) => {
+        sessions.delete(session);
+        if (removesBehind) trackRemoval(gone);
+      },
       onEnded: () => held.release({ mayBeHandedOn: driver.traits.passesDescriptors }),
+      removesBehind,
       slots,
       beginUse,
     });
@@ -141,6 +151,11 @@ export function createLiveSessions(
     if (spec.persistent !== undefined) return sandboxes.first(driver);
     await held.requireSame();
     return (await pool.claim(driver, spec, signal)) ?? sandboxes.first(driver);
+  }
+
+  function trackRemoval(gone: Promise<void>): void {
+    const removal = gone.catch(() => {}).finally(() => removals.delete(removal));
+    removals.add(removal);
   }
 
   function mountsOf({ mounts = [] }: OpenOptions, { persistence }: Partial<GivenToSession>): Promise<HeldMounts> {
@@ -183,15 +198,19 @@ export function createLiveSessions(
     mayTakeOver: ({ driver, spec }) =>
       // No probe is awaited for this: a driver counts for the least that it declares.
       leastLevel(declared[driver]) >= leastLevel(declared[config.minIsolation]) && concernsPolicy(spec.mounts, policy),
-    settled: pool.settled,
+    settled: async () => {
+      await pool.settled();
+      await Promise.all(removals);
+    },
     close: () => {
       closing ??= (async () => {
         stop.abort();
         await Promise.allSettled(openings);
         // One that cannot be closed must not keep the rest from it.
-        const closed = await Promise.allSettled([...sessions].map((session) => session.close()));
+        const endings = await Promise.allSettled([...sessions].map((session) => session.close()));
         await pool.close();
-        for (const one of closed) if (one.status === 'rejected') throw one.reason;
+        await Promise.all(removals);
+        for (const one of endings) if (one.status === 'rejected') throw one.reason;
       })();
       return closing;
     },
@@ -209,6 +228,14 @@ function once<T>(find: () => T): () => T {
 /** Whatever stops such a sandbox is no fault of what was asked for. */
 function isPlain({ image, mounts, persistent }: SandboxSpec): boolean {
   return image === undefined && mounts.length === 0 && persistent === undefined;
+}
+
+/**
+ * Whether `close` need not wait for the removal of the sandbox. A program of a session with mounts could still write there, and a persistent session must not be
+ * forgotten before it is gone. A sandbox that shares a zygote is removed within milliseconds.
+ */
+function mayRemoveBehind({ traits }: Driver, { mounts, persistent }: SandboxSpec): boolean {
+  return mounts.length === 0 && persistent === undefined && !traits.sharesWithinOwner;
 }
 
 /** The traits that a request needs. An image that is only the server's default is for drivers that have images, and needs none. */

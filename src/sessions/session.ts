@@ -40,6 +40,7 @@ export interface Session extends AsyncDisposable {
   /** Forgets all variables and ends all processes; files stay. */
   reset(): Promise<void>;
   readonly files: SessionFiles;
+  /** Resolves when nobody can reach the sandbox. A container without mounts is removed in the background; `hotcell.close()` waits for that. */
   close(): Promise<void>;
 }
 
