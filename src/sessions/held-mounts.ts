@@ -16,6 +16,13 @@ export interface HeldMounts {
   release(how?: ReleaseOptions): Promise<void>;
 }
 
+export const NO_MOUNTS: HeldMounts = {
+  mounts: [],
+  requireAllowed: () => {},
+  requireSame: async () => {},
+  release: async () => {},
+};
+
 /** Checks what a caller asks for. Rejects with `mount_denied`, and with nothing held. */
 export async function holdMounts(
   requests: readonly MountRequest[],

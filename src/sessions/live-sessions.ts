@@ -8,7 +8,7 @@ import type { Driver } from '../sandbox/driver.ts';
 import type { DriverName, IsolationRequest } from '../sandbox/isolation.ts';
 import type { SandboxSpec } from '../sandbox/spec.ts';
 import { followedPlaces } from './denied-places.ts';
-import { type HeldMounts, holdKnownMounts, holdMounts } from './held-mounts.ts';
+import { type HeldMounts, holdKnownMounts, holdMounts, NO_MOUNTS } from './held-mounts.ts';
 import type { IsolationChoices } from './isolation-choices.ts';
 import { linkedFile } from './linked-files.ts';
 import { concernsPolicy, mountPolicy } from './mounts.ts';
@@ -69,12 +69,16 @@ export function createLiveSessions(
 ): LiveSessions {
   const { startTimeoutMs } = config;
   const places = { dataDir: server.host.dataDir, runRoot: server.runRoot, logFile: config.logFile };
-  const policy = mountPolicy({
-    roots: config.mountRoots,
-    denied: [...secretPlaces(places), ...followedPlaces(config.mountDenied)],
-    inUse: { secret: () => runFoldersInUse(places), relied: () => reliedPlaces(places) },
-    linked: once(linkedFile),
-  });
+  const policy = once(() =>
+    mountPolicy({
+      roots: config.mountRoots,
+      denied: [...secretPlaces(places), ...followedPlaces(config.mountDenied)],
+      inUse: { secret: () => runFoldersInUse(places), relied: () => reliedPlaces(places) },
+      linked: once(linkedFile),
+    }),
+  );
+  // SECURITY: before the first session, whose programs could change where a path leads. A server without roots mounts nothing, and its start need not wait.
+  if (config.mountRoots.length > 0) policy();
   const pool = createPool(
     {
       perKind: config.poolSize,
@@ -158,10 +162,10 @@ export function createLiveSessions(
     removals.add(removal);
   }
 
-  function mountsOf({ mounts = [] }: OpenOptions, { persistence }: Partial<GivenToSession>): Promise<HeldMounts> {
+  async function mountsOf({ mounts = [] }: OpenOptions, { persistence }: Partial<GivenToSession>): Promise<HeldMounts> {
     const resumed = persistence?.resume?.spec.mounts;
-    if (resumed !== undefined) return holdKnownMounts(resumed, policy, server.mounts);
-    return holdMounts(mounts, policy, server.mounts);
+    if (resumed !== undefined) return holdKnownMounts(resumed, policy(), server.mounts);
+    return mounts.length === 0 ? NO_MOUNTS : holdMounts(mounts, policy(), server.mounts);
   }
 
   function specOf(
@@ -197,7 +201,8 @@ export function createLiveSessions(
     },
     mayTakeOver: ({ driver, spec }) =>
       // No probe is awaited for this: a driver counts for the least that it declares.
-      leastLevel(declared[driver]) >= leastLevel(declared[config.minIsolation]) && concernsPolicy(spec.mounts, policy),
+      leastLevel(declared[driver]) >= leastLevel(declared[config.minIsolation]) &&
+      concernsPolicy(spec.mounts, policy()),
     settled: async () => {
       await pool.settled();
       await Promise.all(removals);

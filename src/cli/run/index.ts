@@ -3,6 +3,8 @@ import { loadConfig } from '../../config/load.ts';
 import type { ExecutionOptions } from '../../execution/execution.ts';
 import { allLanguages } from '../../languages/table.ts';
 import { type Hotcell, openHotcell, type Session } from '../../main.ts';
+import type { Driver } from '../../sandbox/driver.ts';
+import type { Host } from '../../sandbox/host.ts';
 import type { KernelState } from '../../sandbox/outcome.ts';
 import { exitCodeOfOutcome } from '../../sandbox/outcome-table.ts';
 import { type Outputs, standardOutputs } from '../output.ts';
@@ -51,7 +53,7 @@ export async function run(file: string, flags: RunFlags): Promise<number> {
   const { signal } = interrupts;
   const readerGone = watchReader();
   try {
-    opening = openHotcell(options.hotcell);
+    opening = openHotcell({ ...options.hotcell, drivers: { process: singleJail } });
     const hotcell = await opening;
     const session = await hotcell.open({ ...options.open, signal });
     const limits = {
@@ -77,6 +79,12 @@ export async function run(file: string, flags: RunFlags): Promise<number> {
   } finally {
     await close();
   }
+}
+
+/** A zygote is for the next session: this is the only one. */
+async function singleJail(host: Host): Promise<Driver> {
+  const { createProcessDriver } = await import('../../drivers/process/index.ts');
+  return createProcessDriver(host, { shape: 'single' });
 }
 
 async function runProgram(
