@@ -1,65 +1,112 @@
-import { lstatSync, realpathSync, statSync } from 'node:fs';
-import { join, parse, relative, resolve, sep } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { HotcellError } from '../errors/hotcell-error.ts';
-import { isWithin } from '../lib/is-within.ts';
+import { isSameFolder, NO_LINK } from '../lib/held-folder.ts';
+import { unlessMissing } from '../lib/unless-missing.ts';
+import { namesBelowHere } from './below-here.ts';
+import { isLink, makeInside, type OpenFolder, openAgain, openFolder, stepInto } from './open-folder.ts';
+import { refusedLink, type Told } from './refused-link.ts';
 
 /**
- * Where a path that the user named leads, for a file or a folder that may not be there yet. SECURITY: whoever works in a stranger's repository may name `out` in it,
- * which the stranger made a link to `~/.ssh`. Below the current folder a link that leads out of it, or nowhere, is refused. A path elsewhere is the user's own affair.
+ * A folder that the user named, which may be missing: the deepest folder on its path that is there is held open from the moment it was named, and everything
+ * later starts from that one.
  */
-export function namedPlace(path: string, otherwise = 'Nothing was started'): string {
-  const place = resolve(path);
-  const names = namesBelowHere(place);
-  if (names === undefined) return place;
-  const root = realpathSync.native(process.cwd());
-  let reached = root;
-  for (const name of names) {
-    reached = resolve(reached, name);
-    if (lstatSync(reached, { throwIfNoEntry: false })?.isSymbolicLink() !== true) continue;
-    const led = leadsTo(reached);
-    if (led === undefined || !isWithin(led, root)) {
-      const link = relative(root, reached);
-      throw new HotcellError(
-        'invalid_argument',
-        `${path}: ${link} is a symbolic link that leads out of this folder. ${otherwise}`,
-        { remedy: 'Choose another path, or the target of the link.' },
-      );
+export interface NamedPlace extends Disposable {
+  /** Path as the user typed it. */
+  readonly typed: string;
+  /** Path without links. */
+  readonly path: string;
+  /** Opens the folder. Throws ENOENT where it is missing. */
+  open(): OpenFolder;
+  /** Opens the folder, and creates it and its parents where they are missing. */
+  make(): OpenFolder;
+}
+
+/**
+ * Holds a folder that the user named.
+ *
+ * SECURITY: in a stranger's repository the user may name `out`, which the stranger made a link to `~/.ssh` or to `.git`; and code in a sandbox that can write to the repository can
+ * put such a link there at any time. Below the current folder no link is followed, and no name is looked up twice. Links elsewhere on the path are the user's own: they
+ * are followed once, here.
+ */
+export function holdPlace(typed: string, otherwise = 'Nothing was started'): NamedPlace {
+  const below = namesBelowHere(typed);
+  const told = { typed, otherwise };
+  const start = usable(told, () =>
+    below === undefined ? startElsewhere(resolve(typed)) : { folder: openHere(), names: below },
+  );
+  const missing = [...start.names];
+  let held = start.folder;
+
+  function walk(step: typeof stepInto): OpenFolder {
+    let folder = openAgain(held);
+    for (const name of missing) {
+      using above = folder;
+      folder = stepOrRefuse(step, above, name, told);
     }
-    reached = led;
+    return folder;
   }
-  return reached;
-}
 
-/**
- * The names that lead from the current folder to a place; undefined where its path does not lead through that folder. SECURITY: by device and inode. A shell's `$PWD` may lead there
- * through a link, and as a text it is another folder.
- */
-function namesBelowHere(place: string): string[] | undefined {
-  const here = identityAt(process.cwd());
-  let { root: folder } = parse(place);
-  const names = place.slice(folder.length).split(sep).filter(Boolean);
-  for (const [index, name] of [...names, ''].entries()) {
-    const found = identityAt(folder);
-    if (found === undefined) return undefined;
-    if (found === here) return names.slice(index);
-    folder = join(folder, name);
-  }
-  return undefined;
-}
-
-function identityAt(folder: string): string | undefined {
   try {
-    const { dev, ino } = statSync(folder, { bigint: true });
-    return `${dev}:${ino}`;
+    for (const name of start.names) {
+      const next = usable(told, () => unlessMissing(() => stepOrRefuse(stepInto, held, name, told)));
+      if (next === undefined) break;
+      held[Symbol.dispose]();
+      held = next;
+      missing.shift();
+    }
+  } catch (error) {
+    held[Symbol.dispose]();
+    throw error;
+  }
+  return {
+    typed,
+    path: join(held.path, ...missing),
+    open: () => walk(stepInto),
+    make: () => walk(makeInside),
+    [Symbol.dispose]: () => held[Symbol.dispose](),
+  };
+}
+
+/** Whether the path of a place still leads to a folder that was opened by it. */
+export function leadsTo({ typed }: NamedPlace, folder: OpenFolder): boolean {
+  try {
+    using place = holdPlace(typed);
+    using found = place.open();
+    return isSameFolder(found.identity, folder.identity);
   } catch {
-    return undefined;
+    return false;
   }
 }
 
-function leadsTo(link: string): string | undefined {
+function openHere(): OpenFolder {
+  return openFolder(process.cwd(), NO_LINK);
+}
+
+/** The deepest folder on a path that is there, and the names that follow. */
+function startElsewhere(place: string): { folder: OpenFolder; names: string[] } {
+  const folder = unlessMissing(() => openFolder(place));
+  if (folder !== undefined) return { folder, names: [] };
+  const above = startElsewhere(dirname(place));
+  return { folder: above.folder, names: [...above.names, basename(place)] };
+}
+
+function stepOrRefuse(step: typeof stepInto, folder: OpenFolder, name: string, told: Told): OpenFolder {
   try {
-    return realpathSync.native(link); // The other one takes `d/..` as text.
-  } catch {
-    return undefined;
+    return step(folder, name);
+  } catch (error) {
+    throw isLink(folder, name) ? refusedLink(folder, name, told) : error;
+  }
+}
+
+function usable<T>({ typed, otherwise }: Told, act: () => T): T {
+  try {
+    return act();
+  } catch (error) {
+    if (error instanceof HotcellError) throw error;
+    const { code, message } = error as NodeJS.ErrnoException;
+    const problem = code === 'ENOTDIR' ? 'a name on this path is not a folder' : `cannot be used (${code ?? message})`;
+    throw new HotcellError('invalid_argument', `${typed}: ${problem}. ${otherwise}`, {
+      remedy: 'Choose another path.',
+    });
   }
 }

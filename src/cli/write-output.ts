@@ -1,19 +1,21 @@
 import { randomBytes } from 'node:crypto';
 import { lstat, rename, rm, writeFile } from 'node:fs/promises';
 import { HotcellError } from '../errors/hotcell-error.ts';
-import { namedPlace } from './named-place.ts';
+import type { NamedFile } from './named-file.ts';
 
 /**
  * Writes a file that the user named, whole or not at all: what lies there is replaced, never written into. `overwrite: false` fails with EEXIST where something
  * lies there.
  */
-export async function writeOutput(path: string, text: string, { overwrite = true } = {}): Promise<void> {
-  const target = outputPlace(path);
-  if (!overwrite) return writeFile(target, text, { flag: 'wx' });
+export async function writeOutput(file: NamedFile, text: string, { overwrite = true } = {}): Promise<void> {
+  using folder = file.folder.open();
+  file.refuseLink();
+  const target = folder.entry(file.name);
+  if (!overwrite) return await writeFile(target, text, { flag: 'wx' });
   const old = await lstat(target).catch(() => undefined);
   // Opening a pipe would wait for its reader, for ever; and a device is no place for a notebook.
-  if (old !== undefined && !old.isFile()) throw unsuitable(path, 'something is there that is no file');
-  const temporary = `${target}.${randomBytes(6).toString('hex')}`;
+  if (old !== undefined && !old.isFile()) throw unsuitable(file.typed);
+  const temporary = folder.entry(`${file.name}.${randomBytes(6).toString('hex')}`);
   try {
     await writeFile(temporary, text, { flag: 'wx', ...(old === undefined ? {} : { mode: old.mode & 0o777 }) });
     await rename(temporary, target);
@@ -23,13 +25,8 @@ export async function writeOutput(path: string, text: string, { overwrite = true
   }
 }
 
-/** Where a path that the user named for output leads. */
-export function outputPlace(path: string): string {
-  return namedPlace(path, 'Nothing was written');
-}
-
-function unsuitable(path: string, what: string): HotcellError {
-  return new HotcellError('invalid_argument', `${path}: ${what}. Nothing was written`, {
-    remedy: 'Choose another path, or the target of the link.',
+function unsuitable(path: string): HotcellError {
+  return new HotcellError('invalid_argument', `${path}: something is there that is no file. Nothing was written`, {
+    remedy: 'Choose another path.',
   });
 }

@@ -19,14 +19,17 @@ export interface HeldFolder {
 const isLinux = process.platform === 'linux';
 /** Node does not name it. It needs no right to read the folder. */
 const O_PATH = 0x200000;
-const FLAGS = constants.O_DIRECTORY | constants.O_NOFOLLOW | (isLinux ? O_PATH : constants.O_RDONLY);
+/** Flags that open a folder to hold it. */
+export const FOLDER_FLAGS = constants.O_DIRECTORY | (isLinux ? O_PATH : constants.O_RDONLY);
+/** Flag by which opening fails where the last name of the path is a symbolic link. */
+export const NO_LINK = constants.O_NOFOLLOW;
 
 /**
  * Opens the folder at a path whose links are resolved. Nothing where there is none, or where a link has been put on the way since: on Linux the kernel tells
  * where the opened folder lies.
  */
 export async function holdFolder(path: string): Promise<HeldFolder | undefined> {
-  const handle = await open(path, FLAGS).catch(() => undefined);
+  const handle = await open(path, FOLDER_FLAGS | NO_LINK).catch(() => undefined);
   if (handle === undefined) return undefined;
   try {
     if ((await placeOf(handle, path)) === path) {

@@ -1,7 +1,7 @@
 import { lstat, realpath, stat } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { resolveRoots } from '../lib/configured-paths.ts';
-import { type HeldFolder, holdFolder } from '../lib/held-folder.ts';
+import { type FolderIdentity, type HeldFolder, holdFolder, isSameFolder } from '../lib/held-folder.ts';
 import { isWithin } from '../lib/is-within.ts';
 import { missingPlace } from '../lib/missing-place.ts';
 import { exchanged, mountDenied } from '../sandbox/mount-denied.ts';
@@ -23,6 +23,8 @@ export interface MountRequest {
   readonly target: string;
   /** Read-only unless this is false. */
   readonly readOnly?: boolean;
+  /** Identity of the folder that the caller means. The mount is refused where the source leads to another one by then. */
+  readonly identity?: FolderIdentity;
 }
 
 /** What may be mounted. Its paths are resolved when the server starts: `mountPolicy`. */
@@ -158,6 +160,10 @@ async function resolveMount(request: MountRequest, policy: MountPolicy): Promise
   if (reason !== undefined) throw refusal(request.source, reason);
   const folder = await holdFolder(source);
   if (folder === undefined) throw exchanged(source);
+  if (request.identity !== undefined && !isSameFolder(folder.identity, request.identity)) {
+    await folder.close();
+    throw exchanged(request.source);
+  }
   const linked = readOnly ? undefined : policy.linked?.();
   if (linked !== undefined && folder.identity.device === String(linked.device)) {
     await folder.close();

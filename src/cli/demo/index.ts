@@ -5,6 +5,7 @@ import { durationText, sizeText } from '../../lib/units.ts';
 import { openHotcell, type Session } from '../../main.ts';
 import type { Isolation } from '../../sandbox/isolation.ts';
 import { exitCodeOfOutcome } from '../../sandbox/outcome-table.ts';
+import { holdPlace, type NamedPlace } from '../named-place.ts';
 import { type Outputs, standardOutputs } from '../output.ts';
 import type { Paint } from '../print.ts';
 import { saveArtifacts, savedLines } from '../run/artifacts.ts';
@@ -26,6 +27,7 @@ export async function demo(options: DemoOptions): Promise<number> {
   const outputs = standardOutputs();
   const narrator = createNarrator(options.json === true, outputs);
   const isolation = options.isolation === undefined ? {} : { isolation: isolationRequest(options.isolation) };
+  using out = holdPlace(options.out);
   await using hotcell = await openHotcell({ poolSize: 0, ...isolation });
 
   const session = await narrator.step('Open a sandbox', () => hotcell.open());
@@ -36,7 +38,7 @@ export async function demo(options: DemoOptions): Promise<number> {
 
   const missing = await missingModules(session, ['pandas', 'matplotlib']);
   const program = missing.length === 0 ? 'summary.py' : 'summary_plain.py';
-  const { exitCode, ...summary } = await summarise(session, program, { options, narrator, outputs });
+  const { exitCode, ...summary } = await summarise(session, program, { out, options, narrator, outputs });
   if (options.json) {
     const findings = { exitCode, isolation: session.isolation, program, missing, ...summary };
     await outputs.stdout.json(findings);
@@ -49,12 +51,13 @@ export async function demo(options: DemoOptions): Promise<number> {
 }
 
 interface Telling {
+  readonly out: NamedPlace;
   readonly options: DemoOptions;
   readonly narrator: Narrator;
   readonly outputs: Outputs;
 }
 
-async function summarise(session: Session, program: string, { options, narrator, outputs }: Telling) {
+async function summarise(session: Session, program: string, { out, options, narrator, outputs }: Telling) {
   const code = (await exampleFile(program)).toString('utf8');
   narrator.say(narrator.paint('bold', `Run examples/sales/${program} in it:`));
   const execution = session.run(code, { filename: program });
@@ -64,8 +67,7 @@ async function summarise(session: Session, program: string, { options, narrator,
   if (ending !== undefined && !options.json) await outputs.stderr.say(ending);
   narrator.done(`Ran for ${durationText(result.durationMs)}, imports included`);
   const nothing = { saved: [], notSaved: [] };
-  const { saved, notSaved } =
-    result.artifacts.length === 0 ? nothing : await saveArtifacts(result, session.files, options.out);
+  const { saved, notSaved } = result.artifacts.length === 0 ? nothing : await saveArtifacts(result, session.files, out);
   for (const line of savedLines({ saved: [], notSaved })) narrator.say(line);
   if (saved.length > 0) {
     narrator.done(`The chart is on your machine: ${narrator.paint('bold', saved.join(', '))}`);

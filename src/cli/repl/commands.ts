@@ -2,6 +2,7 @@ import { HotcellError } from '../../errors/hotcell-error.ts';
 import { sizeText } from '../../lib/units.ts';
 import type { Session } from '../../main.ts';
 import { notebookText } from '../../notebooks/write.ts';
+import { holdFile } from '../named-file.ts';
 import { type Paint, shownName } from '../print.ts';
 import { shownText } from '../terminal-filter.ts';
 import { writeOutput } from '../write-output.ts';
@@ -122,7 +123,8 @@ async function save({ session, say, paint }: CommandContext, words: readonly str
   }
   const notebook = await session.exportNotebook();
   const overwrite = words.includes('-f');
-  await writeOutput(file, notebookText(notebook), { overwrite }).catch((error: NodeJS.ErrnoException) => {
+  using place = holdFile(file, 'Nothing was written');
+  await writeOutput(place, notebookText(notebook), { overwrite }).catch((error: NodeJS.ErrnoException) => {
     if (error instanceof HotcellError) throw error;
     const exists = error.code === 'EEXIST';
     const message = exists ? 'already exists' : `cannot be written (${error.code ?? error.message})`;

@@ -35,7 +35,7 @@ export async function repl(flags: ReplFlags): Promise<number> {
   // A person is there to end what takes too long.
   const timeoutMs = options.timeoutMs ?? config.maxTimeoutMs;
   const history = await openHistory(resolveDataDir(), language);
-  const pictures = createPictures(flags.figures);
+  using pictures = createPictures(flags.figures);
   const images = imageProtocol();
   const { say } = screen;
   const interrupter = createInterrupter((text) => void say(screen.paint('yellow', text)));

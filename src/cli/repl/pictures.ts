@@ -1,14 +1,14 @@
 import { open } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import type { Display, Representation } from '../../execution/result.ts';
-import { makeFolder } from '../../lib/make-folder.ts';
 import { makeTemporaryFolder } from '../../lib/own-folder.ts';
+import { holdPlace } from '../named-place.ts';
+import { type OpenFolder, openFolder } from '../open-folder.ts';
 import { namedDisplays, picturesOf } from '../run/displays.ts';
 import type { ImageProtocol } from '../terminal.ts';
-import { outputPlace } from '../write-output.ts';
 
 /** Writes what a terminal cannot print to files of the host. */
-export interface Pictures {
+export interface Pictures extends Disposable {
   /** The path it was written to; undefined where there is nothing to write. */
   save(display: Display): Promise<string | undefined>;
   /** The folder, once there is something in it. */
@@ -17,30 +17,31 @@ export interface Pictures {
 
 /** `folder`, or one of its own among the temporary files, made when the first picture comes. Pictures stay when the session is closed. */
 export function createPictures(given?: string): Pictures {
-  let folder: string | undefined;
+  let folder: OpenFolder | undefined;
   let count = 0;
-  // SECURITY: a stranger's repository may have a link of that name, which leads out of it. Refused at once, and looked at again before each picture.
-  if (given !== undefined) outputPlace(given);
+  // SECURITY: held from the start, before code in the sandbox can put a link in its place.
+  const place = given === undefined ? undefined : holdPlace(given);
 
-  async function made(): Promise<string> {
-    if (given === undefined) return folder ?? makeTemporaryFolder('hotcell-');
-    const place = outputPlace(given);
-    makeFolder(place);
-    return place;
+  async function made(): Promise<OpenFolder> {
+    return place?.make() ?? openFolder(await makeTemporaryFolder('hotcell-'));
   }
 
   return {
-    folder: () => folder,
+    folder: () => folder?.path,
     async save(display) {
       const [named] = namedDisplays([display], new Set());
       if (named === undefined) return undefined;
-      folder = await made();
+      folder ??= await made();
       for (;;) {
         count += 1;
         const stem = picturesOf([display]).length === 0 ? 'display' : 'figure';
-        const path = join(folder, `${stem}-${count}${extname(named.name)}`);
-        if (await writeNew(path, named.data)) return path;
+        const name = `${stem}-${count}${extname(named.name)}`;
+        if (await writeNew(folder.entry(name), named.data)) return join(folder.path, name);
       }
+    },
+    [Symbol.dispose]() {
+      folder?.[Symbol.dispose]();
+      place?.[Symbol.dispose]();
     },
   };
 }

@@ -1,12 +1,23 @@
 import { execFileSync } from 'node:child_process';
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import type { Artifact } from '../../execution/result.ts';
 import type { SessionFiles } from '../../main.ts';
-import { EXIT_NOT_SAVED, exitCodeWith, saveArtifacts, savedLines, unsavedText, withoutMounted } from './artifacts.ts';
+import { holdPlace } from '../named-place.ts';
+import { openFolder } from '../open-folder.ts';
+import {
+  EXIT_NOT_SAVED,
+  exitCodeWith,
+  type FileSource,
+  type Made,
+  saveArtifacts,
+  savedLines,
+  unsavedText,
+  withoutMounted,
+} from './artifacts.ts';
 import { saveFile } from './save-file.ts';
 
 let folder: string;
@@ -21,6 +32,11 @@ const files = {
   },
 } as unknown as SessionFiles;
 
+async function saveIn(made: Made, source: FileSource, folder: string) {
+  using place = holdPlace(folder);
+  return await saveArtifacts(made, source, place);
+}
+
 function artifact(path: string): Artifact {
   return { path, sizeBytes: 3, mediaType: 'text/plain', change: 'created' };
 }
@@ -30,7 +46,7 @@ describe('saving what a program made', () => {
     const out = join(folder, 'out');
     const figure = { representations: [{ mediaType: 'image/png', data: Buffer.from('png') }] };
     const made = { artifacts: [artifact('a/b.txt'), artifact('figure-1.png')], displays: [figure, figure] };
-    const saved = await saveArtifacts(made, files, out);
+    const saved = await saveIn(made, files, out);
     expect(saved.notSaved).toEqual([]);
     expect(saved.saved).toEqual(
       ['a/b.txt', 'figure-1.png', 'figure-1-shown.png', 'figure-2.png'].map((n) => join(out, n)),
@@ -42,7 +58,7 @@ describe('saving what a program made', () => {
   it.each([...['../escaped', '/../escaped', 'a/../../escaped', '.', ''], ...['a/', '/abs', 'a\0b']])(
     'refuses the path %j',
     async (path) => {
-      const { saved, notSaved } = await saveArtifacts(
+      const { saved, notSaved } = await saveIn(
         { artifacts: [artifact(path), artifact('b.txt')], displays: [] },
         files,
         join(folder, 'out'),
@@ -58,7 +74,7 @@ describe('saving what a program made', () => {
     const alike = ['\u200c.git/config', '\u2060.envrc', 'a/\ufeff.npmrc', 'git~1/config', 'GIT~1', 'ENVRC~12.TXT'];
     const hidden = ['.git/config', '.g\u200cit/config', '.envrc', 'a/.npmrc', ...alike];
     const made = { artifacts: [...hidden, 'out.csv', 'report~draft 1.csv'].map(artifact), displays: [] };
-    const result = await saveArtifacts(made, files, folder);
+    const result = await saveIn(made, files, folder);
     expect((await readdir(folder)).sort()).toEqual(['out.csv', 'report~draft 1.csv']);
     expect(result.notSaved.map(({ path }) => path)).toEqual(hidden);
     expect(savedLines(result).join('\n')).toContain('begins with a dot');
@@ -68,11 +84,11 @@ describe('saving what a program made', () => {
   it('does not write through a link that lies in the folder', async () => {
     const target = join(folder, 'precious');
     await writeFile(target, 'precious');
-    await saveArtifacts({ artifacts: [], displays: [] }, files, join(folder, 'out'));
+    await saveIn({ artifacts: [], displays: [] }, files, join(folder, 'out'));
     await symlink(target, join(folder, 'out', 'a.txt'));
     await symlink(folder, join(folder, 'out', 'up'));
     const paths = ['a.txt', 'up/precious', 'up/new/deep/file'];
-    const { saved, notSaved } = await saveArtifacts(
+    const { saved, notSaved } = await saveIn(
       { artifacts: paths.map(artifact), displays: [] },
       files,
       join(folder, 'out'),
@@ -81,6 +97,28 @@ describe('saving what a program made', () => {
     expect(notSaved.map(({ path }) => path)).toEqual(paths);
     expect(await readFile(target, 'utf8')).toBe('precious');
     expect((await readdir(folder)).sort()).toEqual(['out', 'precious']); // no folder was made beyond the link either
+  });
+
+  it('saves in one folder to the end, and tells when a link has taken its place', async () => {
+    const [out, secrets] = [join(folder, 'out'), join(folder, '.ssh')];
+    await mkdir(secrets);
+    const source = {
+      stream: async function* (path: string) {
+        yield Buffer.from('half ');
+        if (path === 'first') {
+          await rename(out, `${out}-moved`);
+          await symlink(secrets, out);
+          await writeFile(join(out, 'by-path'), ''); // the attack, on a program that looks the path up again
+        }
+        yield Buffer.from('whole');
+      },
+    };
+    const made = { artifacts: ['first', 'authorized_keys', 'deep/file'].map(artifact), displays: [] };
+    const result = await saveIn(made, source, out);
+    expect(await readdir(secrets)).toEqual(['by-path']);
+    expect((await readdir(`${out}-moved`)).sort()).toEqual(['authorized_keys', 'deep', 'first']);
+    expect(result.notSaved).toEqual([{ path: out, reason: expect.stringContaining('replaced while') }]);
+    expect(exitCodeWith(0, result)).toBe(EXIT_NOT_SAVED);
   });
 
   it('goes on after a file that cannot be written, and says why of each', async () => {
@@ -96,7 +134,7 @@ describe('saving what a program made', () => {
         yield Buffer.from('content');
       },
     };
-    const result = await saveArtifacts(made, source, out);
+    const result = await saveIn(made, source, out);
     expect(result.saved).toEqual([join(out, 'last.txt')]);
     expect(result.notSaved).toEqual([
       { path: 'folder', reason: 'a folder named folder already exists' },
@@ -124,7 +162,7 @@ describe('saving what a program made', () => {
     };
     const names = ['broken', 'endless', 'gone', 'new'];
     for (const name of names) await writeFile(join(folder, name), 'precious', { mode: 0o640 });
-    const result = await saveArtifacts({ artifacts: names.map(artifact), displays: [] }, source, folder);
+    const result = await saveIn({ artifacts: names.map(artifact), displays: [] }, source, folder);
     expect(result.notSaved.map(({ path }) => path)).toEqual(['broken', 'endless', 'gone']);
     for (const name of names) {
       expect(await readFile(join(folder, name), 'utf8')).toBe(name === 'new' ? 'half' : 'precious');
@@ -143,7 +181,7 @@ describe('saving what a program made', () => {
       },
     };
     const out = join(folder, 'out');
-    const { notSaved } = await saveArtifacts({ artifacts: [artifact('endless')], displays: [] }, source, out);
+    const { notSaved } = await saveIn({ artifacts: [artifact('endless')], displays: [] }, source, out);
     expect(notSaved).toEqual([{ path: 'endless', reason: expect.stringContaining('larger than the limit of') }]);
     expect(sent).toBeLessThan(80);
     expect(await readdir(out)).toEqual([]);
@@ -152,11 +190,12 @@ describe('saving what a program made', () => {
   it('makes no folders without number, in one path or in many', async () => {
     const out = join(folder, 'out');
     const paths = [`${'a'.repeat(5_000)}/f`, `${'a/'.repeat(200)}f`];
-    const { notSaved } = await saveArtifacts({ artifacts: paths.map(artifact), displays: [] }, files, out);
+    const { notSaved } = await saveIn({ artifacts: paths.map(artifact), displays: [] }, files, out);
     expect(notSaved.map(({ reason }) => reason)).toEqual(paths.map(() => expect.stringContaining('too long')));
     expect(await readdir(out)).toEqual([]);
     const room = { bytes: 100, folders: 2 };
-    const save = (path: string) => saveFile(out, path, [Buffer.from('x')], { room, limitBytes: 10 });
+    using root = openFolder(out);
+    const save = (path: string) => saveFile(root, path, [Buffer.from('x')], { room, limitBytes: 10 });
     await save('a/b/f');
     await save('a/b/g');
     await expect(save('c/f')).rejects.toMatchObject({ message: expect.stringContaining('more folders') });
@@ -165,7 +204,7 @@ describe('saving what a program made', () => {
 
   it('refuses a folder that cannot be used, as a mistake in how it was called', async () => {
     await writeFile(join(folder, 'file'), '');
-    const saving = saveArtifacts({ artifacts: [], displays: [] }, files, join(folder, 'file', 'out'));
+    const saving = saveIn({ artifacts: [], displays: [] }, files, join(folder, 'file', 'out'));
     await expect(saving).rejects.toMatchObject({ code: 'invalid_argument' });
   });
 });

@@ -1,13 +1,12 @@
-import { realpath } from 'node:fs/promises';
 import { join, posix } from 'node:path';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import type { ExecutionResult } from '../../execution/result.ts';
-import { makeFolder } from '../../lib/make-folder.ts';
 import { quotedName } from '../../lib/said-inside.ts';
 import { trimEndOf } from '../../lib/trim-end.ts';
 import { sizeText } from '../../lib/units.ts';
 import type { MountRequest } from '../../sessions/mounts.ts';
-import { outputPlace } from '../write-output.ts';
+import { leadsTo, type NamedPlace } from '../named-place.ts';
+import type { OpenFolder } from '../open-folder.ts';
 import { namedDisplays, picturesOf } from './displays.ts';
 import { type Content, saveFile } from './save-file.ts';
 
@@ -41,6 +40,10 @@ const HIDDEN = {
 
 const GONE = { reason: 'deleted in the sandbox before it could be copied', isGone: true } as const;
 
+const REPLACED = {
+  reason: 'replaced while files were saved in it; they are in the folder that was there before',
+} as const;
+
 /** The exit code of a program that ended well when a file of it could not be saved. As in sysexits.h: an output file cannot be made. */
 export const EXIT_NOT_SAVED = 73;
 
@@ -53,8 +56,8 @@ const MOST_FOLDERS = 10_000;
  * Copies what a program made to a folder of the host. What it only showed becomes `figure-1.png`, `display-2.html` and so on. One that cannot be copied does
  * not keep the others from it. Rejects only where the folder itself cannot be used.
  */
-export async function saveArtifacts(made: Made, files: FileSource, folder: string): Promise<Saved> {
-  const root = await usableFolder(folder);
+export async function saveArtifacts(made: Made, files: FileSource, folder: NamedPlace): Promise<Saved> {
+  using root = usableFolder(folder);
   const saved: string[] = [];
   const notSaved: NotSaved[] = [];
   const room = { bytes: MOST_BYTES, folders: MOST_FOLDERS };
@@ -66,7 +69,7 @@ export async function saveArtifacts(made: Made, files: FileSource, folder: strin
     }
     try {
       await saveFile(root, path, content, { room, limitBytes: listedBytes + MOST_GROWTH_BYTES });
-      saved.push(join(folder, path));
+      saved.push(join(folder.typed, path));
     } catch (error) {
       const isGone = error instanceof HotcellError && error.code === 'file_not_found';
       notSaved.push({ path, ...(isGone ? GONE : { reason: reasonOf(error) }) });
@@ -76,6 +79,7 @@ export async function saveArtifacts(made: Made, files: FileSource, folder: strin
   for (const { path, sizeBytes } of made.artifacts) await save(path, files.stream(path), sizeBytes);
   const taken = new Set(made.artifacts.map(({ path }) => path));
   for (const { name, data } of namedDisplays(made.displays, taken)) await save(name, [data], data.length);
+  if (!leadsTo(folder, root)) notSaved.push({ path: folder.typed, ...REPLACED });
   return { saved, notSaved };
 }
 
@@ -132,14 +136,13 @@ export function unsavedText({ artifacts, displays }: Made): string | undefined {
   return `hotcell: not saved: ${parts.join(', ')}. Save them with --save-artifacts <folder>.`;
 }
 
-async function usableFolder(folder: string): Promise<string> {
+/** SECURITY: opened once. Code in the sandbox may still run, and put a link in the place of a folder that it can write to. */
+function usableFolder(folder: NamedPlace): OpenFolder {
   try {
-    const place = outputPlace(folder);
-    makeFolder(place);
-    return await realpath(place);
+    return folder.make();
   } catch (error) {
     if (error instanceof HotcellError) throw error;
-    throw new HotcellError('invalid_argument', `--save-artifacts: ${(error as Error).message}`, {
+    throw new HotcellError('invalid_argument', `--save-artifacts: ${folder.typed}: ${reasonOf(error)}`, {
       remedy: 'Choose a folder that you may write to.',
     });
   }

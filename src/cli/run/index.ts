@@ -7,6 +7,8 @@ import type { Driver } from '../../sandbox/driver.ts';
 import type { Host } from '../../sandbox/host.ts';
 import type { KernelState } from '../../sandbox/outcome.ts';
 import { exitCodeOfOutcome } from '../../sandbox/outcome-table.ts';
+import { holdFile } from '../named-file.ts';
+import { holdPlace, type NamedPlace } from '../named-place.ts';
 import { type Outputs, standardOutputs } from '../output.ts';
 import {
   exitCodeWith,
@@ -42,6 +44,9 @@ export async function run(file: string, flags: RunFlags): Promise<number> {
   }
   const outputs = standardOutputs();
   const options = runOptions(flags);
+  // SECURITY: held before the program starts, which could put a link in their place.
+  using folder = flags.saveArtifacts === undefined ? undefined : holdPlace(flags.saveArtifacts);
+  using output = flags.output === undefined ? undefined : holdFile(flags.output);
   const notebook = isNotebook(file) ? await readNotebook(file, flags) : undefined;
   const source = notebook === undefined ? await readSource(file) : undefined;
   const { recipes } = loadConfig(options.hotcell);
@@ -66,8 +71,8 @@ export async function run(file: string, flags: RunFlags): Promise<number> {
         : await runProgram(session, source, flags.json ? undefined : outputs, { ...limits, language: language! });
     if (readerGone.aborted) return EXIT_NO_READER;
     const made = withoutMounted(end.made, options.open.mounts ?? []);
-    const saved = await savedOf(made, end.files, session, flags);
-    if (flags.output !== undefined) await writeNotebook(flags.output, end.executed ?? (await session.exportNotebook()));
+    const saved = await savedOf(made, end.files, session, folder);
+    if (output !== undefined) await writeNotebook(output, end.executed ?? (await session.exportNotebook()));
     const exitCode = exitCodeWith(end.exitCode, saved);
     if (flags.json) await outputs.stdout.json({ ...end.json, ...saved, exitCode });
     else await tell(end, made, saved, outputs);
@@ -107,10 +112,15 @@ async function runProgram(
   };
 }
 
-async function savedOf(made: Made, files: KernelState, session: Session, flags: RunFlags): Promise<Saved | undefined> {
-  if (flags.saveArtifacts === undefined) return undefined;
+async function savedOf(
+  made: Made,
+  files: KernelState,
+  session: Session,
+  folder: NamedPlace | undefined,
+): Promise<Saved | undefined> {
+  if (folder === undefined) return undefined;
   if (files === 'lost') return { saved: [], notSaved: [] };
-  return saveArtifacts(made, session.files, flags.saveArtifacts);
+  return saveArtifacts(made, session.files, folder);
 }
 
 /** Everything that is ours to say goes to stderr: stdout is the program's. */

@@ -6,6 +6,7 @@ import { LARGEST_NOTEBOOK_BYTES, type Notebook, parseNotebook } from '../../note
 import { notebookText } from '../../notebooks/write.ts';
 import type { KernelState, Outcome } from '../../sandbox/outcome.ts';
 import { exitCodeOfOutcome } from '../../sandbox/outcome-table.ts';
+import type { NamedFile } from '../named-file.ts';
 import type { Outputs } from '../output.ts';
 import { writeOutput } from '../write-output.ts';
 import type { Made } from './artifacts.ts';
@@ -83,10 +84,10 @@ export async function runCells(
 }
 
 /** Writes a notebook to the host, for `--output`. */
-export async function writeNotebook(file: string, notebook: Notebook): Promise<void> {
+export async function writeNotebook(file: NamedFile, notebook: Notebook): Promise<void> {
   await writeOutput(file, notebookText(notebook)).catch((error: NodeJS.ErrnoException) => {
     if (error instanceof HotcellError) throw error;
-    throw new HotcellError('invalid_argument', `${file}: cannot be written (${error.code ?? error.message})`, {
+    throw new HotcellError('invalid_argument', `${file.typed}: cannot be written (${error.code ?? error.message})`, {
       remedy: 'Choose a file in an existing folder that you may write to.',
     });
   });

@@ -6,6 +6,7 @@ import { packageVersion } from '../../lib/package-version.ts';
 import { saidByServer } from '../../lib/said-inside.ts';
 import type { Outcome } from '../../sandbox/outcome.ts';
 import { exitCodeOfOutcome } from '../../sandbox/outcome-table.ts';
+import { holdPlace, type NamedPlace } from '../named-place.ts';
 import { type Outputs, standardOutputs } from '../output.ts';
 import { shownName } from '../print.ts';
 import { exitCodeWith, type Made, type Saved, saveArtifacts, savedLines, unsavedText } from './artifacts.ts';
@@ -35,6 +36,7 @@ export async function runOnServer(file: string, server: string, flags: RunFlags)
   if (flags.mount !== undefined) throw notThere('--mount', "A server's folders are mounted by its own configuration.");
   if (isNotebook(file)) throw notThere(file, 'Notebooks run locally only: remove --server.');
   const source = await readSource(file);
+  using folder = flags.saveArtifacts === undefined ? undefined : holdPlace(flags.saveArtifacts);
   const language = languageOf(file, source.code, flags.language, allLanguages(loadConfig().recipes));
   const readerGone = watchReader();
   let session: string | undefined;
@@ -63,7 +65,7 @@ export async function runOnServer(file: string, server: string, flags: RunFlags)
     const answer = await remote.call('get_execution', execution);
     const result = parseExecution(answer.data, server);
     const made = madeOf(result, answer.pictures);
-    const saved = await savedOf(remote, session, made, flags);
+    const saved = await savedOf(remote, session, made, folder);
     const exitCode = exitCodeWith(exitCodeOfOutcome(outcome), saved);
     if (flags.json) await outputs.stdout.json({ exitCode, ...result, ...saved });
     else {
@@ -118,10 +120,10 @@ async function savedOf(
   remote: RemoteHotcell,
   session: string,
   made: Made,
-  flags: RunFlags,
+  folder: NamedPlace | undefined,
 ): Promise<Saved | undefined> {
-  if (flags.saveArtifacts === undefined) return undefined;
-  return saveArtifacts(made, { stream: (path) => remote.stream(session, path) }, flags.saveArtifacts);
+  if (folder === undefined) return undefined;
+  return saveArtifacts(made, { stream: (path) => remote.stream(session, path) }, folder);
 }
 
 /** As many as a guest lists. SECURITY: a hostile server could name millions, each a file of the host. */

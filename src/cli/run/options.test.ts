@@ -1,7 +1,8 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { type MountRequest, mountPolicy, resolveMounts } from '../../sessions/mounts.ts';
 import { durationMs, mountRequest, runOptions, sizeBytes } from './options.ts';
 
 describe('the flags of hotcell run', () => {
@@ -38,11 +39,11 @@ describe('the flags of hotcell run', () => {
   });
 
   it('mounts read-only unless told otherwise', () => {
-    expect(mountRequest('/a:/data')).toEqual({ source: '/a', target: '/data', readOnly: true });
-    expect(mountRequest('/a:/data:ro')).toEqual({ source: '/a', target: '/data', readOnly: true });
-    expect(mountRequest('/a:/data:rw')).toEqual({ source: '/a', target: '/data', readOnly: false });
-    expect(mountRequest('/a:b:/data')).toEqual({ source: '/a:b', target: '/data', readOnly: true });
-    expect(mountRequest('data:/data').source).toBe(resolve('data'));
+    expect(mountRequest('/usr:/data')).toMatchObject({ source: '/usr', target: '/data', readOnly: true });
+    expect(mountRequest('/usr:/data:ro')).toMatchObject({ source: '/usr', target: '/data', readOnly: true });
+    expect(mountRequest('/usr:/data:rw')).toMatchObject({ source: '/usr', target: '/data', readOnly: false });
+    expect(() => mountRequest('/usr:b:/data')).toThrow('/usr:b: there is no such folder');
+    expect(mountRequest('src:/data').source).toBe(resolve('src'));
   });
 
   it.each(['', '/a', '/a:data', '/a:/data:rx', ':/data'])('refuses the mount %j', (text) => {
@@ -50,7 +51,7 @@ describe('the flags of hotcell run', () => {
   });
 
   it('takes a folder that was named on the command line for an allowed root', () => {
-    expect(runOptions({ mount: ['/a:/data'] }).hotcell.mountRoots).toEqual(['/a']);
+    expect(runOptions({ mount: ['/usr:/data'] }).hotcell.mountRoots).toEqual(['/usr']);
   });
 
   it('never lets an image end in a jail that has none', () => {
@@ -79,21 +80,41 @@ describe('the flags of hotcell run', () => {
   });
 });
 
-it("mounts no folder that a stranger's repository has made a link out of it", () => {
-  const home = mkdtempSync(join(tmpdir(), 'hotcell-mount-'));
-  try {
-    for (const name of ['.config', 'repository/inner']) mkdirSync(join(home, name), { recursive: true });
-    symlinkSync(join(home, '.config'), join(home, 'repository/data'));
-    symlinkSync('inner', join(home, 'repository/own'));
+describe("mounts from a stranger's repository", () => {
+  let home: string;
+  beforeEach(() => {
+    home = realpathSync(mkdtempSync(join(tmpdir(), 'hotcell-mount-')));
+    for (const name of ['.config', 'repository/inner', 'repository/.git'])
+      mkdirSync(join(home, name), { recursive: true });
     vi.spyOn(process, 'cwd').mockReturnValue(join(home, 'repository'));
-    for (const source of ['./data', 'data', 'data/sub', join(home, 'repository/data')]) {
-      expect(() => runOptions({ mount: [`${source}:/data:rw`] }), source).toThrow(/is a symbolic link that leads out/);
-    }
-    const { source } = mountRequest('own:/data');
-    expect(source).toBe(join(realpathSync(home), 'repository/inner'));
-    expect(mountRequest(`${join(home, '.config')}:/data`).source).toBe(join(home, '.config'));
-  } finally {
+  });
+  afterEach(() => {
     vi.restoreAllMocks();
     rmSync(home, { recursive: true, force: true });
-  }
+  });
+
+  it('are refused where a link is on the way', () => {
+    symlinkSync(join(home, '.config'), join(home, 'repository/data'));
+    symlinkSync('.git', join(home, 'repository/own'));
+    for (const source of ['./data', 'data', 'data/sub', join(home, 'repository/data'), 'own']) {
+      expect(() => runOptions({ mount: [`${source}:/data:rw`] }), source).toThrow(/is a symbolic link, which is not/);
+    }
+    expect(mountRequest(`${join(home, '.config')}:/data`).source).toBe(join(home, '.config'));
+    expect(mountRequest('.:/data').source).toBe(join(home, 'repository'));
+  });
+
+  it('are of the folder that was named, or refused where a link has taken its place', async () => {
+    const request = mountRequest('inner:/data');
+    const held = (asked: MountRequest) => resolveMounts([asked], mountPolicy({ roots: [request.source], denied: [] }));
+    const [folder] = (await held(request)).folders;
+    expect(folder!.identity).toEqual(request.identity);
+    await folder!.close();
+    rmSync(join(home, 'repository/inner'), { recursive: true });
+    symlinkSync(join(home, '.config'), join(home, 'repository/inner'));
+    const { identity: _, ...byPath } = request;
+    const [outside] = (await held(byPath)).folders;
+    expect(outside!.path).toBe(join(home, '.config')); // the attack, where the path alone is compared
+    await outside!.close();
+    await expect(held(request)).rejects.toMatchObject({ code: 'mount_denied' });
+  });
 });

@@ -3,9 +3,10 @@ import { HotcellError } from '../../errors/hotcell-error.ts';
 import type { HotcellOptions, OpenOptions } from '../../main.ts';
 import { driversWith } from '../../sandbox/declaration.ts';
 import { DRIVER_NAMES, type DriverName, type IsolationRequest } from '../../sandbox/isolation.ts';
+import { mountDenied } from '../../sandbox/mount-denied.ts';
 import { LEAST_LIMITS } from '../../sandbox/spec.ts';
 import type { MountRequest } from '../../sessions/mounts.ts';
-import { namedPlace } from '../named-place.ts';
+import { holdPlace } from '../named-place.ts';
 
 /** The flags as they were typed. */
 export interface RunFlags {
@@ -95,14 +96,26 @@ export function sizeBytes(flag: string, text: string): number {
 
 /**
  * `SOURCE:TARGET`, `SOURCE:TARGET:rw`. A source may hold colons; a target begins with a slash and holds none. SECURITY: a source that a stranger's repository made a
- * link to another folder is refused, as output there is.
+ * link is refused, as output there is.
  */
 export function mountRequest(text: string): MountRequest {
   const match = text.match(/^(.+?):(\/[^:]*)(?::(rw|ro))?$/);
   if (match?.[1] === undefined || match[2] === undefined) {
     throw invalid(`--mount: ${text} is not SOURCE:TARGET or SOURCE:TARGET:rw`, 'For example: --mount ./data:/data');
   }
-  return { source: namedPlace(match[1]), target: match[2], readOnly: match[3] !== 'rw' };
+  return { ...namedSource(match[1]), target: match[2], readOnly: match[3] !== 'rw' };
+}
+
+/** SECURITY: with the identity of the folder. By its path the session could find another folder, or a link that a sandbox has put there since. */
+function namedSource(typed: string): Pick<MountRequest, 'source' | 'identity'> {
+  using place = holdPlace(typed);
+  try {
+    using folder = place.open();
+    return { source: folder.path, identity: folder.identity };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    throw mountDenied(`${typed}: there is no such folder`, 'Create it first.');
+  }
 }
 
 /** Refused here, so that the answer names the flag and says it in the units that were typed. */

@@ -1,21 +1,22 @@
 import { randomBytes } from 'node:crypto';
-import type { Stats } from 'node:fs';
-import { access, constants, type FileHandle, lstat, mkdir, open, rename, rm } from 'node:fs/promises';
+import { lstatSync, type Stats } from 'node:fs';
+import { access, constants, lstat, open, rename, rm } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import { isWorkspacePath } from '../../lib/workspace-path.ts';
+import { makeInside, type OpenFolder, openAgain } from '../open-folder.ts';
 import { shownName } from '../print.ts';
 
 export type Content = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 
-const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_RDONLY, O_WRONLY } = constants;
+const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants;
 
 /**
- * Writes a file below `root`, with the folders on its way. SECURITY: the path comes from a sandbox or a server. The way is walked name by name, each
+ * Writes a file below `root`, with the folders on its way. SECURITY: the path comes from a sandbox or a server. It is walked from the folder that is held open, name by name, each
  * folder is looked at before anything is made in it, and no link is followed: neither one that lies there, nor one that is put there meanwhile.
  */
 export async function saveFile(
-  root: string,
+  root: OpenFolder,
   path: string,
   content: Content,
   { room, limitBytes }: { room: Room; limitBytes: number },
@@ -25,18 +26,14 @@ export async function saveFile(
   // Windows knows two more characters that end a name.
   if (!isWorkspacePath(path) || (process.platform === 'win32' && /[\\:]/.test(path))) throw outside(path);
   const last = names.pop()!;
-  let folder = await openFolder(root);
-  try {
-    for (const name of names) {
-      const next = await stepInto(folder, name, { path, room });
-      await folder.handle.close();
-      folder = next;
-    }
-    const most = Math.min(limitBytes, room.bytes);
-    room.bytes -= await writeBounded(folder, last, content, { path, limitBytes: most });
-  } finally {
-    await folder.handle.close();
+  let at = openAgain(root);
+  for (const name of names) {
+    using above = at;
+    at = stepIntoNew(above, name, { path, room });
   }
+  using folder = at;
+  const most = Math.min(limitBytes, room.bytes);
+  room.bytes -= await writeBounded(folder, last, content, { path, limitBytes: most });
 }
 
 /** What may still be written in all, and how many folders made for it. */
@@ -49,35 +46,16 @@ export interface Room {
 const LONGEST_PATH = 4_200;
 const MOST_NAMES = 100;
 
-/** A folder that is held open. `place` leads to the one that was opened, also where another has taken its name since; Linux alone can say that. */
-interface OpenFolder {
-  readonly handle: FileHandle;
-  readonly place: string;
-}
-
-async function openFolder(path: string, flags = 0): Promise<OpenFolder> {
-  const handle = await open(path, O_RDONLY | O_DIRECTORY | flags);
-  return { handle, place: process.platform === 'linux' ? `/proc/self/fd/${handle.fd}` : path };
-}
-
-async function stepInto(
-  { place }: OpenFolder,
-  name: string,
-  { path, room }: { path: string; room: Room },
-): Promise<OpenFolder> {
-  const next = `${place}/${name}`;
-  const isThere = await lstat(next).then(
-    () => true,
-    () => false,
-  );
+function stepIntoNew(folder: OpenFolder, name: string, { path, room }: { path: string; room: Room }): OpenFolder {
+  const isThere = lstatSync(folder.entry(name), { throwIfNoEntry: false }) !== undefined;
   if (!isThere && room.folders === 0) throw tooMuch(path, 'needs more folders than one run may create');
   if (!isThere) room.folders -= 1;
-  await mkdir(next).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EEXIST') throw error;
-  });
-  return openFolder(next, O_NOFOLLOW).catch((error: NodeJS.ErrnoException) => {
-    throw error.code === 'ELOOP' || error.code === 'ENOTDIR' || error.code === 'EMLINK' ? outside(path) : error;
-  });
+  try {
+    return makeInside(folder, name);
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    throw ['ELOOP', 'ENOTDIR', 'EMLINK'].includes(code) ? outside(path) : error;
+  }
 }
 
 /**
@@ -85,19 +63,19 @@ async function stepInto(
  * A link, a pipe or a device of that name is left as it is; one that is put there meanwhile is replaced itself, not what it leads to.
  */
 async function writeBounded(
-  { place }: OpenFolder,
+  folder: OpenFolder,
   name: string,
   content: Content,
   { path, limitBytes }: { path: string; limitBytes: number },
 ): Promise<number> {
-  const mode = await replaceableMode(`${place}/${name}`, path);
-  const temporary = `${place}/.hotcell-${randomBytes(8).toString('hex')}`;
+  const mode = await replaceableMode(folder.entry(name), path);
+  const temporary = folder.entry(`.hotcell-${randomBytes(8).toString('hex')}`);
   const handle = await open(temporary, O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY, mode ?? 0o666);
   let size = 0;
   try {
     if (mode !== undefined) await handle.chmod(mode);
     await pipeline(bounded(), handle.createWriteStream());
-    await rename(temporary, `${place}/${name}`);
+    await rename(temporary, folder.entry(name));
     return size;
   } catch (error) {
     await handle.close().catch(() => {});

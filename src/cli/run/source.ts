@@ -1,6 +1,7 @@
-import { type FileHandle, open } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import { trimEndOf } from '../../lib/trim-end.ts';
+import { openNamedFile } from '../named-file.ts';
 import { standardOutputs } from '../output.ts';
 
 export interface Source {
@@ -32,7 +33,7 @@ async function readStdin(): Promise<Buffer> {
 export async function readProgram(file: string, limitBytes = LARGEST_BYTES): Promise<Buffer> {
   let handle: FileHandle | undefined;
   try {
-    handle = await open(file);
+    handle = await openNamedFile(file);
     // A pipe (`hotcell run <(…)`) is as good as a file, so only a folder is refused by its kind.
     if ((await handle.stat()).isDirectory()) throw Object.assign(new Error(), { code: 'EISDIR' });
     return await bounded(file, handle.createReadStream({ autoClose: false }), limitBytes);

@@ -1,0 +1,50 @@
+import { constants } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import { basename, dirname, normalize } from 'node:path';
+import { NO_LINK } from '../lib/held-folder.ts';
+import { unlessMissing } from '../lib/unless-missing.ts';
+import { namesBelowHere } from './below-here.ts';
+import { holdPlace, type NamedPlace } from './named-place.ts';
+import { isLink } from './open-folder.ts';
+import { refusedLink } from './refused-link.ts';
+
+/** A file that the user named, in a folder that is held open. */
+export interface NamedFile extends Disposable {
+  readonly typed: string;
+  readonly folder: NamedPlace;
+  readonly name: string;
+  /** Fails where the name of the file is a symbolic link. */
+  refuseLink(): void;
+}
+
+/** Holds the folder of a file that the user named. */
+export function holdFile(typed: string, otherwise = 'Nothing was started'): NamedFile {
+  const folder = holdPlace(dirname(normalize(typed)), otherwise);
+  const name = basename(normalize(typed));
+
+  function refuseLink(): void {
+    using parent = unlessMissing(() => folder.open());
+    if (parent !== undefined && isLink(parent, name)) throw refusedLink(parent, name, { typed, otherwise });
+  }
+
+  try {
+    refuseLink();
+  } catch (error) {
+    folder[Symbol.dispose]();
+    throw error;
+  }
+  return { typed, folder, name, refuseLink, [Symbol.dispose]: () => folder[Symbol.dispose]() };
+}
+
+/** Opens a file that the user named, to read it. Rejects with the code of the system, or with a HotcellError where a link is on the way. */
+export async function openNamedFile(typed: string): Promise<FileHandle> {
+  if (namesBelowHere(typed) === undefined) return open(typed);
+  using file = holdFile(typed);
+  using folder = file.folder.open();
+  try {
+    return await open(folder.entry(file.name), constants.O_RDONLY | NO_LINK);
+  } catch (error) {
+    file.refuseLink();
+    throw error;
+  }
+}

@@ -1,0 +1,69 @@
+import { closeSync, fstatSync, lstatSync, mkdirSync, openSync, readlinkSync, realpathSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { FOLDER_FLAGS, type FolderIdentity, identityOf, isSameFolder, NO_LINK } from '../lib/held-folder.ts';
+
+/** A folder that is held open. */
+export interface OpenFolder extends Disposable {
+  /** Path without links, as it was when the folder was opened. */
+  readonly path: string;
+  readonly identity: FolderIdentity;
+  /**
+   * Path of an entry of the folder that was opened, also where another folder has taken its name since. Linux alone has such paths: elsewhere this throws ESTALE
+   * where the folder has been replaced.
+   */
+  entry(name: string): string;
+}
+
+const isLinux = process.platform === 'linux';
+
+/** Opens a folder. Links on the way are followed by the kernel; `flags` may be NO_LINK for the last name. */
+export function openFolder(path: string, flags = 0): OpenFolder {
+  const fd = openSync(path, FOLDER_FLAGS | flags);
+  try {
+    const identity = identityOf(fstatSync(fd, { bigint: true }));
+    const real = isLinux ? readlinkSync(`/proc/self/fd/${fd}`) : realpathSync.native(path);
+    return {
+      path: real,
+      identity,
+      entry: (name) => {
+        if (isLinux) return `/proc/self/fd/${fd}/${name}`;
+        requireSame(real, identity);
+        return join(real, name);
+      },
+      [Symbol.dispose]: () => closeSync(fd),
+    };
+  } catch (error) {
+    closeSync(fd);
+    throw error;
+  }
+}
+
+/** Opens the same folder once more. */
+export function openAgain(folder: OpenFolder): OpenFolder {
+  return openFolder(folder.entry('.'));
+}
+
+/** Opens a folder inside one that is held open. SECURITY: throws where the name is a symbolic link, also one that was put there just now. */
+export function stepInto(folder: OpenFolder, name: string): OpenFolder {
+  return openFolder(folder.entry(name), NO_LINK);
+}
+
+/** The same, and creates the folder if it is missing. */
+export function makeInside(folder: OpenFolder, name: string): OpenFolder {
+  try {
+    mkdirSync(folder.entry(name));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+  return stepInto(folder, name);
+}
+
+export function isLink(folder: OpenFolder, name: string): boolean {
+  return lstatSync(folder.entry(name), { throwIfNoEntry: false })?.isSymbolicLink() === true;
+}
+
+function requireSame(path: string, identity: FolderIdentity): void {
+  const found = identityOf(statSync(path, { bigint: true }));
+  if (realpathSync.native(path) === path && isSameFolder(found, identity)) return;
+  throw Object.assign(new Error(`${path}: replaced by another folder`), { code: 'ESTALE' });
+}
