@@ -1,6 +1,7 @@
 import { lstatSync, readlinkSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, parse, resolve } from 'node:path';
 import { isWithin } from './is-within.ts';
+import { foreignMounts } from './mounter.ts';
 
 /**
  * Host paths that the configuration names, resolved once, when the server starts.
@@ -13,18 +14,29 @@ export interface Place {
   readonly real: string;
   /** Where the links are that its path leads through. */
   readonly links: readonly string[];
+  /** Whether the path leads into a file system that was not looked into: what follows is taken as it is written. */
+  readonly isOpaque: boolean;
+}
+
+interface Walk {
+  /** Links that are taken for folders. */
+  readonly ignored?: readonly string[];
+  /** Mount points of file systems that are not looked into. */
+  readonly opaque?: ReadonlySet<string>;
 }
 
 const MOST_LINKS = 40;
 
-/** Links in `ignored` are taken for folders. */
-export function placeOf(path: string, ignored: readonly string[] = []): Place {
+export function placeOf(path: string, { ignored = [], opaque }: Walk = {}): Place {
   const links: string[] = [];
+  let isOpaque = false;
   let [at, names] = split(resolve(path));
   while (names.length > 0) {
     const name = names.shift() as string;
     const next = name === '..' ? dirname(at) : join(at, name);
-    const target = links.length < MOST_LINKS && !ignored.includes(next) ? linkAt(next) : undefined;
+    isOpaque ||= opaque?.has(next) === true;
+    const isTaken = isOpaque || links.length >= MOST_LINKS || ignored.includes(next);
+    const target = isTaken ? undefined : linkAt(next);
     if (target === undefined) at = next;
     else {
       links.push(next);
@@ -33,7 +45,7 @@ export function placeOf(path: string, ignored: readonly string[] = []): Place {
       names = [...rest, ...names];
     }
   }
-  return { real: ignored.length === 0 ? asSpelled(at) : at, links };
+  return { real: ignored.length === 0 && !isOpaque ? asSpelled(at) : at, links, isOpaque };
 }
 
 /**
@@ -48,21 +60,22 @@ export function resolveRoots(roots: readonly string[], writable: readonly string
 }
 
 /**
- * As `placeOf`, but for links that another user made to what is not that user's. SECURITY: root keeps sandboxes from the keys of all users. A user who made `~/.aws` a link to the
- * project of another would keep everybody from mounting that.
+ * As `placeOf`, but for links that another user made to what is not that user's alone. SECURITY: root keeps sandboxes from the keys of all users. A user who made `~/.aws` a link to the
+ * project of another would keep everybody from mounting that; and one who mounted a file system there that never answers would stop the server.
  */
-export function placeOfDenied(path: string): Place {
-  return placeOf(path, strangersLinks(path));
+export function placeOfDenied(path: string, opaque = foreignMounts()): Place {
+  return placeOf(path, { opaque, ignored: strangersLinks(path, opaque) });
 }
 
-/** The links on the way of a path that another user, other than root, made to what belongs to somebody else and does not lie beside the link. */
-export function strangersLinks(path: string): string[] {
-  const { real, links } = placeOf(path);
+/** The links on the way of a path that another user, other than root, made to what others have a part in and does not lie beside the link. */
+export function strangersLinks(path: string, opaque = foreignMounts()): string[] {
+  const { real, links, isOpaque } = placeOf(path, { opaque });
   const own = process.getuid?.();
   return links.filter((link) => {
     const maker = ownerOf(link);
     if (own === undefined || maker === undefined || maker === 0 || maker === own) return false;
-    return ownerOfNearest(real) !== maker && !(ownerOf(dirname(link)) === maker && isWithin(real, dirname(link)));
+    if (isOpaque) return true;
+    return !isOfAlone(maker, real) && !(ownerOf(dirname(link)) === maker && isWithin(real, dirname(link)));
   });
 }
 
@@ -70,16 +83,32 @@ function ownerOf(path: string): number | undefined {
   return lstatSync(path, { throwIfNoEntry: false })?.uid;
 }
 
-function ownerOfNearest(path: string): number | undefined {
-  const owner = ownerOf(path);
-  return owner === undefined && dirname(path) !== path ? ownerOfNearest(dirname(path)) : owner;
+/**
+ * Whether a place is a user's, in folders of that user or of root to which no others can write. SECURITY: a user can have a file in a folder for uploads of somebody else's project.
+ */
+function isOfAlone(user: number, path: string): boolean {
+  const entry = lstatSync(path, { throwIfNoEntry: false });
+  if (entry === undefined) return dirname(path) !== path && isOfAlone(user, dirname(path));
+  return entry.uid === user && foldersAbove(path).every((folder) => isClosedFor(user, folder));
+}
+
+function isClosedFor(user: number, folder: string): boolean {
+  const { uid, mode } = lstatSync(folder, { throwIfNoEntry: false }) ?? { uid: -1, mode: 0 };
+  return uid === user || (uid === 0 && (mode & 0o022) === 0);
+}
+
+function foldersAbove(path: string): string[] {
+  const parent = dirname(path);
+  return parent === path ? [] : [parent, ...foldersAbove(parent)];
 }
 
 /** Paths at which nothing is allowed: as they are written, where the last link on the way is, and where they lead. */
 export function resolveDenied(paths: readonly string[]): string[] {
+  const opaque = foreignMounts();
   const all = paths.flatMap((path) => {
     const written = resolve(path);
-    return [written, join(placeOfDenied(dirname(written)).real, basename(written)), placeOfDenied(written).real];
+    const beside = join(placeOfDenied(dirname(written), opaque).real, basename(written));
+    return [written, beside, placeOfDenied(written, opaque).real];
   });
   return [...new Set(all)];
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { mounterOf } from './mounter.ts';
+import { foreignMounts, mounterOf } from './mounter.ts';
 
 const MOUNTS = `22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
 30 22 0:25 / /tmp rw,nosuid - tmpfs tmpfs rw
@@ -22,4 +22,8 @@ it.each([
   ['/sys/fs/fuse/connections', undefined],
 ])('knows who mounted what is at %s', (path, user) => {
   expect(mounterOf(path, MOUNTS)).toBe(user);
+});
+
+it('knows all that neither root nor this user mounted', () => {
+  expect([...foreignMounts(MOUNTS)]).toEqual(['/tmp/hotcell-1000', '/tmp/with blank', '/tmp/twice']);
 });

@@ -7,7 +7,21 @@ import { readFileSync } from 'node:fs';
 export function mounterOf(path: string, mounts: string = readMounts()): number | undefined {
   // The last of several at one place is the one on top.
   const top = mounts.split('\n').findLast((line) => placeOf(line) === path);
-  const [type, , options] = top?.split(' - ').at(-1)?.split(' ') ?? [];
+  return top === undefined ? undefined : mounterIn(top);
+}
+
+/**
+ * Where other users than root and this one have mounted FUSE file systems. SECURITY: looking at anything there waits for a program of theirs, which need not
+ * ever answer.
+ */
+export function foreignMounts(mounts: string = readMounts()): ReadonlySet<string> {
+  const trusted = [undefined, 0, process.getuid?.()];
+  const foreign = mounts.split('\n').filter((line) => !trusted.includes(mounterIn(line)));
+  return new Set(foreign.flatMap((line) => placeOf(line) ?? []));
+}
+
+function mounterIn(line: string): number | undefined {
+  const [type, , options] = line.split(' - ').at(-1)?.split(' ') ?? [];
   if (type === undefined || !/^fuse(blk)?(\.|$)/.test(type)) return undefined;
   const user = options?.split(',').find((option) => option.startsWith('user_id='));
   return user === undefined ? undefined : Number(user.slice('user_id='.length));

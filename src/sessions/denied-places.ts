@@ -1,4 +1,4 @@
-import { resolve } from 'node:path';
+import { join, resolve, sep } from 'node:path';
 import type { HotcellError } from '../errors/hotcell-error.ts';
 import { placeOf, placeOfDenied, resolveDenied, strangersLinks } from '../lib/configured-paths.ts';
 import { isWithin } from '../lib/is-within.ts';
@@ -24,6 +24,8 @@ export interface Reason {
 
 interface Policy {
   readonly denied: readonly string[];
+  /** How far the server looks at the denied places (`own-part.ts`). */
+  readonly ownParts?: ReadonlyMap<string, string>;
   readonly inUse?: PlacesInUse;
 }
 
@@ -40,22 +42,34 @@ export function followedPlaces(paths: readonly string[]): string[] {
 /** By paths alone. */
 export function reasonAgainst(mount: JudgedMount, policy: Policy): Reason | undefined {
   const { source } = mount;
-  return reasonsFor(mount, policy).find(({ place }) => isWithin(source, place) || isWithin(place, source));
+  return reasonsFor(mount, policy).find(({ place }) => meets(source, place));
 }
 
-/** By device and inode: of the folder and all above it, and of the places and all above them. */
+/** By device and inode: of the folder and all above it, and of the places and all above them, as far as the server looks at these. */
 export async function reasonAgainstFolder(mount: JudgedMount, policy: Policy): Promise<Reason | undefined> {
   const keysOf = folderKeys();
   const [own, ...above] = await keysOf(mount.source);
   for (const reason of reasonsFor(mount, policy)) {
+    const known = policy.ownParts?.get(reason.place);
     // SECURITY: a link that a stranger has put there since would refuse whatever it leads to.
-    if (strangersLinks(reason.place).length > 0) continue;
-    const keys = await keysOf(reason.place);
-    const [place] = keys;
+    if (known === undefined && strangersLinks(reason.place).length > 0) continue;
+    const reached = known ?? reason.place;
+    const keys = await keysOf(reached);
+    const [key] = keys;
     if (own !== undefined && keys.includes(own)) return reason;
-    if (place !== undefined && above.includes(place)) return reason;
+    const steps = key === undefined ? -1 : above.indexOf(key);
+    if (steps !== -1 && meets(below(reached, mount.source, steps + 1), reason.place)) return reason;
   }
   return undefined;
+}
+
+/** The path in a folder that another path has with its last names. */
+function below(folder: string, path: string, names: number): string {
+  return join(folder, ...path.split(sep).slice(-names));
+}
+
+function meets(one: string, other: string): boolean {
+  return isWithin(one, other) || isWithin(other, one);
 }
 
 function reasonsFor({ readOnly }: JudgedMount, { denied, inUse }: Policy): Reason[] {

@@ -1,9 +1,10 @@
 import { lstat, realpath, stat } from 'node:fs/promises';
 import { join, sep } from 'node:path';
-import { resolveRoots } from '../lib/configured-paths.ts';
+import { placeOf, resolveRoots } from '../lib/configured-paths.ts';
 import { type FolderIdentity, type HeldFolder, holdFolder, isSameFolder } from '../lib/held-folder.ts';
 import { isWithin } from '../lib/is-within.ts';
 import { missingPlace } from '../lib/missing-place.ts';
+import { foreignMounts } from '../lib/mounter.ts';
 import { exchanged, mountDenied } from '../sandbox/mount-denied.ts';
 import type { Mount } from '../sandbox/spec.ts';
 import {
@@ -16,6 +17,7 @@ import {
 } from './denied-places.ts';
 import { besideLinked, type LinkedFile } from './linked-files.ts';
 import { checkedTarget } from './mount-targets.ts';
+import { ownParts } from './own-part.ts';
 
 /** A host folder that a caller wants to see inside. */
 export interface MountRequest {
@@ -33,6 +35,8 @@ export interface MountPolicy {
   readonly roots: readonly string[];
   /** Never these, nor anything below or above them. */
   readonly denied: readonly string[];
+  /** How far the server looks at each of them (`own-part.ts`). Found by `mountPolicy`. */
+  readonly ownParts?: ReadonlyMap<string, string>;
   /** What servers of this installation use. Asked at every mount: servers start, and environments are made, after this one. */
   readonly inUse?: PlacesInUse;
   /** The file of Hotcell that has a second name, if there is one. Asked at the first writable mount. */
@@ -45,10 +49,12 @@ const DEEPEST = 64;
 
 /** Resolves what the configuration names. Once, when the server starts: `configured-paths.ts` tells why. */
 export function mountPolicy({ roots, denied, ...rest }: MountPolicy): MountPolicy {
+  const resolved = resolvedWithLinks(denied);
   return {
     ...rest,
     roots: resolveRoots(roots, roots),
-    denied: resolvedWithLinks(denied),
+    denied: resolved,
+    ownParts: ownParts(resolved),
   };
 }
 
@@ -143,8 +149,17 @@ function isBelowRoots(source: string, { roots }: MountPolicy): boolean {
   return roots.some((root) => isWithin(source, root));
 }
 
+/** SECURITY: looking into a FUSE file system of another user waits for a program of that user, which need not ever answer. */
+function requireAnswering({ source, readOnly = true }: MountRequest, policy: MountPolicy): void {
+  const { real, isOpaque } = placeOf(source, { opaque: foreignMounts() });
+  if (!isOpaque) return;
+  requireAllowed(source, { source: real, readOnly }, policy);
+  throw mountDenied(`${source}: in a FUSE file system of another user`, 'Copy the files that you need.');
+}
+
 async function resolveMount(request: MountRequest, policy: MountPolicy): Promise<{ mount: Mount; folder: HeldFolder }> {
   const target = checkedTarget(request.target);
+  requireAnswering(request, policy);
   // SECURITY: everything below is about the resolved path. A link inside an allowed root may point anywhere.
   const source = await realpath(request.source).catch(() => undefined);
   // SECURITY: before anything is said of what is there or is not: what a host has elsewhere is nobody's business.

@@ -1,6 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { homedir, userInfo } from 'node:os';
 import { join } from 'node:path';
+import { placeOf } from '../lib/configured-paths.ts';
+import { foreignMounts } from '../lib/mounter.ts';
 import { followedPlaces } from './denied-places.ts';
 
 const NAMES = ['.ssh', '.aws', '.gnupg', '.config/gcloud', '.azure', '.kube', '.docker', '.netrc'];
@@ -8,8 +10,10 @@ const NAMES = ['.ssh', '.aws', '.gnupg', '.config/gcloud', '.azure', '.kube', '.
 /** Files and folders in which the people of this host keep keys: this user's, wherever their links lead, and for root, who can read them, everybody's. */
 export function secretsOfHomes(homes: readonly Home[] = otherHomes()): string[] {
   const own = followedPlaces(ownHomes().flatMap((home) => NAMES.map((name) => join(home, name))));
+  const opaque = foreignMounts();
+  const isThere = (secret: string) => placeOf(secret, { opaque }).isOpaque || existsSync(secret);
   const others = homes.flatMap(({ path, isPerson }) =>
-    NAMES.map((name) => join(path, name)).filter((secret) => isPerson || existsSync(secret)),
+    NAMES.map((name) => join(path, name)).filter((secret) => isPerson || isThere(secret)),
   );
   return [...new Set([...own, ...others])];
 }

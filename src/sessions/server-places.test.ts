@@ -1,4 +1,4 @@
-import { chownSync, lchownSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { chmodSync, chownSync, lchownSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { homedir, tmpdir, userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -55,6 +55,11 @@ it("of this user are those of the account's home, too, where HOME is another", (
 
 describe.skipIf(process.getuid?.() !== 0)("a link in the home of another user, to somebody's project", () => {
   const stranger = 61_842;
+  beforeEach(() => {
+    rmSync(dataDir, { recursive: true });
+    dataDir = mkdtempSync(join(homedir(), '.hotcell-places-')); // not in /tmp, which is for everybody
+    chmodSync(dataDir, 0o755);
+  });
   const made = (target: string, owner: number) => {
     const home = join(dataDir, 'home');
     mkdirSync(home);
@@ -85,6 +90,18 @@ describe.skipIf(process.getuid?.() !== 0)("a link in the home of another user, t
 
   it('refuses it where that project is the same user’s', async () => {
     await expect(mount(made(project(), stranger).denied)).rejects.toMatchObject({ code: 'mount_denied' });
+  });
+
+  it.each([
+    ['of somebody else', 61_843, 0o755],
+    ['of root that others may write to', 0, 0o1777],
+  ])('refuses none for a file of that user in a project %s', async (_, owner, mode) => {
+    mkdirSync(project());
+    chownSync(project(), owner, owner);
+    chmodSync(project(), mode);
+    const { denied } = made(join(project(), 'upload'), stranger);
+    const { folders } = await mount(denied);
+    for (const folder of folders) await folder.close();
   });
 
   it('is followed where the administrator named it', async () => {

@@ -350,11 +350,11 @@ describe('hotcell repl refuses', () => {
   });
 
   it('no more than a picture where its folder cannot be made', async () => {
-    writeFileSync(join(folder, 'figures'), '');
     const { enter } = await open();
+    writeFileSync(join(folder, 'figures'), '');
     await enter('class P: _repr_png_ = lambda self: b"png"', '...:');
     await enter('', 'In [2]:');
-    await enter('P()', 'the image could not be written (EEXIST)');
+    await enter('P()', 'the image could not be written (ENOTDIR)');
     await enter('1 + 1', 'Out[3]: 2');
   });
 });

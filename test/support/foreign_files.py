@@ -1,15 +1,20 @@
-"""A FUSE file system on a folder, as another user mounts one: it says that its one folder is root's and closed. Ends, and is gone, when its input ends."""
+"""A FUSE file system on a folder, as another user mounts one: it says that its one folder is root's and closed.
+
+Given a number of seconds as well, it answers nothing, and ends by itself after that time. Else it ends, and is gone, when its input ends.
+"""
 
 import ctypes
 import os
 import select
 import struct
 import sys
+import time
 
 INIT, LOOKUP, GETATTR = 26, 1, 3
 MNT_DETACH = 2
 
 place, user = sys.argv[1].encode(), int(sys.argv[2])
+silent = float(sys.argv[3]) if len(sys.argv) > 3 else None
 libc = ctypes.CDLL(None, use_errno=True)
 device = os.open("/dev/fuse", os.O_RDWR)
 options = f"fd={device},rootmode=40000,user_id={user},group_id={user},allow_other"
@@ -32,8 +37,16 @@ def answer(request):
 
 print("mounted", flush=True)
 try:
-    while sys.stdin not in select.select([device, sys.stdin], [], [])[0]:
-        unique, error, data = answer(os.read(device, 1 << 17))
+    end = None if silent is None else time.monotonic() + silent
+    while True:
+        left = None if end is None else max(0.0, end - time.monotonic())
+        ready = select.select([device, sys.stdin], [], [], left)[0]
+        if sys.stdin in ready or not ready:
+            break
+        request = os.read(device, 1 << 17)
+        unique, error, data = answer(request)
+        if silent is not None and struct.unpack("<I", request[4:8])[0] != INIT:
+            continue
         os.write(device, struct.pack("<IiQ", 16 + len(data), error, unique) + data)
 finally:
     libc.umount2(place, MNT_DETACH)

@@ -1,0 +1,46 @@
+import { lstatSync } from 'node:fs';
+import { join, parse, sep } from 'node:path';
+import { foreignMounts } from '../lib/mounter.ts';
+
+/**
+ * Finds for each place the deepest folder on its path that is there and, with all above it, belongs to root or to this user. Asked once, when the server starts.
+ *
+ * SECURITY: beyond that folder another user decides what a path leads to: a link to the project of somebody else, or a FUSE file system that never answers. From
+ * then on the server looks no further than to that folder, and judges the rest of the path as text.
+ */
+export function ownParts(places: readonly string[]): ReadonlyMap<string, string> {
+  const opaque = foreignMounts();
+  const isOwnFolder = remembered((path) => !opaque.has(path) && isOwn(path));
+  return new Map(places.map((place) => [place, ownPart(place, isOwnFolder)]));
+}
+
+function ownPart(place: string, isOwnFolder: (path: string) => boolean): string {
+  const { root } = parse(place);
+  let reached = root;
+  for (const name of place.slice(root.length).split(sep).filter(Boolean)) {
+    const next = join(reached, name);
+    if (!isOwnFolder(next)) break;
+    reached = next;
+  }
+  return reached;
+}
+
+/** A link is none: what it leads to is a place of its own in the list. */
+function isOwn(path: string): boolean {
+  try {
+    const found = lstatSync(path);
+    const own = process.getuid?.();
+    return !found.isSymbolicLink() && (own === undefined || found.uid === 0 || found.uid === own);
+  } catch {
+    return false;
+  }
+}
+
+function remembered(ask: (path: string) => boolean): (path: string) => boolean {
+  const known = new Map<string, boolean>();
+  return (path) => {
+    const answer = known.get(path) ?? ask(path);
+    known.set(path, answer);
+    return answer;
+  };
+}
