@@ -59,8 +59,10 @@ describe('a configuration file', () => {
     ['{ "port": "many" }', /config.json: port: many is not a number/, ''],
     ['{ "port": 1', /is not JSON: CloseBraceExpected at line 1, column 12/, ''],
     ['[]', /is not an object/, ''],
+    [`{ "a": ${'['.repeat(100_000)} }`, /more than 64 objects and lists inside each other/, ''],
+    [`{ ${Array.from({ length: 20_000 }, (_, name) => `"${name}": 0`)} }`, /more than 10000 members/, ''],
     ['', /is not JSON/, ''],
-  ])('that says %s is refused by name', (text, message, remedy) => {
+  ])('that says %.40s is refused by name', (text, message, remedy) => {
     write(text);
     expect(() => loadConfig({}, { env: {}, dataDir })).toThrow(
       expect.objectContaining({
@@ -69,6 +71,11 @@ describe('a configuration file', () => {
         remedy: expect.stringContaining(remedy),
       }),
     );
+  });
+
+  test('may have any signs in its comments', () => {
+    write(`{ ${'// see [1, "2\n'.repeat(20_000)} "port": 1 }`);
+    expect(loadConfig({}, { env: {}, dataDir })).toMatchObject({ port: 1 });
   });
 
   test('that another user may write to is refused', () => {

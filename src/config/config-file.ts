@@ -1,7 +1,8 @@
 import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { type ParseError, parse, parseTree, printParseErrorCode } from 'jsonc-parser';
+import { type ParseError, parse, parseTree, printParseErrorCode, stripComments } from 'jsonc-parser';
 import { HotcellError } from '../errors/hotcell-error.ts';
+import { excessIn } from '../lib/json-limits.ts';
 import { nearestName } from '../lib/nearest-name.ts';
 import { requireTrusted } from '../lib/own-folder.ts';
 import { shellQuoted } from '../lib/shell-quoted.ts';
@@ -76,6 +77,9 @@ function textOf(path: string, required: boolean): string | undefined {
 }
 
 function parsed(text: string, path: string): unknown {
+  // SECURITY: parsers call themselves for each level, and the file may be a project's.
+  const excess = excessIn(stripComments(text));
+  if (excess !== undefined) throw refused(path, `has ${excess}`, 'Make it smaller.');
   const errors: ParseError[] = [];
   const value: unknown = parse(text, errors, { allowTrailingComma: true });
   const [error] = errors;
@@ -92,8 +96,13 @@ function parsed(text: string, path: string): unknown {
 /** The name of a member that the outermost object has twice. A parser takes the last one silently. */
 function repeatedMember(text: string): string | undefined {
   const members = parseTree(text, [], { allowTrailingComma: true })?.children ?? [];
-  const names = members.map(({ children }) => String(children?.[0]?.value));
-  return names.find((name, index) => names.indexOf(name) !== index);
+  const seen = new Set<string>();
+  for (const { children } of members) {
+    const name = String(children?.[0]?.value);
+    if (seen.has(name)) return name;
+    seen.add(name);
+  }
+  return undefined;
 }
 
 function tableOf(value: unknown, path: string, place: string): Record<string, unknown> {

@@ -2,6 +2,7 @@ import Module from 'node:module';
 import { basename, dirname, join, resolve } from 'node:path';
 import { configFilePath, temporaryRunDir } from '../config/load.ts';
 import { engineAddress } from '../drivers/docker/engine-address.ts';
+import { runtimesInUse } from '../drivers/gvisor/runtimes-in-use.ts';
 import { programsInUse } from '../drivers/process/programs-in-use.ts';
 import { packageRoot } from '../lib/package-root.ts';
 import { followedPlaces } from './denied-places.ts';
@@ -44,6 +45,7 @@ export function reliedPlaces({ dataDir, logFile }: ServerPlaces): string[] {
     ...(program === undefined ? [] : [resolve(program)]),
     ...nodePlaces(process.execPath),
     ...programsInUse(dataDir),
+    ...runtimesInUse(),
     configFilePath(dataDir),
     ...(logFile === undefined ? [] : [resolve(logFile)]),
   ];

@@ -1,4 +1,13 @@
-import { findNodeAtLocation, type Node, type ParseError, parse, parseTree, printParseErrorCode } from 'jsonc-parser';
+import {
+  findNodeAtLocation,
+  type Node,
+  type ParseError,
+  parse,
+  parseTree,
+  printParseErrorCode,
+  stripComments,
+} from 'jsonc-parser';
+import { excessIn, JSON_LIMITS } from '../../lib/json-limits.ts';
 import type { ConfigEditor } from './editor.ts';
 import { insertMember, removeMember, replaceValue } from './json-members.ts';
 import { isTable } from './server-entry.ts';
@@ -30,6 +39,8 @@ export function jsonEditor({ comments }: { comments: boolean }): ConfigEditor {
 
 function parsed(text: string, comments: boolean): unknown {
   if (text.trim() === '') return {};
+  const excess = excessIn(stripComments(text), { members: Number.POSITIVE_INFINITY, levels: JSON_LIMITS.levels });
+  if (excess !== undefined) throw new Error(excess);
   const errors: ParseError[] = [];
   const value: unknown = parse(text, errors, { allowTrailingComma: comments, disallowComments: !comments });
   const [error] = errors;

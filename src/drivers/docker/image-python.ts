@@ -79,12 +79,20 @@ async function baseOf(files: ImageFiles, prefix: string): Promise<string[]> {
   return [home, ...base.links, base.path, prefixOf(`${home}/python3`), prefixOf(`${base.path}/python3`)];
 }
 
-/** The folder that a `pyvenv.cfg` names as `home = /usr/bin`. */
+/**
+ * The folder that a `pyvenv.cfg` names as `home = /usr/bin`. SECURITY: as Python reads it, so that the review sees the folder that is used: the first such line counts, its key
+ * may have capitals, and a relative folder is one of the current folder, which is `/` where the guest starts.
+ */
 function homeIn(config: string): string | undefined {
   for (const line of config.split('\n')) {
-    const [name, ...value] = line.split('=');
-    const home = value.join('=').trim();
-    if (name?.trim() === 'home' && home.startsWith('/')) return home;
+    const [name = '', ...value] = line.split('=');
+    if (value.length > 0 && stripped(name).toLowerCase() === 'home')
+      return posix.resolve('/', stripped(value.join('=')));
   }
   return undefined;
+}
+
+/** Python's `strip` takes a few more characters for blanks than `trim` does. */
+function stripped(text: string): string {
+  return text.replace(/^[\s\x1c-\x1f\x85]+/, '').replace(/[\s\x1c-\x1f\x85]+$/, '');
 }

@@ -60,6 +60,18 @@ describe("an image's Python", () => {
     const found = await findPython(filesOf(tree), '/app/venv/bin', []);
     expect(found?.startsFrom).toEqual(expect.arrayContaining(['/app/venv', '/base/now', '/base/1']));
   });
+
+  it.each([
+    ['HOME = /mounted/bin', '/mounted'],
+    ['\x1cHome\x85=/mounted/bin\x1f', '/mounted'],
+    ['home = mounted/bin\nhome = /usr/bin', '/mounted'],
+    ['homely = /usr/bin\nhome=/mounted/bin\nhome = /usr/bin', '/mounted'],
+  ])('starts from the installation that its settings name as %j', async (settings, prefix) => {
+    const tree = { '/app/venv/bin/python3': 'program', '/app/venv/pyvenv.cfg': settings };
+    const found = await findPython(filesOf(tree), '/app/venv/bin', []);
+    expect(found?.startsFrom).toContain(prefix);
+    expect(found?.startsFrom).not.toContain('/usr');
+  });
 });
 
 describe('the review of an image', () => {

@@ -11,9 +11,11 @@ const runscModule = 'gvisor.dev/gvisor/runsc@v0.0.0-20260905035102-160fafc42237'
 /** The runsc to register: our own, else one on the search path that is not too old, else built from its Go module. */
 export async function ensureRunsc(dataDir: string, progress: Progress, signal?: AbortSignal): Promise<string> {
   const own = join(dataDir, 'bin', 'runsc');
-  requireTrusted(own); // the engine runs it as root
+  // SECURITY: the engine runs it as root.
+  requireTrusted(own);
   if (isExecutable(own)) return own;
   const installed = findProgram('runsc');
+  if (installed) requireTrusted(installed);
   if (installed && (await isRecent(installed, signal))) return installed;
   const go = findProgram('go') ?? (isExecutable('/usr/local/go/bin/go') ? '/usr/local/go/bin/go' : undefined);
   if (!go) throw new StepError('gVisor is not installed.', { command: officialInstall() });
