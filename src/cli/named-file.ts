@@ -3,9 +3,9 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { basename, dirname, normalize } from 'node:path';
 import { NO_LINK } from '../lib/held-folder.ts';
 import { unlessMissing } from '../lib/unless-missing.ts';
-import { namesBelowHere } from './below-here.ts';
-import { holdPlace, type NamedPlace } from './named-place.ts';
+import { type HoldOptions, holdPlace, type NamedPlace } from './named-place.ts';
 import { isLink } from './open-folder.ts';
+import { partBelow } from './part-below.ts';
 import { refusedLink } from './refused-link.ts';
 
 /** A file that the user named, in a folder that is held open. */
@@ -18,8 +18,9 @@ export interface NamedFile extends Disposable {
 }
 
 /** Holds the folder of a file that the user named. */
-export function holdFile(typed: string, otherwise = 'Nothing was started'): NamedFile {
-  const folder = holdPlace(dirname(normalize(typed)), otherwise);
+export function holdFile(typed: string, options: HoldOptions = {}): NamedFile {
+  const { otherwise = 'Nothing was started' } = options;
+  const folder = holdPlace(dirname(normalize(typed)), options);
   const name = basename(normalize(typed));
 
   function refuseLink(): void {
@@ -38,7 +39,7 @@ export function holdFile(typed: string, otherwise = 'Nothing was started'): Name
 
 /** Opens a file that the user named, to read it. Rejects with the code of the system, or with a HotcellError where a link is on the way. */
 export async function openNamedFile(typed: string): Promise<FileHandle> {
-  if (namesBelowHere(typed) === undefined) return open(typed);
+  if (partBelow(typed) === undefined) return open(typed);
   using file = holdFile(typed);
   using folder = file.folder.open();
   try {

@@ -2,8 +2,8 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { HotcellError } from '../errors/hotcell-error.ts';
 import { isSameFolder, NO_LINK } from '../lib/held-folder.ts';
 import { unlessMissing } from '../lib/unless-missing.ts';
-import { namesBelowHere } from './below-here.ts';
 import { isLink, makeInside, type OpenFolder, openAgain, openFolder, stepInto } from './open-folder.ts';
+import { partBelow } from './part-below.ts';
 import { refusedLink, type Told } from './refused-link.ts';
 
 /**
@@ -21,18 +21,30 @@ export interface NamedPlace extends Disposable {
   make(): OpenFolder;
 }
 
+export interface HoldOptions {
+  /** What did not happen where a link is refused, as a sentence. */
+  readonly otherwise?: string;
+  /** Folders that the sandbox of this command can write to. */
+  readonly writable?: readonly string[];
+}
+
 /**
  * Holds a folder that the user named.
  *
  * SECURITY: in a stranger's repository the user may name `out`, which the stranger made a link to `~/.ssh` or to `.git`; and code in a sandbox that can write to the repository can
- * put such a link there at any time. Below the current folder no link is followed, and no name is looked up twice. Links elsewhere on the path are the user's own: they
+ * put such a link there at any time. Below the current folder, and below folders of `writable`, no link is followed, and no name is looked up twice. Links elsewhere on the path are the user's own: they
  * are followed once, here.
  */
-export function holdPlace(typed: string, otherwise = 'Nothing was started'): NamedPlace {
-  const below = namesBelowHere(typed);
+export function holdPlace(
+  typed: string,
+  { otherwise = 'Nothing was started', writable }: HoldOptions = {},
+): NamedPlace {
+  const below = partBelow(typed, writable);
   const told = { typed, otherwise };
   const start = usable(told, () =>
-    below === undefined ? startElsewhere(resolve(typed)) : { folder: openHere(), names: below },
+    below === undefined
+      ? startElsewhere(resolve(typed))
+      : { folder: openFolder(below.folder, NO_LINK), names: below.names },
   );
   const missing = [...start.names];
   let held = start.folder;
@@ -76,10 +88,6 @@ export function leadsTo({ typed }: NamedPlace, folder: OpenFolder): boolean {
   } catch {
     return false;
   }
-}
-
-function openHere(): OpenFolder {
-  return openFolder(process.cwd(), NO_LINK);
 }
 
 /** The deepest folder on a path that is there, and the names that follow. */

@@ -106,6 +106,15 @@ it('follows links outside the current folder, which are the own ones of the user
   expect(readdirSync(join(home, 'data'))).toHaveLength(3);
 });
 
+it('follows no link in a folder elsewhere that a sandbox can write to', () => {
+  mkdirSync(join(home, 'beside'));
+  symlinkSync(join(home, '.ssh'), join(home, 'beside', 'out'));
+  for (const path of ['../beside/out/a', join(home, 'beside/out/a'), '../beside/out']) {
+    holdFile(path.replace(/out$/, 'x'))[Symbol.dispose](); // where no sandbox can
+    expect(() => holdFile(path, { writable: [join(home, 'beside')] }), path).toThrow(refused);
+  }
+});
+
 it.each(['out/a', '../repository/out/a', '../beside/out/a'])(
   'writes %s where it led when it was named, whatever takes the place of a folder meanwhile',
   async (path) => {

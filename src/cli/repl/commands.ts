@@ -11,6 +11,8 @@ import { writeOutput } from '../write-output.ts';
 export interface CommandContext {
   readonly session: Session;
   readonly language: string;
+  /** Folders of the host that the sandbox can write to. */
+  readonly writable: readonly string[];
   readonly paint: Paint;
   /** Columns of the terminal. */
   readonly width: number;
@@ -114,7 +116,7 @@ async function reset({ session, say, paint }: CommandContext): Promise<void> {
   await say(paint('dim', 'Variables are deleted; files are kept.'));
 }
 
-async function save({ session, say, paint }: CommandContext, words: readonly string[]): Promise<void> {
+async function save({ session, writable, say, paint }: CommandContext, words: readonly string[]): Promise<void> {
   const [file, ...more] = words.filter((word) => word !== '-f');
   if (file === undefined || more.length > 0 || !file.endsWith('.ipynb')) {
     throw new HotcellError('invalid_argument', '%save: expects the name of one notebook', {
@@ -123,7 +125,7 @@ async function save({ session, say, paint }: CommandContext, words: readonly str
   }
   const notebook = await session.exportNotebook();
   const overwrite = words.includes('-f');
-  using place = holdFile(file, 'Nothing was written');
+  using place = holdFile(file, { otherwise: 'Nothing was written', writable });
   await writeOutput(place, notebookText(notebook), { overwrite }).catch((error: NodeJS.ErrnoException) => {
     if (error instanceof HotcellError) throw error;
     const exists = error.code === 'EEXIST';

@@ -5,7 +5,7 @@ import { allLanguages, languageNamed } from '../../languages/table.ts';
 import { packageVersion } from '../../lib/package-version.ts';
 import { openHotcell, type Session } from '../../main.ts';
 import { type Screen, standardScreen } from '../output.ts';
-import { type RunFlags, runOptions } from '../run/options.ts';
+import { type RunFlags, runOptions, writableSources } from '../run/options.ts';
 import { imageProtocol, isDumb } from '../terminal.ts';
 import { commandIn, commandNames } from './commands.ts';
 import { completionsFor } from './completions.ts';
@@ -35,7 +35,8 @@ export async function repl(flags: ReplFlags): Promise<number> {
   // A person is there to end what takes too long.
   const timeoutMs = options.timeoutMs ?? config.maxTimeoutMs;
   const history = await openHistory(resolveDataDir(), language);
-  using pictures = createPictures(flags.figures);
+  const writable = writableSources(options);
+  using pictures = createPictures(flags.figures, writable);
   const images = imageProtocol();
   const { say } = screen;
   const interrupter = createInterrupter((text) => void say(screen.paint('yellow', text)));
@@ -66,7 +67,7 @@ export async function repl(flags: ReplFlags): Promise<number> {
     if (command?.name === 'exit') break;
     try {
       if (command !== undefined) {
-        await command.run({ session, language, say, paint: screen.paint, width: screen.columns() });
+        await command.run({ session, language, writable, say, paint: screen.paint, width: screen.columns() });
       } else {
         const execution = session.run(code, {
           language,

@@ -16,11 +16,11 @@ export interface Pictures extends Disposable {
 }
 
 /** `folder`, or one of its own among the temporary files, made when the first picture comes. Pictures stay when the session is closed. */
-export function createPictures(given?: string): Pictures {
+export function createPictures(given?: string, writable: readonly string[] = []): Pictures {
   let folder: OpenFolder | undefined;
   let count = 0;
   // SECURITY: held from the start, before code in the sandbox can put a link in its place.
-  const place = given === undefined ? undefined : holdPlace(given);
+  const place = given === undefined ? undefined : holdPlace(given, { writable });
 
   async function made(): Promise<OpenFolder> {
     return place?.make() ?? openFolder(await makeTemporaryFolder('hotcell-'));

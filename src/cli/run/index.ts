@@ -25,7 +25,7 @@ import { jsonResult } from './json-result.ts';
 import { languageOf } from './language.ts';
 import { showLive } from './live-output.ts';
 import { isNotebook, type NotebookEnd, readNotebook, runCells, writeNotebook } from './notebook.ts';
-import { type RunFlags, runOptions } from './options.ts';
+import { type RunFlags, runOptions, writableSources } from './options.ts';
 import { EXIT_NO_READER, watchReader } from './reader-gone.ts';
 import { readSource, type Source } from './source.ts';
 
@@ -44,9 +44,10 @@ export async function run(file: string, flags: RunFlags): Promise<number> {
   }
   const outputs = standardOutputs();
   const options = runOptions(flags);
+  const writable = writableSources(options);
   // SECURITY: held before the program starts, which could put a link in their place.
-  using folder = flags.saveArtifacts === undefined ? undefined : holdPlace(flags.saveArtifacts);
-  using output = flags.output === undefined ? undefined : holdFile(flags.output);
+  using folder = flags.saveArtifacts === undefined ? undefined : holdPlace(flags.saveArtifacts, { writable });
+  using output = flags.output === undefined ? undefined : holdFile(flags.output, { writable });
   const notebook = isNotebook(file) ? await readNotebook(file, flags) : undefined;
   const source = notebook === undefined ? await readSource(file) : undefined;
   const { recipes } = loadConfig(options.hotcell);

@@ -65,6 +65,11 @@ export function runOptions(flags: RunFlags): RunOptions {
   };
 }
 
+/** The folders of the host that the sandbox can write to. */
+export function writableSources({ open: { mounts = [] } }: RunOptions): string[] {
+  return mounts.filter(({ readOnly }) => readOnly === false).map(({ source }) => source);
+}
+
 /** Without a server they would do nothing, and a session that somebody counts on would not be there. */
 function refuseWhatNeedsServer({ session, token }: RunFlags): void {
   const flag = session === undefined ? token && '--token' : '--session';
