@@ -1,5 +1,6 @@
 import { rm, stat } from 'node:fs/promises';
-import type { ExecutionResult } from '../execution/result.ts';
+import type { HotcellError } from '../errors/hotcell-error.ts';
+import { memoryCost } from '../lib/memory-cost.ts';
 import type { KeptShare, KeptSize } from './kept-total.ts';
 import type { EndableExecution } from './managed-execution.ts';
 
@@ -28,6 +29,9 @@ interface Kept extends KeptSize {
   readonly leave: () => void;
 }
 
+/** What an execution takes besides its code and its result: promises, callbacks, its places in maps. */
+const EXECUTION_BYTES = 4096;
+
 /** `share`: what the owner's sessions keep together. */
 export function createKeptExecutions(limits: KeptLimits, share: KeptShare): KeptExecutions {
   const running = new Map<string, EndableExecution>();
@@ -44,12 +48,15 @@ export function createKeptExecutions(limits: KeptLimits, share: KeptShare): Kept
   }
 
   async function keep(execution: EndableExecution, heldBytes: number): Promise<void> {
-    const result = await execution.result.catch(() => undefined);
-    const logPath = result?.truncation?.logPath;
+    const settled = await execution.result.then(
+      (result) => ({ result, bytes: memoryCost(result) }),
+      (error: HotcellError) => ({ result: undefined, bytes: memoryCost([error.message, error.stack]) }),
+    );
+    const logPath = settled.result?.truncation?.logPath;
     const logBytes = logPath === undefined ? 0 : await sizeOfFile(logPath);
     running.delete(execution.id);
     if (isForgotten) return;
-    const size = { bytes: heldBytes + sizeOf(result), logBytes };
+    const size = { bytes: EXECUTION_BYTES + heldBytes + settled.bytes, logBytes };
     const leave = share.add(size, () => drop(execution.id));
     ended.set(execution.id, { execution, ...size, logPath, leave });
     for (const [id] of dropped([...ended], limits)) drop(id);
@@ -87,17 +94,6 @@ export function dropped<T extends { readonly bytes: number; readonly logBytes: n
     return index > 0 && (index >= limits.count || bytes > limits.bytes || logBytes > limits.logBytes);
   });
   return first === -1 ? [] : kept.slice(0, kept.length - first);
-}
-
-function sizeOf(result: ExecutionResult | undefined): number {
-  if (result === undefined) return 0;
-  const { stdout, stderr, value, displays, outcome, artifacts } = result;
-  const shown = [...displays, ...(value === undefined ? [] : [value])].flatMap(
-    ({ representations }) => representations,
-  );
-  const text = stdout.length + stderr.length + (value?.text.length ?? 0);
-  const traceback = outcome.kind === 'raised' ? outcome.traceback.reduce((sum, line) => sum + line.length, 0) : 0;
-  return shown.reduce((sum, { data }) => sum + data.length, text + traceback) + 200 * artifacts.length;
 }
 
 async function sizeOfFile(path: string): Promise<number> {

@@ -2,6 +2,7 @@ import type { HotcellError } from '../errors/hotcell-error.ts';
 import type { ExecutionOptions } from '../execution/execution.ts';
 import type { RunCode } from '../execution/observe-runs.ts';
 import type { Clock } from '../lib/clock.ts';
+import { memoryCost } from '../lib/memory-cost.ts';
 import type { InterruptionReason } from '../sandbox/outcome.ts';
 import { createKeptExecutions, type KeptLimits } from './kept-executions.ts';
 import type { KeptShare } from './kept-total.ts';
@@ -36,7 +37,7 @@ export function createKeptRuns({ run, limits, share, clock, notBegun }: KeptRuns
         notBegun,
       });
       // SECURITY: refused executions are not kept, so that an owner at its quota cannot fill the memory with them.
-      if (!execution.isRefused) kept.add(execution, code.length);
+      if (!execution.isRefused) kept.add(execution, memoryCost(code));
       return execution;
     },
     get: kept.get,

@@ -101,6 +101,28 @@ test('a display that there is no room for is counted', async () => {
   expect(collector.parts().truncation).toMatchObject({ displaysDropped: 1 });
 });
 
+test('while a reader is behind, every frame waits for it: also a piece of a display, and one that there is no room for', async () => {
+  let caughtUp = () => {};
+  const waits = new Promise<void>((resolve) => {
+    caughtUp = resolve;
+  });
+  let isBehind = true;
+  const limits = { headBytes: 10, tailBytes: 10, logBytes: 100, displayBytes: 1000 };
+  const behind = createCollector(join(folder, 'log'), limits, () => (isBehind ? waits : undefined));
+  const piece = (head: object, body = '') =>
+    behind.receive(frameOf({ type: 'display', index: 1, part: 0, mediaType: 'a/b', end: false, ...head }, body));
+  expect(piece({})).toBeUndefined();
+  expect(behind.receive(frameOf({ type: 'stdout' }, 'a'))).toBeInstanceOf(Promise);
+  expect(piece({})).toBeInstanceOf(Promise);
+  expect(piece({ end: true }, 'x'.repeat(2000))).toBeInstanceOf(Promise);
+  expect(piece({ index: 2, end: true, value: true })).toBeInstanceOf(Promise);
+  isBehind = false;
+  caughtUp();
+  await waits;
+  expect(piece({ index: 3 })).toBeUndefined();
+  await behind.close();
+});
+
 test('clearing makes all output void; with wait, only when more comes', async () => {
   await receive({ type: 'stdout' }, 'one');
   await display({}, 'picture');
@@ -144,8 +166,11 @@ test('nothing may follow the end', async () => {
 });
 
 function receive(head: Head, body: string | Buffer): void | Promise<void> {
-  const frame: Frame = { head, body: Buffer.from(body), stream: 2, sequence: 1, ack: 0, sizeBytes: body.length };
-  return collector.receive(frame);
+  return collector.receive(frameOf(head, body));
+}
+
+function frameOf(head: Head, body: string | Buffer): Frame {
+  return { head, body: Buffer.from(body), stream: 2, sequence: 1, ack: 0, sizeBytes: body.length };
 }
 
 function finishWith(value: string, artifacts = ''): void | Promise<void> {

@@ -74,10 +74,23 @@ export function createCollector(
   let valueShown: readonly Representation[] = [];
   let value: Value | undefined;
   let end: CollectedEnd | undefined;
+  /** While a reader of the events is behind: resolves when it has caught up. */
+  let behind: Promise<void> | undefined;
 
   function decoderOf(name: 'stdout' | 'stderr'): TextDecoder {
     decoders[name] ??= new TextDecoder();
     return decoders[name];
+  }
+
+  function send(event: ExecutionEvent): void | Promise<void> {
+    const wait = emit(event);
+    if (wait === undefined) return;
+    behind = wait;
+    const caughtUp = () => {
+      if (behind === wait) behind = undefined;
+    };
+    wait.then(caughtUp, caughtUp);
+    return wait;
   }
 
   function output(name: 'stdout' | 'stderr', body: Buffer): void | Promise<void> {
@@ -87,7 +100,7 @@ export function createCollector(
     const spooled = spool.push(body);
     // Text that nobody reads is not made.
     const text = isListening() ? decoderOf(name).decode(body, { stream: true }) : '';
-    const emitted = text === '' ? undefined : emit({ kind: name, text });
+    const emitted = text === '' ? behind : send({ kind: name, text });
     if (spooled === undefined && emitted === undefined) return;
     return Promise.all([spooled, emitted]).then(() => {});
   }
@@ -96,7 +109,7 @@ export function createCollector(
     const whole = displays.receive(displayMessage.parse(frame.head), frame.body);
     if (whole === undefined) return;
     const { isValue, ...shown } = whole;
-    if (!isValue) return emit({ kind: 'display', ...shown });
+    if (!isValue) return send({ kind: 'display', ...shown });
     valueShown = shown.representations;
   }
 
@@ -109,7 +122,7 @@ export function createCollector(
     if (found === undefined) return;
     const text = frame.body.toString('utf8', 0, valueBytes);
     value = { text: withoutEscapes(text), truncated: found.truncated, representations: valueShown };
-    return emit({ kind: 'value', ...value, text });
+    return send({ kind: 'value', ...value, text });
   }
 
   function clear(): void {
@@ -118,7 +131,15 @@ export function createCollector(
     displays.clear();
   }
 
+  /**
+   * SECURITY: the credit of every frame waits while a reader is behind, whatever the frame adds to the events. A display of megabytes has only its last piece as an
+   * event: its other pieces, paid for at once, would fill the memory with displays that wait for the reader.
+   */
   function receive(frame: Frame): void | Promise<void> {
+    return receiveNow(frame) ?? behind;
+  }
+
+  function receiveNow(frame: Frame): void | Promise<void> {
     if (end !== undefined) throw new ProtocolViolation('event: after finished');
     switch (frame.head.type) {
       case 'stdout':
@@ -132,7 +153,7 @@ export function createCollector(
         const { wait } = clearMessage.parse(frame.head);
         if (wait) clearNext = true;
         else clear();
-        return emit({ kind: 'clear', wait });
+        return send({ kind: 'clear', wait });
       }
       case 'finished':
         return finish(frame);

@@ -82,10 +82,10 @@ test('an update counts once for each place that shows it', () => {
   expect(show(table, 'x'.repeat(2001), { id: 'a', update: true })).toBeUndefined();
   expect(texts(table)).toEqual(Array(5).fill(['old']));
   expect(table.dropped()).toBe(1);
-  expect(show(table, 'x'.repeat(1900), { id: 'a', update: true })).toBeDefined();
+  expect(show(table, 'x'.repeat(1300), { id: 'a', update: true })).toBeDefined();
   expect(show(table, 'y'.repeat(600))).toBeUndefined();
   show(table, '', { id: 'a', update: true });
-  expect(show(table, 'y'.repeat(9000))).toBeDefined();
+  expect(show(table, 'y'.repeat(6000))).toBeDefined();
 });
 
 test('whatever is shown and updated, all places together show no more than the limit', () => {
@@ -122,6 +122,38 @@ test('empty displays are bounded in number, and empty pieces in what they cost',
   const endless = { index: nextIndex++, part: 0, mediaType: 'text/plain' };
   for (let count = 0; count < 10_000; count += 1) table.receive({ ...endless, end: false }, Buffer.alloc(0));
   expect(table.receive({ ...endless, end: true }, Buffer.alloc(0))).toBeUndefined();
+});
+
+test('a way to show a thing counts with what it takes, empty or not', () => {
+  const table = createDisplayTable(100_000);
+  for (let count = 0; count < 1000; count += 1) show(table, '', { id: `${count}` });
+  expect(table.shown().length).toBeLessThan(250);
+  expect(table.shown().length).toBeGreaterThan(100);
+});
+
+test('the ways to show things are bounded in number, in all places together', () => {
+  const table = createDisplayTable(100_000_000);
+  const showInSixteen = (more: { id?: string; update?: boolean } = {}) => {
+    const index = nextIndex++;
+    for (let part = 0; part < 15; part += 1) {
+      table.receive({ index, part, mediaType: 'a/b', end: false, ...more }, Buffer.alloc(0));
+    }
+    return table.receive({ index, part: 15, mediaType: 'a/b', end: true, ...more }, Buffer.alloc(0));
+  };
+  for (let count = 0; count < 300; count += 1) showInSixteen();
+  expect(table.shown()).toHaveLength(250);
+  table.clear();
+  for (let count = 0; count < 300; count += 1) show(table, '', { id: 'a' });
+  expect(showInSixteen({ id: 'a', update: true })).toBeUndefined();
+});
+
+test('a small display keeps nothing alive but its own bytes', () => {
+  const table = createDisplayTable(100_000);
+  const frame = Buffer.alloc(50_000, 'x');
+  table.receive({ index: 1, part: 0, mediaType: 'a/b', end: false }, frame.subarray(49_999));
+  table.receive({ index: 1, part: 1, mediaType: 'a/c', end: true }, frame.subarray(45_000));
+  const sizes = table.shown()[0]?.representations.map(({ data }) => data.buffer.byteLength);
+  expect(sizes).toEqual([1, 5_000]);
 });
 
 test('clearing makes room', () => {

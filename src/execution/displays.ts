@@ -1,9 +1,11 @@
 import type { DisplayPiece } from '../guest/messages.ts';
+import { createGatheredBytes, type GatheredBytes } from '../lib/gathered-bytes.ts';
+import { memoryCost } from '../lib/memory-cost.ts';
 import type { Display } from './result.ts';
 
-/** Empty pictures cost memory too, and so does each piece of one. */
+/** SECURITY: empty pictures cost memory too, and so does each way to show one, in the result and to whoever presents it. */
 const MAX_DISPLAYS = 1000;
-const PIECE_COST_BYTES = 128;
+const MAX_REPRESENTATIONS = 4000;
 
 /** A display whose last piece has come. */
 export interface WholeDisplay extends Display {
@@ -12,7 +14,7 @@ export interface WholeDisplay extends Display {
   readonly isValue: boolean;
 }
 
-/** The displays of one execution, put together from the pieces that the guest sends. All places together show at most `limitBytes`, whatever comes. */
+/** The displays of one execution, put together from the pieces that the guest sends. All places together take at most `limitBytes` of memory, whatever comes. */
 export interface DisplayTable {
   /** The display, when this piece was its last and there was room for it. */
   receive(piece: DisplayPiece, body: Buffer): WholeDisplay | undefined;
@@ -25,55 +27,61 @@ export interface DisplayTable {
 export function createDisplayTable(limitBytes: number): DisplayTable {
   let places: Place[] = [];
   let byId = new Map<string, Namesakes>();
-  let heldBytes = 0;
-  let valueBytes = 0;
+  let held = NOTHING;
+  let valueSize = NOTHING;
   let dropped = 0;
-  let pending: { index: number; parts: Part[]; cost: number } | undefined;
+  let pending: { index: number; parts: Part[]; bytes: number } | undefined;
 
   function receive(piece: DisplayPiece, body: Buffer): WholeDisplay | undefined {
     // The rest of an earlier one was lost while nobody was connected.
-    if (pending?.index !== piece.index) pending = { index: piece.index, parts: [], cost: 0 };
-    pending.cost += body.length + PIECE_COST_BYTES;
-    const fits = heldBytes + pending.cost <= limitBytes;
-    if (fits) addTo(pending.parts, piece, body);
+    if (pending?.index !== piece.index) pending = { index: piece.index, parts: [], bytes: 0 };
+    pending.bytes += body.length;
+    const isFitting = held.bytes + pending.bytes <= limitBytes;
+    if (isFitting) addTo(pending.parts, piece, body);
     else pending.parts = [];
     if (!piece.end) return undefined;
     const { parts } = pending;
     pending = undefined;
-    const whole = fits ? assemble(piece, parts) : undefined;
+    const whole = isFitting ? assemble(piece, parts) : undefined;
     if (whole !== undefined && keep(whole)) return whole;
     dropped += 1;
     return undefined;
   }
 
   function keep({ isValue, update, ...display }: WholeDisplay): boolean {
-    const bytes = sizeOf(display);
+    const size = sizeOf(display);
     if (isValue) {
-      heldBytes += bytes - valueBytes;
-      valueBytes = bytes;
+      if (!take(size, valueSize)) return false;
+      valueSize = size;
       return true;
     }
     const namesakes = display.id === undefined ? undefined : byId.get(display.id);
-    if (!update || namesakes === undefined) return add(display, bytes);
+    if (!update || namesakes === undefined) return add(display, size);
     // SECURITY: one id may name a thousand places, and most readers of the result copy or decode each of them: an update counts once for each place.
-    const shownBytes = bytes * namesakes.places.length;
-    if (heldBytes - namesakes.bytes + shownBytes > limitBytes) return false;
-    heldBytes += shownBytes - namesakes.bytes;
-    namesakes.bytes = shownBytes;
+    const shown = times(size, namesakes.places.length);
+    if (!take(shown, namesakes.size)) return false;
+    namesakes.size = shown;
     for (const place of namesakes.places) place.display = display;
     return true;
   }
 
-  function add(display: Display, bytes: number): boolean {
-    if (places.length >= MAX_DISPLAYS) return false;
+  function add(display: Display, size: Size): boolean {
+    if (places.length >= MAX_DISPLAYS || !take(size, NOTHING)) return false;
     const place = { display };
     places.push(place);
-    heldBytes += bytes;
     if (display.id === undefined) return true;
-    const namesakes = byId.get(display.id) ?? { places: [], bytes: 0 };
+    const namesakes = byId.get(display.id) ?? { places: [], size: NOTHING };
     namesakes.places.push(place);
-    namesakes.bytes += bytes;
+    namesakes.size = exchanged(namesakes.size, size, NOTHING);
     byId.set(display.id, namesakes);
+    return true;
+  }
+
+  /** Counts what comes instead of what goes. False, with nothing counted, where there is no room. */
+  function take(coming: Size, going: Size): boolean {
+    const next = exchanged(held, coming, going);
+    if (next.bytes > limitBytes || next.representations > MAX_REPRESENTATIONS) return false;
+    held = next;
     return true;
   }
 
@@ -84,7 +92,7 @@ export function createDisplayTable(limitBytes: number): DisplayTable {
     clear: () => {
       places = [];
       byId = new Map();
-      heldBytes = valueBytes;
+      held = valueSize;
     },
   };
 }
@@ -97,32 +105,60 @@ interface Place {
 /** The places of one id. SECURITY: found by it, because a guest may send a thousand displays and then updates without end. */
 interface Namesakes {
   readonly places: Place[];
-  /** Bytes that all of the places show together. */
-  bytes: number;
+  /** The size of all of the places together. */
+  size: Size;
+}
+
+interface Size {
+  readonly bytes: number;
+  readonly representations: number;
+}
+
+const NOTHING: Size = { bytes: 0, representations: 0 };
+
+function sizeOf(display: Display): Size {
+  return { bytes: memoryCost(display), representations: display.representations.length };
+}
+
+function times({ bytes, representations }: Size, count: number): Size {
+  return { bytes: bytes * count, representations: representations * count };
+}
+
+function exchanged(all: Size, coming: Size, going: Size): Size {
+  return {
+    bytes: all.bytes + coming.bytes - going.bytes,
+    representations: all.representations + coming.representations - going.representations,
+  };
 }
 
 function assemble({ id, update, value }: DisplayPiece, parts: readonly Part[]): WholeDisplay {
   return {
     ...(id === undefined ? {} : { id }),
-    representations: parts.map(({ mediaType, pieces }) => ({ mediaType, data: Buffer.concat(pieces) })),
+    representations: parts.map(({ mediaType, pieces }) => ({ mediaType, data: joined(pieces.take()) })),
     update: update === true,
     isValue: value === true,
   };
 }
 
+/** SECURITY: not from Node's pool, of which a few bytes keep a slab of 8 kB. */
+function joined(pieces: readonly Buffer[]): Buffer {
+  const data = Buffer.allocUnsafeSlow(pieces.reduce((sum, { length }) => sum + length, 0));
+  let filled = 0;
+  for (const piece of pieces) filled += piece.copy(data, filled);
+  return data;
+}
+
 interface Part {
   readonly part: number;
   readonly mediaType: string;
-  readonly pieces: Buffer[];
+  readonly pieces: GatheredBytes;
 }
 
 function addTo(parts: Part[], { part, mediaType }: DisplayPiece, body: Buffer): void {
-  const begun = parts.find((known) => known.part === part);
-  // A copy: the frame is a view of what was read, which it would keep whole.
-  if (begun === undefined) parts.push({ part, mediaType, pieces: [Buffer.from(body)] });
-  else begun.pieces.push(Buffer.from(body));
-}
-
-function sizeOf({ representations }: Display): number {
-  return representations.reduce((sum, { data }) => sum + data.length, 0);
+  let begun = parts.find((known) => known.part === part);
+  if (begun === undefined) {
+    begun = { part, mediaType, pieces: createGatheredBytes() };
+    parts.push(begun);
+  }
+  begun.pieces.push(body);
 }

@@ -63,10 +63,26 @@ test('several writers that wait are all let go', async () => {
 
 test('pictures count too', async () => {
   const queue = new EventQueue();
-  const wait = queue.push(shown(Buffer.alloc(300_000)));
+  const wait = queue.push(shown(Buffer.alloc(600_000)));
   expect(wait).toBeInstanceOf(Promise);
   await queue.next();
   await wait;
+});
+
+test('a writer of very small pieces waits too: each of them costs memory', () => {
+  const queue = new EventQueue();
+  let pushed = 0;
+  while (pushed < 100_000 && queue.push(stdout('é')) === undefined) pushed += 1;
+  expect(pushed).toBeLessThan(5_000);
+  expect(queue.push({ kind: 'clear', wait: false })).toBeInstanceOf(Promise);
+});
+
+test('a reader that caught up on small pieces owes nothing for them', async () => {
+  const queue = new EventQueue();
+  for (let round = 0; round < 50; round += 1) {
+    for (let count = 0; count < 1_000; count += 1) expect(queue.push(stdout('x'))).toBeUndefined();
+    await queue.next();
+  }
 });
 
 test('a failure comes after the events that came before it', async () => {

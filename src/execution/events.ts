@@ -1,4 +1,5 @@
 import { type Deferred, deferred } from '../lib/deferred.ts';
+import { memoryCost } from '../lib/memory-cost.ts';
 import type { Display, Value } from './result.ts';
 
 /** What happens during an execution, as it happens. The end is the result. */
@@ -11,14 +12,19 @@ export type ExecutionEvent =
   | { readonly kind: 'clear'; readonly wait: boolean }
   | ({ readonly kind: 'value' } & Value);
 
-const QUEUE_CHARS = 262_144;
-/** What an event costs besides its content: empty ones are bounded too. */
-const EVENT_CHARS = 16;
+const QUEUE_BYTES = 524_288;
+/** What each push costs besides its text: an event in the queue, or a node of a text that is joined. SECURITY: empty and tiny events are bounded too. */
+const PUSH_BYTES = 128;
+
+interface Queued {
+  readonly event: ExecutionEvent;
+  readonly bytes: number;
+}
 
 /** A queue between one execution and whoever iterates over it. Nobody iterating costs nothing. */
 export class EventQueue implements AsyncIterator<ExecutionEvent, undefined> {
-  #events: ExecutionEvent[] = [];
-  #queuedChars = 0;
+  #queue: Queued[] = [];
+  #queuedBytes = 0;
   #open = true;
   #waits = true;
   #wakeReader: (() => void) | undefined;
@@ -34,11 +40,10 @@ export class EventQueue implements AsyncIterator<ExecutionEvent, undefined> {
   push(event: ExecutionEvent): void | Promise<void> {
     if (!this.#open) return;
     // The result has the head and the tail of it, and the log has the rest.
-    if (!this.#waits && this.#queuedChars > QUEUE_CHARS * 2) return;
-    this.#append(event);
-    this.#queuedChars += sizeOf(event);
+    if (!this.#waits && this.#queuedBytes > QUEUE_BYTES * 2) return;
+    this.#append({ event, bytes: costOf(event) });
     this.#wakeReader?.();
-    if (this.#queuedChars <= QUEUE_CHARS || !this.#waits) return;
+    if (this.#queuedBytes <= QUEUE_BYTES || !this.#waits) return;
     this.#caughtUp ??= deferred<void>();
     return this.#caughtUp.promise;
   }
@@ -50,11 +55,13 @@ export class EventQueue implements AsyncIterator<ExecutionEvent, undefined> {
   }
 
   /** What one stream printed in many small pieces is one event for a reader that is behind. */
-  #append(event: ExecutionEvent): void {
-    const last = this.#events.at(-1);
-    if (last !== undefined && last.kind === event.kind && (last.kind === 'stdout' || last.kind === 'stderr')) {
-      this.#events[this.#events.length - 1] = { ...last, text: last.text + (event as typeof last).text };
-    } else this.#events.push(event);
+  #append({ event, bytes }: Queued): void {
+    this.#queuedBytes += bytes;
+    const last = this.#queue.at(-1);
+    if (last?.event.kind === event.kind && (event.kind === 'stdout' || event.kind === 'stderr')) {
+      const text = (last.event as typeof event).text + event.text;
+      this.#queue[this.#queue.length - 1] = { event: { kind: event.kind, text }, bytes: last.bytes + bytes };
+    } else this.#queue.push({ event, bytes });
   }
 
   /** From now on nobody waits for the reader; what it cannot keep up with is left out. */
@@ -71,31 +78,29 @@ export class EventQueue implements AsyncIterator<ExecutionEvent, undefined> {
   }
 
   async next(): Promise<IteratorResult<ExecutionEvent, undefined>> {
-    while (this.#events.length === 0 && this.#open) {
+    while (this.#queue.length === 0 && this.#open) {
       await new Promise<void>((resolve) => {
         this.#wakeReader = resolve;
       });
     }
-    const event = this.#events.shift();
-    if (event === undefined) {
+    const first = this.#queue.shift();
+    if (first === undefined) {
       if (this.#failure !== undefined) throw this.#failure;
       return { done: true, value: undefined };
     }
-    this.#queuedChars -= sizeOf(event);
-    if (this.#queuedChars <= QUEUE_CHARS / 2) this.#letWritersGo();
-    return { done: false, value: event };
+    this.#queuedBytes -= first.bytes;
+    if (this.#queuedBytes <= QUEUE_BYTES / 2) this.#letWritersGo();
+    return { done: false, value: first.event };
   }
 
   /** The reader has had enough: the execution goes on without it. */
   async return(): Promise<IteratorResult<ExecutionEvent, undefined>> {
-    this.#events = [];
+    this.#queue = [];
     this.end();
     return { done: true, value: undefined };
   }
 }
 
-function sizeOf(event: ExecutionEvent): number {
-  const text = 'text' in event ? event.text.length : 0;
-  const representations = 'representations' in event ? event.representations : [];
-  return representations.reduce((size, { data }) => size + data.length, text + EVENT_CHARS);
+function costOf(event: ExecutionEvent): number {
+  return PUSH_BYTES + (event.kind === 'stdout' || event.kind === 'stderr' ? 2 * event.text.length : memoryCost(event));
 }

@@ -1,6 +1,7 @@
 import type * as z from 'zod';
 import type { HotcellError } from '../errors/hotcell-error.ts';
 import { type Frame, ProtocolViolation } from '../lib/frames.ts';
+import { ownBytes } from '../lib/own-bytes.ts';
 import { replyMessage } from './messages.ts';
 
 export interface Reply<Result = unknown> {
@@ -78,7 +79,7 @@ export function createPendingRequests(): PendingRequests {
         throw new ProtocolViolation(`reply: ${reply.id} is answered on its stream`);
       }
       // One whose result is none still waits, and hears why the connection ends.
-      asked.resolve(reply.result, Buffer.from(frame.body));
+      asked.resolve(reply.result, ownBytes(frame.body));
       waiting.delete(reply.id);
     },
     rejectAll(error) {

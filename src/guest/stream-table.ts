@@ -6,6 +6,8 @@ import { REPLAY_BYTES } from './sent-frames.ts';
 
 const WINDOW_BYTES = 262_144;
 const CREDIT_STEP_BYTES = 65_536;
+/** Frames of a stream that may wait: as many as a window of the smallest has, and as a guest keeps to send again. SECURITY: each takes a kilobyte besides its bytes. */
+const MAX_WAITING_FRAMES = 16_384;
 const BACKGROUND_STREAM = 1;
 
 /** Frames of one stream, in order. Credit goes back when it returns, or when the promise it returned resolves. */
@@ -35,6 +37,7 @@ interface Stream {
   consumedBytes: number;
   /** Bytes of frames that the guest has sent and we have not consumed. */
   outstandingBytes: number;
+  outstandingFrames: number;
   creditBytes: number;
   waitingForCredit: Deferred<void> | undefined;
 }
@@ -59,6 +62,7 @@ export function createStreamTable(
 
   function consumed(id: number, stream: Stream, sizeBytes: number): void {
     stream.outstandingBytes -= sizeBytes;
+    stream.outstandingFrames -= 1;
     stream.consumedBytes += sizeBytes;
     if (stream.consumedBytes < CREDIT_STEP_BYTES || !streams.has(id) || ended) return;
     const bytes = stream.consumedBytes;
@@ -90,7 +94,9 @@ export function createStreamTable(
         return;
       }
       stream.outstandingBytes += sizeBytes;
-      if (stream.outstandingBytes > WINDOW_BYTES + MAX_FRAME_BYTES + (replayed ? REPLAY_BYTES : 0)) {
+      stream.outstandingFrames += 1;
+      const mostBytes = WINDOW_BYTES + MAX_FRAME_BYTES + (replayed ? REPLAY_BYTES : 0);
+      if (stream.outstandingBytes > mostBytes || stream.outstandingFrames > MAX_WAITING_FRAMES) {
         throw new ProtocolViolation(`credit: stream ${id} overran its window`);
       }
       const done = () => consumed(id, stream, sizeBytes);
@@ -123,6 +129,7 @@ function newStream(receive: StreamReceiver, onEnd?: (error: HotcellError) => voi
     onEnd,
     consumedBytes: 0,
     outstandingBytes: 0,
+    outstandingFrames: 0,
     creditBytes: WINDOW_BYTES,
     waitingForCredit: undefined,
   };

@@ -28,3 +28,10 @@ test('a hundred thousand bytes are few pieces', () => {
   for (let count = 0; count < 100_000; count += 1) gathered.push(Buffer.from('x'));
   expect(gathered.take().length).toBeLessThan(15);
 });
+
+test('a large piece does not keep a frame alive that is much larger, and empty pieces cost nothing', () => {
+  const gathered = createGatheredBytes();
+  gathered.push(Buffer.alloc(100_000, 'x').subarray(95_000));
+  for (let count = 0; count < 1000; count += 1) gathered.push(Buffer.alloc(0));
+  expect(gathered.take().map(({ length, buffer }) => [length, buffer.byteLength])).toEqual([[5_000, 5_000]]);
+});

@@ -1,3 +1,5 @@
+import { ownBytes } from './own-bytes.ts';
+
 /** Pieces of bytes that are held until they are taken, in memory that their bytes bound and not their number. */
 export interface GatheredBytes {
   push(piece: Buffer): void;
@@ -11,11 +13,12 @@ export interface GatheredBytes {
 const SMALL_BYTES = 4096;
 const MIN_BLOCK_BYTES = 512;
 const MAX_BLOCK_BYTES = 65_536;
+const EMPTY = Buffer.alloc(0);
 
-/** SECURITY: a guest that sends a file byte by byte would make the server hold some hundred times the file. */
+/** SECURITY: a guest that sends a file byte by byte, or in frames with long heads, would make the server hold some hundred times the file. */
 export function createGatheredBytes(): GatheredBytes {
   let pieces: Buffer[] = [];
-  let block = Buffer.alloc(0);
+  let block = EMPTY;
   let filled = 0;
   let length = 0;
 
@@ -26,10 +29,11 @@ export function createGatheredBytes(): GatheredBytes {
 
   return {
     push(piece) {
+      if (piece.length === 0) return;
       length += piece.length;
       if (piece.length >= SMALL_BYTES || filled + piece.length > block.length) endBlock();
       if (piece.length >= SMALL_BYTES) {
-        pieces.push(piece);
+        pieces.push(ownBytes(piece));
         return;
       }
       if (filled === 0) {
@@ -44,7 +48,7 @@ export function createGatheredBytes(): GatheredBytes {
       endBlock();
       const taken = pieces;
       pieces = [];
-      block = Buffer.alloc(0);
+      block = EMPTY;
       length = 0;
       return taken;
     },

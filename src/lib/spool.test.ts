@@ -2,6 +2,7 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { usedBytes } from '../../test/support/used-memory.ts';
 import { createSpool } from './spool.ts';
 
 let folder: string;
@@ -81,4 +82,18 @@ test('a log whose place is a folder loses its bytes and nothing else', async () 
   await spool.push(Buffer.from('01234'));
   await spool.close();
   expect(spool.droppedBytes()).toBe(5);
+});
+
+test.each([
+  ['before the log begins', 1_000_000],
+  ['in the queue of the disk', 0],
+])('very small pieces of large frames do not keep the frames alive %s', async (_where, beginAtBytes) => {
+  const spool = createSpool(join(folder, 'a.log'), { beginAtBytes, limitBytes: 1_000_000 });
+  await spool.push(Buffer.from('x'));
+  const before = usedBytes();
+  const pushed: unknown[] = [];
+  for (let count = 0; count < 10_000; count += 1) pushed.push(spool.push(Buffer.allocUnsafe(4_000).subarray(3_999)));
+  expect(usedBytes() - before).toBeLessThan(10 * 1_048_576);
+  await Promise.all(pushed);
+  await spool.close();
 });

@@ -1,6 +1,8 @@
 import { createWriteStream, type WriteStream } from 'node:fs';
 import { dirname } from 'node:path';
 import { type Deferred, deferred } from './deferred.ts';
+import { createGatheredBytes } from './gathered-bytes.ts';
+import { ownBytes } from './own-bytes.ts';
 import { makeOwnFolder } from './own-folder.ts';
 
 /** A log on disk that begins only when there is more than fits in memory, and ends growing at a limit. */
@@ -14,7 +16,7 @@ export interface Spool {
 }
 
 export function createSpool(path: string, options: { beginAtBytes: number; limitBytes: number }): Spool {
-  let early: Buffer[] = [];
+  const early = createGatheredBytes();
   let seenBytes = 0;
   let writtenBytes = 0;
   let failed = false;
@@ -27,11 +29,11 @@ export function createSpool(path: string, options: { beginAtBytes: number; limit
     try {
       makeOwnFolder(dirname(path), 0o700);
       stream = createWriteStream(path, { mode: 0o600 }).on('drain', catchUp).on('error', fail);
-      for (const chunk of early) append(chunk);
+      for (const chunk of early.take()) append(chunk);
     } catch {
       fail();
+      early.take();
     }
-    early = [];
   }
 
   /** A full disk of the host ends the log, not the execution. */
@@ -50,14 +52,14 @@ export function createSpool(path: string, options: { beginAtBytes: number; limit
     await opening;
     const file = stream;
     if (file !== undefined && !file.closed) await new Promise<void>((resolve) => file.once('close', resolve).end());
-    early = [];
+    early.take();
   }
 
   function append(chunk: Buffer): void | Promise<void> {
     const part = chunk.subarray(0, Math.max(0, options.limitBytes - writtenBytes));
     if (part.length === 0 || failed || stream === undefined) return;
     writtenBytes += part.length;
-    if (stream.write(part)) return;
+    if (stream.write(ownBytes(part))) return;
     behind ??= deferred<void>();
     return behind.promise;
   }
@@ -67,7 +69,7 @@ export function createSpool(path: string, options: { beginAtBytes: number; limit
       if (chunk.length === 0) return;
       seenBytes += chunk.length;
       if (stream !== undefined || failed) return append(chunk);
-      early.push(Buffer.from(chunk));
+      early.push(chunk);
       if (seenBytes <= options.beginAtBytes) return;
       opening ??= begin();
       return opening;

@@ -1,4 +1,5 @@
 import type { ExecutionResult } from '../execution/result.ts';
+import { memoryCost } from '../lib/memory-cost.ts';
 import type { Shown } from './outputs.ts';
 
 /** One execution as it is remembered. */
@@ -23,6 +24,8 @@ export interface ExecutionRecord {
 
 /** What an execution costs besides its texts: a million empty ones are bounded too. */
 const ENTRY_BYTES = 1024;
+/** What is part of an entry even where nothing was shown: there is nothing to let go then. */
+const EMPTY_BYTES = memoryCost({ outcome: { kind: 'ok' }, stdout: '', stderr: '', displays: [] } satisfies Shown);
 
 export function createRecord(limitBytes: number): ExecutionRecord {
   const entries: Entry[] = [];
@@ -55,15 +58,15 @@ export function createRecord(limitBytes: number): ExecutionRecord {
       count += 1;
       const whole = shownOf(result);
       // One that would push everything else out keeps its text alone.
-      const shown = sizeOf(whole) > limitBytes / 2 ? withoutDisplays(whole) : whole;
+      const shown = memoryCost(whole) > limitBytes / 2 ? withoutDisplays(whole) : whole;
       const entry: Entry = {
         id: result.executionId,
         source,
         language: result.language,
         number: count,
         shown,
-        sourceBytes: ENTRY_BYTES + source.length * 2,
-        outputBytes: sizeOf(shown),
+        sourceBytes: ENTRY_BYTES + memoryCost(source),
+        outputBytes: memoryCost(shown) - EMPTY_BYTES,
       };
       entries.push(entry);
       sourceBytes += entry.sourceBytes;
@@ -102,14 +105,4 @@ function withoutDisplays({ value, displays, truncation, ...rest }: Shown): Shown
     ...(value === undefined ? {} : { value: { ...value, representations: [] } }),
     truncation: { ...before, displaysDropped: before.displaysDropped + displays.length },
   };
-}
-
-function sizeOf({ stdout, stderr, displays, value, outcome }: Shown): number {
-  const shown = [...displays.flatMap(({ representations }) => representations), ...(value?.representations ?? [])];
-  const failure = outcome.kind === 'raised' ? [outcome.message, ...outcome.traceback] : [];
-  const texts = [stdout, stderr, value?.text ?? '', ...failure];
-  return (
-    texts.reduce((size, text) => size + text.length * 2, 0) +
-    shown.reduce((size, { data }) => size + data.length + 64, 0)
-  );
 }

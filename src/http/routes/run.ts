@@ -6,6 +6,7 @@ import type { Config } from '../../config/schema.ts';
 import type { ManagedExecution, SessionDirectory } from '../../directory/directory.ts';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import { requireCodeSize } from '../../execution/check-run.ts';
+import type { ExecutionEvent } from '../../execution/events.ts';
 import { excessIn } from '../../lib/json-limits.ts';
 import { countCall } from '../counted-call.ts';
 import type { HttpApp, HttpContext } from '../environment.ts';
@@ -102,16 +103,22 @@ async function show(execution: ManagedExecution, lines: LineSender): Promise<voi
   const events = execution.events()[Symbol.asyncIterator](); // from its very beginning
   await lines.send({ execution_id: execution.id });
   try {
-    for await (const event of { [Symbol.asyncIterator]: () => events }) {
-      const line = lineOf(event);
-      if (line !== undefined) await lines.send(line);
-    }
+    for (let line = await nextLine(events); line !== undefined; line = await nextLine(events)) await lines.send(line);
     const { outcome } = await execution.result;
     await lines.send({ ended: { outcome } } satisfies RunLine);
   } catch (thrown) {
     await lines.send({ error: shownError(thrown) });
   }
   lines.end();
+}
+
+/** SECURITY: a function of its own, so that no event is held while its line waits for the reader: a display has megabytes of which the line has none. */
+async function nextLine(events: AsyncIterator<ExecutionEvent>): Promise<RunLine | undefined> {
+  for (let step = await events.next(); step.done !== true; step = await events.next()) {
+    const line = lineOf(step.value);
+    if (line !== undefined) return line;
+  }
+  return undefined;
 }
 
 async function bodyText(context: HttpContext, read: BodyReader): Promise<string> {
