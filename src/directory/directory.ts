@@ -114,6 +114,7 @@ export function createDirectory(options: DirectoryOptions): SessionDirectory {
           uniqueId,
           slots: executions.slotsOf(owner),
           beginUse: activity.beginUse,
+          placeToStart: (signal) => openings.place(owner, signal),
           persistence: persistence.planOf(entry, request, record),
         },
       );
@@ -155,7 +156,7 @@ export function createDirectory(options: DirectoryOptions): SessionDirectory {
       openedAt: record?.openedAt ?? (entry.isPersistent ? entry.askedAt : clock.now()),
       policy: policy(),
       keptShare: keptTotal.of(owner.id),
-      admit: () => executions.admit(owner),
+      admit: (code) => executions.admit(owner, code),
       close: () => closings.close(entry, 'asked'),
     });
   }

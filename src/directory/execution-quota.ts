@@ -1,6 +1,7 @@
 import { HotcellError } from '../errors/hotcell-error.ts';
 import type { Slots } from '../execution/session-core.ts';
 import { createFairQueue } from '../lib/fair-queue.ts';
+import { memoryCost } from '../lib/memory-cost.ts';
 import { LOCAL_OWNER, type Owner } from './owner.ts';
 
 /** What runs in all sessions of a server: so much at once, owner by owner; and how much of one owner's may wait. */
@@ -8,35 +9,49 @@ export interface ExecutionQuota {
   /** The places of a server, as the sessions of one owner see them. */
   slotsOf(owner: Owner): Slots;
   /** One more, or `too_many_executions`. What it gives back says that it has ended. */
-  admit(owner: Owner): () => void;
+  admit(owner: Owner, code: string): () => void;
+}
+
+/** The memory of all code of one owner that runs or waits. SECURITY: the call that brought it may have been answered long ago, and no longer counts as in flight. */
+const CODE_BYTES = 64 * 1_048_576;
+/** Code is held as text and as the bytes that the guest gets. */
+const COPIES = 2;
+
+interface Pending {
+  count: number;
+  bytes: number;
 }
 
 export function createExecutionQuota(places: number): ExecutionQuota {
   const queue = createFairQueue(places, { alone: LOCAL_OWNER });
-  const pending = new Map<string, number>();
+  const pending = new Map<string, Pending>();
 
   return {
     slotsOf: ({ id }) => ({
       tryTake: () => queue.tryTake(id),
       take: (signal) => queue.take(id, { signal }),
     }),
-    admit: ({ id, quotas }) => {
-      const count = pending.get(id) ?? 0;
-      if (count >= quotas.executions) {
-        throw new HotcellError(
-          'too_many_executions',
-          `${count} of your executions are running or queued, which is your limit`,
-          {
-            remedy: 'Wait for one of them, or cancel it.',
-          },
-        );
+    admit: ({ id, quotas }, code) => {
+      const mine = pending.get(id) ?? { count: 0, bytes: 0 };
+      const bytes = COPIES * memoryCost(code);
+      if (mine.count >= quotas.executions) throw tooMany(`${mine.count} of your executions are running or queued`);
+      if (mine.count > 0 && mine.bytes + bytes > CODE_BYTES) {
+        throw tooMany(`the code of your ${mine.count} executions that are running or queued takes ${mine.bytes} bytes`);
       }
-      pending.set(id, count + 1);
+      pending.set(id, mine);
+      mine.count += 1;
+      mine.bytes += bytes;
       return () => {
-        const left = (pending.get(id) ?? 1) - 1;
-        if (left === 0) pending.delete(id);
-        else pending.set(id, left);
+        mine.count -= 1;
+        mine.bytes -= bytes;
+        if (mine.count === 0) pending.delete(id);
       };
     },
   };
+}
+
+function tooMany(what: string): HotcellError {
+  return new HotcellError('too_many_executions', `${what}, which is your limit`, {
+    remedy: 'Wait for one of them, or cancel it.',
+  });
 }

@@ -57,7 +57,7 @@ export interface ManagedOptions {
   readonly feed: Pick<Feed, 'emit'>;
   readonly keptShare: KeptShare;
   /** Counts one more execution of the owner, or throws; the returned function ends it. */
-  readonly admit: () => () => void;
+  readonly admit: (code: string) => () => void;
   readonly close: () => Promise<void>;
 }
 

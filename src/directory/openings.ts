@@ -73,6 +73,8 @@ export interface Openings {
   begin(owner: Owner, request: OpenRequest, options: OpeningOptions): Entry;
   /** One that outlived another server: it exists, so no quota refuses it. */
   resume(owner: Owner, record: PersistentRecord): Entry;
+  /** Waits for a place to start a sandbox in place of one that was lost. SECURITY: a tenant that ends its own sandboxes must not start more of them at once than one that opens sessions. */
+  place(owner: Owner, signal: AbortSignal): Promise<() => void>;
 }
 
 export function createOpenings(options: OpeningsOptions): Openings {
@@ -183,5 +185,5 @@ export function createOpenings(options: OpeningsOptions): Openings {
     }
   }
 
-  return { begin, resume };
+  return { begin, resume, place: ({ id }, signal) => queue.take(id, { signal }) };
 }

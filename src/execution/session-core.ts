@@ -62,8 +62,8 @@ export interface SessionCoreOptions {
   readonly passedOver: Isolation['passedOver'];
   /** The first sandbox. */
   readonly first: LiveSandbox;
-  /** Makes another sandbox after a loss. */
-  readonly reopen: () => Promise<LiveSandbox>;
+  /** Makes another sandbox after a loss. `closing` is aborted when the session takes no more work. */
+  readonly reopen: (closing: AbortSignal) => Promise<LiveSandbox>;
   /** Called when the session begins to close, with the promise that settles when nothing of it is left. */
   readonly onClosed: (gone: Promise<void>) => void;
   /** Cleanup that is awaited once no sandbox is left here. */
@@ -121,7 +121,10 @@ export function createSessionCore(options: SessionCoreOptions): SessionCore {
 
   /** Makes another sandbox and adopts it. SECURITY: not left to the callers that wait: where all of them withdraw, none would ever dispose of it. */
   async function reopen(): Promise<LiveSandbox> {
-    const made = await options.reopen();
+    const made = await options.reopen(retired.signal).catch((error: unknown) => {
+      requireOpen(); // whatever the closing did to it, this is why
+      throw error;
+    });
     // While the session ends, `end` waits for this one and disposes of it.
     if (closing === undefined) adopt(made);
     return made;

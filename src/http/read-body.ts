@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { HotcellError } from '../errors/hotcell-error.ts';
+import { createGatheredBytes } from '../lib/gathered-bytes.ts';
 import { incomingPieces } from './incoming-pieces.ts';
 
 /** The first part of a body, or all of it. */
@@ -14,20 +15,18 @@ export async function readBeginning(
   { bytes, timeMs }: { bytes: number; timeMs: number },
 ): Promise<Beginning> {
   const source = incomingPieces(incoming);
-  const pieces: Buffer[] = [];
-  let size = 0;
+  const gathered = createGatheredBytes();
   const late = setTimeout(() => source.giveUp(tooSlow('the request did not come in time')), timeMs);
   try {
     for await (const piece of source) {
-      pieces.push(piece);
-      size += piece.length;
-      if (size > bytes) return { pieces, isWhole: false };
+      gathered.push(piece);
+      if (gathered.length() > bytes) return { pieces: gathered.take(), isWhole: false };
     }
   } finally {
     clearTimeout(late);
   }
   if (!incoming.complete) throw senderLeft();
-  return { pieces, isWhole: true };
+  return { pieces: gathered.take(), isWhole: true };
 }
 
 /** The minimum speed of a body: a slower sender is not waited for. A telephone line brought as much. */

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { HotcellError } from '../errors/hotcell-error.ts';
 import { createFairQueue } from '../lib/fair-queue.ts';
+import { createGatheredBytes } from '../lib/gathered-bytes.ts';
 import { bodyPieces, readBeginning, requireBodySize } from './read-body.ts';
 
 const SMALL_BYTES = 65_536;
@@ -63,14 +64,14 @@ async function readRest(
   beginning: Buffer,
   { limitBytes, leastBytesPerS }: { limitBytes: number; leastBytesPerS: number },
 ): Promise<Buffer> {
-  const pieces = [beginning];
-  let size = beginning.length;
+  // SECURITY: a sender of single bytes would make a piece of each.
+  const gathered = createGatheredBytes();
+  gathered.push(beginning);
   for await (const piece of bodyPieces(incoming, { ...LARGE_PACE, leastBytesPerS })) {
-    pieces.push(piece);
-    size += piece.length;
-    requireBodySize(size, limitBytes);
+    gathered.push(piece);
+    requireBodySize(gathered.length(), limitBytes);
   }
-  return Buffer.concat(pieces);
+  return Buffer.concat(gathered.take());
 }
 
 /** Aborted when the sender leaves: one that has gone waits for no place. */

@@ -31,6 +31,8 @@ export interface OpenOptions extends SandboxWishes {
 /** What a server decides for a session, and a user of the library does not. */
 export interface GivenToSession extends Pick<SessionCoreOptions, 'slots' | 'beginUse'> {
   readonly uniqueId: string;
+  /** Waits for a place among the sandboxes that the server starts at once; the returned function gives it back. For a sandbox that replaces a lost one. */
+  readonly placeToStart: (signal: AbortSignal) => Promise<() => void>;
   /** The plan of a session that is to outlive the server. */
   readonly persistence: PersistencePlan | undefined;
 }
@@ -109,7 +111,7 @@ export function createLiveSessions(
   }
 
   async function openWith(held: HeldMounts, wanted: OpenOptions, given: Partial<GivenToSession>): Promise<SessionCore> {
-    const { persistence, slots, beginUse } = given;
+    const { persistence, slots, beginUse, placeToStart } = given;
     const spec = specOf(wanted, given, held);
     const { signal } = wanted;
     const sandboxes = createSessionSandboxes({ spec, held, persistence, startTimeoutMs, stop: stop.signal, signal });
@@ -132,7 +134,10 @@ export function createLiveSessions(
       passedOver,
       logFolder: server.logFolder(spec.id),
       first: tried ?? (await firstOf(driver, spec, { sandboxes, held, signal })),
-      reopen: () => sandboxes.next(driver),
+      reopen: async (closing) => {
+        const release = await placeToStart?.(closing);
+        return sandboxes.next(driver).finally(release);
+      },
       onClosed: (gone) => {
         sessions.delete(session);
         if (removesBehind) trackRemoval(gone);

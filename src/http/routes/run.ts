@@ -53,8 +53,8 @@ export function addRunRoute(app: HttpApp, options: RunRouteOptions): void {
     const owner = context.get('owner');
     const { outgoing } = context.env;
     const gone = leavingOf(outgoing);
-    const text = await bodyText(context, read);
-    const call = countCall(inFlight, owner.id, { bytes: text.length });
+    const { text, bytes } = await bodyText(context, read);
+    const call = countCall(inFlight, owner.id, { bytes });
     whenClosed(outgoing, call.hold());
     const ended = call.hold();
     const endTurn = await turns.take(owner.id, gone).catch((error: unknown) => {
@@ -121,12 +121,14 @@ async function nextLine(events: AsyncIterator<ExecutionEvent>): Promise<RunLine 
   return undefined;
 }
 
-async function bodyText(context: HttpContext, read: BodyReader): Promise<string> {
+async function bodyText(context: HttpContext, read: BodyReader): Promise<{ text: string; bytes: number }> {
   // SECURITY: a form on somebody's page can send text, but not this.
   if (!/^application\/json\b/i.test(context.req.header('content-type') ?? '')) {
     throw new HotcellError('invalid_argument', 'Content-Type must be application/json', { remedy: HOW });
   }
-  return read(context.env.incoming, context.get('owner').id, (body) => body.toString('utf8'));
+  return read(context.env.incoming, context.get('owner').id, (body) => ({
+    ...{ text: body.toString('utf8'), bytes: body.length },
+  }));
 }
 
 function parsed(text: string): unknown {
