@@ -230,7 +230,7 @@ describe.skipIf(skip !== undefined)('a directory of sessions', () => {
   });
 
   it('forgets the oldest of all sessions beyond what a server may keep, and counts none that is closed', async () => {
-    await using small = await serve({ keptTotalBytes: 25_000 });
+    await using small = await serve({ keptTotalBytes: 65_000 });
     const owner = localOwner(small.config);
     const [one, other] = [await small.sessions.open(owner, {}), await small.sessions.open(owner, {})];
     const made = async (session: ManagedSession) => {
