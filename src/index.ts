@@ -2,6 +2,7 @@
 
 export type {
   CallOptions,
+  ManagedCommand,
   ManagedExecution,
   ManagedSession,
   OpenRequest,
@@ -12,6 +13,7 @@ export type {
 export { anonymousOwner, localOwner, tokenOwner } from './directory/owner.ts';
 export { ERROR_CODES, type ErrorCode, type Retry } from './errors/codes.ts';
 export { HotcellError } from './errors/hotcell-error.ts';
+export type { Command, CommandControl, CommandOptions, SignalName, TerminalSize } from './execution/command.ts';
 export type {
   Completion,
   CompletionMatch,

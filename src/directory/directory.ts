@@ -25,7 +25,7 @@ import { createRoster } from './roster.ts';
 import { createSessionEvents } from './session-events.ts';
 import { shuttingDownError } from './shutting-down.ts';
 
-export type { ManagedExecution } from './managed-execution.ts';
+export type { ManagedCommand, ManagedExecution } from './managed-execution.ts';
 export type { ManagedSession } from './managed-session.ts';
 export type { OpenRequest } from './open-request.ts';
 export type { Owner, OwnerQuotas } from './owner.ts';

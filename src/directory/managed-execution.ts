@@ -1,4 +1,5 @@
 import { type HotcellError, toHotcellError } from '../errors/hotcell-error.ts';
+import type { CommandControl } from '../execution/command.ts';
 import type { ExecutionEvent } from '../execution/events.ts';
 import type { ExecutionOptions, PartialOutput } from '../execution/execution.ts';
 import type { Turn } from '../execution/lanes.ts';
@@ -22,7 +23,12 @@ export interface ManagedExecution {
   events(): AsyncIterable<ExecutionEvent>;
   /** Interrupts the execution, or withdraws it while it waits. */
   cancel(): void;
+  /** For a command: its input and signals, so that whoever finds it by its id can go on with it. */
+  readonly command?: CommandControl & { readonly line: string; readonly hasTerminal: boolean };
 }
+
+/** A command of a server. */
+export type ManagedCommand = ManagedExecution & CommandControl;
 
 /** A managed execution as its session sees it. */
 export interface EndableExecution extends ManagedExecution {

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/schema.ts';
 import { HotcellError } from '../errors/hotcell-error.ts';
+import type { CommandOptions } from '../execution/command.ts';
 import type { ExecutionOptions, ExecutionPolicy } from '../execution/execution.ts';
 import type { SessionCore } from '../execution/session-core.ts';
 import type { SessionState } from '../execution/session-state.ts';
@@ -12,7 +13,7 @@ import type { Feed } from '../telemetry/feed.ts';
 import type { Activity } from './activity.ts';
 import { createKeptRuns } from './kept-runs.ts';
 import type { KeptShare } from './kept-total.ts';
-import type { ManagedExecution } from './managed-execution.ts';
+import type { ManagedCommand, ManagedExecution } from './managed-execution.ts';
 import type { Owner } from './owner.ts';
 import { admitRuns, emitRuns } from './run-observers.ts';
 import { factsOf } from './session-facts.ts';
@@ -37,6 +38,8 @@ export interface ManagedSession {
   expiresAt(): Date;
   /** Runs in order with those of the same kernel. The execution can be found by its id while it runs and for a while after (bounded in count and bytes). */
   run(code: string, options?: ExecutionOptions): ManagedExecution;
+  /** Starts a command beside everything else in the session. It can be found by its id as other executions are. */
+  command(line: string | readonly string[], options?: CommandOptions): ManagedCommand;
   execution(id: string): ManagedExecution | undefined;
   /** The executions that can be found, oldest first. */
   executions(): readonly ManagedExecution[];
@@ -127,6 +130,9 @@ export function manageSession(core: SessionCore, options: ManagedOptions): Direc
     lastUsedAt: () => new Date(activity.lastUsedAt()),
     expiresAt: () => new Date(expiresAt(lifetime())),
     run: (code, runOptions = {}) => runs.run(code, runOptions),
+    command: () => {
+      throw new HotcellError('not_offered', 'this version runs no commands yet');
+    },
     execution: runs.get,
     executions: runs.all,
     lifetime,

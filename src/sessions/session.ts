@@ -1,3 +1,5 @@
+import { HotcellError } from '../errors/hotcell-error.ts';
+import type { Command, CommandOptions } from '../execution/command.ts';
 import { type Completion, type CursorOptions, complete, type Inspection, inspect } from '../execution/completion.ts';
 import { execute } from '../execution/execute.ts';
 import type { Execution, ExecutionOptions, ExecutionPolicy } from '../execution/execution.ts';
@@ -21,6 +23,8 @@ export interface Session extends AsyncDisposable {
   readonly isolation: Isolation;
   /** Runs code, Python unless `language` says otherwise. Iterate over the execution for its output as it comes; await it for the result. */
   run(code: string, options?: ExecutionOptions): Execution;
+  /** Starts a command beside everything else in the session: a line for the shell, or a program and its arguments. */
+  command(line: string | readonly string[], options?: CommandOptions): Command;
   /**
    * Runs the code cells of a notebook (nbformat 4, as JSON text or as the parsed value). Stops at the first cell that fails, unless told to keep going; a
    * cell tagged `raises-exception` may raise.
@@ -61,6 +65,9 @@ export function createSession(core: SessionCore, options: SessionOptions): Sessi
     uniqueId: core.uniqueId,
     isolation: core.isolation,
     run,
+    command: () => {
+      throw new HotcellError('not_offered', 'this version runs no commands yet');
+    },
     runNotebook: (notebook, notebookOptions) => runNotebook(run, notebook, notebookOptions),
     exportNotebook: async () => notebookOfRecord(recorded.record()),
     languages: () => core.use(({ connection }) => languageStatuses(connection, policy.languages)),
