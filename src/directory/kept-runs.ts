@@ -1,4 +1,5 @@
 import type { HotcellError } from '../errors/hotcell-error.ts';
+import type { CommandOptions } from '../execution/command.ts';
 import type { ExecutionOptions } from '../execution/execution.ts';
 import type { RunCode } from '../execution/observe-runs.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -6,7 +7,13 @@ import { memoryCost } from '../lib/memory-cost.ts';
 import type { InterruptionReason } from '../sandbox/outcome.ts';
 import { createKeptExecutions, type KeptLimits } from './kept-executions.ts';
 import type { KeptShare } from './kept-total.ts';
-import { type ManagedExecution, manageExecution } from './managed-execution.ts';
+import { manageCommand } from './managed-command.ts';
+import {
+  type EndableExecution,
+  type ManagedCommand,
+  type ManagedExecution,
+  manageExecution,
+} from './managed-execution.ts';
 
 export interface KeptRunsOptions {
   readonly run: RunCode;
@@ -20,6 +27,7 @@ export interface KeptRunsOptions {
 /** The executions of one session that a surface can find again by their id. */
 export interface KeptRuns {
   run(code: string, options: ExecutionOptions): ManagedExecution;
+  command(line: string | readonly string[], options: CommandOptions): ManagedCommand;
   get(id: string): ManagedExecution | undefined;
   all(): readonly ManagedExecution[];
   /** Ends all executions that run or wait. Resolves when they have ended. */
@@ -30,15 +38,23 @@ export interface KeptRuns {
 
 export function createKeptRuns({ run, limits, share, clock, notBegun }: KeptRunsOptions): KeptRuns {
   const kept = createKeptExecutions(limits, share);
+  const begin = () => ({ startedAt: new Date(clock.now()), notBegun });
+
+  function keep<T extends EndableExecution>(execution: T, heldBytes: number): T {
+    // SECURITY: refused executions are not kept, so that an owner at its quota cannot fill the memory with them.
+    if (!execution.isRefused) kept.add(execution, heldBytes);
+    return execution;
+  }
+
   return {
-    run: (code, options) => {
-      const execution = manageExecution((given) => run(code, given), options, {
-        startedAt: new Date(clock.now()),
-        notBegun,
-      });
-      // SECURITY: refused executions are not kept, so that an owner at its quota cannot fill the memory with them.
-      if (!execution.isRefused) kept.add(execution, memoryCost(code));
-      return execution;
+    run: (code, options) =>
+      keep(
+        manageExecution((given) => run(code, given), options, begin()),
+        memoryCost(code),
+      ),
+    command: (line, options) => {
+      const managed = manageCommand(run, line, options, begin());
+      return keep(managed, memoryCost([line, options.cwd, options.environment]));
     },
     get: kept.get,
     all: kept.all,

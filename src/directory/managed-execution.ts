@@ -37,11 +37,17 @@ export interface EndableExecution extends ManagedExecution {
   end(reason: InterruptionReason): void;
 }
 
+/** What is known of an execution before it starts. */
+export interface Beginning {
+  readonly startedAt: Date;
+  readonly notBegun: (reason: InterruptionReason) => HotcellError;
+}
+
 /** Starts an execution and tracks its state. `notBegun` makes the error of an execution that had not begun when its session ended. */
 export function manageExecution(
   start: (options: ExecutionOptions) => ObservedExecution,
   { signal, onBegin, ...options }: ExecutionOptions,
-  { startedAt, notBegun }: { startedAt: Date; notBegun: (reason: InterruptionReason) => HotcellError },
+  { startedAt, notBegun }: Beginning,
 ): EndableExecution {
   const stop = new AbortController();
   let state: ReturnType<ManagedExecution['state']> = 'waiting';

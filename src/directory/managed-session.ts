@@ -130,9 +130,7 @@ export function manageSession(core: SessionCore, options: ManagedOptions): Direc
     lastUsedAt: () => new Date(activity.lastUsedAt()),
     expiresAt: () => new Date(expiresAt(lifetime())),
     run: (code, runOptions = {}) => runs.run(code, runOptions),
-    command: () => {
-      throw new HotcellError('not_offered', 'this version runs no commands yet');
-    },
+    command: (line, commandOptions = {}) => runs.command(line, commandOptions),
     execution: runs.get,
     executions: runs.all,
     lifetime,

@@ -1,14 +1,17 @@
 import { HotcellError } from '../errors/hotcell-error.ts';
-import { languageNamed } from '../languages/table.ts';
+import { COMMAND, languageNamed } from '../languages/table.ts';
+import type { CommandRequest } from './check-command.ts';
 import type { ExecutionPolicy, Run } from './execution.ts';
 import type { KernelRun } from './run.ts';
 
 const MOST_FILENAME_CHARS = 4_096;
 
 /** Throws `code_too_large` or `invalid_argument`, in words of the caller's arguments. */
-export function checkRun({ id, code, options }: Run, name: string, policy: ExecutionPolicy): KernelRun {
-  requireCodeSize(code, policy);
-  const bytes = Buffer.from(code, 'utf8');
+export function checkRun({ id, code, options, command }: Run, name: string, policy: ExecutionPolicy): KernelRun {
+  const request = command?.request();
+  const text = request === undefined ? code : commandText(request);
+  requireCodeSize(text, policy);
+  const bytes = Buffer.from(text, 'utf8');
   const filename = options.filename ?? name;
   if (filename.length > MOST_FILENAME_CHARS || filename.includes('\0')) {
     throw new HotcellError('invalid_argument', `filename: has a NUL or more than ${MOST_FILENAME_CHARS} characters`, {
@@ -24,12 +27,27 @@ export function checkRun({ id, code, options }: Run, name: string, policy: Execu
   return {
     executionId: id,
     code: bytes,
-    language: languageNamed(policy.languages, options.language ?? 'python'),
+    language:
+      request === undefined
+        ? languageNamed(policy.languages, options.language ?? 'python')
+        : { ...COMMAND, needs: 'line' in request.program ? ['sh'] : [] },
     filename,
     ...(options.tracebackLocals === true ? { tracebackLocals: true } : {}),
     timeoutMs,
     signal: options.signal,
+    ...(command === undefined || request === undefined ? {} : { command: { ...command, members: membersOf(request) } }),
   };
+}
+
+/** What only the command's own kernel reads. It may be larger than the head of a frame. */
+function commandText({ program, cwd, environment }: CommandRequest): string {
+  return JSON.stringify({ ...program, cwd, environment }, (_, value: unknown) =>
+    typeof value === 'string' ? value.toWellFormed() : value,
+  );
+}
+
+function membersOf({ stdin, terminal }: CommandRequest) {
+  return { stdin, ...(terminal === undefined ? {} : { terminal }) };
 }
 
 /** Throws `code_too_large`. Servers call it before a call waits for its session, so that what waits is small. */

@@ -23,11 +23,14 @@ export function execute(session: SessionCore, run: Run, policy: ExecutionPolicy)
   const result = (async () => {
     await undefined; // a caller that iterates does so before the first event
     const checked = checkRun(run, `<execution ${session.nextNumber()}>`, policy);
-    return session.inOrder(
-      (live, restarted) => runIn(live, checked, { session, output: policy.output, restarted, readers, began }),
-      { lane: kernelOf(checked.language), executionId: id, busy: options.busy ?? 'wait', signal: options.signal },
-    );
+    const work = (live: LiveSandbox, restarted: string | undefined) =>
+      runIn(live, checked, { session, output: policy.output, restarted, readers, began });
+    const { signal } = options;
+    if (run.command !== undefined) return session.beside(work, signal);
+    const lane = kernelOf(checked.language);
+    return session.inOrder(work, { lane, executionId: id, busy: options.busy ?? 'wait', signal });
   })();
+  result.catch(() => {}).finally(() => run.command?.ended());
   let printed: PartialOutput = { stdout: '', stderr: '' };
   result.then(
     ({ stdout, stderr }) => {
@@ -55,8 +58,9 @@ export function execute(session: SessionCore, run: Run, policy: ExecutionPolicy)
   };
 }
 
-/** The lane that an execution waits in. Undefined for an unknown language, which `checkRun` refuses. */
-function laneOf({ options }: Run, { languages }: ExecutionPolicy): string | undefined {
+/** The lane that an execution waits in. Undefined for a command, which waits for none, and for an unknown language, which `checkRun` refuses. */
+function laneOf({ options, command }: Run, { languages }: ExecutionPolicy): string | undefined {
+  if (command !== undefined) return undefined;
   const name = (options.language ?? 'python').toLowerCase();
   const found = languages.find((language) => language.name === name || language.aliases.includes(name));
   return found === undefined ? undefined : kernelOf(found);

@@ -1,5 +1,7 @@
 import type { Languages } from '../languages/table.ts';
+import type { CommandRequest } from './check-command.ts';
 import type { OutputLimits } from './collect.ts';
+import type { CommandLink } from './command-control.ts';
 import type { ExecutionEvent } from './events.ts';
 import type { Turn } from './lanes.ts';
 import type { ExecutionResult } from './result.ts';
@@ -51,4 +53,15 @@ export interface Run {
   readonly id: string;
   readonly code: string;
   readonly options: ExecutionOptions;
+  /** Where a program is run instead of code. `code` is its line then. */
+  readonly command?: CommandRun;
+}
+
+/** A command as its run needs it. */
+export interface CommandRun {
+  /** Throws where an argument is invalid. */
+  readonly request: () => CommandRequest;
+  /** The guest has been asked for it. */
+  readonly begun: (link: CommandLink) => void;
+  readonly ended: () => void;
 }

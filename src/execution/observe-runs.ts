@@ -1,6 +1,6 @@
 import { type HotcellError, toHotcellError } from '../errors/hotcell-error.ts';
 import { newId } from '../lib/ids.ts';
-import type { Execution, ExecutionOptions, Run } from './execution.ts';
+import type { CommandRun, Execution, ExecutionOptions, Run } from './execution.ts';
 import { refusedExecution } from './refused-execution.ts';
 import type { ExecutionResult } from './result.ts';
 
@@ -20,7 +20,7 @@ export interface RunHooks {
 }
 
 /** Starts a run in a session. Everything that runs code in one calls the same `RunCode`. */
-export type RunCode = (code: string, options?: ExecutionOptions) => ObservedExecution;
+export type RunCode = (code: string, options?: ExecutionOptions, command?: CommandRun) => ObservedExecution;
 
 export interface ObservedExecution extends Execution {
   /** An observer refused the run: nothing of it was started. */
@@ -29,8 +29,8 @@ export interface ObservedExecution extends Execution {
 
 /** Assembles how a session runs code: `observers` in their order around `start`. A refusal is an execution too, one that rejects. */
 export function observeRuns(observers: readonly RunObserver[], start: (run: Run) => Execution): RunCode {
-  return (code, options = {}) => {
-    const run: Run = { id: newId('x'), code, options };
+  return (code, options = {}, command) => {
+    const run: Run = { id: newId('x'), code, options, ...(command === undefined ? {} : { command }) };
     const hooks: RunHooks[] = [];
     const failed = (thrown: unknown) => {
       const error = toHotcellError(thrown);
@@ -40,6 +40,7 @@ export function observeRuns(observers: readonly RunObserver[], start: (run: Run)
     try {
       for (const observer of observers) hooks.push(observer(run) ?? {});
     } catch (thrown) {
+      command?.ended();
       return { ...refusedExecution(run.id, failed(thrown)), isRefused: true };
     }
     const onBegin = () => {

@@ -9,6 +9,7 @@ import type { Outcome } from '../sandbox/outcome.ts';
 import type { GuestOutcome } from '../sandbox/outcome-table.ts';
 import type { Limits } from '../sandbox/spec.ts';
 import type { CollectedEnd, Collector } from './collect.ts';
+import type { CommandRun } from './execution.ts';
 
 export interface KernelRun {
   readonly executionId: string;
@@ -19,6 +20,8 @@ export interface KernelRun {
   readonly tracebackLocals?: boolean;
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
+  /** For a command: its run, and what the guest is told of its input. */
+  readonly command?: CommandRun & { readonly members: object };
   /** Called when the ladder begins: from then on nobody waits for a reader that is behind, or the guest could not say how it ended. */
   readonly onInterrupt?: () => void;
 }
@@ -50,9 +53,12 @@ export async function runInGuest(connection: GuestConnection, run: KernelRun, co
     ...{ type: 'execute', execution: run.executionId, stream: stream.id, filename: run.filename },
     ...(run.tracebackLocals === true ? { tracebackLocals: true } : {}),
     ...languageMembers(run.language),
+    ...(run.command === undefined ? {} : { command: run.command.members }),
   };
   const forget = connection.order(order, run.code, over.resolve);
+  run.command?.begun({ connection, stream });
   const failure = await over.promise;
+  run.command?.ended();
   forget();
   ladder.stop();
   stream.release();
@@ -147,6 +153,11 @@ function refusalOf(refusal: GuestRefusal, signal: AbortSignal | undefined): Hotc
   if (signal?.aborted === true) return new HotcellError('cancelled', 'the execution was cancelled before it started');
   const said = saidInside(refusal.message);
   if (refusal.code === 'busy') return new HotcellError('session_busy', `the guest is busy: ${said}`);
+  if (refusal.code === 'too-many') {
+    return new HotcellError('too_many_executions', `too many commands run in the session: ${said}`, {
+      remedy: 'Wait until one of them ends, or end one.',
+    });
+  }
   if (refusal.code === 'not-offered') return new HotcellError('not_offered', `the guest does not run this: ${said}`);
   return new HotcellError('kernel_unavailable', `no kernel accepted the code: ${said}`, {
     remedy: 'Open a new session with more memory, or a higher limit of processes.',

@@ -6,7 +6,7 @@ import { deferred } from '../lib/deferred.ts';
 import { unlessWithdrawn } from '../lib/unless-withdrawn.ts';
 import type { Isolation } from '../sandbox/isolation.ts';
 import type { SandboxSpec } from '../sandbox/spec.ts';
-import { createLanes, type Turn } from './lanes.ts';
+import { createLanes, type Lane, type Turn } from './lanes.ts';
 import { type SessionState, takesWork, transition } from './session-state.ts';
 
 /**
@@ -23,7 +23,9 @@ export interface SessionCore {
   /** Counts executions, from 1. The number names an execution in tracebacks. */
   nextNumber(): number;
   /** Runs `work` when all earlier work of its lane is done. `busy: 'refuse'` rejects with `session_busy` instead of waiting. */
-  inOrder<T>(work: (live: LiveSandbox, restarted: string | undefined) => Promise<T>, options: TurnOptions): Promise<T>;
+  inOrder<T>(work: SandboxWork<T>, options: TurnOptions): Promise<T>;
+  /** Runs `work` beside that of all lanes: commands. */
+  beside<T>(work: SandboxWork<T>, signal?: AbortSignal): Promise<T>;
   /** The work that has its turn in a lane now. */
   turnIn(lane: string): Turn | undefined;
   /** Runs `work` at once, beside executions: files, a reset. */
@@ -38,6 +40,9 @@ export interface SessionCore {
   /** Closes the session here and lets its sandbox live on, for a later server. */
   leave(): Promise<void>;
 }
+
+/** `restarted` says why the sandbox before this one was lost. */
+export type SandboxWork<T> = (live: LiveSandbox, restarted: string | undefined) => Promise<T>;
 
 export interface TurnOptions {
   /** The kernel that does the work (`kernelOf`). Work of one kernel is done in order, that of different kernels side by side. */
@@ -76,12 +81,17 @@ export interface SessionCoreOptions {
   readonly beginUse?: (() => () => void) | undefined;
 }
 
+/** The lane that tells commands of a lost sandbox. Nothing waits in it. */
+const BESIDE = 'command';
+
 export function createSessionCore(options: SessionCoreOptions): SessionCore {
   const { beginUse = () => () => {} } = options;
   let state: SessionState = 'opening';
   let current: LiveSandbox | undefined;
   let reopening: Promise<LiveSandbox> | undefined;
   const lanes = createLanes();
+  /** What runs beside the lanes. */
+  const besides = new Set<Promise<unknown>>();
   let running = 0;
   let executions = 0;
   let closing: Promise<void> | undefined;
@@ -160,10 +170,34 @@ export function createSessionCore(options: SessionCoreOptions): SessionCore {
     unreachable.resolve();
     await Promise.all(parts);
     await options.onEnded?.();
-    await lanes.idle();
+    await Promise.all([lanes.idle(), ...besides]);
     // A log that cannot be removed does not keep the session open; the next start of a server tries again.
     await rm(options.logFolder, { recursive: true, force: true }).catch(() => {});
     move('closed');
+  }
+
+  /** Runs `work` now, in a slot. `begun` is called when it has one. */
+  async function runNow<T>(
+    work: SandboxWork<T>,
+    lane: Lane,
+    signal: AbortSignal | undefined,
+    begun: () => void,
+  ): Promise<T> {
+    requireOpen();
+    if (signal?.aborted === true) throw withdrawal();
+    running += 1;
+    if (running === 1) move('execution-began');
+    let release: (() => void) | undefined;
+    try {
+      release = options.slots?.tryTake() ?? (await slot(signal));
+      begun();
+      const sandbox = await live(signal);
+      return await work(sandbox, lanes.takeLoss(lane));
+    } finally {
+      release?.();
+      running -= 1;
+      if (running === 0) move('execution-ended');
+    }
   }
 
   function move(event: Parameters<typeof transition>[1]): void {
@@ -203,25 +237,28 @@ export function createSessionCore(options: SessionCoreOptions): SessionCore {
       let hasBegun = false;
       const turn = lane.queue.then(async () => {
         lane.waiting -= 1;
-        requireOpen();
-        if (signal?.aborted === true) throw withdrawal();
         lane.turn = { executionId, since: new Date() };
-        running += 1;
-        if (running === 1) move('execution-began');
-        let release: (() => void) | undefined;
         try {
-          release = options.slots?.tryTake() ?? (await slot(signal));
-          hasBegun = true;
-          const sandbox = await live(signal);
-          return await work(sandbox, lanes.takeLoss(lane));
+          return await runNow(work, lane, signal, () => {
+            hasBegun = true;
+          });
         } finally {
-          release?.();
           lane.turn = undefined;
-          running -= 1;
-          if (running === 0) move('execution-ended');
         }
       });
       lane.queue = turn.then(endUse, endUse);
+      return unlessWithdrawn(turn, signal, () => (hasBegun ? undefined : withdrawal()));
+    },
+
+    async beside(work, signal) {
+      requireOpen();
+      const endUse = beginUse();
+      let hasBegun = false;
+      const turn = runNow(work, lanes.of(BESIDE), signal, () => {
+        hasBegun = true;
+      });
+      const settled = turn.then(endUse, endUse).finally(() => besides.delete(settled));
+      besides.add(settled);
       return unlessWithdrawn(turn, signal, () => (hasBegun ? undefined : withdrawal()));
     },
 

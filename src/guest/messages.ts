@@ -91,6 +91,8 @@ export type WarmReport = z.infer<typeof warmMessage>;
 export const nothing = z.object({});
 export const sizeReply = z.object({ sizeBytes: count });
 export const listReply = z.object({ omitted: count });
+/** To `signal` and `resize`. */
+export const commandReply = z.object({ ended: z.boolean().optional() });
 export const commandsReply = z.object({ missing: z.array(commandName).max(200) });
 
 /** A number in a frame's header. */

@@ -55,6 +55,9 @@ const WITH_KERNEL: readonly Language[] = [
   },
 ];
 
+/** What the result of a command names as its language. Nobody can ask for it by name: `session.command` runs commands. */
+export const COMMAND: Language = { name: 'command', aliases: [], extensions: [], keepsState: false, needs: [] };
+
 const ALIASES: Readonly<Record<string, readonly string[]>> = { cpp: ['c++', 'cxx'], go: ['golang'], rust: ['rs'] };
 
 export type Languages = readonly Language[];

@@ -1,4 +1,3 @@
-import { HotcellError } from '../errors/hotcell-error.ts';
 import type { Command, CommandOptions } from '../execution/command.ts';
 import { type Completion, type CursorOptions, complete, type Inspection, inspect } from '../execution/completion.ts';
 import { execute } from '../execution/execute.ts';
@@ -6,6 +5,7 @@ import type { Execution, ExecutionOptions, ExecutionPolicy } from '../execution/
 import { type LanguageStatus, languageStatuses } from '../execution/language-status.ts';
 import { observeRuns, type RunCode, type RunObserver } from '../execution/observe-runs.ts';
 import type { SessionCore } from '../execution/session-core.ts';
+import { startCommand } from '../execution/start-command.ts';
 import { type SessionVariables, sessionVariables } from '../execution/variables.ts';
 import { nothing } from '../guest/messages.ts';
 import { rethrowAsOurs } from '../guest/refusals.ts';
@@ -65,9 +65,7 @@ export function createSession(core: SessionCore, options: SessionOptions): Sessi
     uniqueId: core.uniqueId,
     isolation: core.isolation,
     run,
-    command: () => {
-      throw new HotcellError('not_offered', 'this version runs no commands yet');
-    },
+    command: (line, commandOptions) => startCommand(run, line, commandOptions),
     runNotebook: (notebook, notebookOptions) => runNotebook(run, notebook, notebookOptions),
     exportNotebook: async () => notebookOfRecord(recorded.record()),
     languages: () => core.use(({ connection }) => languageStatuses(connection, policy.languages)),

@@ -76,6 +76,16 @@ class Link:
             fds, self._fds = self._fds, []
             return frame, fds
 
+    @property
+    def has_more(self) -> bool:
+        """Frames have been read already that the kernel has not received: a poll of the socket would not tell."""
+        return bool(self._for_kernel or self._decoded)
+
+    def wait_for_end(self) -> None:
+        """Comes back when the supervisor has closed its end. What it still says is not heard."""
+        while self._sock.recv(65_536):
+            pass
+
     def drain(self) -> None:
         """Comes back when the supervisor has taken all that was written; at once where another thread reads, the kernel is idle, or a
         signal handler interrupted a write."""

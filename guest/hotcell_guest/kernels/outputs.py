@@ -11,6 +11,8 @@ from typing import Callable, Optional
 from ..system.loop import Loop
 
 _READ_BYTES = 65_536
+# More than a terminal holds. What is in it cannot be counted: some is still on its way to where it is read.
+_TERMINAL_BYTES = 131_072
 _LAST_WORDS_BYTES = 16_384
 Sink = Callable[[str, bytes], None]
 
@@ -22,7 +24,8 @@ class OutputPipes:
     pipes at the moment it was set has been passed on.
     """
 
-    def __init__(self, loop: Loop) -> None:
+    def __init__(self, loop: Loop, terminal: Optional[tuple[int, int]] = None) -> None:
+        """`terminal`: its master and its slave, instead of pipes. All that comes from it is `stdout`."""
         self._loop = loop
         self._sink: Sink = _nowhere
         self._credit: Callable[[], int] = _none
@@ -31,8 +34,9 @@ class OutputPipes:
         self._barrier: Optional[tuple[dict[str, int], Callable[[], None]]] = None
         self._paused = False
         self._last_words: Optional[bytes] = None
-        for name in ("stdout", "stderr"):
-            read_fd, write_fd = os.pipe()
+        self._is_terminal = terminal is not None
+        ends = {"stdout": terminal} if terminal is not None else {"stdout": os.pipe(), "stderr": os.pipe()}
+        for name, (read_fd, write_fd) in ends.items():
             os.set_blocking(read_fd, False)
             self._fds[name] = read_fd
             self._write_fds += (write_fd,)
@@ -77,7 +81,7 @@ class OutputPipes:
         self._write_fds = ()
 
     def set_barrier(self, then: Callable[[], None]) -> None:
-        waiting = {name: count for name, fd in self._fds.items() if (count := _bytes_in(fd))}
+        waiting = {name: count for name, fd in self._fds.items() if (count := _TERMINAL_BYTES if self._is_terminal else _bytes_in(fd))}
         if not waiting:
             self._barrier = None
             then()
@@ -135,6 +139,8 @@ class OutputPipes:
             data = os.read(self._fds[name], size)
         except BlockingIOError:
             return 0
+        except OSError:
+            data = b""  # EIO: nobody has the terminal any more
         if not data:
             self._close(name)
             return 0

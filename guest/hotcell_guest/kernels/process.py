@@ -17,6 +17,7 @@ class Started(NamedTuple):
 
     `pipes`: the one pair that it writes to all its life, where it cannot receive descriptors. `has_helper`: it may name one child that
     is as much ours as itself. `subreaper`: the pid of its parent, where that is neither the supervisor nor the kernel itself.
+    `is_for_one`: it serves one execution and ends, and what descends from it is never anybody else's.
     """
 
     pid: Optional[int]
@@ -24,6 +25,7 @@ class Started(NamedTuple):
     pipes: Optional[OutputPipes] = None
     has_helper: bool = False
     subreaper: Optional[int] = None
+    is_for_one: bool = False
 
 
 KernelStarter = Callable[[], Started]
@@ -48,6 +50,7 @@ class KernelProcess:
         self.is_up = False
         self.helper: Optional[int] = None
         self.subreaper = started.subreaper
+        self.is_for_one = started.is_for_one
         self._has_helper = started.has_helper
         self.pipes: Optional[OutputPipes] = None
         """Where it writes to, as long as nobody else can hold the same."""
@@ -95,10 +98,15 @@ class KernelProcess:
 
     def answer_drain(self, turn: int) -> None:
         """SECURITY: code that asks for drains without end and reads no answer must not fill the supervisor's memory."""
-        if len(self._unsent) < _MOST_UNSENT:
+        if not self.is_behind:
             self.send({"type": "drained", "turn": turn})
         else:
             self._end()
+
+    @property
+    def is_behind(self) -> bool:
+        """It has not read what it was sent, and is to be sent no more than it must be."""
+        return len(self._unsent) >= _MOST_UNSENT
 
     def pause(self, paused: bool) -> None:
         """Stops reading from it, so that it blocks when it has more to say than the host will take."""

@@ -10,12 +10,12 @@ import subprocess
 from dataclasses import dataclass
 from typing import Optional
 
-from ..kernels.keeper import signal_name
 from ..kernels.link import Link
 from ..kernels.subreaper import reap_adopted
 from ..system.bounded_text import bounded_lines
 from ..wire.frames import Frame, Head
 from .builds import Builds
+from .endings import ended_by, outcome_of
 from .recipe import Recipe
 
 _MAX_BUILD_BYTES = 24_576
@@ -110,7 +110,7 @@ class _RecipesKernel:
         if self._interrupted:
             return {"kind": "interrupted"}
         if os.WIFSIGNALED(status):
-            return _ended_by(os.WTERMSIG(status))
+            return ended_by(os.WTERMSIG(status))
         return _compile_error(output.decode("utf-8", "replace"), os.WEXITSTATUS(status))
 
     # Running
@@ -122,11 +122,7 @@ class _RecipesKernel:
         process = subprocess.Popen(
             argv, stdin=subprocess.DEVNULL, stdout=fds[0], stderr=fds[1], cwd=self._workspace, env={**os.environ, **environment}
         )
-        status = _wait(process, use)
-        if os.WIFSIGNALED(status):
-            return _ended_by(os.WTERMSIG(status))
-        code = os.WEXITSTATUS(status)
-        return {"kind": "ok"} if code == 0 else {"kind": "exited", "exitCode": code}
+        return outcome_of(_wait(process, use))
 
 
 def _wait(process: subprocess.Popen[bytes], use: _Use) -> int:
@@ -172,7 +168,3 @@ def _compile_error(output: str, exit_code: int) -> Head:
 
 def _raised(name: str, message: str, traceback: list[str]) -> Head:
     return {"kind": "raised", "name": name, "message": message, "traceback": traceback or [f"{name}: {message}"]}
-
-
-def _ended_by(number: int) -> Head:
-    return {"kind": "kernel-died", "signal": signal_name(number)}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any, Callable, Optional
 
 from ..kernels.fork import fork_kernel
@@ -12,6 +11,8 @@ from ..system.loop import Loop
 
 PYTHON = "python"
 RECIPES = "recipes"
+# Each has a kernel of its own.
+COMMAND = "command"
 
 # Languages with the same kernel share its state.
 _KERNELS = {
@@ -19,6 +20,7 @@ _KERNELS = {
     "bash": "bash",
     "javascript": "node",
     "typescript": "node",
+    COMMAND: COMMAND,
 }
 
 _ANSWERING = frozenset({PYTHON, "node"})
@@ -53,6 +55,12 @@ def _start_recipes(_loop: Loop, limits: Limits, workspace: str) -> Started:
     return fork_kernel(limits, workspace, serve)
 
 
+def _start_command(_loop: Loop, limits: Limits, workspace: str) -> Started:
+    from .command import serve
+
+    return fork_kernel(limits, workspace, serve, is_for_one=True)
+
+
 def _start_node(loop: Loop, limits: Limits, workspace: str) -> Started:
     from .node import start_node
 
@@ -64,14 +72,5 @@ _STARTS: dict[str, Start] = {
     "bash": _start_bash,
     RECIPES: _start_recipes,
     "node": _start_node,
+    COMMAND: _start_command,
 }
-
-
-def missing_commands(needs: list[str]) -> list[str]:
-    """Those that are on no folder of the sandbox's PATH, or lie where this user cannot run them."""
-    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
-    return [name for name in needs if not any(_is_program(os.path.join(folder, name)) for folder in folders)]
-
-
-def _is_program(path: str) -> bool:
-    return os.path.isfile(path) and os.access(path, os.X_OK)

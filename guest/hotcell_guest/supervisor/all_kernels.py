@@ -35,12 +35,19 @@ class Kernels:
     def keeper(self, name: str) -> KernelKeeper:
         """The keeper of that kernel, which need not be up. Raises KeyError where there is no such kernel."""
         keeper = self._keepers.get(name)
-        if keeper is None:
-            assert self._limits is not None
-            start: KernelStarter = functools.partial(starter_of(name), self._loop, self._limits, self._workspace)
-            keeper = self._keepers[name] = KernelKeeper(self._loop, self._events(name), on_demand=True)
-            keeper.begin(start)
+        return self.add(name, name, self._events(name)) if keeper is None else keeper
+
+    def add(self, name: str, kind: str, events: KernelEvents) -> KernelKeeper:
+        """A keeper of that name for a kernel of that kind, which is not started yet."""
+        assert self._limits is not None
+        start: KernelStarter = functools.partial(starter_of(kind), self._loop, self._limits, self._workspace)
+        keeper = self._keepers[name] = KernelKeeper(self._loop, events, on_demand=True)
+        keeper.begin(start)
         return keeper
+
+    def drop(self, keeper: KernelKeeper) -> None:
+        """Forgets a keeper whose kernel is gone for good. Safe to repeat."""
+        self._keepers = {name: kept for name, kept in self._keepers.items() if kept is not keeper}
 
     def keeper_of(self, kernel: KernelProcess) -> KernelKeeper:
         return next(keeper for keeper in self._keepers.values() if keeper.kernel is kernel)
@@ -64,10 +71,12 @@ class Kernels:
         return sum(proportional_bytes(process.pid) for process in processes.others_in_sandbox() if belongs(process))
 
     def _belongs_to(self, kernel: KernelProcess) -> Callable[[processes.Process], bool]:
-        """Strays are Python's, whose kernel has no subreaper; and those of a kernel that is gone, whose orphans cannot be told apart."""
+        """Strays are Python's, whose kernel has no subreaper; and those of a kernel that is gone, whose orphans cannot be told apart.
+        Never those of a command: it would end what others run."""
         kernels = [keeper.kernel for keeper in self._keepers.values() if keeper.kernel is not None]
         lineage = Lineage({pid: living for living in kernels for pid in living.pids})
-        owners = (kernel, None) if kernel is self.python.kernel or kernel not in kernels else (kernel,)
+        has_strays = kernel is self.python.kernel or (kernel not in kernels and not kernel.is_for_one)
+        owners = (kernel, None) if has_strays else (kernel,)
         return lambda process: lineage.kernel_above(process) in owners
 
     def has_begun_work(self, kernel: KernelProcess) -> None:
@@ -89,7 +98,7 @@ class Kernels:
         return not self.keeper_of(kernel).has_worked
 
     def reaped(self, pid: int, status: int) -> None:
-        for keeper in self._keepers.values():
+        for keeper in list(self._keepers.values()):
             keeper.reaped(pid, status)
 
     def kill_everything(self, busy: set[KernelProcess]) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..languages.table import PYTHON, kernel_of, missing_commands
+from ..languages.programs import missing_commands
+from ..languages.table import PYTHON, kernel_of
 from ..wire.frames import Head
 from ..wire.refusal import Refusal
 

@@ -7,7 +7,7 @@ from typing import Callable, Optional
 from ..files.artifacts import Workspace
 from ..kernels.keeper import KernelEvents, KernelKeeper, describe_status
 from ..kernels.process import KernelProcess
-from ..languages.table import PYTHON
+from ..languages.table import COMMAND, PYTHON
 from ..system.limits import Limits
 from ..system.loop import Loop
 from ..wire.channel import Channel
@@ -18,7 +18,8 @@ from .all_kernels import Kernels
 from .all_questions import AllQuestions
 from .askable_kernels import AskableKernels
 from .awaited_kernel import AwaitedKernel
-from .checked_outcome import natural
+from .command_streams import CommandStreams
+from .commands import Commands
 from .execute_request import kernel_asked_for, missing_of
 from .execution_pipes import ExecutionPipes
 from .finished import finished_without_kernel
@@ -32,7 +33,7 @@ from .runs import Runs
 
 
 class Executions:
-    """Serves `execute`, `interrupt`, `restart`, `exercise` and `commands`. The supervisor owns exactly one.
+    """Serves `execute`, `interrupt`, `restart`, `exercise`, `commands`, and what commands.py serves. The supervisor owns exactly one.
 
     What a kernel says here may have been written by user code: it can lie about itself only.
     """
@@ -46,6 +47,7 @@ class Executions:
         self._pipes = ExecutionPipes(loop, channel)
         self._memory = MemoryWatch(loop)
         self.kernels = Kernels(loop, workspace.folder, self._events_of)
+        self.commands = Commands(loop, channel, self.kernels, self._runs, self._begin, fail)
         self._around = Surroundings(loop, channel, workspace, self._pipes, KernelDeaths(), self.kernels.kill_newborn, self._on_end)
         askable = AskableKernels(self.kernels, self._memory, self._runs.is_busy, lambda: self._exercise.under_way)
         self.questions = AllQuestions(lambda: Questions(loop, askable, reply, fail))
@@ -57,6 +59,7 @@ class Executions:
             "exercise": self._begin_exercise,
             "commands": lambda frame: {"missing": missing_of(frame.head["names"])},
             **self.questions.requests,
+            **self.commands.requests,
         }
 
     def limit(self, limits: Limits, grace_ms: Optional[int]) -> None:
@@ -83,6 +86,7 @@ class Executions:
     def abandon(self) -> None:
         """A host has taken over that knows nothing of what is under way: ends that, answers nobody, and says `ready` when it is done."""
         self._runs.forget_waiting()
+        self.commands.tidy()
         self._exercise.abandon()
         self._awaited.hold()
         for run in self._runs.running:
@@ -104,8 +108,7 @@ class Executions:
     def _execute(self, frame: Frame) -> None:
         head = frame.head
         kernel_name = kernel_asked_for(head)
-        keeper = self.kernels.keeper(kernel_name)
-        if self._runs.is_busy(keeper):
+        if kernel_name != COMMAND and self._runs.is_busy(self.kernels.keeper(kernel_name)):
             raise Refusal("busy", "execute: the kernel runs an execution already")
         if self.questions.of(kernel_name).under_way:
             raise Refusal("busy", "execute: the kernel is answering a question")
@@ -113,8 +116,9 @@ class Executions:
         if missing:
             unavailable = finished_without_kernel(head["execution"], {"kind": "unavailable", "missing": missing})
             self._channel.send(unavailable, b"", head["stream"])
-            return
-        if keeper.is_up:
+        elif kernel_name == COMMAND:
+            self.commands.execute(frame)
+        elif (keeper := self.kernels.keeper(kernel_name)).is_up:
             self._begin(frame, keeper)
         else:
             self._runs.wait(frame, keeper)
@@ -124,6 +128,7 @@ class Executions:
         name, reason = str(frame.head["execution"]), str(frame.head["reason"])
         unbegun = self._runs.withdraw(name)
         if unbegun is not None:
+            self.commands.tidy()
             self._end_unbegun(unbegun, reason)
             return {"ended": True}
         run = self._runs.named(name)
@@ -160,8 +165,8 @@ class Executions:
         if kernel is not None and kernel.is_up:
             self.questions.of(PYTHON).kernel_up(kernel)
 
-    def _begin(self, frame: Frame, keeper: KernelKeeper) -> None:
-        run = self._runs.begin(KernelRun(self._around, frame, keeper))
+    def _begin(self, frame: Frame, keeper: KernelKeeper, streams: Optional[CommandStreams] = None) -> None:
+        run = self._runs.begin(KernelRun(self._around, frame, keeper, streams))
         self._watch_memory(run)
         self._idle_memory.begin(self._memory.limit_bytes)
 
@@ -179,6 +184,7 @@ class Executions:
 
     def _on_end(self, run: KernelRun) -> None:
         self._runs.end(run)
+        self.commands.ended(run)
         if run.is_abandoned:
             self._end_taking_over()
 
@@ -197,12 +203,7 @@ class Executions:
         if kind == "answer":
             self.questions.of(name).answered(kernel, frame)
             return
-        run = self._runs.of(kernel)
-        if run is not None and run.report is None and frame.head.get("execution") == run.name:
-            run.take(frame)
-        elif kind == "drain":
-            # Of an execution that is over, by a forged end or by an interrupt: its output is dropped, but no thread may hang on it.
-            kernel.answer_drain(natural(frame.head["turn"]))
+        self._runs.take(kernel, frame)
 
     def _events_of(self, name: str) -> KernelEvents:
         return KernelEvents(

@@ -14,6 +14,7 @@ from ..system.loop import Loop
 from ..wire.channel import Channel
 from ..wire.frames import Frame, Head
 from .checked_outcome import natural
+from .command_streams import CommandStreams
 from .display_frames import display_head
 from .execution_pipes import ExecutionPipes
 from .execution_report import Report, checked_report, checked_value
@@ -39,7 +40,7 @@ class Surroundings:
 class KernelRun:
     """`runs.py` holds those under way. What the kernel says here may have been written by user code: it can lie about itself only."""
 
-    def __init__(self, around: Surroundings, request: Frame, keeper: KernelKeeper) -> None:
+    def __init__(self, around: Surroundings, request: Frame, keeper: KernelKeeper, streams: Optional[CommandStreams] = None) -> None:
         assert keeper.kernel is not None
         self.name = str(request.head["execution"])
         self.keeper = keeper
@@ -53,13 +54,13 @@ class KernelRun:
         self.started = time.monotonic()
         self._around = around
         self._stream = int(request.head["stream"])
-        self._pipes = around.pipes.pipes_for(self.kernel)
+        self._pipes = (streams and streams.outputs) or around.pipes.pipes_for(self.kernel)
         self._pipes.direct_to(lambda source, data: self._event({"type": source}, data), lambda: around.channel.credit(self._stream))
         self.ladder = Ladder(around.loop, self.name, self.kernel, around.kill_newborn, around.grace_seconds)
         around.workspace.begin(self.name)
         keeper.has_begun_work()
         around.channel.open_stream(self._stream, self._resume)
-        self._send_code(request)
+        self._send_code(request, streams)
 
     def abandon(self) -> None:
         """The host that asked for it is gone: ends it, and drops what it still prints."""
@@ -99,16 +100,20 @@ class KernelRun:
             self.report = Report({"kind": "out-of-memory"} if self.out_of_memory else outcome)
         self.ladder.kill_newborn_processes()
 
-    def finish_lost(self) -> None:
+    def finish_lost(self, state: str = "lost") -> None:
         """After `kernel_died`: passes on what is left in the pipes, then ends."""
-        self._pipes.set_barrier(self._end_lost)
+        self._pipes.set_barrier(lambda: self._end_lost(state))
 
-    def _send_code(self, request: Frame) -> None:
+    def _send_code(self, request: Frame, streams: Optional[CommandStreams]) -> None:
         is_python = kernel_of(request.head.get("language", PYTHON), request.head.get("recipe")) == PYTHON
-        members = ("filename", "tracebackLocals") if is_python else ("filename", "language", "recipe")
+        members = ("filename", "tracebackLocals") if is_python else ("filename", "language", "recipe", "command")
         asked: Head = {member: request.head[member] for member in members if member in request.head}
-        self.kernel.send({"type": "execute", "execution": self.name, **asked}, request.body, self._pipes.write_fds)
+        self.kernel.send(
+            {"type": "execute", "execution": self.name, **asked}, request.body, self._pipes.write_fds + (streams.given if streams else ())
+        )
         self._pipes.close_write_ends()
+        if streams is not None:
+            streams.close_given()
         self._around.loop.expect_soon()
 
     def _take_end(self, frame: Frame) -> None:
@@ -131,10 +136,10 @@ class KernelRun:
         if not self.is_abandoned:
             self._around.channel.send({**head, "execution": self.name}, body, self._stream)
 
-    def _end_lost(self) -> None:
+    def _end_lost(self, state: str) -> None:
         assert self.report is not None
         self.report.outcome = after_last_words(self.report.outcome, self._pipes.last_words)
-        self._end("lost")
+        self._end(state)
 
     def _end(self, state: str) -> None:
         if self.is_over:

@@ -7,6 +7,7 @@ from typing import Optional
 from ..kernels.keeper import KernelKeeper
 from ..kernels.process import KernelProcess
 from ..wire.frames import Frame
+from .checked_outcome import natural
 from .kernel_run import KernelRun
 
 
@@ -57,6 +58,19 @@ class Runs:
     def named(self, name: str) -> Optional[KernelRun]:
         return next((run for run in self._running.values() if run.name == name), None)
 
+    def knows(self, name: str) -> bool:
+        """Whether the execution of that name runs, or waits."""
+        return self.named(name) is not None or any(request.head["execution"] == name for request in self._waiting.values())
+
     def of(self, kernel: KernelProcess) -> Optional[KernelRun]:
         """The run of that process, which may have died already; its keeper may have started another since."""
         return next((run for run in self._running.values() if run.kernel is kernel), None)
+
+    def take(self, kernel: KernelProcess, frame: Frame) -> None:
+        """A frame of a kernel about an execution: about its own, which it has not reported as ended, or about none."""
+        run = self.of(kernel)
+        if run is not None and run.report is None and frame.head.get("execution") == run.name:
+            run.take(frame)
+        elif frame.head["type"] == "drain":
+            # Of an execution that is over, by a forged end or by an interrupt: its output is dropped, but no thread may hang on it.
+            kernel.answer_drain(natural(frame.head["turn"]))

@@ -106,6 +106,8 @@ class Supervisor:
             self._loop.stop()
         elif kind == "chunk":
             self._uploads.chunk(frame)
+        elif kind == "input":
+            self._executions.commands.input(frame)
         elif kind not in ("pong", "reply"):
             self._request(frame)
 

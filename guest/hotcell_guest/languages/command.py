@@ -1,0 +1,161 @@
+"""The kernel of one command: starts the program, waits for it, and stays as long as something descends from it."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+from typing import Any, NoReturn, Optional
+
+from ..kernels.link import Link
+from ..kernels.subreaper import reap_adopted
+from ..system.terminal import take_terminal
+from ..wire.frames import Frame, Head
+from .asked_command import AskedCommand
+from .endings import outcome_of
+
+_NO_FOLDER = 1
+_NOT_EXECUTABLE = 126
+_NOT_FOUND = 127
+
+
+def serve(link: Link) -> None:
+    """Runs as a fork of the guest. It serves one `execute`."""
+    _CommandKernel(link).serve()
+
+
+class _CommandKernel:
+    def __init__(self, link: Link) -> None:
+        self._link = link
+        self._program: Optional[subprocess.Popen[bytes]] = None
+        self._terminal: Optional[int] = None
+        self._interrupted = False
+        self._woken, wake = os.pipe()
+        os.set_blocking(wake, False)
+        os.set_blocking(self._woken, False)
+        signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        # Handled and not ignored: what this process starts would ignore it too.
+        signal.signal(signal.SIGINT, lambda *_: self._on_interrupt())
+
+    def serve(self) -> NoReturn:
+        self._link.send({"type": "up", "pid": os.getpid()})
+        frame, fds = self._link.receive()
+        self._link.execution = str(frame.head["execution"])
+        for fd in fds:
+            os.set_inheritable(fd, False)
+        outcome, spent = self._run(frame, fds)
+        for fd in fds:
+            os.close(fd)
+        self._link.send({"type": "finished", "outcome": outcome, **spent, "keepsOutput": False})
+        self._stay()
+
+    # The program
+
+    def _run(self, frame: Frame, fds: list[int]) -> tuple[Head, Head]:
+        """How it ended, and what it used."""
+        has_terminal = "terminal" in frame.head["command"]
+        streams = fds[:1] * 3 if has_terminal else [fds[2] if len(fds) > 2 else subprocess.DEVNULL, *fds[:2]]
+        command = AskedCommand.from_message(json.loads(frame.body), has_terminal)
+        try:
+            os.chdir(command.folder)
+        except OSError:
+            return self._refuse(streams[2], f"cwd: {command.folder} is not an accessible folder", _NO_FOLDER)
+        if self._interrupted:
+            return {"kind": "interrupted"}, _nothing()
+        argv = command.argv()
+        try:
+            # SECURITY: in a session of its own, so that no signal to its group reaches this process.
+            self._program = program = subprocess.Popen(
+                argv,
+                stdin=streams[0],
+                stdout=streams[1],
+                stderr=streams[2],
+                env=command.environment(os.getcwd()),
+                start_new_session=True,
+                preexec_fn=take_terminal if has_terminal else None,  # noqa: PLW1509 - this process has one thread
+            )
+        except (FileNotFoundError, NotADirectoryError):
+            return self._refuse(streams[2], f"{argv[0]}: command not found", _NOT_FOUND)
+        except OSError as error:
+            return self._refuse(streams[2], f"{argv[0]}: {error.strerror}", _NOT_EXECUTABLE)
+        if has_terminal:
+            self._terminal = fds[0]
+        while not has_terminal and fds:
+            os.close(fds.pop())  # whoever writes to the input waits for the program to read it, and not for us
+        if self._interrupted:
+            self._signal(signal.SIGINT)
+        return self._wait(program)
+
+    def _refuse(self, stderr: int, message: str, exit_code: int) -> tuple[Head, Head]:
+        """As a shell does: a line on stderr, and an exit code."""
+        try:
+            os.write(stderr, f"{message}\n".encode("utf-8", "replace"))
+        except OSError:
+            pass
+        return {"kind": "exited", "exitCode": exit_code}, _nothing()
+
+    def _wait(self, program: subprocess.Popen[bytes]) -> tuple[Head, Head]:
+        poll = select.poll()
+        poll.register(self._woken, select.POLLIN)
+        poll.register(self._link.fileno(), select.POLLIN)
+        while True:
+            pid, status, used = os.wait4(program.pid, os.WNOHANG)
+            if pid != 0:
+                break
+            reap_adopted(own=program.pid)
+            while self._link.has_more:
+                self._obey(self._link.receive()[0])
+            ready = dict(poll.poll())
+            if self._woken in ready:
+                os.read(self._woken, 4096)
+            if self._link.fileno() in ready:
+                self._obey(self._link.receive()[0])
+        program.returncode = os.waitstatus_to_exitcode(status)
+        self._program = None
+        cpu_ms = round((used.ru_utime + used.ru_stime) * 1000, 3)
+        return outcome_of(status), {"cpuMs": cpu_ms, "peakMemoryBytes": used.ru_maxrss * 1024}
+
+    # Signals
+
+    def _obey(self, frame: Frame) -> None:
+        if frame.head["type"] == "signal":
+            self._signal(signal.Signals[str(frame.head["signal"])])
+
+    def _on_interrupt(self) -> None:
+        """The first rung of the ladder."""
+        self._interrupted = True
+        self._signal(signal.SIGINT)
+
+    def _signal(self, number: signal.Signals) -> None:
+        program = self._program
+        if program is None:
+            return
+        group = program.pid
+        if self._terminal is not None:
+            try:
+                group = os.tcgetpgrp(self._terminal)
+            except OSError:
+                pass  # it has not taken its terminal yet, or has let go of it
+        try:
+            os.killpg(group if group > 1 else program.pid, number)
+        except (ProcessLookupError, PermissionError):
+            pass
+
+    # Afterwards
+
+    def _stay(self) -> NoReturn:
+        """Until the supervisor has taken the end, and nothing descends from the program any more. SECURITY: what it left in the background
+        stays below this process, so that no ladder takes it for something of another execution."""
+        self._link.wait_for_end()
+        while True:
+            try:
+                os.waitpid(-1, 0)
+            except ChildProcessError:
+                os._exit(0)
+
+
+def _nothing() -> dict[str, Any]:
+    return {"cpuMs": 0, "peakMemoryBytes": 0}

@@ -1,0 +1,67 @@
+"""What a command reads and writes: its input, and its terminal where it has one."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Callable, Optional
+
+from ..kernels.outputs import OutputPipes
+from ..system.loop import Loop
+from ..system.terminal import open_terminal, resize_terminal
+from ..wire.frames import Frame, Head
+from ..wire.refusal import Refusal
+from .command_input import CommandInput
+
+
+class CommandStreams:
+    """`outputs`: the terminal's, where there is one; otherwise the command gets pipes as every execution does. `given`: what its kernel is
+    sent besides the ends that it writes to.
+
+    `head` is the member `command` of the request. Raises Refusal for one that is none.
+    """
+
+    def __init__(self, loop: Loop, head: Any, credit: Callable[[int], None]) -> None:
+        if not isinstance(head, dict) or not isinstance(head.get("stdin"), bool):
+            raise Refusal("bad-request", "execute: command is missing, or says nothing of stdin")
+        self.outputs: Optional[OutputPipes] = None
+        self.given: tuple[int, ...] = ()
+        self._master: Optional[int] = None
+        fd: Optional[int] = None
+        if "terminal" in head:
+            self._master, slave = open_terminal(**_size_of(head["terminal"]))
+            self.outputs = OutputPipes(loop, (os.dup(self._master), slave))
+            fd = self._master
+        elif head["stdin"]:
+            read_end, fd = os.pipe()
+            os.set_blocking(fd, False)
+            self.given = (read_end,)
+        self._input = CommandInput(loop, fd, credit, is_terminal=self._master is not None)
+
+    def take_input(self, frame: Frame) -> None:
+        self._input.take(frame)
+
+    def resize(self, size: Head) -> None:
+        """Raises Refusal where there is no terminal, or no such size."""
+        if self._master is None:
+            raise Refusal("bad-request", "resize: the command has no terminal")
+        resize_terminal(self._master, **_size_of(size))
+
+    def close_given(self) -> None:
+        """The kernel has them."""
+        for fd in self.given:
+            os.close(fd)
+        self.given = ()
+
+    def close(self, has_begun: bool) -> None:
+        """When the command is over. What it `has_begun` to write is read by others until its end."""
+        self.close_given()
+        self._input.close()
+        self._master = None
+        if self.outputs is not None and not has_begun:
+            self.outputs.close()
+
+
+def _size_of(raw: Any) -> dict[str, int]:
+    if not isinstance(raw, dict):
+        raise Refusal("bad-request", "terminal: not an object with columns and rows")
+    return {"columns": raw["columns"], "rows": raw["rows"]}

@@ -1,0 +1,150 @@
+"""Commands: executions that have a kernel each, made for them, and that run beside all others."""
+
+from __future__ import annotations
+
+from typing import Callable, Optional
+
+from ..kernels.keeper import KernelEvents, KernelKeeper
+from ..kernels.process import KernelProcess
+from ..languages.table import COMMAND
+from ..system.loop import Loop
+from ..wire.channel import WINDOW_BYTES, Channel
+from ..wire.frames import Frame, Head
+from ..wire.refusal import Refusal
+from ..wire.replies import Fail
+from .all_kernels import Kernels
+from .command_streams import CommandStreams
+from .kernel_run import KernelRun
+from .runs import Runs
+
+MOST_COMMANDS = 32
+SIGNALS = frozenset(f"SIG{name}" for name in ("INT", "TERM", "KILL", "HUP", "QUIT", "USR1", "USR2", "STOP", "CONT", "TSTP", "WINCH"))
+Begin = Callable[[Frame, KernelKeeper, Optional[CommandStreams]], None]
+
+
+class Commands:
+    """Serves `execute` of a command, `input`, `signal` and `resize`. `begin` gives an execution to a kernel that is up.
+
+    What a kernel says may have been written by user code: it can lie about itself only.
+    """
+
+    def __init__(self, loop: Loop, channel: Channel, kernels: Kernels, runs: Runs, begin: Begin, fail: Fail) -> None:
+        self._loop = loop
+        self._channel = channel
+        self._kernels = kernels
+        self._runs = runs
+        self._begin = begin
+        self._fail = fail
+        self._streams: dict[str, CommandStreams] = {}
+        self._keepers: set[KernelKeeper] = set()
+        self._count = 0
+        self.requests: dict[str, Callable[[Frame], Optional[Head]]] = {"signal": self._signal, "resize": self._resize}
+
+    def execute(self, frame: Frame) -> None:
+        """Raises Refusal for what is no command, and for one too many."""
+        self.tidy()
+        if len(self._streams) >= MOST_COMMANDS:
+            raise Refusal("too-many", f"execute: {MOST_COMMANDS} commands run already")
+        name, stream = str(frame.head["execution"]), int(frame.head["stream"])
+        self._streams[name] = CommandStreams(self._loop, frame.head.get("command"), _Credit(self._channel, stream).add)
+        keeper = self._new_keeper()
+        self._runs.wait(frame, keeper)
+        keeper.ensure_started()
+
+    def input(self, frame: Frame) -> None:
+        streams = self._streams.get(str(frame.head.get("execution")))
+        if streams is None:
+            self._channel.send({"type": "credit", "stream": frame.stream, "bytes": frame.size})  # it is over
+        else:
+            streams.take_input(frame)
+
+    def tidy(self) -> None:
+        """Forgets commands that nobody waits for any more, and kernels that are gone."""
+        for name in list(self._streams):
+            if not self._runs.knows(name):
+                self._streams.pop(name).close(has_begun=False)
+        for keeper in list(self._keepers):
+            if keeper.kernel is None and not self._runs.is_busy(keeper):
+                self._drop(keeper)  # its kernel was killed with all others
+
+    def ended(self, run: KernelRun) -> None:
+        """Of any execution. The kernel of a command stays until nothing descends from it; it is told that nobody waits for it."""
+        streams = self._streams.pop(run.name, None)
+        if streams is not None:
+            streams.close(has_begun=True)
+            run.kernel.close()
+
+    # Requests
+
+    def _signal(self, frame: Frame) -> Head:
+        name = frame.head["signal"]
+        if name not in SIGNALS:
+            raise Refusal("bad-request", "signal: not one that a command can be sent")
+        run = self._runs.named(str(frame.head["execution"]))
+        if run is None or run.name not in self._streams:
+            return {} if self._runs.knows(str(frame.head["execution"])) else {"ended": True}
+        if run.kernel.is_behind:
+            raise Refusal("busy", "signal: the command has not taken those before")
+        run.kernel.send({"type": "signal", "execution": run.name, "signal": name})
+        return {}
+
+    def _resize(self, frame: Frame) -> Head:
+        streams = self._streams.get(str(frame.head["execution"]))
+        if streams is None:
+            return {"ended": True}
+        streams.resize(frame.head)
+        return {}
+
+    # Kernels
+
+    def _new_keeper(self) -> KernelKeeper:
+        self._count += 1
+        events = KernelEvents(
+            up=lambda kernel: self._on_up(keeper, kernel),
+            frame=self._runs.take,
+            died=lambda kernel, status: self._on_death(keeper, kernel, status),
+            failed=lambda reason: self._on_no_kernel(keeper, reason),
+        )
+        keeper = self._kernels.add(f"{COMMAND} {self._count}", COMMAND, events)
+        self._keepers.add(keeper)
+        return keeper
+
+    def _drop(self, keeper: KernelKeeper) -> None:
+        self._keepers.discard(keeper)
+        self._kernels.drop(keeper)
+
+    def _on_up(self, keeper: KernelKeeper, kernel: KernelProcess) -> None:
+        request = self._runs.take_waiting(keeper)
+        if request is None:
+            kernel.close()  # it was withdrawn meanwhile
+        else:
+            self._begin(request, keeper, self._streams[str(request.head["execution"])])
+
+    def _on_death(self, keeper: KernelKeeper, kernel: KernelProcess, status: int) -> None:
+        self._drop(keeper)
+        run = self._runs.of(kernel)
+        if run is not None and run.report is None:
+            run.kernel_died(status)
+            run.finish_lost(state="kept")  # a command has no variables to lose
+
+    def _on_no_kernel(self, keeper: KernelKeeper, reason: str) -> None:
+        self._drop(keeper)
+        request = self._runs.take_waiting(keeper)
+        if request is not None:
+            self._fail(request.head["id"], "no-kernel", reason)
+        self.tidy()
+
+
+class _Credit:
+    """Gives credit back in steps, as every receiver does."""
+
+    def __init__(self, channel: Channel, stream: int) -> None:
+        self._channel = channel
+        self._stream = stream
+        self._taken = 0
+
+    def add(self, size: int) -> None:
+        self._taken += size
+        if self._taken >= WINDOW_BYTES // 4:
+            self._channel.send({"type": "credit", "stream": self._stream, "bytes": self._taken})
+            self._taken = 0

@@ -1,0 +1,37 @@
+"""Pseudo-terminals: opening one, its size, and how its input is ended."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import struct
+import termios
+
+MOST_CELLS = 1_000
+
+
+def open_terminal(columns: int, rows: int) -> tuple[int, int]:
+    """The master, which never waits, and the slave. SECURITY: neither is inherited by a program that a fork becomes."""
+    master, slave = os.openpty()
+    os.set_blocking(master, False)
+    resize_terminal(master, columns, rows)
+    return master, slave
+
+
+def resize_terminal(master: int, columns: int, rows: int) -> None:
+    """The foreground job is sent SIGWINCH. Raises ValueError for what is no size."""
+    for name, cells in (("columns", columns), ("rows", rows)):
+        if not isinstance(cells, int) or isinstance(cells, bool) or not 1 <= cells <= MOST_CELLS:
+            raise ValueError(f"{name} is not between 1 and {MOST_CELLS}")
+    fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+
+def end_of_input(master: int) -> bytes:
+    """The character that a program reads as end of file, at the beginning of a line."""
+    character: bytes = termios.tcgetattr(master)[6][termios.VEOF]
+    return character
+
+
+def take_terminal() -> None:
+    """In a process that leads its session: its standard input becomes its controlling terminal."""
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)

@@ -1,0 +1,80 @@
+import { HotcellError } from '../errors/hotcell-error.ts';
+import { shellQuoted } from '../lib/shell-quoted.ts';
+import type { CommandOptions, TerminalSize } from './command.ts';
+
+/** What is to be run, as the guest is asked for it. */
+export interface CommandRequest {
+  readonly program: { readonly line: string } | { readonly argv: readonly string[] };
+  readonly cwd: string;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly stdin: boolean;
+  readonly terminal?: TerminalSize;
+}
+
+export const MOST_LINE_CHARS = 100_000;
+export const MOST_FOLDER_CHARS = 4_096;
+export const MOST_VALUE_CHARS = 65_536;
+export const VARIABLE_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/;
+const MOST_CELLS = 1_000;
+
+/** Throws `invalid_argument` naming the argument. */
+export function checkCommand(command: string | readonly string[], options: CommandOptions): CommandRequest {
+  const { cwd = '.', environment = {}, stdin = false, terminal } = options;
+  const words = typeof command === 'string' ? [command] : command;
+  if (words.length === 0 || words[0] === '') throw invalid('command: is empty', 'Give a command line, or a program.');
+  for (const word of words) requireText('command', word, MOST_LINE_CHARS);
+  if (cwd === '') throw invalid('cwd: is empty', 'Leave it out for /workspace.');
+  requireText('cwd', cwd, MOST_FOLDER_CHARS);
+  for (const [name, value] of Object.entries(environment)) {
+    if (!VARIABLE_NAME.test(name)) {
+      throw invalid(
+        `environment: ${JSON.stringify(name.slice(0, 100))} is not the name of a variable`,
+        'Use letters, digits and _.',
+      );
+    }
+    requireText(`environment.${name}`, value, MOST_VALUE_CHARS);
+  }
+  if (terminal !== undefined) requireSize(terminal);
+  return {
+    program: typeof command === 'string' ? { line: command } : { argv: [...command] },
+    cwd,
+    environment,
+    stdin: stdin || terminal !== undefined,
+    ...(terminal === undefined ? {} : { terminal: { columns: terminal.columns, rows: terminal.rows } }),
+  };
+}
+
+/** Throws `invalid_argument`. */
+export function requireSize(size: TerminalSize): void {
+  for (const name of ['columns', 'rows'] as const) {
+    const cells = size[name];
+    if (Number.isInteger(cells) && cells >= 1 && cells <= MOST_CELLS) continue;
+    throw invalid(
+      `${name}: ${cells} is not a whole number between 1 and ${MOST_CELLS}`,
+      'Give the size of the terminal.',
+    );
+  }
+}
+
+/** The command as one line, as a shell would take it. */
+export function commandLine(command: string | readonly string[]): string {
+  return typeof command === 'string' ? command : command.map(word).join(' ');
+}
+
+function word(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : shellQuoted(text);
+}
+
+function requireText(argument: string, text: string, most: number): void {
+  if (text.includes('\0')) {
+    throw invalid(
+      `${argument}: contains a NUL character`,
+      'Remove it, or write these bytes to a file with write_file.',
+    );
+  }
+  if (text.length > most) throw invalid(`${argument}: has more than ${most} characters`, 'Put it into a file.');
+}
+
+function invalid(message: string, remedy: string): HotcellError {
+  return new HotcellError('invalid_argument', message, { remedy });
+}

@@ -1,0 +1,97 @@
+import { HotcellError } from '../errors/hotcell-error.ts';
+import type { GuestConnection } from '../guest/connection.ts';
+import { commandReply } from '../guest/messages.ts';
+import { rethrowAsOurs } from '../guest/refusals.ts';
+import type { GuestStream } from '../guest/stream-table.ts';
+import { deferred } from '../lib/deferred.ts';
+import { requireSize } from './check-command.ts';
+import { type CommandControl, SIGNAL_NAMES } from './command.ts';
+
+/** What a command that the guest has is reached through. */
+export interface CommandLink {
+  readonly connection: Pick<GuestConnection, 'request'>;
+  readonly stream: Pick<GuestStream, 'send'>;
+}
+
+/** The control of a command, and what its run tells it. */
+export interface ControlledCommand {
+  readonly control: CommandControl;
+  /** The guest has been asked for it. */
+  begun(link: CommandLink): void;
+  /** Whoever waits is let go. Safe to repeat. */
+  ended(): void;
+}
+
+export interface ControlOptions {
+  readonly hasInput: boolean;
+  readonly hasTerminal: boolean;
+}
+
+const PIECE_BYTES = 65_536;
+
+/** `execution` is its id. Input and signals that come before the command has begun wait for it. */
+export function controlCommand(execution: () => string, { hasInput, hasTerminal }: ControlOptions): ControlledCommand {
+  const link = deferred<CommandLink | undefined>();
+  let isOver = false;
+  let sent: Promise<void> = Promise.resolve();
+
+  function send(pieces: readonly Uint8Array[], end: boolean): Promise<void> {
+    if (!hasInput) {
+      throw invalid('stdin: the command was started without input', 'Start it with stdin, or with a terminal.');
+    }
+    sent = sent.then(async () => {
+      const reached = await link.promise;
+      for (const piece of pieces) {
+        if (reached === undefined || isOver) return;
+        const body = Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength);
+        // It fails only where the command has ended or its sandbox is lost: the result says so.
+        await reached.stream.send({ type: 'input', execution: execution(), end }, body).catch(() => {});
+      }
+    });
+    return sent;
+  }
+
+  async function ask(head: { readonly type: string } & Readonly<Record<string, unknown>>): Promise<void> {
+    const reached = await link.promise;
+    if (reached === undefined || isOver) return;
+    await reached.connection.request({ ...head, execution: execution() }, commandReply).catch((error: unknown) => {
+      if (!isOver) rethrowAsOurs(error);
+    });
+  }
+
+  return {
+    begun: link.resolve,
+    ended: () => {
+      isOver = true;
+      link.resolve(undefined);
+    },
+    control: {
+      write: async (data) => send(piecesOf(data), false),
+      endInput: async () => send([new Uint8Array()], true),
+      kill: async (signal) => {
+        if (!SIGNAL_NAMES.includes(signal)) {
+          throw invalid(
+            `signal: ${JSON.stringify(String(signal).slice(0, 40))} is not allowed`,
+            `Use one of ${SIGNAL_NAMES.join(', ')}.`,
+          );
+        }
+        await ask({ type: 'signal', signal });
+      },
+      resize: async (size) => {
+        if (!hasTerminal) throw invalid('terminal: the command has none', 'Start it with a terminal.');
+        requireSize(size);
+        await ask({ type: 'resize', columns: size.columns, rows: size.rows });
+      },
+    },
+  };
+}
+
+function piecesOf(data: Uint8Array): Uint8Array[] {
+  const pieces: Uint8Array[] = [];
+  for (let start = 0; start < data.length; start += PIECE_BYTES) pieces.push(data.subarray(start, start + PIECE_BYTES));
+  return pieces;
+}
+
+function invalid(message: string, remedy: string): HotcellError {
+  return new HotcellError('invalid_argument', message, { remedy });
+}

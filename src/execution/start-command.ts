@@ -1,0 +1,24 @@
+import { checkCommand, commandLine } from './check-command.ts';
+import type { CommandControl, CommandOptions } from './command.ts';
+import { controlCommand } from './command-control.ts';
+import type { ObservedExecution, RunCode } from './observe-runs.ts';
+
+/** A command that an observer may have refused. */
+export type ObservedCommand = ObservedExecution & CommandControl;
+
+/** Starts a command: a run of `run` that can be controlled. Invalid arguments reject its result, as those of every run do. */
+export function startCommand(
+  run: RunCode,
+  command: string | readonly string[],
+  options: CommandOptions = {},
+): ObservedCommand {
+  const { cwd, environment, stdin = false, terminal, ...runOptions } = options;
+  const hasTerminal = terminal !== undefined;
+  const controlled = controlCommand(() => execution.id, { hasInput: stdin || hasTerminal, hasTerminal });
+  const execution = run(commandLine(command), runOptions, {
+    request: () => checkCommand(command, options),
+    begun: controlled.begun,
+    ended: controlled.ended,
+  });
+  return { ...execution, ...controlled.control };
+}
