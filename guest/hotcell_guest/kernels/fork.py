@@ -16,20 +16,20 @@ from .subreaper import become_subreaper
 
 
 def fork_kernel(
-    limits: Limits, workspace: str, serve: Callable[[Link], None], *, has_helper: bool = False, is_for_one: bool = False
+    limits: Limits, workspace: str, serve: Callable[[Link], None], *, has_helper: bool = False, runs_commands: bool = False
 ) -> Started:
     """A kernel of our own code; `serve` says `up` and never returns. This process must have one thread. It is the subreaper of what it
     starts, and reaps its orphans.
 
-    `has_helper`: the user's code runs in a child of the kernel, not in it; the kernel names that child. `is_for_one`: it serves one
-    execution and ends.
+    `has_helper`: the user's code runs in a child of the kernel, not in it; the kernel names that child. `runs_commands`: what
+    descends from it is never anybody else's.
     """
     ours, theirs = socket.socketpair()
     pid = os.fork()
     if pid == 0:
         become_kernel(theirs, limits, workspace, serve)
     theirs.close()
-    return Started(pid, ours, has_helper=has_helper, is_for_one=is_for_one)
+    return Started(pid, ours, has_helper=has_helper, runs_commands=runs_commands)
 
 
 def start_program(

@@ -17,7 +17,7 @@ class Started(NamedTuple):
 
     `pipes`: the one pair that it writes to all its life, where it cannot receive descriptors. `has_helper`: it may name one child that
     is as much ours as itself. `subreaper`: the pid of its parent, where that is neither the supervisor nor the kernel itself.
-    `is_for_one`: it serves one execution and ends, and what descends from it is never anybody else's.
+    `runs_commands`: what descends from it is never anybody else's.
     """
 
     pid: Optional[int]
@@ -25,7 +25,7 @@ class Started(NamedTuple):
     pipes: Optional[OutputPipes] = None
     has_helper: bool = False
     subreaper: Optional[int] = None
-    is_for_one: bool = False
+    runs_commands: bool = False
 
 
 KernelStarter = Callable[[], Started]
@@ -50,7 +50,7 @@ class KernelProcess:
         self.is_up = False
         self.helper: Optional[int] = None
         self.subreaper = started.subreaper
-        self.is_for_one = started.is_for_one
+        self.runs_commands = started.runs_commands
         self._has_helper = started.has_helper
         self.pipes: Optional[OutputPipes] = None
         """Where it writes to, as long as nobody else can hold the same."""

@@ -1,4 +1,4 @@
-"""The kernel of one command: starts the program, waits for it, and stays as long as something descends from it."""
+"""The kernel of a command: starts the program, waits for it, and stays as long as something descends from it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NOT_FOUND = 127
 
 
 def serve(link: Link) -> None:
-    """Runs as a fork of the guest. It serves one `execute`."""
+    """Runs as a fork of the guest, until something descends from a command that is over, or the supervisor is gone."""
     _CommandKernel(link).serve()
 
 
@@ -31,6 +31,7 @@ class _CommandKernel:
         self._link = link
         self._program: Optional[subprocess.Popen[bytes]] = None
         self._terminal: Optional[int] = None
+        self._workspace = os.getcwd()
         self._interrupted = False
         self._woken, wake = os.pipe()
         os.set_blocking(wake, False)
@@ -42,15 +43,26 @@ class _CommandKernel:
 
     def serve(self) -> NoReturn:
         self._link.send({"type": "up", "pid": os.getpid()})
-        frame, fds = self._link.receive()
+        is_free = True
+        while is_free:
+            frame, fds = self._link.receive()
+            if frame.head["type"] == "execute":
+                is_free = self._execute(frame, fds)
+        self._stay()
+
+    def _execute(self, frame: Frame, fds: list[int]) -> bool:
+        """Whether it could run another."""
         self._link.execution = str(frame.head["execution"])
+        self._interrupted = False
         for fd in fds:
             os.set_inheritable(fd, False)
         outcome, spent = self._run(frame, fds)
+        self._terminal = None
         for fd in fds:
             os.close(fd)
-        self._link.send({"type": "finished", "outcome": outcome, **spent, "keepsOutput": False})
-        self._stay()
+        is_free = not _has_children()
+        self._link.send({"type": "finished", "outcome": outcome, **spent, "isFree": is_free, "keepsOutput": False})
+        return is_free
 
     # The program
 
@@ -60,7 +72,7 @@ class _CommandKernel:
         streams = fds[:1] * 3 if has_terminal else [fds[2] if len(fds) > 2 else subprocess.DEVNULL, *fds[:2]]
         command = AskedCommand.from_message(json.loads(frame.body), has_terminal)
         try:
-            os.chdir(command.folder)
+            os.chdir(os.path.join(self._workspace, command.folder))
         except OSError:
             return self._refuse(streams[2], f"cwd: {command.folder} is not an accessible folder", _NO_FOLDER)
         if self._interrupted:
@@ -155,6 +167,15 @@ class _CommandKernel:
                 os.waitpid(-1, 0)
             except ChildProcessError:
                 os._exit(0)
+
+
+def _has_children() -> bool:
+    reap_adopted()
+    try:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return False
+    return True
 
 
 def _nothing() -> dict[str, Any]:

@@ -58,7 +58,7 @@ def _start_recipes(_loop: Loop, limits: Limits, workspace: str) -> Started:
 def _start_command(_loop: Loop, limits: Limits, workspace: str) -> Started:
     from .command import serve
 
-    return fork_kernel(limits, workspace, serve, is_for_one=True)
+    return fork_kernel(limits, workspace, serve, runs_commands=True)
 
 
 def _start_node(loop: Loop, limits: Limits, workspace: str) -> Started:

@@ -75,7 +75,7 @@ class Kernels:
         Never those of a command: it would end what others run."""
         kernels = [keeper.kernel for keeper in self._keepers.values() if keeper.kernel is not None]
         lineage = Lineage({pid: living for living in kernels for pid in living.pids})
-        has_strays = kernel is self.python.kernel or (kernel not in kernels and not kernel.is_for_one)
+        has_strays = kernel is self.python.kernel or (kernel not in kernels and not kernel.runs_commands)
         owners = (kernel, None) if has_strays else (kernel,)
         return lambda process: lineage.kernel_above(process) in owners
 

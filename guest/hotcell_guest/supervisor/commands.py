@@ -37,6 +37,7 @@ class Commands:
         self._fail = fail
         self._streams: dict[str, CommandStreams] = {}
         self._keepers: set[KernelKeeper] = set()
+        self._free: Optional[KernelKeeper] = None
         self._count = 0
         self.requests: dict[str, Callable[[Frame], Optional[Head]]] = {"signal": self._signal, "resize": self._resize}
 
@@ -47,9 +48,12 @@ class Commands:
             raise Refusal("too-many", f"execute: {MOST_COMMANDS} commands run already")
         name, stream = str(frame.head["execution"]), int(frame.head["stream"])
         self._streams[name] = CommandStreams(self._loop, frame.head.get("command"), _Credit(self._channel, stream).add)
-        keeper = self._new_keeper()
-        self._runs.wait(frame, keeper)
-        keeper.ensure_started()
+        keeper, self._free = self._free or self._new_keeper(), None
+        if keeper.is_up:
+            self._begin_in(keeper, frame)
+        else:
+            self._runs.wait(frame, keeper)
+            keeper.ensure_started()
 
     def input(self, frame: Frame) -> None:
         streams = self._streams.get(str(frame.head.get("execution")))
@@ -64,14 +68,20 @@ class Commands:
             if not self._runs.knows(name):
                 self._streams.pop(name).close(has_begun=False)
         for keeper in list(self._keepers):
-            if keeper.kernel is None and not self._runs.is_busy(keeper):
+            if keeper.kernel is None and keeper is not self._free and not self._runs.is_busy(keeper):
                 self._drop(keeper)  # its kernel was killed with all others
 
     def ended(self, run: KernelRun) -> None:
-        """Of any execution. The kernel of a command stays until nothing descends from it; it is told that nobody waits for it."""
+        """Of any execution. One kernel that nothing descends from waits for the next command: to fork this process takes longer than a
+        short command. Any other is told that nobody waits for it, and stays until nothing descends from it."""
         streams = self._streams.pop(run.name, None)
-        if streams is not None:
-            streams.close(has_begun=True)
+        if streams is None:
+            return
+        streams.close(has_begun=True)
+        is_whole = run.report is not None and run.report.is_free and run.ladder.reason is None
+        if is_whole and self._free is None and run.keeper.is_up:
+            self._free = run.keeper
+        else:
             run.kernel.close()
 
     # Requests
@@ -111,14 +121,18 @@ class Commands:
 
     def _drop(self, keeper: KernelKeeper) -> None:
         self._keepers.discard(keeper)
+        self._free = None if self._free is keeper else self._free
         self._kernels.drop(keeper)
 
     def _on_up(self, keeper: KernelKeeper, kernel: KernelProcess) -> None:
         request = self._runs.take_waiting(keeper)
-        if request is None:
-            kernel.close()  # it was withdrawn meanwhile
+        if request is not None:
+            self._begin_in(keeper, request)
         else:
-            self._begin(request, keeper, self._streams[str(request.head["execution"])])
+            kernel.close()  # its command was withdrawn meanwhile
+
+    def _begin_in(self, keeper: KernelKeeper, request: Frame) -> None:
+        self._begin(request, keeper, self._streams[str(request.head["execution"])])
 
     def _on_death(self, keeper: KernelKeeper, kernel: KernelProcess, status: int) -> None:
         self._drop(keeper)

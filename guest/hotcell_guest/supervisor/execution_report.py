@@ -24,6 +24,8 @@ class Report:
     cpu_ms: float = 0
     peak_memory_bytes: int = 0
     variables: Optional[Head] = None
+    is_free: bool = False
+    """Of a command: nothing descends from its kernel, which could run another."""
 
 
 def checked_report(head: Head) -> Report:
@@ -37,7 +39,7 @@ def checked_report(head: Head) -> Report:
     is_short = outcome == _WELL and changes is None
     if not is_short and _written_bytes({"type": "", "outcome": outcome, "variables": changes}) > _MAX_REPORT_BYTES:
         raise ValueError("finished: too large to be passed on")
-    return Report(outcome, max(0.0, cpu_ms), peak_memory_bytes, changes)
+    return Report(outcome, max(0.0, cpu_ms), peak_memory_bytes, changes, head.get("isFree") is True)
 
 
 def _written_bytes(head: Head) -> int:
