@@ -1,6 +1,5 @@
 import type { ManagedExecution, ManagedSession } from '../directory/directory.ts';
 import { HotcellError } from '../errors/hotcell-error.ts';
-import type { ExecutionOptions } from '../execution/execution.ts';
 import { deferred } from '../lib/deferred.ts';
 import { READER_LEFT } from './call-watch.ts';
 import type { ToolCall, ToolReply } from './define-tool.ts';
@@ -8,19 +7,13 @@ import type { ExecutionOutput } from './present/execution-output.ts';
 import { endedReply, unendedReply } from './present/execution-reply.ts';
 import { latestOutput } from './present/latest-output.ts';
 
-export interface RunRequest {
-  readonly code: string;
-  readonly options: ExecutionOptions;
-  readonly isBackground: boolean;
-}
-
-/** Runs code for a call: in the background, or until it ends. A call that is cancelled interrupts its run; the session keeps its state. */
+/** Runs something for a call: in the background, or until it ends. A call that is cancelled interrupts its run; the session keeps its state. */
 export async function runInSession(
   managed: ManagedSession,
-  { code, options, isBackground }: RunRequest,
+  execution: ManagedExecution,
+  isBackground: boolean,
   call: ToolCall,
 ): Promise<ToolReply<ExecutionOutput>> {
-  const execution = managed.run(code, options);
   // A refused execution has ended already. Reply with its error now: get_execution would not find it.
   if (isBackground && execution.state() !== 'ended') {
     execution.result.catch(() => {}); // get_execution reports the error

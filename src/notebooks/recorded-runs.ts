@@ -1,5 +1,6 @@
 import type { RunObserver } from '../execution/observe-runs.ts';
 import type { ExecutionResult } from '../execution/result.ts';
+import { commandCell } from './command-cell.ts';
 import { createRecord, type ExecutionRecord } from './record.ts';
 
 /** The record of what a session ran, for a notebook of it. */
@@ -18,9 +19,12 @@ export function recordRuns(limitBytes: number): RecordedRuns {
     ended = [];
   };
   return {
-    observer: ({ code }) => ({
+    observer: ({ code, command }) => ({
       ended: (result) => {
-        ended.push([code, result]);
+        const cell = command === undefined ? undefined : command.request();
+        // What somebody typed into a terminal is no cell: it could not be run again.
+        if (cell?.terminal !== undefined) return;
+        ended.push(cell === undefined ? [code, result] : [commandCell(cell), { ...result, language: 'bash' }]);
         // Deferred, so that the caller gets its result first.
         if (ended.length === 1) setImmediate(flush);
       },

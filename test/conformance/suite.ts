@@ -5,6 +5,7 @@ import type { Context, Requirement } from './context.ts';
 import { leftOutOf } from './guest-targets.ts';
 import { asyncioRequirements } from './proofs/asyncio.ts';
 import { bashRequirements } from './proofs/bash.ts';
+import { commandRequirements } from './proofs/commands.ts';
 import { displayRequirements } from './proofs/displays.ts';
 import { executionRequirements } from './proofs/execution.ts';
 import { fileRequirements } from './proofs/files.ts';
@@ -50,6 +51,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
   ...hostileVariableRequirements,
   ...languageRequirements,
   ...parallelRequirements,
+  ...commandRequirements,
   ...bashRequirements,
   ...recipeRequirements,
   ...limitRequirements,

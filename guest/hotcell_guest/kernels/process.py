@@ -55,6 +55,8 @@ class KernelProcess:
         self.pipes: Optional[OutputPipes] = None
         """Where it writes to, as long as nobody else can hold the same."""
         self.pipes_given_at: Optional[bytes] = None
+        self.foreground: Optional[Callable[[], Optional[int]]] = None
+        """The process group in the foreground of the terminal that its command has, while it has one."""
         self._loop = loop
         self._sock = sock = started.sock
         self._unsent: list[tuple[bytes, tuple[int, ...]]] = []

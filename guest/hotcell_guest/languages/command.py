@@ -11,6 +11,7 @@ from typing import Any, NoReturn, Optional
 
 from ..kernels.link import Link
 from ..kernels.subreaper import reap_adopted
+from ..system.processes import signal_group
 from ..system.terminal import take_terminal
 from ..wire.frames import Frame, Head
 from .asked_command import AskedCommand
@@ -30,7 +31,6 @@ class _CommandKernel:
     def __init__(self, link: Link) -> None:
         self._link = link
         self._program: Optional[subprocess.Popen[bytes]] = None
-        self._terminal: Optional[int] = None
         self._workspace = os.getcwd()
         self._interrupted = False
         self._woken, wake = os.pipe()
@@ -57,7 +57,6 @@ class _CommandKernel:
         for fd in fds:
             os.set_inheritable(fd, False)
         outcome, spent = self._run(frame, fds)
-        self._terminal = None
         for fd in fds:
             os.close(fd)
         is_free = not _has_children()
@@ -93,9 +92,7 @@ class _CommandKernel:
             return self._refuse(streams[2], f"{argv[0]}: command not found", _NOT_FOUND)
         except OSError as error:
             return self._refuse(streams[2], f"{argv[0]}: {error.strerror}", _NOT_EXECUTABLE)
-        if has_terminal:
-            self._terminal = fds[0]
-        while not has_terminal and fds:
+        while fds:
             os.close(fds.pop())  # whoever writes to the input waits for the program to read it, and not for us
         if self._interrupted:
             self._signal(signal.SIGINT)
@@ -142,19 +139,8 @@ class _CommandKernel:
         self._signal(signal.SIGINT)
 
     def _signal(self, number: signal.Signals) -> None:
-        program = self._program
-        if program is None:
-            return
-        group = program.pid
-        if self._terminal is not None:
-            try:
-                group = os.tcgetpgrp(self._terminal)
-            except OSError:
-                pass  # it has not taken its terminal yet, or has let go of it
-        try:
-            os.killpg(group if group > 1 else program.pid, number)
-        except (ProcessLookupError, PermissionError):
-            pass
+        if self._program is not None:
+            signal_group(self._program.pid, number)
 
     # Afterwards
 

@@ -7,7 +7,7 @@ from typing import Any, Callable, Optional
 
 from ..kernels.outputs import OutputPipes
 from ..system.loop import Loop
-from ..system.terminal import open_terminal, resize_terminal
+from ..system.terminal import foreground_of, open_terminal, resize_terminal
 from ..wire.frames import Frame, Head
 from ..wire.refusal import Refusal
 from .command_input import CommandInput
@@ -45,6 +45,10 @@ class CommandStreams:
         if self._master is None:
             raise Refusal("bad-request", "resize: the command has no terminal")
         resize_terminal(self._master, **_size_of(size))
+
+    def foreground(self) -> Optional[int]:
+        """The process group in the foreground of the terminal. None where there is no terminal, or no such group."""
+        return None if self._master is None else foreground_of(self._master)
 
     def close_given(self) -> None:
         """The kernel has them."""

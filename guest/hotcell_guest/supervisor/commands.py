@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import signal
 from typing import Callable, Optional
 
 from ..kernels.keeper import KernelEvents, KernelKeeper
 from ..kernels.process import KernelProcess
 from ..languages.table import COMMAND
 from ..system.loop import Loop
+from ..system.processes import signal_group
 from ..wire.channel import WINDOW_BYTES, Channel
 from ..wire.frames import Frame, Head
 from ..wire.refusal import Refusal
@@ -78,6 +80,7 @@ class Commands:
         if streams is None:
             return
         streams.close(has_begun=True)
+        run.kernel.foreground = None
         is_whole = run.report is not None and run.report.is_free and run.ladder.reason is None
         if is_whole and self._free is None and run.keeper.is_up:
             self._free = run.keeper
@@ -93,6 +96,10 @@ class Commands:
         run = self._runs.named(str(frame.head["execution"]))
         if run is None or run.name not in self._streams:
             return {} if self._runs.knows(str(frame.head["execution"])) else {"ended": True}
+        group = self._streams[run.name].foreground()
+        if group is not None:
+            signal_group(group, signal.Signals[name])
+            return {}
         if run.kernel.is_behind:
             raise Refusal("busy", "signal: the command has not taken those before")
         run.kernel.send({"type": "signal", "execution": run.name, "signal": name})
@@ -132,7 +139,10 @@ class Commands:
             kernel.close()  # its command was withdrawn meanwhile
 
     def _begin_in(self, keeper: KernelKeeper, request: Frame) -> None:
-        self._begin(request, keeper, self._streams[str(request.head["execution"])])
+        streams = self._streams[str(request.head["execution"])]
+        self._begin(request, keeper, streams)
+        if keeper.kernel is not None:
+            keeper.kernel.foreground = streams.foreground
 
     def _on_death(self, keeper: KernelKeeper, kernel: KernelProcess, status: int) -> None:
         self._drop(keeper)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import signal
 from typing import Callable, Optional
 
 from ..kernels.process import KernelProcess
 from ..system import processes
+from ..system.processes import signal_group
 from ..system.loop import Loop, Timer
 
 # The default of `interruptGraceMs`. Two waits of a second each leave room within the five that the host allows for a typed outcome.
@@ -73,10 +73,10 @@ class Ladder:
     def _signal_kernel_group(self, number: signal.Signals) -> None:
         """The whole group, as a terminal does: os.system and its like wait for their child's end, not for a signal of their own."""
         if self._kernel.pid is not None:
-            try:
-                os.killpg(self._kernel.pid, number)
-            except (ProcessLookupError, PermissionError):
-                pass
+            signal_group(self._kernel.pid, number)
+        foreground = self._kernel.foreground and self._kernel.foreground()
+        if foreground:
+            signal_group(foreground, number)
 
     def _later(self, step: Callable[[], None]) -> None:
         self._timer = self._loop.call_later(self._grace_seconds, step)

@@ -113,6 +113,14 @@ def _wait_until_still(killed: set[tuple[int, int]], deadline: float) -> None:
         time.sleep(0.0005)
 
 
+def signal_group(group: int, number: signal.Signals) -> None:
+    """Reaches nobody where the group is gone."""
+    try:
+        os.killpg(group, number)
+    except (ProcessLookupError, PermissionError):
+        pass
+
+
 def may_be_ended(pid: int) -> bool:
     """False for one that is gone, or of another user."""
     try:

@@ -6,6 +6,7 @@ import fcntl
 import os
 import struct
 import termios
+from typing import Optional
 
 MOST_CELLS = 1_000
 
@@ -30,6 +31,15 @@ def end_of_input(master: int) -> bytes:
     """The character that a program reads as end of file, at the beginning of a line."""
     character: bytes = termios.tcgetattr(master)[6][termios.VEOF]
     return character
+
+
+def foreground_of(master: int) -> Optional[int]:
+    """The process group that it signals when somebody presses Ctrl-C. It belongs to the session whose controlling terminal this is."""
+    try:
+        group = os.tcgetpgrp(master)
+    except OSError:
+        return None
+    return group if group > 1 else None
 
 
 def take_terminal() -> None:

@@ -46,6 +46,6 @@ For code that runs longer than a few minutes, use background: true, then get_exe
       tracebackLocals: traceback_locals,
       ...(timeout_ms === undefined ? {} : { timeoutMs: timeout_ms }),
     };
-    return runInSession(managed, { code, options, isBackground: background }, call);
+    return runInSession(managed, managed.run(code, options), background, call);
   },
 });
