@@ -44,6 +44,21 @@ class PlayedKernel:
         except BlockingIOError:
             return []
 
+    def received_fds(self) -> list[int]:
+        """The descriptors that came with what it is told next, which the test is to close."""
+        data, fds, _, _ = socket.recv_fds(self._sock, 65_536, 8)
+        list(self._decoder.feed(data))
+        return fds
+
+    def is_closed(self) -> bool:
+        """Whether the supervisor has closed its end, after all that it said."""
+        try:
+            while self._sock.recv(65_536):
+                pass
+        except BlockingIOError:
+            return False
+        return True
+
 
 class PlayedSandbox:
     """A supervisor's executions with a host and kernels that a test plays. Python's kernel is up from the beginning."""

@@ -30,7 +30,7 @@ class CommandStreams:
         if "terminal" in head:
             self._master, slave = open_terminal(**_size_of(head["terminal"]))
             self.outputs = OutputPipes(loop, (os.dup(self._master), slave))
-            fd = self._master
+            fd = os.dup(self._master)
         elif head["stdin"]:
             read_end, fd = os.pipe()
             os.set_blocking(fd, False)
@@ -60,7 +60,9 @@ class CommandStreams:
         """When the command is over. What it `has_begun` to write is read by others until its end."""
         self.close_given()
         self._input.close()
-        self._master = None
+        master, self._master = self._master, None
+        if master is not None:
+            os.close(master)
         if self.outputs is not None and not has_begun:
             self.outputs.close()
 

@@ -114,8 +114,7 @@ class Executions:
             raise Refusal("busy", "execute: the kernel is answering a question")
         missing = missing_of(head["needs"]) if "needs" in head else []
         if missing:
-            unavailable = finished_without_kernel(head["execution"], {"kind": "unavailable", "missing": missing})
-            self._channel.send(unavailable, b"", head["stream"])
+            self._channel.send(finished_without_kernel(head["execution"], {"kind": "unavailable", "missing": missing}), b"", head["stream"])
         elif kernel_name == COMMAND:
             self.commands.execute(frame)
         elif (keeper := self.kernels.keeper(kernel_name)).is_up:

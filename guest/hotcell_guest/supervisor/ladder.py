@@ -7,8 +7,8 @@ from typing import Callable, Optional
 
 from ..kernels.process import KernelProcess
 from ..system import processes
-from ..system.processes import signal_group
 from ..system.loop import Loop, Timer
+from ..system.processes import signal_group
 
 # The default of `interruptGraceMs`. Two waits of a second each leave room within the five that the host allows for a typed outcome.
 GRACE_SECONDS = 1.0

@@ -13,18 +13,16 @@ MOST_CELLS = 1_000
 
 def open_terminal(columns: int, rows: int) -> tuple[int, int]:
     """The master, which never waits, and the slave. SECURITY: neither is inherited by a program that a fork becomes."""
+    size = _size(columns, rows)
     master, slave = os.openpty()
     os.set_blocking(master, False)
-    resize_terminal(master, columns, rows)
+    fcntl.ioctl(master, termios.TIOCSWINSZ, size)
     return master, slave
 
 
 def resize_terminal(master: int, columns: int, rows: int) -> None:
     """The foreground job is sent SIGWINCH. Raises ValueError for what is no size."""
-    for name, cells in (("columns", columns), ("rows", rows)):
-        if not isinstance(cells, int) or isinstance(cells, bool) or not 1 <= cells <= MOST_CELLS:
-            raise ValueError(f"{name} is not between 1 and {MOST_CELLS}")
-    fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+    fcntl.ioctl(master, termios.TIOCSWINSZ, _size(columns, rows))
 
 
 def end_of_input(master: int) -> bytes:
@@ -45,3 +43,10 @@ def foreground_of(master: int) -> Optional[int]:
 def take_terminal() -> None:
     """In a process that leads its session: its standard input becomes its controlling terminal."""
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
+def _size(columns: int, rows: int) -> bytes:
+    for name, cells in (("columns", columns), ("rows", rows)):
+        if not isinstance(cells, int) or isinstance(cells, bool) or not 1 <= cells <= MOST_CELLS:
+            raise ValueError(f"{name} is not between 1 and {MOST_CELLS}")
+    return struct.pack("HHHH", rows, columns, 0, 0)

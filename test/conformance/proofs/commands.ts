@@ -42,7 +42,7 @@ export const commandRequirements: readonly Requirement[] = [
   },
   {
     id: 'command:stdin',
-    tag: 'guest',
+    tag: 'driver',
     title: 'input arrives to its end of file, however long it is, and a command without input reads the end at once',
     prove: async ({ session }) => {
       expect(await session.command('wc -c')).toMatchObject({ outcome: { kind: 'ok' }, stdout: '0\n' });
@@ -57,7 +57,7 @@ export const commandRequirements: readonly Requirement[] = [
   },
   {
     id: 'command:backpressure',
-    tag: 'guest',
+    tag: 'driver',
     title: 'a program that does not read holds back whoever writes to it, and nobody else',
     prove: async ({ fresh }) => {
       const session = await fresh();
@@ -91,7 +91,7 @@ export const commandRequirements: readonly Requirement[] = [
   },
   {
     id: 'command:terminal',
-    tag: 'guest',
+    tag: 'driver',
     title: 'a terminal has its size, takes another, and is its program’s controlling terminal',
     prove: async ({ session }) => {
       const command = session.command(
@@ -109,7 +109,7 @@ export const commandRequirements: readonly Requirement[] = [
   },
   {
     id: 'command:terminal-output',
-    tag: 'guest',
+    tag: 'driver',
     title: 'all that a program printed to a terminal arrives, however it ended, and its end of input is a character',
     prove: async ({ session }) => {
       const long = session.command('stty -onlcr; seq 1 30000', { terminal: TERMINAL });
@@ -125,7 +125,7 @@ export const commandRequirements: readonly Requirement[] = [
   },
   {
     id: 'command:job-control',
-    tag: 'guest',
+    tag: 'driver',
     title: 'Ctrl-C ends the foreground job and not its shell; Ctrl-Z stops it, and fg goes on with it',
     prove: async ({ session }) => {
       const shell = session.command(['bash', '--norc', '--noprofile', '-i'], {
@@ -148,7 +148,7 @@ export const commandRequirements: readonly Requirement[] = [
   },
   {
     id: 'command:signal',
-    tag: 'guest',
+    tag: 'driver',
     title: 'a signal reaches the command’s group, or the foreground job of its terminal, and nothing else',
     prove: async ({ fresh }) => {
       const session = await fresh();
@@ -174,7 +174,7 @@ export const commandRequirements: readonly Requirement[] = [
   },
   {
     id: 'command:beside',
-    tag: 'guest',
+    tag: 'driver',
     title: 'two commands run at once, beside Python: each waits for a file of the next',
     prove: async ({ fresh }) => {
       const session = await fresh();
@@ -207,7 +207,7 @@ export const commandRequirements: readonly Requirement[] = [
   },
   {
     id: 'command:deadline',
-    tag: 'guest',
+    tag: 'driver',
     title: 'each command has its own time limit, whose ladder ends what that command started and nothing else',
     prove: async ({ impatient }) => {
       const session = await impatient();
@@ -230,7 +230,7 @@ export const commandRequirements: readonly Requirement[] = [
   },
   {
     id: 'command:background',
-    tag: 'guest',
+    tag: 'driver',
     title: 'what a command leaves in the background lives on, is nobody else’s to end, and ends with a reset',
     prove: async ({ impatient }) => {
       const session = await impatient();
