@@ -1,15 +1,7 @@
 import { HotcellError } from '../errors/hotcell-error.ts';
 import { shellQuoted } from '../lib/shell-quoted.ts';
-import type { CommandOptions, TerminalSize } from './command.ts';
-
-/** What is to be run, as the guest is asked for it. */
-export interface CommandRequest {
-  readonly program: { readonly line: string } | { readonly argv: readonly string[] };
-  readonly cwd: string;
-  readonly environment: Readonly<Record<string, string>>;
-  readonly stdin: boolean;
-  readonly terminal?: TerminalSize;
-}
+import type { CommandOptions } from './command.ts';
+import type { CommandRequest, TerminalSize } from './command-run.ts';
 
 export const MOST_LINE_CHARS = 100_000;
 export const MOST_FOLDER_CHARS = 4_096;

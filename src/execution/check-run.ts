@@ -1,6 +1,6 @@
 import { HotcellError } from '../errors/hotcell-error.ts';
 import { COMMAND, languageNamed } from '../languages/table.ts';
-import type { CommandRequest } from './check-command.ts';
+import type { CommandRequest } from './command-run.ts';
 import type { ExecutionPolicy, Run } from './execution.ts';
 import type { KernelRun } from './run.ts';
 

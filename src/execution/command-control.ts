@@ -1,17 +1,10 @@
 import { HotcellError } from '../errors/hotcell-error.ts';
-import type { GuestConnection } from '../guest/connection.ts';
 import { commandReply } from '../guest/messages.ts';
 import { rethrowAsOurs } from '../guest/refusals.ts';
-import type { GuestStream } from '../guest/stream-table.ts';
 import { deferred } from '../lib/deferred.ts';
 import { requireSize } from './check-command.ts';
 import { type CommandControl, SIGNAL_NAMES } from './command.ts';
-
-/** What a command that the guest has is reached through. */
-export interface CommandLink {
-  readonly connection: Pick<GuestConnection, 'request'>;
-  readonly stream: Pick<GuestStream, 'send'>;
-}
+import type { CommandLink } from './command-run.ts';
 
 /** The control of a command, and what its run tells it. */
 export interface ControlledCommand {

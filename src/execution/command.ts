@@ -1,4 +1,7 @@
+import type { TerminalSize } from './command-run.ts';
 import type { Execution, ExecutionOptions } from './execution.ts';
+
+export type { TerminalSize } from './command-run.ts';
 
 /** A command: a program in a session, beside its kernels and beside other commands. It is an execution that can be given input and signals. */
 export interface Command extends Execution, CommandControl {}
@@ -12,11 +15,6 @@ export interface CommandOptions extends Pick<ExecutionOptions, 'signal' | 'timeo
   readonly stdin?: boolean;
   /** A pseudo-terminal of that size. It implies `stdin`. */
   readonly terminal?: TerminalSize;
-}
-
-export interface TerminalSize {
-  readonly columns: number;
-  readonly rows: number;
 }
 
 export interface CommandControl {

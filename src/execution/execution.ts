@@ -1,7 +1,6 @@
 import type { Languages } from '../languages/table.ts';
-import type { CommandRequest } from './check-command.ts';
 import type { OutputLimits } from './collect.ts';
-import type { CommandLink } from './command-control.ts';
+import type { CommandRun } from './command-run.ts';
 import type { ExecutionEvent } from './events.ts';
 import type { Turn } from './lanes.ts';
 import type { ExecutionResult } from './result.ts';
@@ -55,13 +54,4 @@ export interface Run {
   readonly options: ExecutionOptions;
   /** Where a program is run instead of code. `code` is its line then. */
   readonly command?: CommandRun;
-}
-
-/** A command as its run needs it. */
-export interface CommandRun {
-  /** Throws where an argument is invalid. */
-  readonly request: () => CommandRequest;
-  /** The guest has been asked for it. */
-  readonly begun: (link: CommandLink) => void;
-  readonly ended: () => void;
 }

@@ -1,6 +1,7 @@
 import { type HotcellError, toHotcellError } from '../errors/hotcell-error.ts';
 import { newId } from '../lib/ids.ts';
-import type { CommandRun, Execution, ExecutionOptions, Run } from './execution.ts';
+import type { CommandRun } from './command-run.ts';
+import type { Execution, ExecutionOptions, Run } from './execution.ts';
 import { refusedExecution } from './refused-execution.ts';
 import type { ExecutionResult } from './result.ts';
 

@@ -9,7 +9,7 @@ import type { Outcome } from '../sandbox/outcome.ts';
 import type { GuestOutcome } from '../sandbox/outcome-table.ts';
 import type { Limits } from '../sandbox/spec.ts';
 import type { CollectedEnd, Collector } from './collect.ts';
-import type { CommandRun } from './execution.ts';
+import type { CommandRun } from './command-run.ts';
 
 export interface KernelRun {
   readonly executionId: string;

@@ -116,3 +116,34 @@ test('a session that removes its sandbox behind is closed when the sandbox is un
   await expect.poll(() => isGone).toBe(true);
   expect(core.state()).toBe('closed');
 });
+
+test('what runs beside the lanes waits for nobody, is told of a loss once, and is waited for when the session closes', async () => {
+  const [first, second] = [sandboxOf('first'), sandboxOf('second')];
+  const core = coreWith(first, async () => second.live);
+  const end = deferred<void>();
+  const python = core.inOrder(() => end.promise, { lane: 'python', busy: 'wait' });
+  const started: (string | undefined)[] = [];
+  const beside = [1, 2].map(() =>
+    core.beside((_, restarted) => {
+      started.push(restarted);
+      return end.promise;
+    }),
+  );
+  await new Promise(setImmediate);
+  expect(started).toEqual([undefined, undefined]);
+  expect(core.state()).toBe('busy');
+  first.lose();
+  await new Promise(setImmediate);
+  await core.beside(async (_, restarted) => void started.push(restarted));
+  await core.beside(async (_, restarted) => void started.push(restarted));
+  expect(started.slice(2)).toEqual(['first was lost', undefined]);
+  let isClosed = false;
+  const closing = core.close().then(() => {
+    isClosed = true;
+  });
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  expect(isClosed).toBe(false);
+  end.resolve();
+  await Promise.all([python, ...beside, closing]);
+  await expect(core.beside(async () => {})).rejects.toMatchObject({ code: 'session_closed' });
+});

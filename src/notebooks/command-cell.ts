@@ -1,4 +1,5 @@
-import { type CommandRequest, commandLine } from '../execution/check-command.ts';
+import { commandLine } from '../execution/check-command.ts';
+import type { CommandRequest } from '../execution/command-run.ts';
 import { shellQuoted } from '../lib/shell-quoted.ts';
 
 /** A command as a cell of bash that does the same. Its folder and its variables do not outlive it. */

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from signal import Signals
 from typing import Any, Callable, Optional
 
 from ..kernels.outputs import OutputPipes
 from ..system.loop import Loop
-from ..system.terminal import foreground_of, open_terminal, resize_terminal
+from ..system.terminal import foreground_of, open_terminal, resize_terminal, signal_foreground
 from ..wire.frames import Frame, Head
 from ..wire.refusal import Refusal
 from .command_input import CommandInput
@@ -49,6 +50,10 @@ class CommandStreams:
     def foreground(self) -> Optional[int]:
         """The process group in the foreground of the terminal. None where there is no terminal, or no such group."""
         return None if self._master is None else foreground_of(self._master)
+
+    def signal(self, number: Signals) -> bool:
+        """Sends a signal to the job in the foreground of the terminal. Says whether it could."""
+        return self._master is not None and signal_foreground(self._master, number)
 
     def close_given(self) -> None:
         """The kernel has them."""

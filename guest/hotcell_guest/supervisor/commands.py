@@ -9,7 +9,6 @@ from ..kernels.keeper import KernelEvents, KernelKeeper
 from ..kernels.process import KernelProcess
 from ..languages.table import COMMAND
 from ..system.loop import Loop
-from ..system.processes import signal_group
 from ..wire.channel import WINDOW_BYTES, Channel
 from ..wire.frames import Frame, Head
 from ..wire.refusal import Refusal
@@ -96,9 +95,7 @@ class Commands:
         run = self._runs.named(str(frame.head["execution"]))
         if run is None or run.name not in self._streams:
             return {} if self._runs.knows(str(frame.head["execution"])) else {"ended": True}
-        group = self._streams[run.name].foreground()
-        if group is not None:
-            signal_group(group, signal.Signals[name])
+        if self._streams[run.name].signal(signal.Signals[name]):
             return {}
         if run.kernel.is_behind:
             raise Refusal("busy", "signal: the command has not taken those before")

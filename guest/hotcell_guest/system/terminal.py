@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import fcntl
 import os
+import signal
 import struct
 import termios
 from typing import Optional
 
+from .processes import signal_group
+
 MOST_CELLS = 1_000
+_KEYS = {signal.SIGINT: termios.VINTR, signal.SIGQUIT: termios.VQUIT, signal.SIGTSTP: termios.VSUSP}
 
 
 def open_terminal(columns: int, rows: int) -> tuple[int, int]:
@@ -29,6 +33,22 @@ def end_of_input(master: int) -> bytes:
     """The character that a program reads as end of file, at the beginning of a line."""
     character: bytes = termios.tcgetattr(master)[6][termios.VEOF]
     return character
+
+
+def signal_foreground(master: int, number: signal.Signals) -> bool:
+    """Sends a signal to the job in the foreground. Says whether it could."""
+    group = foreground_of(master)
+    if group is not None:
+        signal_group(group, number)
+        return True
+    # gVisor does not tell which it is, but sends it what a key means.
+    flags, characters = termios.tcgetattr(master)[3], termios.tcgetattr(master)[6]
+    if number not in _KEYS or not flags & termios.ISIG:
+        return False
+    try:
+        return os.write(master, characters[_KEYS[number]]) == 1
+    except OSError:
+        return False
 
 
 def foreground_of(master: int) -> Optional[int]:
