@@ -50,11 +50,7 @@ export function requireSize(size: TerminalSize): void {
 
 /** The command as one line, as a shell would take it. */
 export function commandLine(command: string | readonly string[]): string {
-  return typeof command === 'string' ? command : command.map(word).join(' ');
-}
-
-function word(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : shellQuoted(text);
+  return typeof command === 'string' ? command : command.map(shellQuoted).join(' ');
 }
 
 function requireText(argument: string, text: string, most: number): void {

@@ -63,7 +63,10 @@ class Kernels:
     def kill_newborn(self, kernel: KernelProcess, since: int) -> None:
         """SECURITY: kills what descends from a kernel and was born `since`, also after `setsid` and double forks; but nothing of ours."""
         belongs = self._belongs_to(kernel)
-        processes.kill_where(lambda process: process.started >= since and not self.is_ours(process.pid) and belongs(process))
+        processes.kill_where(
+            lambda process: process.started >= since and not self.is_ours(process.pid) and belongs(process),
+            leave_others_running=any(keeper.kernel.foreground for keeper in self._keepers.values() if keeper.kernel not in (None, kernel)),
+        )
 
     def memory_bytes(self, kernel: KernelProcess) -> int:
         """The memory that a kernel holds, with all that descends from it."""

@@ -138,7 +138,7 @@ class Commands:
     def _begin_in(self, keeper: KernelKeeper, request: Frame) -> None:
         streams = self._streams[str(request.head["execution"])]
         self._begin(request, keeper, streams)
-        if keeper.kernel is not None:
+        if keeper.kernel is not None and streams.outputs is not None:
             keeper.kernel.foreground = streams.foreground
 
     def _on_death(self, keeper: KernelKeeper, kernel: KernelProcess, status: int) -> None:

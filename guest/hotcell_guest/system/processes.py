@@ -10,6 +10,7 @@ from typing import Callable, Iterator
 
 _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 _KILL_ROUNDS = 50
+_SLOW_ROUNDS = 5
 _STILL_SECONDS = 0.1
 
 
@@ -76,13 +77,18 @@ def others_in_sandbox() -> Iterator[Process]:
             yield child
 
 
-def kill_where(condemned: Callable[[Process], bool]) -> int:
+def kill_where(condemned: Callable[[Process], bool], *, leave_others_running: bool = False) -> int:
     """Kills every process of the sandbox that `condemned` names, again and again until none is left. Returns how many.
 
     The world is stopped first, so that a fork bomb cannot outrun the hunt; the innocent go on afterwards. Who was killed once is not waited
     for: dying takes processor time, which this hunt would take from them.
+
+    `leave_others_running`: an interactive shell takes a job that was stopped for one that somebody stopped. The world is stopped only where
+    the condemned are too quick to be killed one by one.
     """
     killed: set[tuple[int, int]] = set()
+    if leave_others_running and _kill_slow(condemned, killed):
+        return len(killed)
     deadline = time.monotonic() + _STILL_SECONDS
     for _ in range(_KILL_ROUNDS):
         _signal_everyone(signal.SIGSTOP)
@@ -99,6 +105,25 @@ def kill_where(condemned: Callable[[Process], bool]) -> int:
             break
     _signal_everyone(signal.SIGCONT)
     return len(killed)
+
+
+def _kill_slow(condemned: Callable[[Process], bool], killed: set[tuple[int, int]]) -> bool:
+    """Kills them one by one. Says whether none can be left: the last look found no other, none that had just ended, and nothing that ended
+    while it was looked at. What flees by forking always leaves one that does."""
+    for _ in range(_SLOW_ROUNDS):
+        pids = [int(name) for name in os.listdir("/proc") if name.isdigit()]
+        try:
+            found = [read_process(pid) for pid in pids if pid != os.getpid()]
+        except OSError:
+            continue
+        suspects = [process for process in found if (process.pid, process.started) not in killed and condemned(process)]
+        if not suspects:
+            return True
+        for suspect in suspects:
+            if suspect.state not in "ZX":
+                _kill(suspect.pid, signal.SIGKILL)
+                killed.add((suspect.pid, suspect.started))
+    return False
 
 
 def _wait_until_still(killed: set[tuple[int, int]], deadline: float) -> None:

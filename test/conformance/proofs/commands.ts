@@ -180,6 +180,40 @@ export const commandRequirements: readonly Requirement[] = [
     },
   },
   {
+    id: 'command:fleeing',
+    tag: 'guest',
+    title: 'what flees from the end of its command by forking is ended, also beside the terminal of somebody else',
+    exempt: { bare: 'it has no process namespace of its own to look through' },
+    prove: async ({ impatient }) => {
+      const session = await impatient();
+      const shell = session.command(['bash', '--norc', '--noprofile', '-i'], { terminal: TERMINAL });
+      await shell.write(Buffer.from('stty -echo; sh -c "echo job-begun; exec sleep 61"\n'));
+      await printed(shell, 'job-begun\n');
+      const fleeing = 'import os, time\nif os.fork(): time.sleep(60)\nwhile True:\n  if os.fork(): os._exit(0)';
+      const fled = await session.command(['python3', '-c', fleeing], { timeoutMs: 1_000 });
+      expect(fled.outcome.kind).toBe('timed-out');
+      const pythons = 'cat /proc/[0-9]*/cmdline 2>/dev/null | tr "\\0" "\\n" | grep -c "import os, tim[e]"';
+      // What was killed may still be on its way out; what fled would be there for ever.
+      await expect.poll(async () => (await session.command(pythons)).stdout, { timeout: 10_000 }).toBe('0\n');
+    },
+  },
+  {
+    id: 'command:undisturbed',
+    tag: 'guest',
+    title: 'no job of a shell is taken for a stopped one while other executions are interrupted',
+    exempt: { bare: 'it has no process namespace of its own to look through' },
+    prove: async ({ session }) => {
+      const shell = session.command(['bash', '--norc', '--noprofile', '-i'], { terminal: TERMINAL });
+      await shell.write(Buffer.from('stty -echo; sh -c "echo job-begun; exec sleep 61"\n'));
+      await printed(shell, 'job-begun\n');
+      for (let ended = 0; ended < 15; ended += 1) await session.run('import time\ntime.sleep(60)', { timeoutMs: 60 });
+      expect(shell.partial().stdout).not.toContain('Stopped');
+      await shell.kill('SIGINT');
+      await shell.write(Buffer.from('echo "status-$?"; exit\n'));
+      expect((await shell).stdout).toContain('status-130');
+    },
+  },
+  {
     id: 'command:beside',
     tag: 'driver',
     title: 'two commands run at once, beside Python: each waits for a file of the next',
