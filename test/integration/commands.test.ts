@@ -36,7 +36,9 @@ describe.skipIf(skip !== undefined)('commands of a server', () => {
     });
     expect(found?.state()).toBe('ended');
     await found?.command?.write(Buffer.from('nobody'));
-    expect(session.run('1').command).toBeUndefined();
+    const code = session.run('1');
+    expect(code.command).toBeUndefined();
+    await code.result;
   });
 
   it('count against the quota, and one that is refused lets its writers go', async () => {
