@@ -170,10 +170,15 @@ export function createSessionCore(options: SessionCoreOptions): SessionCore {
     unreachable.resolve();
     await Promise.all(parts);
     await options.onEnded?.();
-    await Promise.all([lanes.idle(), ...besides]);
+    await idle();
     // A log that cannot be removed does not keep the session open; the next start of a server tries again.
     await rm(options.logFolder, { recursive: true, force: true }).catch(() => {});
     move('closed');
+  }
+
+  /** Resolves when nothing runs any more. */
+  async function idle(): Promise<void> {
+    await Promise.all([lanes.idle(), ...besides]);
   }
 
   /** Runs `work` now, in a slot. `begun` is called when it has one. */
@@ -285,7 +290,7 @@ export function createSessionCore(options: SessionCoreOptions): SessionCore {
       if (options.removesBehind !== true) return gone;
       gone.catch(() => {}); // `onClosed` has it
       await unreachable.promise;
-      await lanes.idle();
+      await idle();
     },
     leave: () => end((sandbox) => sandbox.leave()),
   };
