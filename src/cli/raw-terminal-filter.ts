@@ -19,13 +19,13 @@ export function createRawTerminalFilter(): TerminalFilter {
 
   function step(character: string): void {
     const code = character.charCodeAt(0);
-    if (code >= 0x80 && code <= 0x9f) return escape(String.fromCharCode(code - 0x40));
+    if (code >= 0x80 && code <= 0x9f) return escaped(String.fromCharCode(code - 0x40));
     if (state === 'string' || state === 'string-escape') return inString(character);
     if (code === ESC) return go('escape');
     if (code === CAN || code === SUB) return go('ground');
     if (code < 0x20 || code === DEL) return control(character);
     if (state === 'ground') out += character;
-    else if (state === 'escape') escape(character);
+    else if (state === 'escape') escaped(character);
     else inSequence(character, code);
   }
 
@@ -41,7 +41,7 @@ export function createRawTerminalFilter(): TerminalFilter {
     out += character;
   }
 
-  function escape(character: string): void {
+  function escaped(character: string): void {
     if (character === '[') return go('csi');
     if (STRINGS.includes(character)) return go('string');
     if (character < '0') {

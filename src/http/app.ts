@@ -13,6 +13,7 @@ import { createInFlight, type InFlightLimits } from './in-flight.ts';
 import type { McpEndpoint } from './mcp/endpoint.ts';
 import { requestLog } from './request-log.ts';
 import { routeOf } from './route-of.ts';
+import { addCommandRoutes } from './routes/commands.ts';
 import { addFilesRoutes } from './routes/files.ts';
 import { addMcpRoute } from './routes/mcp.ts';
 import { addRunRoute } from './routes/run.ts';
@@ -74,8 +75,10 @@ export function createApp(options: AppOptions): HttpApp {
     const { largestMessageBytes: bodyBytes, unsentBytes = () => 0 } = options;
     addMcpRoute(app, mcp, { ...shares, unsentBytes, ...(bodyBytes === undefined ? {} : { bodyBytes }) });
   }
-  if (mcp !== undefined && config.profile.includes('hotcell'))
-    addRunRoute(app, { ...shares, config, sessions, stallMs });
+  if (mcp !== undefined && config.profile.includes('hotcell')) {
+    addCommandRoutes(app, { ...shares, config, sessions, stallMs });
+    addRunRoute(app, { ...shares, config, sessions, stallMs }); // refuses everything else below /run
+  }
   addFilesRoutes(app, {
     sessions,
     linkKey: options.linkKey,

@@ -7,6 +7,7 @@ import type { HttpApp, HttpContext } from '../environment.ts';
 import { fileHeaders } from '../file-headers.ts';
 import { wantedBytes } from '../range.ts';
 import { bodyPieces } from '../read-body.ts';
+import { requireSameSite } from '../same-site.ts';
 import { sendFile } from '../send-file.ts';
 
 export interface FilesOptions {
@@ -34,7 +35,7 @@ export function addFilesRoutes(app: HttpApp, options: FilesOptions): void {
     const { session: id, path } = named(context);
     requireProof(context, options);
     const owner = await options.authorize(context);
-    requireSameSite(context);
+    requireSameSite(context, ASK_AGAIN);
     const declared = Number(context.req.header('content-length') ?? 0);
     if (declared > owner.quotas.uploadBytes) throw tooLarge(path, owner.quotas.uploadBytes);
     const session = await options.sessions.use(owner, id, { via: 'PUT /files' });
@@ -66,7 +67,7 @@ async function readable(context: HttpContext, options: FilesOptions): Promise<Re
   }
   requireProof(context, options);
   const owner = await options.authorize(context);
-  requireSameSite(context);
+  requireSameSite(context, ASK_AGAIN);
   return { session: await options.sessions.use(owner, id, { via: 'GET /files' }), path };
 }
 
@@ -126,17 +127,6 @@ function named(context: HttpContext): NamedFile {
 /** As it came over the wire. SECURITY: a URL that was parsed is one in which `..` and its encodings were resolved already. */
 function pathAndQuery(context: HttpContext): string {
   return context.env.incoming.url ?? '';
-}
-
-/**
- * SECURITY: without a token or a signature, being on this machine is all the proof there is, and a page in its browser is on this machine too. It can embed
- * an image whose session has a name that can be guessed; the browser says so in this header.
- */
-function requireSameSite(context: HttpContext): void {
-  const site = context.req.header('sec-fetch-site');
-  if (context.req.header('authorization') !== undefined) return;
-  if (site === undefined || site === 'same-origin' || site === 'none') return;
-  throw new HotcellError('forbidden', 'cross-origin requests are not allowed here', { remedy: ASK_AGAIN });
 }
 
 const ASK_AGAIN = 'Request a new link.';

@@ -1,0 +1,100 @@
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
+import * as z from 'zod';
+import { requireAtMost } from '../../config/at-most.ts';
+import { parseOptions } from '../../config/parse-options.ts';
+import type { ManagedExecution } from '../../directory/directory.ts';
+import { createCommandReaders } from '../command-readers.ts';
+import type { HttpApp, HttpContext } from '../environment.ts';
+import { commandLines, commandOf, sessionOf } from '../found-command.ts';
+import { inTurn } from '../in-turn.ts';
+import { jsonText, parsedJson } from '../json-body.ts';
+import { createBodyReader } from '../read-large-body.ts';
+import { ALIVE_MS, type RunRouteOptions, terminalCells } from '../run-route-options.ts';
+import { requireSameSite } from '../same-site.ts';
+import { sendLines } from '../send-lines.ts';
+import { type StreamOptions, streamExecution } from '../stream-execution.ts';
+import { addCommandControlRoutes } from './command-control.ts';
+
+const HOW =
+  'Send {"command": …} as application/json, a line for the shell or a list of a program and its arguments, with cwd, environment, stdin, terminal and timeout_ms where you want them.';
+
+const request = z.strictObject({
+  command: z.union([z.string().min(1).max(100_000), z.array(z.string().max(100_000)).min(1).max(1_000)]),
+  cwd: z.string().min(1).max(4_096).optional(),
+  environment: z
+    .record(
+      z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, { error: 'not the name of a variable' }),
+      z.string().max(65_536),
+    )
+    .optional(),
+  stdin: z.boolean().optional(),
+  terminal: z.strictObject({ columns: terminalCells, rows: terminalCells }).optional(),
+  timeout_ms: z.number().int().min(1).max(86_400_000).optional(),
+});
+
+/**
+ * `/run/{session}/commands`: starts commands, lists them, and attaches to them again. The stream is that of `POST /run/{session}`, but a client that leaves ends nothing: a person
+ * whose connection broke goes on where they were. The guard has found out who asks; all sessions are looked up as that owner's.
+ */
+export function addCommandRoutes(app: HttpApp, options: RunRouteOptions): void {
+  const { config, sessions, stallMs } = options;
+  const read = createBodyReader();
+  const readers = createCommandReaders();
+
+  app.post('/run/:session/commands', async (context) => {
+    const text = await jsonText(context, read, HOW);
+    await inTurn(context, options, text.length, async ({ gone, endTurn }) => {
+      const execution = await begin(context, parsedJson(text, HOW), gone);
+      endTurn();
+      await stream(context, execution, { gone });
+    });
+    return RESPONSE_ALREADY_SENT;
+  });
+
+  app.get('/run/:session/commands', async (context) => {
+    requireSameSite(context);
+    return inTurn(context, options, 0, async ({ gone }) => {
+      const session = await sessionOf(context, sessions, gone);
+      return context.json({ commands: commandLines(session) });
+    });
+  });
+
+  app.get('/run/:session/commands/:id', async (context) => {
+    requireSameSite(context);
+    await inTurn(context, options, 0, async ({ gone, endTurn }) => {
+      const execution = commandOf(await sessionOf(context, sessions, gone), context.req.param('id'));
+      endTurn();
+      await stream(context, execution, {
+        gone,
+        earlier: ({ stdout, stderr }) => ({ stdout: lately(stdout), stderr: lately(stderr) }),
+      });
+    });
+    return RESPONSE_ALREADY_SENT;
+  });
+
+  addCommandControlRoutes(app, options);
+
+  async function begin(context: HttpContext, body: unknown, gone: AbortSignal): Promise<ManagedExecution> {
+    const { command, timeout_ms, ...given } = parseOptions(request, body, { remedy: HOW });
+    const session = await sessionOf(context, sessions, gone, () =>
+      requireAtMost('timeout_ms', timeout_ms, { config, option: 'maxTimeoutMs' }),
+    );
+    gone.throwIfAborted();
+    // Without a limit of the client's own, it is the largest: a person sits at it, or can come back to it.
+    return session.command(command, { ...given, via: VIA, timeoutMs: timeout_ms ?? config.maxTimeoutMs });
+  }
+
+  async function stream(context: HttpContext, execution: ManagedExecution, how: StreamOptions): Promise<void> {
+    using _ = readers.add(execution);
+    await streamExecution(execution, sendLines(context.env.outgoing, { stallMs, aliveMs: ALIVE_MS }), how);
+  }
+}
+
+const VIA = '/run/commands';
+
+/** So much of what a command printed is sent to a client that attaches to it again. */
+const LATELY_CHARS = 65_536;
+
+function lately(text: string): string {
+  return text.slice(-LATELY_CHARS);
+}

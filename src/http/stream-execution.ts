@@ -1,0 +1,42 @@
+import type { ManagedExecution } from '../directory/directory.ts';
+import type { PartialOutput } from '../execution/execution.ts';
+import { shownError } from './error-response.ts';
+import { lineOf, type RunLine } from './run-lines.ts';
+import type { LineSender } from './send-lines.ts';
+
+export interface StreamOptions {
+  /** The client has left: its reader must not hold up an execution that goes on without it. */
+  readonly gone?: AbortSignal;
+  /** Output from before the client came, as it is to be shown. */
+  readonly earlier?: (partial: PartialOutput) => PartialOutput;
+}
+
+/** Sends an execution in lines: its id, its output as it is printed, and how it ended. */
+export async function streamExecution(
+  execution: ManagedExecution,
+  lines: LineSender,
+  { gone, earlier }: StreamOptions = {},
+): Promise<void> {
+  const events = execution.events()[Symbol.asyncIterator](); // from its very beginning
+  // In the same moment, so that nothing is missing between the two, and nothing comes twice.
+  const before = earlier?.(execution.partial());
+  const leave = () => void events.return?.();
+  gone?.addEventListener('abort', leave, { once: true });
+  if (gone?.aborted) leave();
+  try {
+    await lines.send({ execution_id: execution.id });
+    for (const name of ['stdout', 'stderr'] as const) if (before?.[name]) await lines.send({ [name]: before[name] });
+    for await (const event of { [Symbol.asyncIterator]: () => events }) {
+      const line = lineOf(event);
+      if (line !== undefined) await lines.send(line);
+    }
+    if (gone?.aborted) return;
+    const { outcome } = await execution.result;
+    await lines.send({ ended: { outcome } } satisfies RunLine);
+  } catch (thrown) {
+    await lines.send({ error: shownError(thrown) });
+  } finally {
+    gone?.removeEventListener('abort', leave);
+  }
+  lines.end();
+}
