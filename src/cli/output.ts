@@ -2,12 +2,20 @@ import { Console } from 'node:console';
 import { Transform, Writable } from 'node:stream';
 import { visibleJson } from '../lib/visible-json.ts';
 import { type Paint, painterFor } from './print.ts';
+import { createRawTerminalFilter } from './raw-terminal-filter.ts';
 import { type ColouredStream, wantsColours } from './terminal.ts';
-import { createTerminalFilter, drawnText, isPictureSequence, ownText, shownText } from './terminal-filter.ts';
+import {
+  createTerminalFilter,
+  drawnText,
+  isPictureSequence,
+  ownText,
+  shownText,
+  type TerminalFilter,
+} from './terminal-filter.ts';
 
 /**
  * SECURITY: the one module of the CLI that writes to stdout and stderr; `test/architecture.test.ts` refuses every other. So each byte that comes to a
- * terminal has passed one of four filters, whoever wrote the text: a program, a server, a file of a project, or we.
+ * terminal has passed one of five filters, whoever wrote the text: a program, a server, a file of a project, or we.
  */
 export interface Output {
   readonly isTTY: boolean;
@@ -43,6 +51,8 @@ export interface Screen extends Output {
   draw(text: string): Promise<void>;
   /** The sequence that shows a picture. Anything else is refused. */
   picture(sequence: string): Promise<void>;
+  /** The output of a program with a pseudo-terminal of its own, which draws as it likes (`raw-terminal-filter.ts`). */
+  interactive(): ProgramOutput;
   /** Whether the last line that was written has been ended. */
   isAtLineStart(): boolean;
   onResize(act: () => void): Disposable;
@@ -75,21 +85,24 @@ export function createOutput(stream: OutputStream): Output {
     show: (text) => put(isTTY ? shownText(text, { colours }) : text),
     program() {
       if (!isTTY) return { push: put, end: async () => {} };
-      const filter = createTerminalFilter({ colours });
-      // Ctrl-C twice, SIGTERM: the process may exit before anybody comes to the end.
-      const reset = () => void stream.write(filter.end());
-      return {
-        push: (text) => {
-          process.off('exit', reset).once('exit', reset);
-          return put(filter.push(text));
-        },
-        end: () => {
-          process.off('exit', reset);
-          return put(filter.end());
-        },
-      };
+      return filteredProgram(stream, createTerminalFilter({ colours }));
     },
     json: (value, { indent } = { indent: 2 }) => put(`${visibleJson(JSON.stringify(value, null, indent))}\n`),
+  };
+}
+
+function filteredProgram(stream: OutputStream, filter: TerminalFilter): ProgramOutput {
+  // Ctrl-C twice, SIGTERM: the process may exit before anybody comes to the end.
+  const reset = () => void stream.write(filter.end());
+  return {
+    push: (text) => {
+      process.off('exit', reset).once('exit', reset);
+      return writeAll(stream, filter.push(text));
+    },
+    end: () => {
+      process.off('exit', reset);
+      return writeAll(stream, filter.end());
+    },
   };
 }
 
@@ -119,6 +132,7 @@ export function standardScreen(name: 'stdout' | 'stderr' = 'stdout'): Screen {
     rows: () => stream.rows || 24,
     draw: (text) => writeAll(watched, drawnText(text, output)),
     picture: (sequence) => (isPictureSequence(sequence) ? writeAll(watched, sequence) : output.write(sequence)),
+    interactive: () => filteredProgram(watched, createRawTerminalFilter()),
     isAtLineStart: () => last === '\n',
     onResize: (act) => {
       stream.on('resize', act);

@@ -13,6 +13,7 @@ import { runCommand } from './commands/run.ts';
 import { serveCommand } from './commands/serve.ts';
 import { sessionsCommand } from './commands/sessions.ts';
 import { setupCommand } from './commands/setup.ts';
+import { shellCommand } from './commands/shell.ts';
 import { tokenCommand } from './commands/token.ts';
 import { onBrokenStdout, routeConsole, standardOutputs } from './output.ts';
 
@@ -52,6 +53,7 @@ export function createProgram(): Command {
   for (const command of [
     runCommand(),
     replCommand(),
+    shellCommand(),
     mcpCommand(),
     serveCommand(),
     installCommand(),
@@ -89,6 +91,7 @@ Examples:
   $ hotcell run script.py                 run a file in a new sandbox
   $ echo 'print(6 * 7)' | hotcell run -   run a program from stdin
   $ hotcell repl                          an interactive session in a sandbox
+  $ hotcell shell analysis                a terminal in a session of a server
   $ hotcell doctor                        what works on this machine, and how to fix the rest
   $ hotcell serve                         a server for MCP clients, on this machine
   $ hotcell install claude-code           add Hotcell to the configuration of a client

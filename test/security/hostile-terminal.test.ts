@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { shownError } from '../../src/cli/run/remote-hotcell.ts';
+import { shownError } from '../../src/cli/run/server-errors.ts';
 import { artifactList, displayMessage, finishedMessage } from '../../src/guest/messages.ts';
 import { runLine } from '../../src/http/run-lines.ts';
 import { ERROR_META } from '../../src/mcp/present/error-result.ts';

@@ -1,4 +1,5 @@
 import type { ExecutionResult } from '../../execution/result.ts';
+import { saidByServer } from '../../lib/said-inside.ts';
 import { durationText } from '../../lib/units.ts';
 import type { Outcome } from '../../sandbox/outcome.ts';
 import { outcomeSentence } from '../../sandbox/outcome-table.ts';
@@ -12,6 +13,13 @@ export function endingText(outcome: Outcome): string | undefined {
   return sentence === undefined
     ? undefined
     : `hotcell: ${[inLine(sentence), ADVICE[outcome.kind]].filter(Boolean).join('. ')}.`;
+}
+
+/** SECURITY: sentences in it are the server's, which would otherwise speak as we do. */
+export function quotedOutcome(outcome: Outcome): Outcome {
+  if (outcome.kind === 'unavailable') return { ...outcome, hint: saidByServer(outcome.hint) };
+  if (outcome.kind === 'sandbox-lost') return { ...outcome, reason: saidByServer(outcome.reason) };
+  return outcome;
 }
 
 const ADVICE: Partial<Record<Outcome['kind'], string>> = {

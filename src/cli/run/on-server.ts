@@ -10,7 +10,7 @@ import { holdPlace, type NamedPlace } from '../named-place.ts';
 import { type Outputs, standardOutputs } from '../output.ts';
 import { shownName } from '../print.ts';
 import { exitCodeWith, type Made, type Saved, saveArtifacts, savedLines, unsavedText } from './artifacts.ts';
-import { endingText } from './ending.ts';
+import { endingText, quotedOutcome } from './ending.ts';
 import { listenForInterrupts } from './interrupts.ts';
 import { languageOf } from './language.ts';
 import { showLive } from './live-output.ts';
@@ -157,13 +157,6 @@ async function tell(
 }
 
 const MOST_NOTES = 20;
-
-/** SECURITY: sentences in it are the server's, which would otherwise speak as we do. */
-function quotedOutcome(outcome: Outcome): Outcome {
-  if (outcome.kind === 'unavailable') return { ...outcome, hint: saidByServer(outcome.hint) };
-  if (outcome.kind === 'sandbox-lost') return { ...outcome, reason: saidByServer(outcome.reason) };
-  return outcome;
-}
 
 /** What became of a session that stays. How the program ended, which the first note tells a model, is told already. */
 function stateNotes({ kind }: Outcome, { notes }: RemoteExecution): readonly string[] {

@@ -1,12 +1,12 @@
 import { Client, ProtocolError, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import * as z from 'zod';
 import { filePath } from '../../artifacts/file-path.ts';
-import { ERROR_CODES, type ErrorCode } from '../../errors/codes.ts';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import { aborted } from '../../lib/abort.ts';
 import { saidByServer } from '../../lib/said-inside.ts';
 import { ERROR_META } from '../../mcp/present/error-result.ts';
 import { executionOutput } from '../../mcp/present/execution-output.ts';
+import { noServer, remoteError, serverUrl } from './server-errors.ts';
 import { createServerRequests, misbehaved, SERVER_LIMITS, type ServerRequests } from './server-requests.ts';
 import { type StreamedRun, streamedRun } from './streamed-run.ts';
 
@@ -124,28 +124,6 @@ export function parseSession(answer: unknown, server: string): string {
   throw misbehaved(serverUrl(server), 'sent an invalid session');
 }
 
-function serverUrl(text: string): URL {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url?.protocol === 'http:' || url?.protocol === 'https:') return url;
-  throw new HotcellError('invalid_argument', `--server: ${text} is not an http or https address`, {
-    remedy: 'For example: --server http://127.0.0.1:7878',
-  });
-}
-
-export const shownError = z.object({
-  error: z.object({ code: z.string(), message: z.string(), remedy: z.string().optional() }),
-});
-
-/** What the server said, as an error of ours, quoted. A code that is not known here is none. SECURITY: it could ask for a password, or for a command to be run, in our name. */
-function remoteError(base: URL, answer: unknown): HotcellError {
-  const parsed = shownError.safeParse(answer);
-  if (!parsed.success) return misbehaved(base, 'sent an invalid error');
-  const { code, message, remedy } = parsed.data.error;
-  if (!Object.hasOwn(ERROR_CODES, code)) return misbehaved(base, `sent an unknown error; ${saidByServer(message)}`);
-  const advice = remedy === undefined ? {} : { remedy: saidByServer(remedy) };
-  return new HotcellError(code as ErrorCode, saidByServer(message), advice);
-}
-
 /** The error of ours that ended a request of the library's, which may have put its own around it. */
 function hotcellErrorIn(error: unknown): HotcellError | undefined {
   for (let cause = error; cause instanceof Error; cause = cause.cause) if (cause instanceof HotcellError) return cause;
@@ -191,9 +169,7 @@ async function unreachable(
     await response.body?.cancel();
   } catch (error) {
     if (error instanceof HotcellError) return error;
-    return new HotcellError('engine_failed', `no server responds at ${base.origin}`, {
-      remedy: 'Start a server with `hotcell serve`, or check the address.',
-    });
+    return noServer(base);
   }
   return new HotcellError('engine_failed', `${base.origin} is not a Hotcell server: its MCP responses differ`, {
     remedy: 'Check the address: `hotcell serve` prints it.',

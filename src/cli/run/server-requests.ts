@@ -30,7 +30,9 @@ export interface ServerRequests {
   readonly misbehaviour: AbortSignal;
   /** The body in pieces. */
   pieces(response: Response): AsyncGenerator<Uint8Array>;
-  /** The body of an error as JSON; undefined where it is none. */
+  /** A body as JSON; undefined where it is none, or larger than `mostBytes`. */
+  jsonBody(response: Response, mostBytes: number): Promise<unknown>;
+  /** The same for the body of an error. */
   errorBody(response: Response): Promise<unknown>;
   /** Nothing is waited for any more: answers that were not read to their end keep the process alive no longer. */
   close(): void;
@@ -91,6 +93,22 @@ export function createServerRequests(base: URL, limits: ServerLimits): ServerReq
     }
   }
 
+  async function jsonBody(response: Response, mostBytes: number): Promise<unknown> {
+    const parts: Uint8Array[] = [];
+    let size = 0;
+    for await (const piece of pieces(response)) {
+      size += piece.length;
+      if (size > mostBytes) return undefined;
+      parts.push(piece);
+    }
+    try {
+      const text = Buffer.concat(parts).toString('utf8');
+      return excessIn(text) === undefined ? JSON.parse(text) : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+
   return {
     fetch: request,
     async fetchBounded(url, init) {
@@ -107,21 +125,8 @@ export function createServerRequests(base: URL, limits: ServerLimits): ServerReq
     },
     misbehaviour: misbehaviour.signal,
     pieces,
-    async errorBody(response) {
-      const parts: Uint8Array[] = [];
-      let size = 0;
-      for await (const piece of pieces(response)) {
-        size += piece.length;
-        if (size > LARGEST_ERROR_BYTES) return undefined;
-        parts.push(piece);
-      }
-      try {
-        const text = Buffer.concat(parts).toString('utf8');
-        return excessIn(text) === undefined ? JSON.parse(text) : undefined;
-      } catch {
-        return undefined;
-      }
-    },
+    jsonBody,
+    errorBody: (response) => jsonBody(response, LARGEST_ERROR_BYTES),
     close: () => {
       for (const timer of timers) timer.unref();
     },

@@ -8,8 +8,8 @@ import { misbehaved } from './server-requests.ts';
 /** A program that runs on a server. Iterate over it for what it prints; then it has an outcome. */
 export interface StreamedRun extends AsyncIterable<ExecutionEvent> {
   readonly executionId: string;
-  /** Throws where the server could not run it, or the connection broke before it had ended. */
-  outcome(): Outcome;
+  /** Throws where the server could not run it, or, with `lost`, the connection broke before it had ended. */
+  outcome(lost?: () => HotcellError): Outcome;
 }
 
 /** What comes of the answer of `POST /run`, once its first line is there. `errorOf`: an error that the server answered with, as one of ours. */
@@ -32,9 +32,9 @@ export async function streamedRun(
         if (event !== undefined) yield event;
       }
     },
-    outcome: () => {
+    outcome: (lost = brokenOff) => {
       if (last?.ended !== undefined) return last.ended.outcome as Outcome;
-      throw last?.error === undefined ? brokenOff() : errorOf(last);
+      throw last?.error === undefined ? lost() : errorOf(last);
     },
   };
 }

@@ -1,0 +1,39 @@
+import { expect, it } from 'vitest';
+import { createRemoteInput } from './remote-input.ts';
+
+it('sends input in parts that a server takes, and again what it did not accept', async () => {
+  const sent: [number, boolean][] = [];
+  const answers = [true, false, false, true, true];
+  const input = createRemoteInput(async ({ length }, end) => {
+    sent.push([length, end]);
+    return answers.shift()!;
+  }, new AbortController().signal);
+  await input.write(Buffer.alloc(70_000));
+  await input.endInput();
+  expect(sent).toEqual([
+    [65_536, false],
+    [4_464, false],
+    [4_464, false],
+    [4_464, false],
+    [0, true],
+  ]);
+});
+
+it('stops when the command has ended, whatever the server says of it', async () => {
+  const ended = new AbortController();
+  let count = 0;
+  const input = createRemoteInput(async () => {
+    count += 1;
+    if (count === 2) ended.abort();
+    if (count === 2) throw new Error('there is no such command');
+    return false;
+  }, ended.signal);
+  await input.write(Buffer.alloc(200_000));
+  await input.endInput();
+  expect(count).toBe(2);
+});
+
+it('tells of a server that cannot be reached', async () => {
+  const input = createRemoteInput(() => Promise.reject(new Error('refused')), new AbortController().signal);
+  await expect(input.write(Buffer.from('x'))).rejects.toThrow('refused');
+});

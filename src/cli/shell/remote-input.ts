@@ -1,0 +1,27 @@
+import type { CommandControl } from '../../execution/command.ts';
+
+/** The largest input that a server takes in one request. */
+const INPUT_BYTES = 65_536;
+
+/** Sends input in parts that a server takes, again where it was not accepted: the program has not read what came before. Stops when the command has ended. */
+export function createRemoteInput(
+  send: (data: Uint8Array, end: boolean) => Promise<boolean>,
+  ended: AbortSignal,
+): Pick<CommandControl, 'write' | 'endInput'> {
+  async function accepted(data: Uint8Array, end: boolean): Promise<void> {
+    try {
+      while (!ended.aborted && !(await send(data, end)));
+    } catch (error) {
+      if (!ended.aborted) throw error; // the server has dropped a command that ended, and says that there is none
+    }
+  }
+
+  return {
+    async write(data) {
+      for (let at = 0; at < data.length && !ended.aborted; at += INPUT_BYTES) {
+        await accepted(data.subarray(at, at + INPUT_BYTES), false);
+      }
+    },
+    endInput: () => accepted(new Uint8Array(0), true),
+  };
+}
