@@ -129,7 +129,7 @@ describe('the words of a server', () => {
     execution_id: HOSTILE,
     command: HOSTILE,
     state: 'running',
-    started_at: HOSTILE.slice(0, 40),
+    started_at: '2026-01-01T00:00:00.000Z',
     terminal: true,
   };
 

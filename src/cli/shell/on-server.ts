@@ -92,7 +92,7 @@ async function showList(found: readonly ListedCommand[], stdout: Output, stderr:
   if (found.length === 0) await stderr.say('hotcell: there are no commands in this session.');
   for (const { execution_id, command, state, started_at, terminal } of found) {
     const place = terminal ? 'terminal' : 'pipes';
-    const words = [quotedName(execution_id), state.padEnd(7), quotedName(started_at), place.padEnd(8)];
+    const words = [quotedName(execution_id), state.padEnd(7), `${started_at.slice(0, 16)}Z`, place.padEnd(8)];
     await stdout.say([...words, quotedName(command)].join('  '));
   }
 }

@@ -31,7 +31,7 @@ const listed = z.object({
   execution_id: z.string().max(200),
   command: z.string().max(2_000),
   state: z.enum(['waiting', 'running', 'ended']),
-  started_at: z.string().max(40),
+  started_at: z.iso.datetime(),
   terminal: z.boolean(),
 });
 export type ListedCommand = z.infer<typeof listed>;
