@@ -8,7 +8,7 @@ export interface CommandInputs {
 }
 
 /** How long a request waits for a command to read. Shorter than clients and proxies wait for a response. */
-const PATIENCE_MS = 10_000;
+const PATIENCE_MS = 5_000;
 
 /**
  * SECURITY: a program that does not read must hold neither memory nor requests. One input for each command may wait here; the next one is taken when it has gone on, or refused after

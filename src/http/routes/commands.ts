@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { requireAtMost } from '../../config/at-most.ts';
 import { parseOptions } from '../../config/parse-options.ts';
 import type { ManagedExecution } from '../../directory/directory.ts';
+import { checkCommand } from '../../execution/check-command.ts';
 import { createCommandReaders } from '../command-readers.ts';
 import type { HttpApp, HttpContext } from '../environment.ts';
 import { commandLines, commandOf, sessionOf } from '../found-command.ts';
@@ -18,15 +19,11 @@ import { addCommandControlRoutes } from './command-control.ts';
 const HOW =
   'Send {"command": …} as application/json, a line for the shell or a list of a program and its arguments, with cwd, environment, stdin, terminal and timeout_ms where you want them.';
 
+/** SECURITY: kinds, and bounds on what may be many. `checkCommand` knows what is allowed in them. */
 const request = z.strictObject({
-  command: z.union([z.string().min(1).max(100_000), z.array(z.string().max(100_000)).min(1).max(1_000)]),
-  cwd: z.string().min(1).max(4_096).optional(),
-  environment: z
-    .record(
-      z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, { error: 'not the name of a variable' }),
-      z.string().max(65_536),
-    )
-    .optional(),
+  command: z.union([z.string(), z.array(z.string()).max(1_000)]),
+  cwd: z.string().optional(),
+  environment: z.record(z.string(), z.string()).optional(),
   stdin: z.boolean().optional(),
   terminal: z.strictObject({ columns: terminalCells, rows: terminalCells }).optional(),
   timeout_ms: z.number().int().min(1).max(86_400_000).optional(),
@@ -76,9 +73,10 @@ export function addCommandRoutes(app: HttpApp, options: RunRouteOptions): void {
 
   async function begin(context: HttpContext, body: unknown, gone: AbortSignal): Promise<ManagedExecution> {
     const { command, timeout_ms, ...given } = parseOptions(request, body, { remedy: HOW });
-    const session = await sessionOf(context, sessions, gone, () =>
-      requireAtMost('timeout_ms', timeout_ms, { config, option: 'maxTimeoutMs' }),
-    );
+    const session = await sessionOf(context, sessions, gone, () => {
+      checkCommand(command, given);
+      requireAtMost('timeout_ms', timeout_ms, { config, option: 'maxTimeoutMs' });
+    });
     gone.throwIfAborted();
     // Without a limit of the client's own, it is the largest: a person sits at it, or can come back to it.
     return session.command(command, { ...given, via: VIA, timeoutMs: timeout_ms ?? config.maxTimeoutMs });
