@@ -27,6 +27,15 @@ describe('what a program draws with goes through', () => {
   });
 });
 
+it('a line feed without a return goes down, and not to the first column', () => {
+  const filter = createRawTerminalFilter();
+  expect(['a\nb\r', '\nc\r\x1b[m\n', '\n'].map((piece) => filter.push(piece))).toEqual([
+    'a\x1bDb\r',
+    '\nc\r\x1b[m\x1bD',
+    '\x1bD',
+  ]);
+});
+
 describe('what would command the terminal does not', () => {
   it.each([
     ['a title', '\x1b]0;owned\x07'],

@@ -16,6 +16,7 @@ export function createRawTerminalFilter(): TerminalFilter {
   let state: State = 'ground';
   /** Intermediate characters after ESC, or parameters and intermediates after CSI. */
   let collected = '';
+  let isAfterReturn = false;
 
   function step(character: string): void {
     const code = character.charCodeAt(0);
@@ -24,8 +25,8 @@ export function createRawTerminalFilter(): TerminalFilter {
     if (code === ESC) return go('escape');
     if (code === CAN || code === SUB) return go('ground');
     if (code < 0x20 || code === DEL) return control(character);
-    if (state === 'ground') out += character;
-    else if (state === 'escape') escaped(character);
+    isAfterReturn = false;
+    if (state === 'escape') escaped(character);
     else inSequence(character, code);
   }
 
@@ -38,7 +39,9 @@ export function createRawTerminalFilter(): TerminalFilter {
   function control(character: string): void {
     if (!CONTROLS.includes(character)) return;
     modes.control(character);
-    out += character;
+    // Node's raw mode leaves it to the local tty to return the carriage at a line feed. A program that has turned that off on its own terminal only means to go down.
+    out += character === '\n' && !isAfterReturn ? INDEX : character;
+    isAfterReturn = character === '\r';
   }
 
   function escaped(character: string): void {
@@ -85,6 +88,7 @@ export function createRawTerminalFilter(): TerminalFilter {
     push(text) {
       for (let at = 0; at < text.length; ) {
         const plain = state === 'ground' ? plainEnd(text, at) : at;
+        if (plain > at) isAfterReturn = false;
         out += text.slice(at, plain);
         if (plain < text.length) step(text[plain]!);
         at = plain + 1;
@@ -103,6 +107,8 @@ const [CAN, SUB, ESC, DEL] = [0x18, 0x1a, 0x1b, 0x7f];
 
 /** Bell, backspace, tab, line ends, and the two shifts between sets of characters. */
 const CONTROLS = '\x07\b\t\n\x0b\x0c\r\x0e\x0f';
+
+const INDEX = '\x1bD';
 
 /** DCS, SOS, OSC, PM, APC, and the title of `screen` and `tmux`. */
 const STRINGS = 'PX]^_k';

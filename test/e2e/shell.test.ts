@@ -117,6 +117,7 @@ describe('hotcell shell at a terminal', () => {
     );
     expect(shell.written()).toContain('\x1b[?1049h\x1b[5;10Hdrawn');
     expect(shell.written()).not.toContain('\x1b]');
+    await shell.enter("stty -opost; printf 'ab\\ncd\\r\\n'; stty opost", /^ab\n {2}cd$/m);
     shell.type(CTRL.d);
     await shell.ended;
   });

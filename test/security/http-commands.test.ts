@@ -96,7 +96,7 @@ describe.skipIf(skipped !== undefined)('commands over HTTP', () => {
     const attached = send('mine', 'GET', path);
     expect((await send('mine', 'POST', `${path}/signal`, json({ signal: 'SIGTERM' }))).status).toBe(200);
     const { body } = await attached;
-    expect(body.toString()).toContain(`{"execution_id":"${command.id}"}\n{"stdout":"typed\\ntyped`);
+    expect(body.toString()).toContain(`{"execution_id":"${command.id}"}\n{"stdout":"typed\\r\\ntyped`);
     expect(body.toString()).toContain('"signal":"SIGTERM"');
   });
 

@@ -71,7 +71,9 @@ export function createRemoteCommands(
     const ended = new AbortController();
     const run = await streamedRun(requests.pieces(response), base, (answer) => remoteError(base, answer));
     const below = `/${encodeURIComponent(run.executionId)}`;
-    const lost = () => lostError(base, session, run.executionId);
+    const again = `The command goes on if the server does. Attach again: ${attachLine(base.origin, session, run.executionId)}`;
+    const lost = () => lostError(base, again);
+    const withAttachLine = ({ code, message }: HotcellError) => new HotcellError(code, message, { remedy: again });
     const input = createRemoteInput((data, end) => sendInput(below, data, end), ended.signal);
 
     return {
@@ -80,7 +82,7 @@ export function createRemoteCommands(
         try {
           yield* run;
         } catch (error) {
-          throw error instanceof HotcellError ? error : lost();
+          throw error instanceof HotcellError ? withAttachLine(error) : lost();
         } finally {
           ended.abort();
         }
@@ -117,10 +119,9 @@ export function createRemoteCommands(
   };
 }
 
-function lostError(base: URL, session: string, id: string): HotcellError {
-  return new HotcellError('engine_failed', `the connection to ${base.origin} was lost before the command ended`, {
-    remedy: `The command goes on if the server does. Attach again: ${attachLine(base.origin, session, id)}`,
-  });
+function lostError(base: URL, remedy: string): HotcellError {
+  const message = `the connection to ${base.origin} was lost before the command ended`;
+  return new HotcellError('engine_failed', message, { remedy });
 }
 
 /** The command line that attaches again, without characters that a shell or a terminal would act on. */

@@ -61,9 +61,10 @@ export function addCommandRoutes(app: HttpApp, options: RunRouteOptions): void {
     await inTurn(context, options, 0, async ({ gone, endTurn }) => {
       const execution = commandOf(await sessionOf(context, sessions, gone), context.req.param('id'));
       endTurn();
+      const { hasTerminal } = execution.command;
       await stream(context, execution, {
         gone,
-        earlier: ({ stdout, stderr }) => ({ stdout: lately(stdout), stderr: lately(stderr) }),
+        earlier: ({ stdout, stderr }) => ({ stdout: lately(stdout, hasTerminal), stderr: lately(stderr, hasTerminal) }),
       });
     });
     return RESPONSE_ALREADY_SENT;
@@ -93,6 +94,8 @@ const VIA = '/run/commands';
 /** So much of what a command printed is sent to a client that attaches to it again. */
 const LATELY_CHARS = 65_536;
 
-function lately(text: string): string {
-  return text.slice(-LATELY_CHARS);
+/** Lines end as on the terminal that they were printed to. */
+function lately(text: string, hasTerminal: boolean): string {
+  const last = text.slice(-LATELY_CHARS);
+  return hasTerminal ? last.replaceAll('\n', '\r\n') : last;
 }
