@@ -592,6 +592,7 @@ describe('hotcell', () => {
     [['setup', '--help']],
     [['demo', '--help']],
     [['repl', '--help']],
+    [['shell', '--help']],
     [['completion', '--help']],
   ])('shows examples with %j', async (args) => {
     const { exitCode, stdout } = await command(...args);

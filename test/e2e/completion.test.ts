@@ -38,6 +38,7 @@ const COMPLETED: readonly (readonly [string, string])[] = [
   ['hotcell run --isolation gv', 'hotcell run --isolation gvisor'],
   ['hotcell repl --min-isolation doc', 'hotcell repl --min-isolation docker'],
   ['hotcell repl --language ba', 'hotcell repl --language bash'],
+  ['hotcell shell lab --att', 'hotcell shell lab --attach'],
   ['hotcell run zeb', 'hotcell run zebra.py'],
   ['hotcell run --json ana', 'hotcell run --json analysis\\ of\\ sales.ipynb'],
   ['hotcell run x.py --save-artifacts rep', 'hotcell run x.py --save-artifacts reports\\ 2025/'],

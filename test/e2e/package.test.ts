@@ -75,7 +75,19 @@ describe('the package', () => {
   });
 
   it('can do all its help tells of: every command loads', () => {
-    for (const name of ['run', 'repl', 'mcp', 'serve', 'install', 'token', 'sessions', 'doctor', 'setup', 'demo']) {
+    for (const name of [
+      'run',
+      'repl',
+      'shell',
+      'mcp',
+      'serve',
+      'install',
+      'token',
+      'sessions',
+      'doctor',
+      'setup',
+      'demo',
+    ]) {
       expect(command([name, '--help'])).toMatchObject({ status: 0, stdout: expect.stringContaining('Examples:') });
     }
     expect(command(['token', 'list'])).toMatchObject({ status: 0 });
