@@ -168,6 +168,14 @@ describe('hotcell shell at a terminal', () => {
     await shell.ended;
   });
 
+  it('ends with an error when its session is closed', async () => {
+    await client.callTool({ name: 'open_session', arguments: { name: 'short' } });
+    const shell = await openShell('dist/cli.js', 'shell', 'short', '--server', server.url);
+    await client.callTool({ name: 'close_session', arguments: { session_id: 'short' } });
+    expect(await shell.ended).toBe(69);
+    expect(shell.screen()).toContain('closed');
+  });
+
   it('without a session is a shell in a sandbox of its own, which is deleted', async () => {
     const shell = await openShell('dist/cli.js', 'shell');
     await shell.enter('stty size; touch here; ls', /^24 80\nhere$/m);
