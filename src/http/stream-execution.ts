@@ -1,4 +1,5 @@
 import type { ManagedExecution } from '../directory/directory.ts';
+import type { ExecutionEvent } from '../execution/events.ts';
 import type { PartialOutput } from '../execution/execution.ts';
 import { shownError } from './error-response.ts';
 import { lineOf, type RunLine } from './run-lines.ts';
@@ -26,10 +27,7 @@ export async function streamExecution(
   try {
     await lines.send({ execution_id: execution.id });
     for (const name of ['stdout', 'stderr'] as const) if (before?.[name]) await lines.send({ [name]: before[name] });
-    for await (const event of { [Symbol.asyncIterator]: () => events }) {
-      const line = lineOf(event);
-      if (line !== undefined) await lines.send(line);
-    }
+    for (let line = await nextLine(events); line !== undefined; line = await nextLine(events)) await lines.send(line);
     if (gone?.aborted) return;
     const { outcome } = await execution.result;
     await lines.send({ ended: { outcome } } satisfies RunLine);
@@ -39,4 +37,13 @@ export async function streamExecution(
     gone?.removeEventListener('abort', leave);
   }
   lines.end();
+}
+
+/** SECURITY: a function of its own, so that no event is held while its line waits for the reader: a display has megabytes of which the line has none. */
+async function nextLine(events: AsyncIterator<ExecutionEvent>): Promise<RunLine | undefined> {
+  for (let step = await events.next(); step.done !== true; step = await events.next()) {
+    const line = lineOf(step.value);
+    if (line !== undefined) return line;
+  }
+  return undefined;
 }

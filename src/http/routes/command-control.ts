@@ -56,7 +56,7 @@ export function addCommandControlRoutes(app: HttpApp, options: RunRouteOptions):
     work: (command: FoundCommand, body: unknown) => Promise<void>,
   ): Promise<Response> {
     const text = await jsonText(context, readJson, how);
-    return inTurn(context, options, text.length, async ({ gone }) => {
+    return inTurn(context, options, Buffer.byteLength(text), async ({ gone }) => {
       await work(await found(context, gone), parsedJson(text, how));
       return context.json({});
     });

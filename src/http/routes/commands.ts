@@ -40,7 +40,7 @@ export function addCommandRoutes(app: HttpApp, options: RunRouteOptions): void {
 
   app.post('/run/:session/commands', async (context) => {
     const text = await jsonText(context, read, HOW);
-    await inTurn(context, options, text.length, async ({ gone, endTurn }) => {
+    await inTurn(context, options, Buffer.byteLength(text), async ({ gone, endTurn }) => {
       const execution = await begin(context, parsedJson(text, HOW), gone);
       endTurn();
       await stream(context, execution, { gone });

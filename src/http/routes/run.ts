@@ -37,7 +37,7 @@ export function addRunRoute(app: HttpApp, options: RunRouteOptions): void {
   const read = createBodyReader();
   app.post('/run/:session', async (context) => {
     const text = await jsonText(context, read, HOW);
-    await inTurn(context, options, text.length, async ({ gone, endTurn }) => {
+    await inTurn(context, options, Buffer.byteLength(text), async ({ gone, endTurn }) => {
       const execution = await begin(context, parsedJson(text, HOW), gone);
       endTurn();
       await streamExecution(execution, sendLines(context.env.outgoing, { stallMs, aliveMs: ALIVE_MS }));
