@@ -49,6 +49,16 @@ class CommandsTest(unittest.TestCase):
         self.sandbox.python.finish("x-python")
         self.assertEqual(self.ends(), [("x-2", "ok", "kept"), ("x-1", "exited", "kept"), ("x-python", "ok", "kept")])
 
+    def test_a_signal_that_comes_before_the_kernel_is_up_reaches_it_after_the_command(self) -> None:
+        self.ask("x-1", 4)
+        kernel = self.sandbox.started()
+        asked = Frame({"type": "signal", "id": 9, "execution": "x-1", "signal": "SIGKILL"}, b"", 0)
+        self.assertEqual(self.sandbox.executions.commands.requests["signal"](asked), {})
+        kernel.say({"type": "up", "pid": kernel.pid})
+        heard = [(frame.head["type"], frame.head.get("signal")) for frame in kernel.heard() + kernel.heard()]
+        self.assertEqual(heard, [("execute", None), ("signal", "SIGKILL")])
+        kernel.finish("x-1")
+
     def test_a_kernel_that_nothing_descends_from_runs_the_next(self) -> None:
         kernel = self.begin("x-1", 4)
         kernel.finish("x-1", isFree=True)

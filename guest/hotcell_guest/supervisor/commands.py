@@ -19,6 +19,7 @@ from .kernel_run import KernelRun
 from .runs import Runs
 
 MOST_COMMANDS = 32
+_MOST_EARLY_SIGNALS = 32
 SIGNALS = frozenset(f"SIG{name}" for name in ("INT", "TERM", "KILL", "HUP", "QUIT", "USR1", "USR2", "STOP", "CONT", "TSTP", "WINCH"))
 Begin = Callable[[Frame, KernelKeeper, Optional[CommandStreams]], None]
 
@@ -37,6 +38,7 @@ class Commands:
         self._begin = begin
         self._fail = fail
         self._streams: dict[str, CommandStreams] = {}
+        self._early_signals: dict[str, list[str]] = {}
         self._keepers: set[KernelKeeper] = set()
         self._free: Optional[KernelKeeper] = None
         self._count = 0
@@ -68,6 +70,7 @@ class Commands:
         for name in list(self._streams):
             if not self._runs.knows(name):
                 self._streams.pop(name).close(has_begun=False)
+                self._early_signals.pop(name, None)
         for keeper in list(self._keepers):
             if keeper.kernel is None and keeper is not self._free and not self._runs.is_busy(keeper):
                 self._drop(keeper)  # its kernel was killed with all others
@@ -92,15 +95,22 @@ class Commands:
         name = frame.head["signal"]
         if name not in SIGNALS:
             raise Refusal("bad-request", "signal: not one that a command can be sent")
-        run = self._runs.named(str(frame.head["execution"]))
-        if run is None or run.name not in self._streams:
-            return {} if self._runs.knows(str(frame.head["execution"])) else {"ended": True}
-        if self._streams[run.name].signal(signal.Signals[name]):
-            return {}
-        if run.kernel.is_behind:
-            raise Refusal("busy", "signal: the command has not taken those before")
-        run.kernel.send({"type": "signal", "execution": run.name, "signal": name})
+        execution = str(frame.head["execution"])
+        run = self._runs.named(execution)
+        if execution not in self._streams:
+            return {} if self._runs.knows(execution) else {"ended": True}
+        if run is None:
+            self._keep_signal(execution, name)
+        elif not self._streams[execution].signal(signal.Signals[name]):
+            _pass_on(run.kernel, execution, name)
         return {}
+
+    def _keep_signal(self, execution: str, name: str) -> None:
+        """For a command that waits for its kernel."""
+        kept = self._early_signals.setdefault(execution, [])
+        if len(kept) >= _MOST_EARLY_SIGNALS:
+            raise Refusal("busy", "signal: the command has not taken those before")
+        kept.append(name)
 
     def _resize(self, frame: Frame) -> Head:
         streams = self._streams.get(str(frame.head["execution"]))
@@ -136,10 +146,15 @@ class Commands:
             kernel.close()  # its command was withdrawn meanwhile
 
     def _begin_in(self, keeper: KernelKeeper, request: Frame) -> None:
-        streams = self._streams[str(request.head["execution"])]
+        execution = str(request.head["execution"])
+        streams, signals = self._streams[execution], self._early_signals.pop(execution, [])
         self._begin(request, keeper, streams)
-        if keeper.kernel is not None and streams.outputs is not None:
+        if keeper.kernel is None:
+            return
+        if streams.outputs is not None:
             keeper.kernel.foreground = streams.foreground
+        for name in signals:
+            _pass_on(keeper.kernel, execution, name)
 
     def _on_death(self, keeper: KernelKeeper, kernel: KernelProcess, status: int) -> None:
         self._drop(keeper)
@@ -154,6 +169,12 @@ class Commands:
         if request is not None:
             self._fail(request.head["id"], "no-kernel", reason)
         self.tidy()
+
+
+def _pass_on(kernel: KernelProcess, execution: str, name: str) -> None:
+    if kernel.is_behind:
+        raise Refusal("busy", "signal: the command has not taken those before")
+    kernel.send({"type": "signal", "execution": execution, "signal": name})
 
 
 class _Credit:
