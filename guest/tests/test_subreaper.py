@@ -46,6 +46,30 @@ class SubreaperTest(unittest.TestCase):
         self.assertEqual(os.read(told, 1), b"")  # the last write end was the kernel's
         os.close(told)
 
+    def test_its_end_is_seen_although_it_is_stopped_again_and_again(self) -> None:
+        told, tell = os.pipe()
+        subreaper = self.fork(lambda: become_subreaper(lambda: _tell_pid_and_wait(tell)))
+        kernel_pid = int(os.read(told, 20))
+        os.close(told)
+        os.close(tell)
+        for _ in range(2):
+            stopper = self.fork(functools.partial(_stop_for_ever, subreaper))
+            self.addCleanup(os.waitpid, stopper, 0)
+            self.addCleanup(os.kill, stopper, signal.SIGKILL)
+        while processes.read_process(subreaper).state != "T":
+            time.sleep(0.001)
+        loop = Loop()
+        self.addCleanup(loop.close)
+        ours, theirs = socket.socketpair()
+        self.addCleanup(theirs.close)
+        kernel = KernelProcess(loop, Started(kernel_pid, ours, subreaper=subreaper), lambda _frame: None, lambda: None)
+        self.addCleanup(kernel.close)
+        kernel.kill()
+        loop.call_later(1, loop.stop)
+        loop.run()
+        self.assertEqual(processes.read_process(subreaper).state, "Z")
+        os.waitpid(subreaper, 0)
+
     def test_a_daemon_belongs_to_the_kernel_that_it_descends_from(self) -> None:
         told, tell = os.pipe()
         subreaper = self.fork(lambda: become_subreaper(lambda: _daemonize(tell)))
@@ -93,6 +117,17 @@ def _tell_and_wait(tell: int) -> NoReturn:
     os.write(tell, b"x")
     signal.pause()
     os._exit(98)
+
+
+def _tell_pid_and_wait(tell: int) -> NoReturn:
+    os.write(tell, str(os.getpid()).encode())
+    signal.pause()
+    os._exit(98)
+
+
+def _stop_for_ever(pid: int) -> NoReturn:
+    while True:
+        os.kill(pid, signal.SIGSTOP)
 
 
 def _daemonize(tell: int) -> NoReturn:

@@ -84,12 +84,12 @@ class MemoryTest(unittest.TestCase):
         sandbox.executions._memory.limit_bytes = 1
         sizes: dict[int, int] = {sandbox.python.pid: 1}
         held = mock.patch.object(sandbox.executions.kernels, "memory_bytes", lambda kernel: sizes[kernel.pid])
-        too_much = mock.patch("hotcell_guest.supervisor.memory_watch.sandbox_memory_bytes", lambda limit: limit + 1)
+        too_much = mock.patch("hotcell_guest.supervisor.memory_relief.sandbox_memory_bytes", lambda limit: limit + 1)
         with held, too_much:
             sandbox.execute("x-python", 2)
             bash = sandbox.begin_bash("x-bash", 4)
             sizes[bash.pid] = 2
-            sandbox.let_pass(0.1)
+            sandbox.let_pass(0.06)
         self.assertEqual(
             [(run.name, run.out_of_memory) for run in sandbox.executions._runs.running], [("x-python", False), ("x-bash", True)]
         )

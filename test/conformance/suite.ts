@@ -9,6 +9,7 @@ import { commandRequirements } from './proofs/commands.ts';
 import { displayRequirements } from './proofs/displays.ts';
 import { executionRequirements } from './proofs/execution.ts';
 import { fileRequirements } from './proofs/files.ts';
+import { hiddenMemoryRequirements } from './proofs/hidden-memory.ts';
 import { hostileVariableRequirements } from './proofs/hostile-variables.ts';
 import { interruptRequirements } from './proofs/interrupts.ts';
 import { isolationRequirements } from './proofs/isolation.ts';
@@ -55,6 +56,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
   ...bashRequirements,
   ...recipeRequirements,
   ...limitRequirements,
+  ...hiddenMemoryRequirements,
   ...javascriptRequirements,
   ...javascriptEndRequirements,
   ...javascriptQuestionRequirements,

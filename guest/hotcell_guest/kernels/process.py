@@ -7,6 +7,7 @@ import signal
 import socket
 from typing import Callable, NamedTuple, Optional
 
+from ..system import processes
 from ..system.loop import Loop
 from ..wire.frames import Frame, FrameDecoder, Head, ProtocolViolation, encode
 from .outputs import OutputPipes
@@ -30,6 +31,8 @@ class Started(NamedTuple):
 
 KernelStarter = Callable[[], Started]
 _MOST_UNSENT = 64
+# How long a subreaper may take to end after its kernel.
+_SUBREAPER_SECONDS = 0.2
 
 
 class KernelProcess:
@@ -126,15 +129,20 @@ class KernelProcess:
 
     def kill(self) -> None:
         """Its end is seen when it is reaped."""
-        pid = self.pid or self.subreaper
-        if pid is None:
+        if self.pid is not None:
+            processes.kill(self.pid)
+        if self.subreaper is None:
             return
+        if self.pid is None:
+            processes.kill(self.subreaper)
+            return
+        # It may be stopped. Once it goes on it ends as its kernel did, and so tells how that was.
+        processes.kill(self.subreaper, signal.SIGCONT)
         try:
-            os.kill(pid, signal.SIGKILL)
-            if self.subreaper is not None:
-                os.kill(self.subreaper, signal.SIGCONT)  # user code may have stopped it
-        except (ProcessLookupError, PermissionError):
-            pass
+            alive = processes.read_process(self.subreaper)
+        except OSError:
+            return
+        self._loop.call_later(_SUBREAPER_SECONDS, lambda: _kill_same(alive))
 
     def close(self) -> None:
         if not self._gone:
@@ -202,3 +210,14 @@ class KernelProcess:
         if not self._gone:
             self.close()
             self._on_gone()
+
+
+def _kill_same(subreaper: processes.Process) -> None:
+    """SECURITY: code that stops a subreaper again and again would keep the end of its kernel from ever being seen. Its pid may be that of
+    another process by now."""
+    try:
+        now = processes.read_process(subreaper.pid)
+    except OSError:
+        return
+    if (now.started, now.parent) == (subreaper.started, os.getpid()):
+        processes.kill(subreaper.pid)

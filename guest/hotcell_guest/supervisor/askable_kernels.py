@@ -10,14 +10,14 @@ from ..languages.table import PYTHON, answers_questions, kernel_of
 from ..system import processes
 from ..wire.refusal import Refusal
 from .all_kernels import Kernels
-from .memory_watch import MemoryWatch
+from .memory_relief import MemoryRelief
 
 
 class AskableKernels:
     """The `Askable` of questions.py. `is_busy`: an execution runs in that kernel or waits for it. `is_exercising`: Python's kernel does."""
 
     def __init__(
-        self, kernels: Kernels, memory: MemoryWatch, is_busy: Callable[[KernelKeeper], bool], is_exercising: Callable[[], bool]
+        self, kernels: Kernels, memory: MemoryRelief, is_busy: Callable[[KernelKeeper], bool], is_exercising: Callable[[], bool]
     ) -> None:
         self._kernels = kernels
         self._memory = memory
@@ -37,11 +37,29 @@ class AskableKernels:
         return None if self._is_exercising() and name == PYTHON else keeper.kernel
 
     def watch_answering(self, kernel: KernelProcess, is_under_way: Callable[[], bool]) -> None:
-        born_since = processes.ticks_now()
+        self._memory.watch(_Answering(self._kernels, kernel, is_under_way))
 
-        def relieve() -> None:
-            # A fork that looks at an object goes first: it costs no variables.
-            self._kernels.kill_newborn(kernel, born_since)
-            self._memory.watch(is_under_way, lambda: self.lose(kernel, "its kernel used up the memory of the sandbox and was ended"))
 
-        self._memory.watch(is_under_way, relieve)
+class _Answering:
+    """A question, as memory_relief.py sees it."""
+
+    def __init__(self, kernels: Kernels, kernel: KernelProcess, is_under_way: Callable[[], bool]) -> None:
+        self.kernel = kernel
+        self.is_endable = True
+        self._kernels = kernels
+        self._is_under_way = is_under_way
+        self._born_since = processes.ticks_now()
+        self._has_lost_forks = False
+
+    @property
+    def is_over(self) -> bool:
+        return not self._is_under_way()
+
+    def use_up_memory(self) -> None:
+        """A fork that looks at an object goes first: it costs no variables."""
+        if not self._has_lost_forks:
+            self._has_lost_forks = True
+            self._kernels.kill_newborn(self.kernel, self._born_since)
+            return
+        self.is_endable = False
+        self._kernels.lose(self.kernel, "its kernel used up the memory of the sandbox and was ended")

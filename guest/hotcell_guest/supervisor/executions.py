@@ -24,10 +24,9 @@ from .execute_request import kernel_asked_for, missing_of
 from .execution_pipes import ExecutionPipes
 from .finished import finished_without_kernel
 from .idle_exercise import IdleExercise
-from .idle_memory import IdleMemory
 from .kernel_deaths import KernelDeaths, interrupted
 from .kernel_run import KernelRun, Surroundings
-from .memory_watch import MemoryWatch
+from .memory_relief import MemoryRelief
 from .questions import Questions
 from .runs import Runs
 
@@ -45,13 +44,12 @@ class Executions:
         self._awaited = AwaitedKernel(channel, reply, fail)
         self._exercise = IdleExercise(reply)
         self._pipes = ExecutionPipes(loop, channel)
-        self._memory = MemoryWatch(loop)
         self.kernels = Kernels(loop, workspace.folder, self._events_of)
         self.commands = Commands(loop, channel, self.kernels, self._runs, self._begin, fail)
+        self._memory = MemoryRelief(loop, self.kernels, self._pipes.tell)
         self._around = Surroundings(loop, channel, workspace, self._pipes, KernelDeaths(), self.kernels.kill_newborn, self._on_end)
         askable = AskableKernels(self.kernels, self._memory, self._runs.is_busy, lambda: self._exercise.under_way)
         self.questions = AllQuestions(lambda: Questions(loop, askable, reply, fail))
-        self._idle_memory = IdleMemory(loop, self.kernels, self._is_idle, self._pipes.tell)
         self.requests: dict[str, Callable[[Frame], Optional[Head]]] = {
             "execute": self._execute,
             "interrupt": self._interrupt,
@@ -165,21 +163,7 @@ class Executions:
             self.questions.of(PYTHON).kernel_up(kernel)
 
     def _begin(self, frame: Frame, keeper: KernelKeeper, streams: Optional[CommandStreams] = None) -> None:
-        run = self._runs.begin(KernelRun(self._around, frame, keeper, streams))
-        self._watch_memory(run)
-        self._idle_memory.begin(self._memory.limit_bytes)
-
-    def _watch_memory(self, run: KernelRun) -> None:
-        """Of several executions the one that holds most is ended, and nothing else until that has given its memory back."""
-
-        def relieve() -> None:
-            running = [other for other in self._runs.running if other.report is None]
-            if not any(other.out_of_memory for other in running):
-                ended = running[0] if len(running) == 1 else max(running, key=lambda other: self.kernels.memory_bytes(other.kernel))
-                ended.use_up_memory()
-            self._watch_memory(run)
-
-        self._memory.watch(lambda: not run.is_over and run.report is None and not run.out_of_memory, relieve)
+        self._memory.watch(self._runs.begin(KernelRun(self._around, frame, keeper, streams)))
 
     def _on_end(self, run: KernelRun) -> None:
         self._runs.end(run)
@@ -244,6 +228,3 @@ class Executions:
             return
         self._end_exercise()
         self._awaited.failed(reason)
-
-    def _is_idle(self) -> bool:
-        return not self._runs.running and not self.questions.under_way

@@ -71,6 +71,11 @@ class KernelRun:
         self.kernel.pause(False)
         self.ladder.begin("closing")
 
+    @property
+    def is_endable(self) -> bool:
+        """Its kernel still runs it, and nothing has ended it for its memory."""
+        return self.report is None and not self.out_of_memory
+
     def use_up_memory(self) -> None:
         """Ends a run that has used up the memory of its sandbox, without a grace period."""
         self.out_of_memory = True

@@ -106,6 +106,11 @@ def sandbox_memory_bytes(limit: int) -> int:
     return held
 
 
+def supervisor_bytes() -> int:
+    """What this process holds. 0 where `sandbox_memory_bytes` counts it too."""
+    return 0 if os.path.exists(_OWN_KERNEL) else _own_bytes(os.getpid())
+
+
 def _resident_bytes(pid: int) -> int:
     """All that is resident, with what it shares with files and with others. 0 when it is gone."""
     try:

@@ -99,7 +99,7 @@ def kill_where(condemned: Callable[[Process], bool], *, leave_others_running: bo
             if process.state not in "ZX" and (process.pid, process.started) not in killed and condemned(process)
         ]
         for victim in victims:
-            _kill(victim.pid, signal.SIGKILL)
+            kill(victim.pid, signal.SIGKILL)
             killed.add((victim.pid, victim.started))
         if not victims:
             break
@@ -121,7 +121,7 @@ def _kill_slow(condemned: Callable[[Process], bool], killed: set[tuple[int, int]
             return True
         for suspect in suspects:
             if suspect.state not in "ZX":
-                _kill(suspect.pid, signal.SIGKILL)
+                kill(suspect.pid, signal.SIGKILL)
                 killed.add((suspect.pid, suspect.started))
     return False
 
@@ -146,6 +146,14 @@ def signal_group(group: int, number: signal.Signals) -> None:
         pass
 
 
+def kill(pid: int, number: signal.Signals = signal.SIGKILL) -> None:
+    """Sends a signal; to one that is gone, or of another user, none."""
+    try:
+        os.kill(pid, number)
+    except (ProcessLookupError, PermissionError):
+        pass
+
+
 def may_be_ended(pid: int) -> bool:
     """False for one that is gone, or of another user."""
     try:
@@ -157,17 +165,10 @@ def may_be_ended(pid: int) -> bool:
 
 def _signal_everyone(number: signal.Signals) -> None:
     if os.getpid() == 1:
-        _kill(-1, number)
+        kill(-1, number)
         return
     for process in others_in_sandbox():
-        _kill(process.pid, number)
-
-
-def _kill(pid: int, number: signal.Signals) -> None:
-    try:
-        os.kill(pid, number)
-    except (ProcessLookupError, PermissionError):
-        pass
+        kill(process.pid, number)
 
 
 def _all_processes() -> Iterator[Process]:

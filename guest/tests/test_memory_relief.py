@@ -1,0 +1,94 @@
+"""The watchdog over memory: who is ended for what the sandbox holds, also where an execution never ends."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import unittest
+from typing import Callable
+from unittest import mock
+
+from .played_kernels import PlayedSandbox
+
+_RELIEF = "hotcell_guest.supervisor.memory_relief"
+_LIMIT = 64 * 1_048_576
+_CHILD = "import sys; held = b'x' * (int(sys.argv[1]) << 20); print(flush=True); sys.stdin.read()"
+
+
+class MemoryReliefTest(unittest.TestCase):
+    def setUp(self) -> None:
+        self.sandbox = PlayedSandbox(self)
+        self.sandbox.executions._memory.limit_bytes = _LIMIT
+
+    def child(self, mebibytes: int) -> subprocess.Popen[bytes]:
+        """A process of the sandbox that holds memory."""
+        child = subprocess.Popen([sys.executable, "-c", _CHILD, str(mebibytes)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert child.stdin is not None and child.stdout is not None
+        self.addCleanup(child.wait)
+        for end in (child.stdin, child.stdout):
+            self.addCleanup(end.close)
+        self.addCleanup(child.kill)
+        child.stdout.readline()
+        return child
+
+    def let_pass_until(self, holds: Callable[[], object]) -> None:
+        for _ in range(300):
+            if holds():
+                return
+            self.sandbox.let_pass(0.02)
+        self.fail("never came true")
+
+    def test_an_execution_whose_end_is_never_seen_does_not_turn_it_off(self) -> None:
+        self.sandbox.execute("x-1", 2)  # its kernel has no process, so nothing is reaped when it is killed
+        self.let_pass_until(self.child(80).poll)  # ended with its execution
+        small = self.child(1)
+        self.let_pass_until(self.child(80).poll)
+        self.assertEqual([run.out_of_memory for run in self.sandbox.executions._runs.running], [True])
+        self.assertIsNone(small.poll())
+
+    def test_an_execution_that_waits_for_its_reader_does_not_turn_it_off(self) -> None:
+        self.sandbox.execute("x-1", 2)
+        (run,) = self.sandbox.executions._runs.running
+        with mock.patch.object(run._pipes, "set_barrier"):  # the host takes no more output
+            self.sandbox.python.finish("x-1")
+        self.assertEqual((run.is_over, run.is_endable), (False, False))
+        self.let_pass_until(self.child(80).poll)
+        self.assertFalse(run.out_of_memory)
+
+    def test_a_question_whose_kernel_is_stuck_does_not_turn_it_off(self) -> None:
+        self.sandbox.request("variables.list", timeoutMs=60_000)
+        for _ in range(3):  # as a fork that the question made, for its kernel, and for itself
+            self.let_pass_until(self.child(80).poll)
+
+    def test_of_a_crowd_as_many_are_ended_as_are_too_much(self) -> None:
+        self.sandbox.execute("x-1", 2)
+        self.sandbox.python.finish("x-1")
+        crowd = [self.child(30) for _ in range(4)]
+        self.let_pass_until(lambda: sum(child.poll() is None for child in crowd) <= 2)
+        self.sandbox.let_pass(0.3)
+        self.assertGreaterEqual(sum(child.poll() is None for child in crowd), 1)
+
+    def test_executions_that_follow_each_other_fast_do_not_put_it_off(self) -> None:
+        with mock.patch(f"{_RELIEF}.sandbox_memory_bytes", return_value=0) as looks:
+            for number in range(12):
+                self.sandbox.execute(f"x-{number}", 2 * number + 2)
+                self.sandbox.python.finish(f"x-{number}")
+                self.sandbox.let_pass(0.01)
+        self.assertGreater(looks.call_count, 2)
+
+    def test_growth_of_the_supervisor_counts(self) -> None:
+        own = mock.patch(f"{_RELIEF}.supervisor_bytes", side_effect=[10, 10 + _LIMIT + 40 * 1_048_576, 10, 10, 10])
+        held = mock.patch(f"{_RELIEF}.sandbox_memory_bytes", return_value=-1_000 * 1_048_576)
+        with own, held as looks:
+            self.sandbox.execute("x-1", 2)
+            self.let_pass_until(lambda: looks.called)
+        self.assertEqual(looks.call_args_list[0].args, (-8 * 1_048_576,))
+
+
+class FewestLooksTest(unittest.TestCase):
+    def test_without_a_limit_it_never_looks(self) -> None:
+        sandbox = PlayedSandbox(self)
+        with mock.patch(f"{_RELIEF}.sandbox_memory_bytes", side_effect=AssertionError(os.getpid())):
+            sandbox.execute("x-1", 2)
+            sandbox.let_pass(0.05)
