@@ -1,4 +1,4 @@
-"""Which files of the workspace an execution made or changed: two looks at the tree, compared."""
+"""Which files of the workspace an execution made or changed: each look at the tree is compared with the one before."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ import os
 import stat
 import time
 from dataclasses import dataclass
-from typing import Any, Optional
+from typing import Any, Callable, Iterator, NamedTuple, Optional
 
 MAX_ENTRIES = 20_000
 MAX_REPORTED = 1_000
+MAX_REPORTED_BYTES = 262_144
 _MAX_DEPTH = 64
 _SURELY_OLD_NS = 1_000_000_000
-_SKIPPED_FOLDERS = frozenset({"__pycache__", ".ipynb_checkpoints"})
-
-Look = dict[str, tuple[int, int, int]]
+_SKIPPED_FOLDERS = frozenset({b"__pycache__", b".ipynb_checkpoints"})
 
 
 @dataclass(frozen=True)
@@ -25,42 +24,75 @@ class Changes:
     omitted: int
 
 
+class _Seen(NamedTuple):
+    """A file as the last look saw it: a hash of its size, time of change and inode, and the looks that first saw it and saw it change."""
+
+    mark: int
+    created: int
+    changed: int
+
+
 class Workspace:
-    """Remembers how the workspace looked after the last execution or upload, and when each execution under way began."""
+    """Remembers how the workspace looked after the last execution or upload, and which look was the last before each execution under way.
+
+    SECURITY: this is the supervisor's memory, which code could fill with long names. There is one record for all executions, and it keeps
+    hashes: its size depends on the number of files alone. Code that makes two paths collide hides a file of its own from its own result.
+    """
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
-        self._seen: Optional[Look] = {}
-        self._at_begin: dict[str, Optional[Look]] = {}
+        self._files: dict[int, _Seen] = {}
+        self._looks = 0
+        self._last_failed_look = -1
+        self._begun_after: dict[str, int] = {}
         self._bare_since: Optional[int] = None
 
     def accept(self) -> None:
         """Takes the tree as it is for known: the host has just written to it."""
-        self._seen, self._bare_since = _look(self.folder), None
-        for execution in self._at_begin:
-            self._at_begin[execution] = self._seen
+        self._look()
+        self._bare_since = None
+        for execution in self._begun_after:
+            self._begun_after[execution] = self._looks
 
     def begin(self, execution: str) -> None:
         """An execution begins. What others under way have changed before is not its doing."""
-        if self._at_begin:
-            self._seen = _look(self.folder)
-        self._at_begin[execution] = self._seen
+        if self._begun_after:
+            self._look()
+        self._begun_after[execution] = self._looks
 
     def changes(self, execution: str) -> Changes:
         """What has changed since that execution began, which is over. A file that changed during several is reported by each."""
-        before = self._at_begin.pop(execution, self._seen)
+        before = self._begun_after.pop(execution, self._looks)
         if self._is_still_bare():
             return Changes([], 0)
-        self._seen = after = _look(self.folder)
-        if before is None or after is None:
+        changed = _FirstPaths()
+
+        def report(path: bytes, size: int, seen: _Seen) -> None:
+            if seen.changed > before:
+                changed.add(path, size, "created" if seen.created > before else "modified")
+
+        self._look(report)
+        if before <= self._last_failed_look:
             return Changes([], -1)
-        changed = [
-            {"path": path, "sizeBytes": mark[0], "change": "modified" if path in before else "created"}
-            for path, mark in after.items()
-            if before.get(path) != mark
-        ]
-        changed.sort(key=lambda file: str(file["path"]))
-        return Changes(changed[:MAX_REPORTED], max(0, len(changed) - MAX_REPORTED))
+        return changed.as_changes()
+
+    def _look(self, report: Callable[[bytes, int, _Seen], None] = lambda _path, _size, _seen: None) -> None:
+        """Calls `report` for every file."""
+        self._looks += 1
+        known, self._files = self._files, {}
+        try:
+            for path, status in _walk(os.fsencode(self.folder)):
+                key, mark = hash(path), hash((status.st_size, status.st_mtime_ns, status.st_ino))
+                seen = known.get(key)
+                if seen is None:
+                    seen = _Seen(mark, self._looks, self._looks)
+                elif seen.mark != mark:
+                    seen = _Seen(mark, seen.created, self._looks)
+                self._files[key] = seen
+                report(path, status.st_size, seen)
+        except _CannotLook:
+            self._files = {}
+            self._last_failed_look = self._looks
 
     def _is_still_bare(self) -> bool:
         """A folder without a single entry that has not changed for a while has none now: most sessions that only compute."""
@@ -73,6 +105,34 @@ class Workspace:
         return True
 
 
+class _FirstPaths:
+    """The files that are reported: in order, and no more than twice as many kept on the way."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._kept: list[tuple[bytes, int, str]] = []
+
+    def add(self, path: bytes, size: int, change: str) -> None:
+        self._count += 1
+        self._kept.append((path, size, change))
+        if len(self._kept) == 2 * MAX_REPORTED:
+            self._cut()
+
+    def as_changes(self) -> Changes:
+        self._cut()
+        if sum(len(path) for path, _, _ in self._kept) > MAX_REPORTED_BYTES:
+            return Changes([], self._count)  # before each is decoded, which takes up to four times as much
+        files = [{"path": path.decode("utf-8", "replace"), "sizeBytes": size, "change": change} for path, size, change in self._kept]
+        return Changes(files, self._count - len(files))
+
+    def _cut(self) -> None:
+        self._kept = sorted(self._kept)[:MAX_REPORTED]
+
+
+class _CannotLook(Exception):
+    """There are too many entries, or the folder is closed to us."""
+
+
 def _is_empty(folder: str) -> bool:
     """False also where it cannot be read: it is the program's to close."""
     try:
@@ -81,37 +141,31 @@ def _is_empty(folder: str) -> bool:
         return False
 
 
-def _look(folder: str) -> Optional[Look]:
-    """Size, time of change and inode of every regular file. None if there are too many, or if nobody may look. Links are never followed."""
-    found: Look = {}
+def _walk(folder: bytes) -> Iterator[tuple[bytes, os.stat_result]]:
+    """Every regular file: its path in the folder, and its status. Links are never followed. Raises _CannotLook."""
     entries = 0
-    waiting = [("", 0)]
+    # Parent, name and depth: joined only when their turn comes, because a path can be sixteen times as long as a name.
+    waiting: list[tuple[bytes, bytes, int]] = [(b"", b"", 0)]
     while waiting:
-        below, depth = waiting.pop()
+        parent, name, depth = waiting.pop()
+        below = os.path.join(parent, name)
         try:
             scan = os.scandir(os.path.join(folder, below))
         except OSError:
             if not below:
-                return None
+                raise _CannotLook from None
             continue
         with scan:
             for entry in scan:
                 entries += 1
                 if entries > MAX_ENTRIES:
-                    return None
-                path = f"{below}/{entry.name}" if below else entry.name
+                    raise _CannotLook
                 try:
                     status = entry.stat(follow_symlinks=False)
                 except OSError:
                     continue
                 if stat.S_ISREG(status.st_mode):
-                    if entry.name.startswith(".hotcell-"):
-                        continue  # an upload under way
-                    found[os.fsencode(path).decode("utf-8", "replace")] = (
-                        status.st_size,
-                        status.st_mtime_ns,
-                        status.st_ino,
-                    )
+                    if not entry.name.startswith(b".hotcell-"):  # an upload under way
+                        yield os.path.join(below, entry.name), status
                 elif stat.S_ISDIR(status.st_mode) and entry.name not in _SKIPPED_FOLDERS and depth < _MAX_DEPTH:
-                    waiting.append((path, depth + 1))
-    return found
+                    waiting.append((below, entry.name, depth + 1))

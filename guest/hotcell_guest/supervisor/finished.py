@@ -6,13 +6,11 @@ import json
 import time
 from typing import TYPE_CHECKING
 
-from ..files.artifacts import Changes
+from ..files.artifacts import MAX_REPORTED_BYTES, Changes
 from ..wire.frames import Head
 
 if TYPE_CHECKING:
     from .kernel_run import KernelRun
-
-_MAX_ARTIFACTS_BYTES = 262_144
 
 
 def finished(run: KernelRun, outcome: Head, state: str, changes: Changes) -> tuple[Head, bytes]:
@@ -38,7 +36,7 @@ def finished(run: KernelRun, outcome: Head, state: str, changes: Changes) -> tup
         head["restarted"] = run.restarted
     if changes.files:
         artifacts = json.dumps(changes.files, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "replace")
-    if len(artifacts) > _MAX_ARTIFACTS_BYTES:
+    if len(artifacts) > MAX_REPORTED_BYTES:
         artifacts, head["artifactsOmitted"] = b"", len(changes.files) + max(0, changes.omitted)
     return head, value + artifacts
 

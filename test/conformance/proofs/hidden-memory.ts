@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import type { Session } from '../../../src/sessions/session.ts';
-import type { Requirement } from '../context.ts';
+import { type Requirement, stdoutOf } from '../context.ts';
 
 const MiB = 1_048_576;
 const LIMITS = { memoryBytes: 256 * MiB, diskBytes: 64 * MiB };
@@ -48,7 +48,26 @@ open("printed", "w").close()`);
       }
     },
   },
-];
+  {
+    id: 'limit:supervisor-memory',
+    tag: 'driver',
+    title: 'files with long names do not fill the memory of the supervisor, however many executions are under way',
+    exempt: { bare: 'process 1 is the host’s own' },
+    prove: async ({ fresh, target }) => {
+      const session = await fresh({ limits: { memoryBytes: 256 * MiB } });
+      const resident = 'awk "/VmRSS/ { print \\$2 }" /proc/1/status';
+      const kibibytes = async () => Number((await session.run(resident, { language: 'bash' })).stdout);
+      const before = await kibibytes();
+      await stdoutOf(session, longNames(target.slow === true ? 4_000 : 19_900), 60_000);
+      const others = [
+        session.run('open("begun", "w").close()\nimport time\nwhile not os.path.exists("go"): time.sleep(0.02)'),
+        session.run(
+          'const fs = require("fs"); while (!fs.existsSync("go")) await new Promise((done) => setTimeout(done, 20))',
+          {
+            language: 'javascript',
+          },
+        ),
+      ];
       await untilThere(session, 'begun');
       expect((await kibibytes()) - before).toBeLessThan(48 * 1024);
       await session.files.write('go', '');
@@ -105,6 +124,17 @@ for _ in range(2):
                 for _ in range(100_000): os.kill(parent, signal.SIGSTOP)
             except OSError: pass
         os._exit(0)`;
+
+/** As long as paths may be. One letter beyond the basic plane makes each character four bytes for a Python that decodes it. */
+function longNames(count: number): string {
+  return `import os
+folder = "\\U0001f600".encode() + b"\\xff" * 250
+depth = 0
+while 10 + 255 * (depth + 1) < 3800:
+    os.mkdir(folder); os.chdir(folder); depth += 1
+for number in range(${count}): os.mknod(b"%05d" % number + b"\\xff" * 249, 0o100600)
+os.chdir("/workspace")`;
+}
 
 async function living(session: Session): Promise<number> {
   await untilThere(session, 'living');
