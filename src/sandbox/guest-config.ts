@@ -27,7 +27,7 @@ export interface GuestLimits {
   readonly openFiles: number;
   readonly fileBytes: number;
   readonly cpus: number;
-  /** CPU affinity: pins each kernel to as many processors as it may use. Set if there is no CPU quota. */
+  /** CPU affinity: pins all kernels to the same processors, as many as the sandbox may use. Set if there is no CPU quota. */
   readonly pinCpus?: boolean;
   /** A second filter for a kernel that was pinned, base64: it refuses to change that, and further filters. */
   readonly pinnedSeccomp?: string;

@@ -119,8 +119,7 @@ def mend_descriptors() -> None:
 
 
 def _stand_in(limits: Limits, workspace: str) -> None:
-    if limits.pin_cpus:
-        limit_cpus(limits)
+    limit_cpus(limits)
     preload.use_processors(limits.cpus)
     try:
         os.chdir(workspace)

@@ -11,7 +11,7 @@ from ..languages.python import run_kernel
 from ..supervisor.supervisor import Supervisor
 from ..system import hardening, linux
 from ..system.environment import apply_environment
-from ..system.limits import Limits
+from ..system.limits import Limits, draw_processors
 from ..system.loop import Loop
 from ..wire.frames import Frame, Head
 from ..wire.listening import listen
@@ -45,6 +45,7 @@ class _Guest:
         self.supervisor.protect(self._stage_pids)
 
     def _configure(self, config: Head) -> tuple[Limits, KernelStarter]:
+        draw_processors(config["limits"])
         limits = self._limits = Limits.from_message(config["limits"])
         apply_environment(config.get("environment") or {})
         hardening.harden(config.get("seccomp"))

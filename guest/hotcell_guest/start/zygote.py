@@ -13,7 +13,7 @@ from ..supervisor.supervisor import Supervisor
 from ..system import hardening, linux
 from ..system.descriptors import keep_only
 from ..system.environment import apply_environment
-from ..system.limits import Limits
+from ..system.limits import Limits, draw_processors
 from ..system.loop import Loop
 from ..wire.frames import HEADER, Frame, FrameDecoder, Head, encode
 from ..wire.transports import SocketTransport
@@ -178,6 +178,7 @@ def _become_sandbox(channel: socket.socket, token: str, uid: int, gid: int, work
             supervisor = _make_supervisor(workspace, waiting)
             go = _receive_one(sock).head
         jail_module.enter(Jail.from_message(go["jail"], workspace), placed=lambda: _expect(sock, "placed"))
+        draw_processors(go["config"]["limits"])
         if waiting is not None:
             waiting.begin(go["config"])  # first of all: it has the longest way to go
         os.chdir(workspace)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import math
 import os
 import resource
 from dataclasses import dataclass
@@ -19,13 +20,16 @@ _OWN_KERNEL = "/proc/sentry-meminfo"
 
 @dataclass(frozen=True)
 class Limits:
-    """What one sandbox may use. None of an optional member: something outside holds it, or nothing does."""
+    """What one sandbox may use. None of an optional member: something outside holds it, or nothing does.
+
+    `processors`: those that its kernels are pinned to (`draw_processors`).
+    """
 
     memory_bytes: int
     open_files: int
     file_bytes: int
     cpus: float
-    pin_cpus: bool = False
+    processors: Optional[tuple[int, ...]] = None
     pinned_seccomp: Optional[str] = None
     processes: Optional[int] = None
     memory_watchdog_bytes: Optional[int] = None
@@ -37,7 +41,7 @@ class Limits:
             open_files=int(raw["openFiles"]),
             file_bytes=int(raw["fileBytes"]),
             cpus=float(raw["cpus"]),
-            pin_cpus=bool(raw.get("pinCpus")),
+            processors=tuple(raw["processors"]) if "processors" in raw else None,
             pinned_seccomp=raw.get("pinnedSeccomp"),
             processes=_optional_int(raw.get("processes")),
             memory_watchdog_bytes=_optional_int(raw.get("memoryWatchdogBytes")),
@@ -81,13 +85,23 @@ def _most_open_files() -> int:
     return 1_048_576 if own == resource.RLIM_INFINITY else own // 2
 
 
+def draw_processors(raw: dict[str, Any]) -> None:
+    """Adds to the host's limits which processors the sandbox is pinned to: as many as its limit needs, a whole number, rounded up.
+
+    SECURITY: drawn once for a sandbox, before its first kernel. If each kernel drew its own, several would use more than the limit.
+    """
+    if raw.get("pinCpus"):
+        available = sorted(os.sched_getaffinity(0))
+        start = os.urandom(1)[0] % len(available)  # not by pid: those of sessions are all the same
+        wanted = min(len(available), max(1, math.ceil(raw["cpus"])))
+        raw["processors"] = [available[(start + index) % len(available)] for index in range(wanted)]
+
+
 def limit_cpus(limits: Limits) -> None:
-    """Pins this process to as many processors as its limit needs: a whole number, rounded up."""
-    available = sorted(os.sched_getaffinity(0))
-    wanted = max(1, -(-int(limits.cpus * 1000) // 1000))
-    if wanted < len(available):
-        start = os.urandom(1)[0] % len(available)  # not by pid: kernels of sessions all have the same
-        os.sched_setaffinity(0, {available[(start + index) % len(available)] for index in range(wanted)})
+    """Pins this process to the processors of its sandbox, where nothing harder limits them."""
+    if limits.processors is None:
+        return
+    os.sched_setaffinity(0, limits.processors)
     if limits.pinned_seccomp is not None:
         # SECURITY: or one call takes all processors back.
         linux.install_seccomp(base64.b64decode(limits.pinned_seccomp))

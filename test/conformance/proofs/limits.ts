@@ -251,6 +251,24 @@ print((time.process_time() - used) / (time.monotonic() - wall))`;
       await expect.poll(async () => Number(await stdoutOf(session, code)), { timeout: 8_000 }).toBeLessThan(0.7);
     },
   },
+  {
+    id: 'limit:cpu-at-once',
+    tag: 'driver',
+    title:
+      'where affinity is the limit, all kernels of a session are on the same processors, also those that are started again',
+    exempt: BARE,
+    prove: async ({ fresh }) => {
+      const session = await fresh({ limits: { cpus: 1 } });
+      if (session.isolation.limits.cpu.by !== 'processor affinity') return;
+      const python = await stdoutOf(session, 'import os; print(*os.sched_getaffinity(0))');
+      // Drawn anew each time, the chance that all are the same would be one in a thousand on two processors.
+      for (let restart = 0; restart < 10; restart += 1) {
+        const bash = await session.run('grep Cpus_allowed_list /proc/self/status', { language: 'bash' });
+        expect(bash.stdout.trim().split(/\s/).at(-1)).toBe(python);
+        await session.run('kill -9 $PPID', { language: 'bash' });
+      }
+    },
+  },
 ];
 
 /** A third more than fit into the memory of the session. */
