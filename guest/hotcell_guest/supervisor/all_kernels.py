@@ -63,10 +63,12 @@ class Kernels:
     def kill_newborn(self, kernel: KernelProcess, since: int) -> None:
         """SECURITY: kills what descends from a kernel and was born `since`, also after `setsid` and double forks; but nothing of ours."""
         belongs = self._belongs_to(kernel)
-        processes.kill_where(
-            lambda process: process.started >= since and not self.is_ours(process.pid) and belongs(process),
-            leave_others_running=any(keeper.kernel.foreground for keeper in self._keepers.values() if keeper.kernel not in (None, kernel)),
-        )
+
+        def is_newborn(process: processes.Process) -> bool:
+            return process.started >= since and not self.is_ours(process.pid) and belongs(process)
+
+        # Others are not even stopped: a shell with job control would take its child for one that was stopped by hand.
+        processes.kill_where(is_newborn, among=belongs)
 
     def memory_bytes(self, kernel: KernelProcess) -> int:
         """The memory that a kernel holds, with all that descends from it."""

@@ -6,11 +6,10 @@ import os
 import signal
 import time
 from dataclasses import dataclass
-from typing import Callable, Iterator
+from typing import Callable, Iterator, Optional
 
 _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 _KILL_ROUNDS = 50
-_SLOW_ROUNDS = 5
 _STILL_SECONDS = 0.1
 
 
@@ -77,53 +76,57 @@ def others_in_sandbox() -> Iterator[Process]:
             yield child
 
 
-def kill_where(condemned: Callable[[Process], bool], *, leave_others_running: bool = False) -> int:
+def kill_where(condemned: Callable[[Process], bool], among: Optional[Callable[[Process], bool]] = None) -> int:
     """Kills every process of the sandbox that `condemned` names, again and again until none is left. Returns how many.
 
-    The world is stopped first, so that a fork bomb cannot outrun the hunt; the innocent go on afterwards. Who was killed once is not waited
-    for: dying takes processor time, which this hunt would take from them.
-
-    `leave_others_running`: an interactive shell takes a job that was stopped for one that somebody stopped. The world is stopped only where
-    the condemned are too quick to be killed one by one.
+    The world is stopped first, so that a fork bomb cannot outrun the hunt; the innocent go on afterwards. With `among` only those are
+    stopped, so that others notice nothing; the whole world where they are born faster. Who was killed once is not waited for: dying takes
+    processor time, which this hunt would take from them.
     """
     killed: set[tuple[int, int]] = set()
-    if leave_others_running and _kill_slow(condemned, killed):
-        return len(killed)
     deadline = time.monotonic() + _STILL_SECONDS
+    stopped: Optional[set[int]] = set() if among is not None else None
     for _ in range(_KILL_ROUNDS):
-        _signal_everyone(signal.SIGSTOP)
-        _wait_until_still(killed, deadline)
-        victims = [
-            process
-            for process in others_in_sandbox()
-            if process.state not in "ZX" and (process.pid, process.started) not in killed and condemned(process)
-        ]
+        if among is not None and stopped is not None and not _stop_among(among, stopped, killed, deadline):
+            stopped = None
+            deadline = time.monotonic() + _STILL_SECONDS
+        if stopped is None:
+            _signal_everyone(signal.SIGSTOP)
+            _wait_until_still(killed, deadline)
+        victims = [process for process in _living(killed) if condemned(process)]
         for victim in victims:
-            kill(victim.pid, signal.SIGKILL)
+            kill(victim.pid)
             killed.add((victim.pid, victim.started))
         if not victims:
             break
-    _signal_everyone(signal.SIGCONT)
+    if stopped is None:
+        _signal_everyone(signal.SIGCONT)
+    else:
+        for pid in stopped:
+            kill(pid, signal.SIGCONT)
     return len(killed)
 
 
-def _kill_slow(condemned: Callable[[Process], bool], killed: set[tuple[int, int]]) -> bool:
-    """Kills them one by one. Says whether none can be left: the last look found no other, none that had just ended, and nothing that ended
-    while it was looked at. What flees by forking always leaves one that does."""
-    for _ in range(_SLOW_ROUNDS):
-        pids = [int(name) for name in os.listdir("/proc") if name.isdigit()]
-        try:
-            found = [read_process(pid) for pid in pids if pid != os.getpid()]
-        except OSError:
-            continue
-        suspects = [process for process in found if (process.pid, process.started) not in killed and condemned(process)]
-        if not suspects:
+def _living(killed: set[tuple[int, int]]) -> Iterator[Process]:
+    return (process for process in others_in_sandbox() if process.state not in "ZX" and (process.pid, process.started) not in killed)
+
+
+def _stop_among(among: Callable[[Process], bool], stopped: set[int], killed: set[tuple[int, int]], deadline: float) -> bool:
+    """Stops some processes and adds them to `stopped`. False where more and more are born, instead of standing in time.
+
+    Each look stops what was born since the last. One that is only slow to stop bears nobody before it does.
+    """
+    while True:
+        found = [process for process in _living(killed) if among(process)]
+        newborn = {process.pid for process in found} - stopped
+        for pid in newborn:
+            kill(pid, signal.SIGSTOP)
+        stopped |= newborn
+        if time.monotonic() >= deadline:
+            return not newborn
+        if all(process.state in "Tt" for process in found):
             return True
-        for suspect in suspects:
-            if suspect.state not in "ZX":
-                kill(suspect.pid, signal.SIGKILL)
-                killed.add((suspect.pid, suspect.started))
-    return False
+        time.sleep(0.0005)
 
 
 def _wait_until_still(killed: set[tuple[int, int]], deadline: float) -> None:
@@ -132,7 +135,7 @@ def _wait_until_still(killed: set[tuple[int, int]], deadline: float) -> None:
     Who is in the middle of a fork stops when it has a child. A signal to all that comes before is passed on to that child, but for a
     continuation that its parent ignores, as most do: continued too early, the child would be born stopped and stay so.
     """
-    while any(process.state not in "TtZX" and (process.pid, process.started) not in killed for process in others_in_sandbox()):
+    while any(process.state not in "Tt" for process in _living(killed)):
         if time.monotonic() >= deadline:
             return
         time.sleep(0.0005)

@@ -68,6 +68,23 @@ export const parallelRequirements: readonly Requirement[] = [
     },
   },
   {
+    id: 'parallel:job-control',
+    tag: 'guest',
+    title: 'a shell with job control does not see its jobs stop while an execution of another kernel is ended',
+    prove: async ({ impatient }) => {
+      const session = await impatient();
+      const bash = session.run('mkfifo pipe; set -m; echo > begun; cat pipe; echo "status $?"', { language: 'bash' });
+      await begun(session, ['begun']);
+      const stubborn =
+        'import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True: time.sleep(0.01)';
+      for (let round = 0; round < 3; round += 1) {
+        expect((await session.run(stubborn, { timeoutMs: 200 })).outcome.kind).toBe('timed-out');
+      }
+      await session.run('open("pipe", "w").close()');
+      expect(await bash).toMatchObject({ outcome: { kind: 'ok' }, stdout: 'status 0\n', stderr: '' });
+    },
+  },
+  {
     id: 'parallel:reset',
     tag: 'guest',
     title: 'a reset ends the executions of all kernels',
