@@ -3,6 +3,10 @@
 Bash reads its orders as a script, from a pipe of this process. That pipe, the output of an execution and the report of its end are opened
 through this process's /proc/<pid>/fd: no descriptor of ours is inherited by what the user starts, and what a background job prints later
 comes through the pipe of the execution that started it.
+
+SECURITY: code of another kernel of the session has the same uid and can open these pipes as well, so it can forge the report of an end. A
+secret in the report would not change that: the orders that name it go through such a pipe too. Kernels of one session are not protected
+from each other (docs/threat-model.md).
 """
 
 from __future__ import annotations
