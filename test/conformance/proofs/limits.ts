@@ -259,7 +259,11 @@ print((time.process_time() - used) / (time.monotonic() - wall))`;
     exempt: BARE,
     prove: async ({ fresh }) => {
       const session = await fresh({ limits: { cpus: 1 } });
-      if (session.isolation.limits.cpu.by !== 'processor affinity') return;
+      const { by, strength } = session.isolation.limits.cpu;
+      if (by !== 'processor affinity') {
+        expect(strength).toBe('hard'); // a quota of the whole sandbox, as `limit:cpu` shows
+        return;
+      }
       const python = await stdoutOf(session, 'import os; print(*os.sched_getaffinity(0))');
       // Drawn anew each time, the chance that all are the same would be one in a thousand on two processors.
       for (let restart = 0; restart < 10; restart += 1) {
