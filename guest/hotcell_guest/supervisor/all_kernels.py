@@ -67,8 +67,12 @@ class Kernels:
         def is_newborn(process: processes.Process) -> bool:
             return process.started >= since and not self.is_ours(process.pid) and belongs(process)
 
+        def is_kin(process: processes.Process) -> bool:
+            # SECURITY: looked up anew each time, because they still run: of a parent that has just ended nothing is to be remembered.
+            return self._belongs_to(kernel)(process)
+
         # Others are not even stopped: a shell with job control would take its child for one that was stopped by hand.
-        processes.kill_where(is_newborn, among=belongs)
+        processes.kill_where(is_newborn, among=is_kin)
 
     def memory_bytes(self, kernel: KernelProcess) -> int:
         """The memory that a kernel holds, with all that descends from it."""

@@ -85,6 +85,37 @@ export const parallelRequirements: readonly Requirement[] = [
     },
   },
   {
+    id: 'parallel:fleeing',
+    tag: 'guest',
+    title:
+      'a daemon that flees from its end by forking again and again is ended with its execution, beside one that runs on',
+    prove: async ({ impatient }) => {
+      const session = await impatient();
+      await session.files.write('flee.py', FLEE);
+      for (const [language, beside] of [
+        ['bash', 'python'],
+        ['python', 'bash'],
+      ] as const) {
+        const waits =
+          beside === 'bash' ? `${bashWaits('go')}; echo unharmed` : `${pythonWaits('go')}\nprint("unharmed")`;
+        const other = session.run(waits, { language: beside });
+        const flee = 'python3 flee.py &\nwhile :; do sleep 1; done';
+        const code =
+          language === 'bash' ? flee : `import subprocess\nsubprocess.run(["bash", "-c", ${JSON.stringify(flee)}])`;
+        const run = session.run(code, { language, timeoutMs: 1_500 });
+        await begun(session, ['beat']);
+        expect((await run).outcome.kind).toBe('timed-out');
+        await session.files.remove('beat');
+        await session.files.write('go', '');
+        expect(await other).toMatchObject({ outcome: { kind: 'ok' }, stdout: 'unharmed\n' });
+        // It would have made the file again thousands of times.
+        const later = await session.run('sleep 0.3; ls', { language: 'bash' });
+        expect(later.stdout.split('\n')).not.toContain('beat');
+        await session.files.remove('go');
+      }
+    },
+  },
+  {
     id: 'parallel:reset',
     tag: 'guest',
     title: 'a reset ends the executions of all kernels',
@@ -144,6 +175,12 @@ export const parallelRequirements: readonly Requirement[] = [
     },
   },
 ];
+
+const FLEE = `import os
+os.setsid()
+while True:
+    open("beat", "a").close()
+    if os.fork() != 0: os._exit(0)`;
 
 function pythonWaits(path: string): string {
   return `import os, time\nwhile not os.path.exists("${path}"): time.sleep(0.01)`;
