@@ -62,6 +62,14 @@ class ArtifactsTest(unittest.TestCase):
         self.assertEqual([file["path"] for file in changes.files], [f"{number:05}" for number in range(MAX_REPORTED)])
         self.assertEqual(changes.omitted, MAX_REPORTED + 5)
 
+    def test_a_path_is_reported_once(self) -> None:
+        """The host takes a frame that names one twice for a violation of the protocol."""
+        self.workspace.begin("x")
+        for name in (b"same\xfe", b"same\xff"):
+            with open(os.path.join(os.fsencode(self.folder), name), "wb"):
+                pass
+        self.assertEqual(self.changes("x"), [("same\ufffd", "created")])
+
     def test_too_many_to_compare_are_said_by_each_execution_that_met_them(self) -> None:
         self.workspace.begin("x")
         self.write("a")

@@ -82,7 +82,10 @@ class Workspace:
         known, self._files = self._files, {}
         try:
             for path, status in _walk(os.fsencode(self.folder)):
-                key, mark = hash(path), hash((status.st_size, status.st_mtime_ns, status.st_ino))
+                # By the path as it is reported: names that are no UTF-8 may read the same, and a folder that changes may list a name twice.
+                key, mark = hash(path.decode("utf-8", "replace")), hash((status.st_size, status.st_mtime_ns, status.st_ino))
+                if key in self._files:
+                    continue
                 seen = known.get(key)
                 if seen is None:
                     seen = _Seen(mark, self._looks, self._looks)
