@@ -27,6 +27,8 @@ def read_process(pid: int) -> Process:
     """Raises OSError when it is gone."""
     with open(f"/proc/{pid}/stat", "rb") as file:
         fields = file.read().rpartition(b")")[2].split()
+    if len(fields) < 20:
+        raise ProcessLookupError(pid)  # it ended after the file was opened
     return Process(pid, int(fields[1]), int(fields[19]), fields[0].decode())
 
 
