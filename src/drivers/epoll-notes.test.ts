@@ -11,7 +11,7 @@ describe('the note about epoll watches', () => {
     expect(note).toContain('gvisor');
   });
 
-  it('does not advise to lower it where sessions share the uid of a person', () => {
+  it('does not advise lowering it if sessions run as the uid of a person', () => {
     const [note] = epollNotes(5_490_643, { hasOwnUids: false });
     expect(note).toContain('gvisor');
     expect(note).not.toContain('sudo');
@@ -21,7 +21,7 @@ describe('the note about epoll watches', () => {
     expect(epollNotes(watches, { hasOwnUids: true })).toEqual([]);
   });
 
-  it.runIf(process.platform === 'linux')('tells the value of this host', () => {
+  it.runIf(process.platform === 'linux')('reads the value of this host', () => {
     const said = execFileSync('cat', ['/proc/sys/fs/epoll/max_user_watches'], { encoding: 'utf8' });
     expect(epollWatches()).toBe(Number(said));
   });

@@ -9,7 +9,7 @@ function driverWith(survivors: () => Promise<Survivor[]>): Driver {
   return { name: 'process', survivors, close: async () => {} } as unknown as Driver;
 }
 
-it('clears the rest where one survivor cannot be disposed of', async () => {
+it('clears the other survivors if one cannot be disposed of', async () => {
   const cleared: string[] = [];
   const survivor = (id: string, dispose: () => Promise<void>) => ({ id, serverId: 'x', dispose });
   const driver = driverWith(async () => [
@@ -24,7 +24,7 @@ it('clears the rest where one survivor cannot be disposed of', async () => {
   expect(cleared).toEqual(['ours', 'folders']);
 });
 
-it('clears folders where it cannot be told what survived', async () => {
+it('clears folders if the survivors cannot be listed', async () => {
   const cleared: string[] = [];
   const driver = driverWith(() => Promise.reject(new Error('the engine does not answer')));
   const drivers = loadDrivers(host, { process: async () => driver }, async () => void cleared.push('folders'));

@@ -6,20 +6,23 @@ import { DRIVERS } from './registry.ts';
 
 export type DriverFactories = Readonly<Partial<Record<DriverName, (host: Host) => Promise<Driver>>>>;
 
-/** The drivers of one Hotcell: each is made when it is first asked for, and once. */
+/** The drivers of one Hotcell. Each is created once, on first use. */
 export interface LoadedDrivers {
   readonly offered: OfferedDrivers;
   settled(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** `given` stand in for registered ones. Each driver clears away its survivors in the background; `afterClearing` follows that. */
+/**
+ * `given` replaces registered drivers. Each driver disposes of its survivors in the background; `afterClearing` runs
+ * after that.
+ */
 export function loadDrivers(host: Host, given: DriverFactories, afterClearing: () => Promise<void>): LoadedDrivers {
   const loaded = new Map<DriverName, Promise<Driver>>();
   const clearing: Promise<void>[] = [];
 
   async function clear(driver: Driver): Promise<void> {
-    // One that cannot be disposed of keeps neither the others nor the folders of the dead from being cleared.
+    // A survivor that cannot be disposed of must not stop the cleanup of the others, or of the folders of dead servers.
     for (const survivor of await driver.survivors().catch(() => [])) await survivor.dispose().catch(() => {});
     await afterClearing();
   }
@@ -28,7 +31,7 @@ export function loadDrivers(host: Host, given: DriverFactories, afterClearing: (
     const known = loaded.get(name);
     if (known !== undefined) return known;
     const loading = (given[name] ?? DRIVERS[name].create)(host).then((driver) => {
-      // What cannot be cleared now will be found again by the next server.
+      // The next server finds and retries leftovers.
       clearing.push(clear(driver).catch(() => {}));
       return driver;
     });

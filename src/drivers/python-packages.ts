@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageRoot } from '../lib/package-root.ts';
 
-/** What every Python sandbox offers, by the names the package index knows. `requirements.txt` pins them. */
+/** The packages of every Python sandbox, by their names in the package index. `requirements.txt` pins them. */
 export const standardPackages = [
   'ipython',
   'numpy',
@@ -17,7 +17,7 @@ export const standardPackages = [
   'pillow',
 ] as const;
 
-/** The oldest Python that the pinned versions were resolved for. */
+/** The oldest minor version of Python 3 that the pinned versions were resolved for. */
 export const pinnedFromMinor = 11;
 
 export function imageFolder(): string {
@@ -28,12 +28,12 @@ export function requirementsFile(): string {
   return join(imageFolder(), 'requirements.txt');
 }
 
-/** Names the pinned list: the same list, the same name. */
+/** A hash of the pinned list. */
 export function requirementsHash(): string {
   return contentHash(readFileSync(requirementsFile()));
 }
 
-/** Twelve hexadecimal digits for some contents, in order. */
+/** A hash of the parts, in order, as twelve hexadecimal digits. */
 export function contentHash(...parts: (string | Uint8Array)[]): string {
   const hash = createHash('sha256');
   parts.forEach((part, index) => {
@@ -43,7 +43,10 @@ export function contentHash(...parts: (string | Uint8Array)[]): string {
   return hash.digest('hex').slice(0, 12);
 }
 
-/** Index names of packages differ in case and in `-`, `_` and `.` from what an installer reports. */
+/**
+ * The standard packages that are not installed. Names in the index differ in case and in `-`, `_` and `.` from those
+ * that an installer reports.
+ */
 export function missingPackages(installed: Record<string, string>): string[] {
   const names = new Set(Object.keys(installed).map(normalizeName));
   return standardPackages.filter((name) => !names.has(name));

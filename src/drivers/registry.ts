@@ -10,7 +10,7 @@ export interface RegisteredDriver extends DriverDeclaration {
   create(host: Host): Promise<Driver>;
 }
 
-/** Every driver, loaded when it is first asked for: a vendor's library costs more to import than a session to open. */
+/** All drivers, each loaded on first use: importing a vendor's library takes longer than opening a session. */
 export const DRIVERS: Readonly<Record<DriverName, RegisteredDriver>> = {
   process: {
     ...processDeclaration,

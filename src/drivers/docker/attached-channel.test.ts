@@ -15,7 +15,7 @@ function frame(stream: number, body: string | Buffer): Buffer {
   return Buffer.concat([header, bytes]);
 }
 
-/** The engine's end of a connection: what it sends, and what it got. */
+/** The engine's end of a connection: sends bytes, and records the bytes that it received. */
 function connection() {
   const received: Buffer[] = [];
   let paused = 0;
@@ -44,7 +44,7 @@ describe('the channel of an attached container', () => {
     expect(stderrTail()).toBe('a word');
   });
 
-  it('does not care how the bytes were cut', async () => {
+  it('reads frames however the bytes are split into chunks', async () => {
     const bodies = fc.array(fc.tuple(fc.constantFrom(STDOUT, STDERR), fc.string({ maxLength: 40 })), { maxLength: 12 });
     await fc.assert(
       fc.asyncProperty(bodies, fc.infiniteStream(fc.integer({ min: 1, max: 20 })), async (frames, sizes) => {
@@ -65,14 +65,14 @@ describe('the channel of an attached container', () => {
     );
   });
 
-  it('writes as it was given, without frames', async () => {
+  it('writes bytes unchanged, without frames', async () => {
     const { socket, received } = connection();
     const { channel } = attachedChannel(socket);
     await new Promise<void>((resolve) => channel.write('hello', () => resolve()));
     expect(Buffer.concat(received).toString()).toBe('hello');
   });
 
-  it('stops the engine while nobody reads, and keeps little meanwhile', async () => {
+  it('applies backpressure to the engine while the channel is not read, and buffers little', async () => {
     const { socket, pauses } = connection();
     const { channel } = attachedChannel(socket);
     channel.on('readable', () => {});
@@ -93,7 +93,7 @@ describe('the channel of an attached container', () => {
     expect(endedRemotely()).toBe(true);
   });
 
-  it('knows that it was closed from here', async () => {
+  it('distinguishes a close on our side from one by the engine', async () => {
     const { socket } = connection();
     const { channel, endedRemotely } = attachedChannel(socket);
     const closed = new Promise((resolve) => socket.once('close', resolve));

@@ -1,12 +1,12 @@
 import { Duplex } from 'node:stream';
 import { createBoundedOutput } from '../../lib/bounded-output.ts';
 
-/** The channel to a container: what is written goes to its standard input, what it writes to standard output is read. */
+/** The channel to a container: writes go to its standard input, reads come from its standard output. */
 export interface AttachedChannel {
   readonly channel: Duplex;
-  /** The end of what the container wrote to standard error. */
+  /** The last bytes that the container wrote to standard error. */
   stderrTail(): string;
-  /** Whether the connection ended from the engine's side, before anybody here closed the channel. */
+  /** Whether the engine ended the connection, before our side closed the channel. */
   endedRemotely(): boolean;
 }
 
@@ -16,8 +16,8 @@ const STDERR_TAIL_BYTES = 8_192;
 const LAST_READ_MS = 2_000;
 
 /**
- * Takes the engine's connection apart. It carries frames: a byte that names the stream, three of zero, four of length, and then the bytes. At most one read
- * of the socket is held beyond what the reader took: the socket is paused while the reader is full.
+ * Demultiplexes the engine's connection. A frame has one byte for the stream, three zero bytes, four bytes of length,
+ * and the payload. Backpressure: the socket is paused while the reader is full, so at most one socket read is buffered.
  */
 export function attachedChannel(socket: Duplex): AttachedChannel {
   const stderr = createBoundedOutput({ headBytes: 0, tailBytes: STDERR_TAIL_BYTES });
@@ -51,7 +51,7 @@ export function attachedChannel(socket: Duplex): AttachedChannel {
   });
   for (const event of ['end', 'close', 'error']) socket.on(event, end);
 
-  /** False when the reader has enough for now. */
+  /** Returns false when the reader is full. */
   function demultiplex(chunk: Buffer): boolean {
     let wanted = true;
     let offset = 0;
@@ -76,11 +76,14 @@ export function attachedChannel(socket: Duplex): AttachedChannel {
     return wanted;
   }
 
-  /** A container without its connection is of no use, and one that ended has nothing to add to what was read. */
+  /**
+   * Ends the channel with the connection. Without a connection the container is of no use, whether or not it still
+   * runs.
+   */
   function end(): void {
     if (endedRemotely || channel.destroyed) return;
     endedRemotely = true;
-    // What is still to be read is read first, but nobody waits for a reader that has stopped.
+    // The reader gets the buffered bytes first. The timeout covers a reader that has stopped.
     const timer = setTimeout(() => channel.destroy(), LAST_READ_MS).unref();
     channel.once('close', () => clearTimeout(timer));
     channel.once('end', () => channel.destroy());

@@ -41,7 +41,7 @@ describe('a sealed container', () => {
     expect(config().host).not.toHaveProperty('CapAdd');
   });
 
-  it('covers what an engine covers by itself, and more of /proc; a kernel of its own has nothing to cover', () => {
+  it('masks the paths that an engine masks by default, and more of /proc; a runtime with its own kernel needs no masks', () => {
     const masked = config().host.MaskedPaths ?? [];
     for (const name of ['asound', 'acpi', 'interrupts', 'kcore', 'keys', 'latency_stats', 'timer_list', 'sched_debug'])
       expect(masked).toContain(`/proc/${name}`);
@@ -51,7 +51,7 @@ describe('a sealed container', () => {
     expect(config({}, gvisorRuntime).host).not.toHaveProperty('MaskedPaths');
   });
 
-  it('has a limit of core dumps that stops also those which the host pipes to a program', () => {
+  it('has a core dump limit that also stops dumps that the host pipes to a program', () => {
     expect(config().host.Ulimits).toContainEqual({ Name: 'core', Soft: 1, Hard: 1 });
   });
 
@@ -65,7 +65,7 @@ describe('a sealed container', () => {
     });
   });
 
-  it('takes the search path of an image alone: no other variable, and no label', () => {
+  it('takes only the search path from an image: no other variable, and no label', () => {
     const { Env, Labels } = config({}, {}, ['/v']);
     expect(Env).toEqual([
       'PATH=/app/bin:/bin',
@@ -77,11 +77,11 @@ describe('a sealed container', () => {
     expect(Labels).toMatchObject({ job: '', 'dev.hotcell.owner': 'ann' });
   });
 
-  it("knows no name server of the host's", () => {
+  it("does not see the host's name servers", () => {
     expect(config().host).toMatchObject({ Dns: ['127.0.0.1'], DnsSearch: ['.'] });
   });
 
-  it('has its workspace at another path where that is wanted, and tells the guest', () => {
+  it('has its workspace at another path if the spec asks for it, and tells the guest', () => {
     const { Cmd, host } = config({ workspace: '/mnt/data', tmpBytes: 4096 });
     expect(Cmd).toEqual(['python3', '--workspace', '/mnt/data']);
     expect(host.Tmpfs?.['/mnt/data']).toContain('size=8388608');
@@ -89,7 +89,7 @@ describe('a sealed container', () => {
     expect(host.Tmpfs).not.toHaveProperty('/workspace');
   });
 
-  it('writes nothing of the channel to a log', () => {
+  it('does not log the bytes of the channel', () => {
     expect(config().host.LogConfig).toMatchObject({ Type: 'none' });
   });
 
@@ -109,7 +109,7 @@ describe('a sealed container', () => {
     expect(tmpfs['/workspace']).toContain('size=8388608');
   });
 
-  it('carries the labels by which what outlived its server is found', () => {
+  it('carries the labels by which a container that outlived its server is found', () => {
     expect(config().Labels).toEqual({
       'dev.hotcell.installation': 'i',
       'dev.hotcell.server': 'v',
@@ -128,7 +128,7 @@ describe('a sealed container', () => {
 describe('a folder of the host', () => {
   const mount = { source: '/srv/data', target: '/data', readOnly: true, identity: { device: '1', inode: '2' } };
 
-  it('is bound without being made, and seen by nobody else', () => {
+  it('is bound without creating the source, and with private propagation', () => {
     expect(config({ mounts: [mount] }).host.Mounts).toEqual([
       {
         Type: 'bind',
@@ -140,7 +140,7 @@ describe('a folder of the host', () => {
     ]);
   });
 
-  it('has with it what is mounted below it on the host only where it is writable', () => {
+  it('includes file systems mounted below it on the host only if it is writable', () => {
     const [mounted] = config({ mounts: [{ ...mount, readOnly: false }] }).host.Mounts ?? [];
     expect(mounted?.BindOptions).toEqual({ Propagation: 'rprivate' });
   });
@@ -154,7 +154,7 @@ describe('a folder of the host', () => {
 describe('a runtime with its own kernel', () => {
   const mount = { source: '/srv/data', target: '/data', readOnly: true, identity: { device: '1', inode: '2' } };
 
-  it('has folders of the host by descriptor, as volumes that go with the container and that nothing is copied to', () => {
+  it('gets host folders by descriptor, as anonymous volumes that are removed with the container and never copied to', () => {
     const context = { image: 'i', command: [], runtime: gvisorRuntime, installationId: 'i', serverId: 'v' };
     const writable = { ...mount, readOnly: false };
     const made = containerConfig({ ...spec, mounts: [mount, writable] }, { ...context, devices: ['/dev-0', '/dev-1'] });
@@ -171,17 +171,17 @@ describe('a runtime with its own kernel', () => {
     expect(made.HostConfig?.Mounts).toEqual([volume('bind,ro,private', '/dev-0'), volume('rbind,rprivate', '/dev-1')]);
   });
 
-  it('is not the only one: with descriptors the engine’s own runtime has folders the same way', () => {
+  it('is not required: with descriptors, the default runtime gets folders the same way', () => {
     const context = { image: 'i', command: [], runtime: {}, installationId: 'i', serverId: 'v', devices: ['/dev-0'] };
     const [made] = containerConfig({ ...spec, mounts: [mount] }, context).HostConfig?.Mounts ?? [];
     expect(made).toMatchObject({ Type: 'volume', VolumeOptions: { DriverConfig: { Options: { device: '/dev-0' } } } });
   });
 
-  it('has none by path', () => {
+  it('never gets a folder by path', () => {
     expect(() => config({ mounts: [mount] }, gvisorRuntime)).toThrow(/no descriptor/);
   });
 
-  it('gets memory and threads for that kernel, and counts the processes of the sandbox inside', () => {
+  it('gets memory and threads for that kernel, and counts processes of the sandbox inside', () => {
     const { host } = config({}, gvisorRuntime);
     expect(host.Runtime).toBe('runsc');
     expect(host.Memory).toBeGreaterThan(spec.limits.memoryBytes);

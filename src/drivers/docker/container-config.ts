@@ -16,13 +16,13 @@ import { COMMON_USER, type ContainerUser } from './container-user.ts';
 import type { ImageDescription } from './engine-image.ts';
 import { seccompProfile } from './seccomp-profile.ts';
 
-/** What differs between the runtimes that containers are given. */
+/** The differences between container runtimes. */
 export interface ContainerRuntime {
-  /** As the engine knows it; the engine's own default when absent. */
+  /** The name of the runtime in the engine; the engine's default when absent. */
   readonly name?: string;
   /**
-   * Present for a runtime that brings a kernel of its own, as gVisor does. That kernel's memory and threads count towards the container's limits
-   * on the host, so those get room for it, and the sandbox's own limits are held inside.
+   * Set for a runtime with its own kernel, such as gVisor. That kernel's memory and threads count towards the
+   * container's limits on the host, so those limits leave room for it; the sandbox's own limits are enforced inside.
    */
   readonly ownKernel?: {
     memoryRoomBytes(limits: Limits): number;
@@ -40,7 +40,7 @@ export interface ContainerContext {
   readonly devices?: readonly string[];
   /** The description of an image that is not Hotcell's own. */
   readonly described?: ImageDescription | undefined;
-  /** The common one where absent. */
+  /** The user of the container; the common user when absent. */
   readonly user?: ContainerUser;
 }
 
@@ -53,12 +53,13 @@ export const LABELS = {
 } as const;
 
 /**
- * SECURITY: on cgroup v1 the memory of sockets is limited when the container runs (socket-memory.ts), and sockets that its image has made by then are not
- * counted. By default each can hold megabytes. The loopback is as fast with these.
+ * SECURITY: on cgroup v1 the limit on socket memory is set after the container has started (socket-memory.ts), and
+ * sockets that a hostile image opened before that are not counted. By default each can hold megabytes of host memory.
+ * Loopback throughput is the same with these sizes.
  */
 const SMALL_SOCKET_BUFFERS = { 'net.ipv4.tcp_rmem': '4096 65536 262144', 'net.ipv4.tcp_wmem': '4096 16384 262144' };
 
-/** What an engine covers by itself, and covers no more where it is told what to. */
+/** Paths that the engine masks by default. It does not add them when a list is given. */
 const MASKED_BY_ENGINE = [
   ...['/sys/firmware', '/sys/devices/virtual/powercap'],
   ...cpus().map((_, index) => `/sys/devices/system/cpu/cpu${index}/thermal_throttle`),
@@ -68,17 +69,19 @@ const MASKED_PATHS = [
   ...MASKED_BY_ENGINE,
 ];
 
-/** SECURITY: the engine copies the host's resolv.conf otherwise, with the names and addresses of its network. */
+/**
+ * SECURITY: without these, the engine copies the host's resolv.conf, which reveals names and addresses of its network.
+ */
 const NO_NAME_SERVER = { Dns: ['127.0.0.1'], DnsSearch: ['.'], DnsOptions: ['attempts:1'] };
 
-/** Known to the engine since version 1.41, not yet to the types. */
+/** An option of API version 1.41 that the type definitions lack. */
 const PRIVATE_CGROUPS = { CgroupnsMode: 'private' };
 
 export function containerName(sandboxId: string): string {
   return `hotcell-${sandboxId}`;
 }
 
-/** A container of the shape *sealed*. Everything an image could decide for itself is decided here. */
+/** The configuration of a container of the shape *sealed*. It sets every option that an image could otherwise set. */
 export function containerConfig(spec: SandboxSpec, context: ContainerContext): ContainerCreateOptions {
   const { limits } = spec;
   const { runtime, user = COMMON_USER } = context;
@@ -102,10 +105,11 @@ export function containerConfig(spec: SandboxSpec, context: ContainerContext): C
       [LABELS.server]: context.serverId,
       [LABELS.owner]: spec.owner,
       [LABELS.sandbox]: spec.id,
-      // SECURITY: always, or the image could say it.
+      // SECURITY: the label is always set, otherwise the image could set it.
       [LABELS.persistent]: String(spec.persistent !== undefined),
     },
-    // The channel. Once: when the server that holds it is gone, the guest reads the end of it and exits, unless it listens elsewhere.
+    // Standard input is the channel. `StdinOnce`: when the server that holds it is gone, the guest reads end-of-file
+    // and exits, unless it listens on a socket.
     OpenStdin: true,
     StdinOnce: true,
     AttachStdin: true,
@@ -119,14 +123,14 @@ export function containerConfig(spec: SandboxSpec, context: ContainerContext): C
       ...NO_NAME_SERVER,
       CapDrop: ['ALL'],
       SecurityOpt: securityOptions(runtime),
-      // A kernel of its own has a /proc of its own.
+      // A runtime with its own kernel has its own /proc.
       ...(runtime.ownKernel === undefined ? { MaskedPaths: MASKED_PATHS } : {}),
       ReadonlyRootfs: true,
       IpcMode: 'private',
       Init: false,
       AutoRemove: false,
       RestartPolicy: { Name: 'no' },
-      // SECURITY: or everything on the channel, code and data of users, is written to the engine's log on disk.
+      // SECURITY: otherwise the engine logs the channel, with the code and data of users, to disk.
       LogConfig: { Type: 'none', Config: {} },
       Tmpfs: fileSystems(spec, user, context.described?.volumes ?? []),
       ShmSize: scratchBytesOf(limits),
@@ -137,15 +141,16 @@ export function containerConfig(spec: SandboxSpec, context: ContainerContext): C
       NanoCpus: Math.round(limits.cpus * 1e9),
       PidsLimit: limits.processes + (runtime.ownKernel?.threadRoom(limits) ?? 0),
       Ulimits: ulimits(limits, runtime),
-      // A host that runs out of memory takes a sandbox before anything else of its own; inside, kernels stand before the guest.
+      // When the host runs out of memory, sandboxes are killed before other processes; inside a sandbox, kernels before
+      // the guest.
       OomScoreAdj: 500,
     },
   };
 }
 
 /**
- * SECURITY: variables of the image reach the loader of its programs, and hooks of the engine's runtime: one of NVIDIA gives devices to a container that
- * asks for them so. The engine leaves out a variable that has a name and no value here.
+ * SECURITY: variables of the image affect the dynamic loader and hooks of the engine's runtime (NVIDIA's hook gives
+ * devices to a container that asks by variable). The engine removes a variable that is listed by name without a value.
  */
 function environment(image: ImageDescription | undefined): string[] {
   const ours = ['HOME=/tmp', 'LANG=C.UTF-8', 'NVIDIA_VISIBLE_DEVICES=void'];
@@ -155,23 +160,30 @@ function environment(image: ImageDescription | undefined): string[] {
   return [...set, ...image.variables.filter((name) => !names.includes(name))];
 }
 
-/** SECURITY: programs of the host act on labels of containers, such as schedulers and proxies. The engine takes over those that have no value here. */
+/**
+ * SECURITY: programs on the host, such as schedulers and proxies, act on labels of containers. An empty value overrides
+ * a label of the image.
+ */
 function emptyLabels(image: ImageDescription | undefined): Record<string, string> {
   return Object.fromEntries((image?.labels ?? []).map((name) => [name, '']));
 }
 
-/** The engine's own AppArmor profile holds as long as nothing here says otherwise. */
+/** The engine's default AppArmor profile stays in force, because no option here replaces it. */
 function securityOptions({ ownKernel }: ContainerRuntime): string[] {
-  // A kernel of its own answers the calls itself: runsc ignores the profile, and has a filter around it that the image cannot reach.
+  // gVisor handles system calls itself: runsc ignores the profile, and has a filter around it that the image cannot
+  // reach.
   return ['no-new-privileges', ...(ownKernel === undefined ? [`seccomp=${JSON.stringify(seccompProfile())}`] : [])];
 }
 
-/** The paths of the file systems that a sandbox has in memory. */
+/** The mount points of a sandbox's in-memory file systems. */
 export function memoryPlaces(spec: SandboxSpec, imageVolumes: readonly string[]): string[] {
   return Object.keys(fileSystems(spec, COMMON_USER, imageVolumes));
 }
 
-/** Files live in memory: a hard limit at their size, and nothing left on the host. They count towards the memory limit. */
+/**
+ * Files live in memory: tmpfs has a hard size limit and leaves nothing on the host. They count towards the memory
+ * limit.
+ */
 function fileSystems(spec: SandboxSpec, user: ContainerUser, imageVolumes: readonly string[]): Record<string, string> {
   const { limits, mounts } = spec;
   const inodes = inodesOf(limits);
@@ -190,13 +202,16 @@ function fileSystems(spec: SandboxSpec, user: ContainerUser, imageVolumes: reado
 function mounted(mount: Mount, { ownKernel }: ContainerRuntime, device: string | undefined) {
   if (device !== undefined) return bindByDescriptor(mount, device);
   if (ownKernel === undefined) return bind(mount);
-  // SECURITY: inside a kernel of its own no folder of the host can be told from another.
+  // SECURITY: under gVisor the guest cannot check which host folder was bound, so a bind by path could be exchanged.
   throw new HotcellError('internal', `${mount.target}: no descriptor to bind it by`);
 }
 
-/** A mount and not a bind of the old kind: the engine refuses a source that is not there instead of making it. */
+/**
+ * A bind mount in the `Mounts` syntax: the engine rejects a missing source. With `Binds` it would create the folder.
+ */
 function bind({ source, target, readOnly }: Mount) {
-  // SECURITY: read-only holds for one file system, and one that is mounted below it on the host would be writable. So none is shown.
+  // SECURITY: read-only applies to one file system; another one mounted below it on the host would be writable. So
+  // submounts are left out.
   const alone = readOnly ? { NonRecursive: true } : {};
   return {
     Type: 'bind' as const,
@@ -208,8 +223,9 @@ function bind({ source, target, readOnly }: Mount) {
 }
 
 /**
- * A bind that the engine makes itself, on its own mounts, as what it calls a volume: there the kernel follows the descriptor. One without a name, so that it goes
- * with its container. SECURITY: a read-only one is `private` and not `rprivate`, which would take the file systems below it along, and those writable.
+ * A bind that the engine makes in its own mount namespace, as an anonymous volume: there the kernel follows the
+ * descriptor. The volume is removed with its container. SECURITY: a read-only bind is `private` and not `rprivate`,
+ * which would include submounts, and those writable.
  */
 function bindByDescriptor({ target, readOnly }: Mount, device: string) {
   const o = readOnly ? 'bind,ro,private' : 'rbind,rprivate';
@@ -218,7 +234,7 @@ function bindByDescriptor({ target, readOnly }: Mount, device: string) {
     Source: '',
     Target: target,
     VolumeOptions: {
-      // SECURITY: else the engine copies what the image has there into the folder.
+      // SECURITY: otherwise the engine copies files of the image at this path into the host folder.
       NoCopy: true,
       Labels: {},
       DriverConfig: { Name: 'local', Options: { type: 'none', o, device } },
@@ -233,11 +249,13 @@ function memoryBytes(limits: Limits, runtime: ContainerRuntime): number {
 function ulimits(limits: Limits, runtime: ContainerRuntime) {
   const both = (Name: string, value: number) => ({ Name, Soft: Math.floor(value), Hard: Math.floor(value) });
   return [
-    // No `nofile`: the guest has what the engine gives, which is much, and gives kernels their limit itself (guest: system/limits.py).
+    // `nofile` is not set: the guest keeps the engine's high limit, and sets that of kernels itself (guest:
+    // system/limits.py).
     both('fsize', limits.fileBytes),
     // SECURITY: 0 would still start the program that the host pipes dumps to; 1 is too little for a file as well.
     both('core', 1),
-    // Where containers share the host's kernel they may share a uid too, and a limit on its processes would be one for all of them.
+    // Containers on the host's kernel may share a uid, and RLIMIT_NPROC would count the processes of all of them
+    // together.
     ...(runtime.ownKernel === undefined ? [] : [both('nproc', limits.processes)]),
   ];
 }

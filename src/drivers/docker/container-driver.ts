@@ -32,18 +32,20 @@ import { joinContainer, type StartedContainer } from './started-container.ts';
 export interface ContainerDriverOptions extends DriverDeclaration {
   readonly name: Extract<DriverName, 'docker' | 'gvisor'>;
   readonly runtime: ContainerRuntime;
-  /** Where the engine is; found by itself when absent. */
+  /** The connector to the engine; when absent, one for the engine found on this machine. */
   readonly engine?: EngineConnector;
-  /** The image of a sandbox that names none. */
+  /** The image for a sandbox whose spec has none. */
   readonly standardImage?: string;
-  /** Who Hotcell runs as; this process's own user when absent. */
+  /** The user that Hotcell runs as; by default that of this process. */
   readonly self?: ContainerUser;
 }
 
 const START_MS = 30_000;
 const CLEANING_MS = 3_000;
 
-/** Sandboxes as containers of an engine: `docker`, and `gvisor` with a runtime that brings its own kernel. */
+/**
+ * A driver whose sandboxes are containers of an engine: `docker`, and `gvisor` with a runtime that has its own kernel.
+ */
 export function createContainerDriver(host: Host, options: ContainerDriverOptions): Driver {
   const { name, runtime } = options;
   const engine = options.engine ?? createEngineConnector(name);
@@ -86,7 +88,10 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
     return kind === 'folders' ? ofFolders : COMMON_USER;
   }
 
-  /** All or nothing. What the engine was asked for it may still be making, so its answer comes first. */
+  /**
+   * Removes all traces of a failed start. The engine may still be creating the container, so this waits for its answer
+   * first.
+   */
   async function cleanUp(container: string, starting: Promise<StartedContainer>): Promise<void> {
     await starting.then(
       ({ channel }) => channel.destroy(),
@@ -95,14 +100,20 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
     await removal.remove(container);
   }
 
-  /** Waited for, but not for long: an engine that hangs must not hold its caller. `close` waits for all of it. */
+  /**
+   * Waits for background work at most `CLEANING_MS`, so that a hanging engine does not block the caller. `close` waits
+   * for all of it.
+   */
   async function inBackground(work: Promise<void>): Promise<void> {
     const done = work.finally(() => cleaning.delete(done));
     cleaning.add(done);
     await Promise.race([done, sleep(CLEANING_MS, undefined, { ref: false })]);
   }
 
-  /** SECURITY: an engine may know a runtime by that name which is another; only what the inside sees proves it. */
+  /**
+   * SECURITY: an engine may have another runtime registered under this name; only the kernel release seen inside proves
+   * which one runs.
+   */
   function requireOwnKernel(ready: ReadyLine, hostKernel: string): void {
     if (runtime.ownKernel === undefined || ready.kernel !== hostKernel) return;
     throw new HotcellError(
@@ -171,7 +182,8 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
     for (const { Id: id, Names: names, Labels: labels } of listed) {
       const serverId = labels[LABELS.server] ?? '';
       const sandboxId = labels[LABELS.sandbox] ?? '';
-      // SECURITY: images made by `docker commit` carry the labels on, into containers that are a person's own. The name is of ours alone.
+      // SECURITY: images made by `docker commit` pass the labels on to containers that are not ours. Only ours have
+      // this name.
       if (!names.includes(`/${containerName(sandboxId)}`)) continue;
       if (serverId === host.serverId || (await host.isServerAlive(serverId)) || (await host.isKept(sandboxId)))
         continue;
@@ -191,7 +203,7 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
         probed ??
         probeContainers({ name, runtime, engine, standardImage, create, folderUid: ofFolders.uid }, probeOptions);
       probed = probing;
-      // What was missing may be there next time; what worked is not tried twice.
+      // A failed probe is repeated next time; a successful one is cached.
       void probing.then((probe) => {
         if (!probe.available && probed === probing) probed = undefined;
       });

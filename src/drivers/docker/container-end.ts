@@ -5,7 +5,7 @@ import { statusOf } from './engine-errors.ts';
 
 const LAST_WORDS_MS = 2_000;
 
-/** One that the engine cannot be asked about does not count as running. Never rejects. */
+/** Whether the container runs. Returns false when the engine does not answer. Never rejects. */
 export async function isRunning(container: Container): Promise<boolean> {
   try {
     const { State: state } = await container.inspect({ abortSignal: AbortSignal.timeout(LAST_WORDS_MS) } as object);
@@ -15,13 +15,13 @@ export async function isRunning(container: Container): Promise<boolean> {
   }
 }
 
-/** The connection ended: the engine says whether the container did, and why. Never rejects. */
+/** Asks the engine, after the connection has ended, whether and why the container ended. Never rejects. */
 export async function howItEnded(container: Container, stderrTail: string): Promise<SandboxEnd> {
   try {
     const abortSignal = AbortSignal.timeout(LAST_WORDS_MS);
     await container.wait({ condition: 'not-running', abortSignal });
     const { State: state } = await container.inspect({ abortSignal } as object);
-    // The flag alone is also set by a kernel that was killed earlier and replaced.
+    // `OOMKilled` is also set when the OOM killer ended an earlier kernel that was replaced.
     if (state.OOMKilled && state.ExitCode === 137) return { kind: 'out-of-memory' };
     const said = stderrTail.trim();
     return {

@@ -4,18 +4,18 @@ import { containerNotes } from './container-notes.ts';
 
 const found = { countsSockets: true, folderUid: 1000, epollWatches: 100_000 };
 
-it('says what containers on one kernel share, and who can look into them', () => {
+it('lists what containers on one kernel share, and which user can look into them', () => {
   const notes = containerNotes({}, found).join(' ');
-  expect(notes).toMatch(/run as uid 1000\. The user of this host who has such a uid can look into.*pseudo-terminals/);
+  expect(notes).toMatch(/run as uid 1000\. The user of this host with such a uid can look into.*pseudo-terminals/);
   expect(notes).not.toContain('cgroup v1');
   expect(containerNotes({}, { ...found, folderUid: 1234 })[0]).toMatch(/your own uid 1234.*code-sandbox as uid 1000/);
 });
 
-it('says where sockets are not counted', () => {
+it('says that sockets are not counted', () => {
   expect(containerNotes({}, { ...found, countsSockets: false }).at(-1)).toContain('cgroup v1');
 });
 
-it('has nothing to say of a kernel for each sandbox', () => {
+it('has no notes for a runtime with a kernel per sandbox', () => {
   expect(containerNotes(gvisorRuntime, { ...found, countsSockets: false, epollWatches: 5_000_000 })).toEqual([]);
 });
 

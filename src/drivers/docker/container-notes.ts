@@ -3,15 +3,18 @@ import type { ContainerRuntime } from './container-config.ts';
 import { COMMON_USER } from './container-user.ts';
 
 export interface FoundOut {
-  /** What sockets hold has a limit. */
+  /** Whether the memory of sockets is limited. */
   readonly countsSockets: boolean;
-  /** Who sandboxes with folders of the host run as. */
+  /** The uid of sandboxes with folders of the host. */
   readonly folderUid: number;
-  /** The number of epoll watches that one user of the engine's host can have; undefined where that is another host. */
+  /** The maximum number of epoll watches per user of the engine's host; undefined if the engine is on another host. */
   readonly epollWatches: number | undefined;
 }
 
-/** What `hotcell doctor` says about containers beyond their limits. A runtime with a kernel of its own counts for each sandbox by itself. */
+/**
+ * Notes of `hotcell doctor` about containers beyond their limits. There are none for a runtime with its own kernel,
+ * which counts per sandbox.
+ */
 export function containerNotes({ ownKernel }: ContainerRuntime, found: FoundOut): string[] {
   if (ownKernel !== undefined) return [];
   const { countsSockets, folderUid, epollWatches } = found;
@@ -19,14 +22,14 @@ export function containerNotes({ ownKernel }: ContainerRuntime, found: FoundOut)
   return [
     ...epollNotes(epollWatches, { hasOwnUids: true }),
     isPerson
-      ? `Sessions with a writable mount, with a folder that is closed to others or with another image run as your own uid ${folderUid}; those of the profile code-sandbox as uid 1000.`
-      : 'Sessions with a writable mount, with a folder that is closed to others, with another image or of the profile code-sandbox run as uid 1000.',
-    'The user of this host who has such a uid can look into those sessions and signal them, and what Linux counts for a uid (watches, pipes, waiting signals), one of them can use up for the others and for that user. Other sessions have a uid each. Use gvisor where that matters.',
-    'One session can use up the pseudo-terminals that containers and jails of this host have together. Use gvisor where that matters.',
+      ? `Sessions with a writable mount, with a folder that other users cannot read or with another image run as your own uid ${folderUid}; those of the profile code-sandbox as uid 1000.`
+      : 'Sessions with a writable mount, with a folder that other users cannot read, with another image or of the profile code-sandbox run as uid 1000.',
+    'The user of this host with such a uid can look into those sessions and signal them. Linux counts watches, pipes and pending signals per uid, so one of these sessions can use them up for the others and for that user. Other sessions have a uid each. Use gvisor where that matters.',
+    'One session can use up the pseudo-terminals that all containers and jails of this host share. Use gvisor where that matters.',
     ...(countsSockets
       ? []
       : [
-          'This host has cgroup v1, and Hotcell is not root on it: what a session sends over its loopback and does not read is not counted as its memory.',
+          'This host has cgroup v1, and Hotcell does not run as root: unread data in loopback sockets of a session is not counted as its memory.',
         ]),
   ];
 }

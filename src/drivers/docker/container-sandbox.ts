@@ -4,15 +4,18 @@ import type { StartedContainer } from './started-container.ts';
 
 export interface ContainerSandboxParts extends Pick<Sandbox, 'id' | 'isolation'> {
   readonly started: Omit<StartedContainer, 'ready'>;
-  /** Absent for one whose guest was configured by another server. */
+  /** The configuration of the guest; absent if another server has configured it. */
   readonly guestConfig?: Sandbox['guestConfig'];
   /** Removes the container. Never rejects. */
   readonly remove: () => Promise<void>;
-  /** The driver need not dispose of it any more: it is gone, or was left. */
+  /** Callback for a sandbox that the driver need not dispose of any more: it is gone, or was detached. */
   readonly onReleased: (sandbox: Sandbox) => void;
 }
 
-/** A container that runs, as the contract's sandbox. One that cannot be reconnected is disposed of when its channel closes. */
+/**
+ * Wraps a running container as the contract's `Sandbox`. A sandbox that cannot be reconnected is disposed of when its
+ * channel closes.
+ */
 export function containerSandbox(parts: ContainerSandboxParts): Sandbox {
   const { id, isolation, guestConfig, remove, onReleased } = parts;
   const { channel, howItEnded, reconnect } = parts.started;
@@ -21,7 +24,7 @@ export function containerSandbox(parts: ContainerSandboxParts): Sandbox {
 
   function dispose(): Promise<void> {
     disposal ??= (async () => {
-      const end = await howItEnded(); // while the container is there to be asked
+      const end = await howItEnded(); // asked while the container still exists
       ended.resolve(end ?? { kind: 'disposed' });
       channel.destroy();
       await remove();
@@ -42,7 +45,8 @@ export function containerSandbox(parts: ContainerSandboxParts): Sandbox {
     ...(guestConfig === undefined ? {} : { guestConfig }),
     ...(reconnect === undefined ? {} : { reconnect, leave }),
     ended: ended.promise,
-    // The engine's own numbers cost a call each, and this is asked around every execution: the guest counts kills itself.
+    // The engine's statistics cost a call each, and usage is asked around every execution. The guest counts kills
+    // itself.
     usage: async () => ({}),
     dispose,
   };

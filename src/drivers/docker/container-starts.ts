@@ -16,7 +16,7 @@ import { openMountDescriptors } from './mount-descriptors.ts';
 import { limitSocketMemory } from './socket-memory.ts';
 import { type StartedContainer, startContainer } from './started-container.ts';
 
-/** Starts containers of one driver. Called by `container-driver.ts`, which removes what a failed start leaves. */
+/** Starts containers of one driver. Called by `container-driver.ts`, which cleans up after a failed start. */
 export interface ContainerStarts {
   begin(
     spec: SandboxSpec,
@@ -40,7 +40,10 @@ export function createContainerStarts(host: Host, options: StartsOptions): Conta
   const failedStarts = createFailedStarts();
   let bundle: GuestBundle | undefined;
 
-  /** The image and the command that the guest starts with. Our own image is started too often to be looked at. */
+  /**
+   * The image and the command that the guest starts with. The standard image is not reviewed: it is trusted, and
+   * started often.
+   */
   async function inside(
     spec: SandboxSpec,
     image: string,
@@ -59,8 +62,8 @@ export function createContainerStarts(host: Host, options: StartsOptions): Conta
   return {
     begin: async (spec, { image, user }, signal) => {
       const { described, bundle } = await inside(spec, image, signal);
-      // SECURITY: inside a kernel of its own no folder of the host can be told from another, and a hostile image does not compare them. So what is bound must
-      // be right from the beginning.
+      // SECURITY: under gVisor the guest cannot tell one host folder from another, and a hostile image does not compare
+      // them. So the mounts are bound by descriptor, which no exchange of folders can change.
       const byDescriptor =
         runtime.ownKernel !== undefined || (described !== undefined && followsDescriptors(engine.address));
       const { devices, close } = await openMountDescriptors(byDescriptor ? spec.mounts : [], host.runDir);
@@ -84,7 +87,7 @@ export function createContainerStarts(host: Host, options: StartsOptions): Conta
           isStandardImage: described === undefined,
           isPersistent: spec.persistent !== undefined,
           signal,
-          // A runtime with a kernel of its own keeps sockets in that kernel's memory.
+          // A runtime with its own kernel keeps sockets in that kernel's memory.
           ...(runtime.ownKernel === undefined
             ? { onStarted: (id: string) => limitSocketMemory(id, socketBytesOf(spec.limits)) }
             : {}),

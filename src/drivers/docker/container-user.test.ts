@@ -23,14 +23,14 @@ describe('the users of containers', () => {
     expect(users.take().uid).toBeGreaterThanOrEqual(OWN_UIDS.first);
   });
 
-  it('leave those alone that containers of an earlier server have', () => {
+  it('skip uids that containers of an earlier server have', () => {
     const users = createContainerUsers('server');
     const { uid } = createContainerUsers('server').take();
     users.hold(uid);
     expect(users.take().uid).not.toBe(uid);
   });
 
-  it('can be used again, the one that was free the longest first', () => {
+  it('are reused, the one that was free the longest first', () => {
     const users = createContainerUsers('server');
     const first = users.take().uid;
     users.release(first);
@@ -39,7 +39,7 @@ describe('the users of containers', () => {
     expect(rest).toContain(first);
   });
 
-  it('begin elsewhere on another server', () => {
+  it('start at another uid on another server', () => {
     expect(createContainerUsers('one').take().uid).not.toBe(createContainerUsers('another').take().uid);
   });
 
@@ -86,7 +86,7 @@ describe('the user of sandboxes with folders', () => {
     ['the system has no uids', { ...here, platform: 'win32', self: undefined }],
     ['it is the user of relays, which the guest obeys', { ...here, self: { uid: RELAY_UID, gid: 1 } }],
     ['it is among those of other sandboxes', { ...here, self: { uid: OWN_UIDS.first, gid: 1 } }],
-  ] as const)('is the common one where %s', (_where, surroundings) => {
+  ] as const)('is the common one if %s', (_where, surroundings) => {
     expect(folderUser(surroundings)).toBe(COMMON_USER);
   });
 
@@ -113,7 +113,7 @@ describe('folders', () => {
     }
   });
 
-  it('that cannot be looked at are not', async () => {
+  it('that cannot be read are not open', async () => {
     expect(await areOpenToAll([{ source: '/not/there' }])).toBe(false);
     expect(await areOpenToAll([])).toBe(true);
   });

@@ -3,43 +3,47 @@ import { stat } from 'node:fs/promises';
 import type { Mount, SandboxSpec } from '../../sandbox/spec.ts';
 import { RELAY_UID } from '../pipe-guest/relay.ts';
 
-/** Who a container runs as. */
+/** The user that a container runs as. */
 export interface ContainerUser {
   readonly uid: number;
   readonly gid: number;
 }
 
-/** The user of most images that have one, which the profile code-sandbox promises. On most machines it is also a person. */
+/**
+ * The user of most images that have one, which the profile code-sandbox promises. On most machines a person has this
+ * uid, too.
+ */
 export const COMMON_USER: ContainerUser = { uid: 1000, gid: 1000 };
 
 /**
- * Uids that containers get one each, since Linux counts for a uid what neighbours would use up for each other: watchers of files, epoll, pages of
- * pipes, waiting signals, message queues. The range is one that systemd documents as unused, and below 65536 because engines without root map no
- * more. `images/python/Dockerfile` gives each of them the name `sandbox`.
+ * Uids of which each container gets one, because Linux has quotas per uid that neighbours could use up: inotify and
+ * epoll watches, pipe pages, pending signals, message queues. systemd documents the range as unused; it lies below
+ * 65536 because rootless engines map no more. `images/python/Dockerfile` gives each of them the name `sandbox`.
  */
 export const OWN_UIDS = { first: 60_600, count: 512 } as const;
 
-/** What decides who the sandboxes are that hold folders of the host. */
+/** The facts that decide the user of sandboxes with host folders. */
 export interface Surroundings {
   readonly platform: NodeJS.Platform;
-  /** Who Hotcell runs as; absent where the system has no such numbers. */
+  /** The user that Hotcell runs as; absent on a system without uids. */
   readonly self?: ContainerUser | undefined;
   readonly socketPath?: string | undefined;
 }
 
 /**
- * The user of sandboxes that hold folders of the host: the one that Hotcell runs as, to whom the folders belong. SECURITY: no other person of the host then
- * has the uid, with which one can look into a container and signal what runs in it. As root it is the common one. Engines that
- * map uids (without root, or in a machine of their own) make others of them anyway.
+ * The user of sandboxes that mount folders of the host: the one that Hotcell runs as, who owns the folders. SECURITY: a
+ * user of the host with the same uid can look into the container and signal its processes, so no other person may have
+ * it. If Hotcell is root, it is the common user. Engines that map uids (rootless, or in a virtual machine) translate
+ * them anyway.
  */
 export function folderUser({ platform, self, socketPath }: Surroundings): ContainerUser {
   if (platform !== 'linux' || self === undefined || self.uid === 0) return COMMON_USER;
   if (socketPath === undefined || socketPath.startsWith('/run/user/')) return COMMON_USER;
-  // SECURITY: the uids of other sandboxes and of relays are for nobody else.
+  // SECURITY: uids of other sandboxes and of relays are reserved; the guest obeys a relay's.
   return self.uid >= OWN_UIDS.first && self.uid <= RELAY_UID ? COMMON_USER : self;
 }
 
-/** Whether any user may read the folders themselves. What lies in them is not looked at. */
+/** Whether any user may read the folders themselves. Their contents are not checked. */
 export async function areOpenToAll(mounts: readonly Pick<Mount, 'source'>[]): Promise<boolean> {
   const modes = await Promise.all(
     mounts.map(({ source }) =>
@@ -51,18 +55,21 @@ export async function areOpenToAll(mounts: readonly Pick<Mount, 'source'>[]): Pr
   return modes.every((mode) => (mode & 0o005) === 0o005);
 }
 
-/** The uids of one server. Another server may use the same: that costs no more than counting together. */
+/**
+ * The uid allocator of one server. Two servers may use the same uid; their sandboxes then only share the quotas of that
+ * uid.
+ */
 export interface ContainerUsers {
-  /** The user of a new sandbox. */
+  /** Allocates the user of a new sandbox. */
   take(): ContainerUser;
-  /** A container that another server made runs as this one. */
+  /** Marks the uid of a container that another server created as used. */
   hold(uid: number): void;
   release(uid: number): void;
 }
 
 export function createContainerUsers(serverId: string): ContainerUsers {
   const held = new Map<number, number>();
-  // Servers begin at different places, so that those of one host rarely meet.
+  // Servers start at different uids, so that two on one host rarely use the same.
   let next = createHash('sha256').update(serverId).digest().readUInt32LE() % OWN_UIDS.count;
 
   function hold(uid: number): void {
@@ -89,9 +96,10 @@ export function createContainerUsers(serverId: string): ContainerUsers {
 }
 
 /**
- * Whose uid a sandbox has: one of its own, the one for folders of the host, or the common one. None of its own with folders that it can write to, or that are
- * closed to others: the next session, and the person, must go on with the files; nor in other images, where files may be closed to any
- * other uid. A profile with a workspace of its own promises who the user is. A kernel of its own counts for itself.
+ * Which kind of uid a sandbox gets: its own, the one for host folders, or the common one. With folders that are
+ * writable or closed to other users it has none of its own, because later sessions and the person must be able to use
+ * the files; nor in other images, whose files may be closed to other uids. A profile with its own workspace promises
+ * uid 1000. A runtime with its own kernel has its own quotas.
  */
 export function kindOfUser(
   { mounts, workspace }: Pick<SandboxSpec, 'mounts' | 'workspace'>,

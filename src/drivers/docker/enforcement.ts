@@ -3,7 +3,7 @@ import type { LimitEnforcement } from '../../sandbox/isolation.ts';
 import type { SandboxSpec } from '../../sandbox/spec.ts';
 import type { ContainerRuntime } from './container-config.ts';
 
-/** What holds each limit of a container, and how hard. */
+/** The mechanism that enforces each limit of a container, and its strength. */
 export function containerEnforcement(
   runtime: ContainerRuntime,
   spec: Pick<SandboxSpec, 'mounts' | 'workspace'>,

@@ -2,18 +2,21 @@ import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 
-/** Where the engine is to be found. A socket can be looked for without asking; a remote engine cannot. */
+/** The address of the engine. A socket can be checked for existence without a request; a remote engine cannot. */
 export interface EngineAddress {
-  /** As a person would write it. */
+  /** The address as shown in messages. */
   readonly shown: string;
-  /** Absent for an engine that `DOCKER_HOST` puts elsewhere: dockerode reads that itself, with its certificates. */
+  /**
+   * The path of the socket. Absent if `DOCKER_HOST` names a remote engine: dockerode reads that variable itself, with
+   * its certificates.
+   */
   readonly socketPath?: string;
 }
 
 const STANDARD_SOCKET = '/var/run/docker.sock';
 const WINDOWS_PIPE = '//./pipe/docker_engine';
 
-/** `DOCKER_HOST`, else the first socket that is there: the system's, Docker Desktop's, a rootless engine's. */
+/** `DOCKER_HOST`, else the first socket that exists: the system's, Docker Desktop's, a rootless engine's. */
 export function engineAddress(env: NodeJS.ProcessEnv = process.env, exists = existsSync): EngineAddress {
   const given = env.DOCKER_HOST;
   if (given) {
@@ -31,8 +34,8 @@ export function engineAddress(env: NodeJS.ProcessEnv = process.env, exists = exi
 }
 
 /**
- * Whether an engine runs as root on this machine, as far as its socket tells, and so can follow descriptors of this process. One without root or in a machine
- * of its own cannot.
+ * Whether the engine runs as root on this machine, judged by its socket, and so can follow descriptors of this process.
+ * A rootless engine, or one in a virtual machine, cannot.
  */
 export function followsDescriptors({ socketPath }: EngineAddress, platform = process.platform): boolean {
   if (platform !== 'linux' || socketPath === undefined) return false;

@@ -5,7 +5,7 @@ const ID = '0123456789abcdef'.repeat(4);
 const shown = (message: string) =>
   engineError('docker', 'the socket', 'start a container', { statusCode: 500, json: { message } }).message;
 
-describe('the words of an engine', () => {
+describe('an error message of the engine', () => {
   it.each([
     `/var/lib/docker/overlay2/${ID}/merged/data`,
     `/srv/engine/volumes/${ID}/_data`,

@@ -2,7 +2,9 @@ import { HotcellError } from '../../errors/hotcell-error.ts';
 import { saidInside } from '../../lib/said-inside.ts';
 import type { DriverName } from '../../sandbox/isolation.ts';
 
-/** What went wrong between us and the engine, as the caller gets it. `doing` completes "the engine refused to …". */
+/**
+ * Converts a failure of a request to the engine into the caller's error. `doing` completes "the engine refused to …".
+ */
 export function engineError(driver: DriverName, address: string, doing: string, thrown: unknown): HotcellError {
   if (thrown instanceof HotcellError) return thrown;
   const error = thrown as { statusCode?: number; code?: string; name?: string; message?: string };
@@ -35,7 +37,7 @@ export function imageMissing(driver: DriverName, image: string, isStandard: bool
   });
 }
 
-/** The image cannot hold a guest: no Python, one that is too old, or another program in its place. */
+/** The image cannot run the guest: it has no Python, one that is too old, or another program under that name. */
 export function imageBroken(driver: DriverName, image: string, said: string, cause?: unknown): HotcellError {
   const detail = said.trim().split('\n').slice(-5).join('\n');
   return noGuest(driver, image, detail === '' ? '' : `: ${saidInside(detail)}`, cause);
@@ -53,7 +55,7 @@ function noGuest(driver: DriverName, image: string, why: string, cause?: unknown
   });
 }
 
-/** The container would have volumes of its image's on the host's disk. */
+/** The container would have volumes of its image on the host's disk. */
 export function volumesNotCovered(
   driver: DriverName,
   image: string,
@@ -80,7 +82,7 @@ export function statusOf(thrown: unknown): number | undefined {
   return (thrown as { statusCode?: number } | undefined)?.statusCode;
 }
 
-/** The engine's own words, without what dockerode puts around them, and without where its files lie on the host. */
+/** The engine's message, without dockerode's prefix and without paths of the engine's files on the host. */
 export function reasonOf(thrown: unknown): string {
   const { json, message } = thrown as { json?: { message?: unknown }; message?: string };
   const text = typeof json?.message === 'string' ? json.message : (message ?? String(thrown));
@@ -88,7 +90,7 @@ export function reasonOf(thrown: unknown): string {
 }
 
 const ABSOLUTE_PATH = /(?<![\w.-])\/[^\s"'`:;,()]+/g;
-/** Folders of the engine and of containerd, at their usual places or, by the names in them, at others. */
+/** Folders of the engine and of containerd: the default paths, and others recognised by the names in them. */
 const ENGINE_PATH =
   /^\/(var\/lib|(var\/)?run(\/user\/\d+)?)\/(docker|containerd)\b|\/(overlay2|io\.containerd\.[^/]*)\/|[0-9a-f]{64}/;
 
@@ -121,7 +123,9 @@ function refusal({ driver, doing, status, cause }: Refused): HotcellError {
   });
 }
 
-/** An engine that cannot follow a descriptor of this process: it runs in a container, in another machine, or without root. */
+/**
+ * The engine cannot follow a descriptor of this process: it runs in a container, on another machine, or without root.
+ */
 export function mountRefused(driver: DriverName, cause: unknown): HotcellError {
   return new HotcellError('mount_denied', `${driver}: the engine cannot bind a folder that this process holds open`, {
     remedy:

@@ -8,7 +8,7 @@ import { imageMissing, statusOf } from './engine-errors.ts';
 
 const IMAGE_NAME = /^[A-Za-z0-9][A-Za-z0-9._/:@-]{0,254}$/;
 
-/** SECURITY: the name goes into the engine's API, where it can be nothing but the name of an image. */
+/** SECURITY: the name becomes part of a path of the engine's API, so only a valid image name is let through. */
 export function checkedImage(image: string): string {
   if (IMAGE_NAME.test(image)) return image;
   throw new HotcellError('invalid_argument', `${JSON.stringify(image.slice(0, 100))} is not the name of an image`, {
@@ -16,24 +16,24 @@ export function checkedImage(image: string): string {
   });
 }
 
-/** What an image declares, which the engine would take into the configuration of its containers. */
+/** The parts of an image's configuration that the engine would apply to its containers. */
 export interface ImageDescription {
   readonly name: string;
-  /** The id of the image. A container is made by it: the name may be another image's by then. */
+  /** The id of the image. Containers are created by id, because the name may point to another image by then. */
   readonly id: string;
-  /** Where it declares volumes. */
+  /** The paths of its declared volumes. */
   readonly volumes: readonly string[];
   /** The search path for programs. */
   readonly path: string;
-  /** The names of its variables and of its labels. */
+  /** The names of its environment variables. */
   readonly variables: readonly string[];
   readonly labels: readonly string[];
 }
 
-/** The search path that engines give to containers of images without one. */
+/** The search path that engines use for images without one. */
 const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
-/** Rejects with `image_missing` where the engine does not have the image: nothing is pulled. */
+/** Rejects with `image_missing` if the engine does not have the image; images are never pulled. */
 export async function describeImage(image: string, where: ImageWhere): Promise<ImageDescription> {
   const { Id: id, Config: config } = await inspectImage(image, where);
   const environment = (config?.Env ?? []).map((entry) => entry.split('=', 1)[0] ?? '');
@@ -47,7 +47,10 @@ export async function describeImage(image: string, where: ImageWhere): Promise<I
   };
 }
 
-/** SECURITY: as the engine spells it when it looks for what covers the volume. `/v/./2`, covered as that, would be a folder on the host's disk. */
+/**
+ * SECURITY: normalises the path as the engine does when it looks for a mount that covers the volume. If `/v/./2` were
+ * covered under that spelling, the engine would still create a volume on the host's disk.
+ */
 export function volumePath(image: string, declared: string): string {
   const path = trimEndOf(posix.normalize(declared), '/');
   // A colon or a comma separates the parts of a mount in the engine's own syntax.

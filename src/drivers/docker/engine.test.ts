@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { apiVersion, createEngineConnector } from './engine.ts';
 import { engineAddress } from './engine-address.ts';
 
-describe('the version to speak', () => {
+describe('the API version', () => {
   it.each([
     ['1.41', undefined, '1.41'],
     ['1.47', '1.24', '1.47'],
@@ -23,7 +23,7 @@ describe('the engine', () => {
     expect(engineAddress({ DOCKER_HOST: 'tcp://10.0.0.1:2376' })).toEqual({ shown: 'tcp://10.0.0.1:2376' });
   });
 
-  it('is otherwise the first socket that is there', () => {
+  it('is otherwise the first socket that exists', () => {
     const rootless = '/run/user/1/docker.sock';
     const env = { XDG_RUNTIME_DIR: '/run/user/1' };
     expect(engineAddress(env, (path) => path === rootless).socketPath).toBe(rootless);
@@ -31,7 +31,7 @@ describe('the engine', () => {
     expect(engineAddress(env, () => false).socketPath).toBe('/var/run/docker.sock');
   });
 
-  it('that is not there is named, with what to do', async () => {
+  it('that does not answer is named in the error, with a remedy', async () => {
     const engine = createEngineConnector('docker', { shown: '/no/docker.sock', socketPath: '/no/docker.sock' });
     await expect(engine.connect()).rejects.toMatchObject({
       code: 'driver_unavailable',

@@ -6,26 +6,29 @@ import type { DriverName } from '../../sandbox/isolation.ts';
 import { type EngineAddress, engineAddress } from './engine-address.ts';
 import { engineError, isUnreachable, unreachable } from './engine-errors.ts';
 
-/** An engine that answered: a client that speaks its version, and what it said of itself. */
+/** A connected engine: a client with the right API version, and the facts that the engine reported. */
 export interface Engine {
   readonly docker: Docker;
-  /** The kernel that its containers share, unless their runtime has another. */
+  /** The kernel release of its containers, unless their runtime has its own kernel. */
   readonly kernel: string;
 }
 
 /**
- * The way to the engine. Nothing is imported or connected before `connect`; what was found out is kept until the engine cannot be
- * reached, because another may answer then.
+ * The connection to the engine. Nothing is imported or connected before `connect`. The result is cached until the
+ * engine cannot be reached, because another engine may answer then.
  */
 export interface EngineConnector {
   readonly address: EngineAddress;
   connect(options?: { signal?: AbortSignal }): Promise<Engine>;
-  /** Asks the engine for one thing. A failure is a HotcellError that names what was asked. */
+  /** Sends one request to the engine. A failure is a HotcellError that names the request. */
   ask<T>(doing: string, request: (engine: Engine) => Promise<T>, options?: { signal?: AbortSignal }): Promise<T>;
   close(): void;
 }
 
-/** The newest version whose meaning we know. A newer engine still speaks it; an older one is spoken to in its own. */
+/**
+ * The newest API version that Hotcell was written for. Newer engines still support it; for an older engine its own
+ * version is used.
+ */
 const NEWEST_API = '1.47';
 const CONNECT_MS = 5_000;
 
@@ -34,7 +37,7 @@ export function createEngineConnector(driver: DriverName, address: EngineAddress
   let connecting: Promise<Engine> | undefined;
 
   async function connect({ signal }: { signal?: AbortSignal } = {}): Promise<Engine> {
-    // Cheaper than the client's library, and the usual case where there is no Docker at all.
+    // This check is cheaper than loading dockerode, and common: no Docker is installed.
     if (address.socketPath?.startsWith('/') && !existsSync(address.socketPath)) {
       throw unreachable(driver, address.shown, { code: 'ENOENT' });
     }
@@ -85,7 +88,7 @@ interface VersionReply {
   KernelVersion?: string;
 }
 
-/** The newest version that both sides know; the engine's oldest where it has left ours behind. */
+/** The newest version that both sides support, or the engine's oldest if it no longer supports ours. */
 export function apiVersion(newestOfEngine: string, oldestOfEngine = '1.12'): string {
   if (isOlder(newestOfEngine, NEWEST_API)) return newestOfEngine;
   return isOlder(NEWEST_API, oldestOfEngine) ? oldestOfEngine : NEWEST_API;

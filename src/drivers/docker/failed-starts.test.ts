@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import { createFailedStarts } from './failed-starts.ts';
 
-describe('an image that was made a container of and could not be started', () => {
+describe('an image whose container was created and could not be started', () => {
   const failure = new HotcellError('engine_failed', 'OCI runtime start failed: starting container');
 
-  it('is refused to its owner for a while, and to nobody else', () => {
+  it('is refused to that owner for a while, and not to other owners', () => {
     let now = 0;
     const failed = createFailedStarts(() => now);
     failed.note({ owner: 'ann' }, 'sha256:1', failure);

@@ -2,19 +2,19 @@ import { HotcellError } from '../../errors/hotcell-error.ts';
 import type { SandboxSpec } from '../../sandbox/spec.ts';
 
 /**
- * Remembers images whose containers were made and then could not be started. SECURITY: after such a start the engine keeps a process, cgroups and files for
- * good, so an owner who tries again and again would use up the host.
+ * Remembers images whose containers were created and then failed to start. SECURITY: each such start leaks a process,
+ * cgroups and files of the engine for good, so an owner who retries in a loop would use up the host.
  */
 export interface FailedStarts {
-  /** Throws `start_failed` for an image that failed for this owner a while ago. */
+  /** Throws `start_failed` if the image failed recently for this owner. */
   refuse(spec: Pick<SandboxSpec, 'owner'>, imageId: string): void;
-  /** Takes note of what a start was refused with; of Hotcell's own image (without an id) nothing is kept. */
+  /** Records the error of a failed start. Failures of the standard image (no id) are not recorded. */
   note(spec: Pick<SandboxSpec, 'owner'>, imageId: string | undefined, error: unknown): void;
 }
 
 const REFUSED_MS = 600_000;
 const MOST_KEPT = 1_000;
-/** The engine's words for a runtime that made a container, and failed to start it. */
+/** The engine's message for a runtime that created a container and failed to start it. */
 const LEAVES_TRACES = /OCI runtime start failed/i;
 
 export function createFailedStarts(now: () => number = Date.now): FailedStarts {

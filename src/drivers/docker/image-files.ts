@@ -4,13 +4,16 @@ import { HotcellError } from '../../errors/hotcell-error.ts';
 import { statusOf } from './engine-errors.ts';
 import { entriesOf, firstTarEntry } from './tar-entry.ts';
 
-/** The files of an image, read from outside: nothing of the image runs. All paths are absolute, and have no link above their last part. */
+/**
+ * The files of an image, read from outside: no program of the image runs. All paths are absolute, without a symbolic
+ * link above the last component.
+ */
 export interface ImageFiles {
   /** The file at a path; undefined where there is none. */
   at(path: string): Promise<ImageFile | undefined>;
   /** The content of a regular file. */
   read(path: string): Promise<Buffer>;
-  /** Whether a folder has nothing in it. */
+  /** Whether a folder is empty. */
   isEmpty(path: string): Promise<boolean>;
 }
 
@@ -19,21 +22,21 @@ export type ImageFile =
   | { readonly kind: 'file'; readonly isExecutable: boolean; readonly size: number }
   | { readonly kind: 'link'; readonly target: string };
 
-/** The place that a path leads to inside the image, as its kernel would walk it. */
+/** The result of resolving a path inside the image as the kernel would. */
 export interface Walked {
-  /** The path of the place, without links. Parts that do not exist are appended as they are. */
+  /** The resolved path, without symbolic links. Components that do not exist are appended unchanged. */
   readonly path: string;
-  /** `blocked`: a part on the way is not a folder. */
+  /** `blocked`: a component of the path is not a folder. */
   readonly kind: 'folder' | 'file' | 'other' | 'absent' | 'blocked';
-  /** The links on the way. */
+  /** The symbolic links on the path. */
   readonly links: readonly string[];
-  /** Whether it is a program. */
+  /** Whether it is an executable file. */
   readonly isExecutable: boolean;
 }
 
 const MOST_LINKS = 40;
 const MOST_BYTES = 1_048_576;
-/** Bits of a mode as Go counts them. */
+/** Bits of a file mode as Go encodes them. */
 const GO_MODE = { folder: 0x80000000, link: 0x08000000, notRegular: 0x8f280000 } as const;
 
 export async function walk(files: ImageFiles, path: string): Promise<Walked> {
@@ -69,7 +72,7 @@ export async function walk(files: ImageFiles, path: string): Promise<Walked> {
 
 /** The files of a container that was created and never started: those of its image. */
 export function containerFiles(container: () => Promise<Container>, signal: AbortSignal): ImageFiles {
-  /** An archive, up to the piece with which it is `enough`. */
+  /** Reads the archive of a path until `enough` returns true. */
   async function archive(path: string, enough?: (soFar: Buffer) => boolean): Promise<Buffer> {
     const stream = await (await container()).getArchive({ path, abortSignal: signal });
     const pieces: Buffer[] = [];
@@ -98,7 +101,7 @@ export function containerFiles(container: () => Promise<Container>, signal: Abor
     },
     read: async (path) => {
       const stat = await statOf(await container(), path, signal);
-      // Before the engine is asked for the content: a sparse file can be larger than any disk.
+      // The size is checked before the content is requested: a sparse file can be larger than any disk.
       if (stat === undefined || hasBit(stat.mode, GO_MODE.notRegular) || stat.size > MOST_BYTES) throw unreadable(path);
       const entry = firstTarEntry(await archive(path));
       if (entry?.kind !== 'file') throw unreadable(path);

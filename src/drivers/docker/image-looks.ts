@@ -13,7 +13,7 @@ export interface ImageLooksOptions {
   readonly remove: (name: string) => Promise<void>;
 }
 
-/** Looks at files of images. What was seen of an image is remembered, because the files behind an image's id never change. */
+/** Reads files of images. Results are cached by image id, because the files behind an id never change. */
 export interface ImageLooks {
   look<T>(image: ImageDescription, signal: AbortSignal, review: (files: ImageFiles) => Promise<T>): Promise<T>;
 }
@@ -32,7 +32,7 @@ export function createImageLooks(options: ImageLooksOptions): ImageLooks {
 
   function seenOf(id: string): Seen {
     let seen = images.get(id);
-    // Callers choose the targets of mounts, and so the paths that are looked at.
+    // The cache is bounded, because callers choose mount targets and so the paths that are read.
     if (seen === undefined || seen.files.size > MOST_FILES)
       seen = { files: new Map(), contents: new Map(), empty: new Map() };
     images.delete(id);
@@ -72,7 +72,10 @@ async function remembered<T>(seen: Map<string, T>, path: string, ask: (path: str
   return answer;
 }
 
-/** It carries the labels of sandboxes, by which the next server finds and removes it when this one dies. */
+/**
+ * Creates a container without starting it. It carries the labels of sandboxes, so that the next server finds and
+ * removes it if this one dies.
+ */
 function createUnstarted(options: ImageLooksOptions, image: ImageDescription, name: string): Promise<Container> {
   const { engine, installationId, serverId } = options;
   const config = {
@@ -87,7 +90,7 @@ function createUnstarted(options: ImageLooksOptions, image: ImageDescription, na
     },
     HostConfig: {
       NetworkMode: 'none',
-      // Else the engine makes a folder on its disk for each.
+      // Without this the engine creates a folder on its disk for each volume.
       Tmpfs: Object.fromEntries(image.volumes.map((path) => [path, ''])),
     },
   };

@@ -1,22 +1,22 @@
 import { posix } from 'node:path';
 import { type ImageFiles, type Walked, walk } from './image-files.ts';
 
-/** The interpreter of an image, which the guest starts in. */
+/** The Python interpreter of an image that runs the guest. */
 export interface ImagePython {
-  /** The absolute path that it is started by. */
+  /** The absolute path of the program. */
   readonly program: string;
-  /** The files and folders that it starts from: itself, the links that lead to it, its library. */
+  /** The files and folders that it starts from: the program, the links that lead to it, and its library. */
   readonly startsFrom: readonly string[];
-  /** Whether it is a script, which starts an interpreter that is not seen here, as the shims of pyenv and asdf do. */
+  /** Whether the program is a script that starts another interpreter, as the shims of pyenv and asdf do. */
   readonly isScript: boolean;
 }
 
-/** Scripts are smaller; programs may be too large to be read. */
+/** A larger file is a program and is not read. */
 const LARGEST_SCRIPT = 1_048_576;
 
 /**
- * Finds `python3` on the search path of an image, as the engine would, but in the image's own files. Entries below `covered` places are passed over: they are
- * empty when the container starts. Returns undefined where there is none.
+ * Finds `python3` on the search path of an image, as the engine would, in the image's own files. Entries below
+ * `covered` paths are skipped, because a container has an empty file system there. Returns undefined if there is none.
  */
 export async function findPython(
   files: ImageFiles,
@@ -52,7 +52,7 @@ function isCovered({ path, links }: Pick<Walked, 'path' | 'links'>, covered: rea
   return [path, ...links].some((passed) => covered.some((place) => isBelow(passed, place)));
 }
 
-/** Whether a path inside is a folder or lies below it. */
+/** Whether a path inside the image is the folder or lies below it. */
 export function isBelow(path: string, folder: string): boolean {
   return path === folder || path.startsWith(`${folder}/`);
 }
@@ -63,13 +63,15 @@ async function isScript(files: ImageFiles, path: string): Promise<boolean> {
   return (await files.read(path)).toString('latin1', 0, 2) === '#!';
 }
 
-/** The folder that Python's library lies in, beside the folder of the program. */
+/** The folder that holds `bin` with the program, and Python's library. */
 function prefixOf(program: string): string {
   const folder = posix.dirname(program);
   return posix.basename(folder) === 'bin' ? posix.dirname(folder) : folder;
 }
 
-/** The installation that a virtual environment was made from: its library is loaded, also where its program was copied. */
+/**
+ * The installation that a virtual environment was created from. Its library is loaded even if the program was copied.
+ */
 async function baseOf(files: ImageFiles, prefix: string): Promise<string[]> {
   const config = await walk(files, posix.join(prefix, 'pyvenv.cfg'));
   if (config.kind !== 'file') return [];

@@ -24,7 +24,7 @@ function filesOf(tree: Readonly<Record<string, string>>): ImageFiles {
 const USUAL = { '/usr/bin/python3': '->python3.12', '/usr/bin/python3.12': 'program', '/etc/group': 'root:x:0:\n' };
 
 describe('a path inside an image', () => {
-  it('is walked as the kernel does, and every link on the way is told', async () => {
+  it('is resolved as the kernel does, and every link on it is reported', async () => {
     const files = filesOf({ '/a': '->b/c', '/b/c': '->../d', '/d/e': 'program' });
     expect(await walk(files, '/a/e')).toEqual({
       ...{ path: '/d/e', kind: 'file', isExecutable: true },
@@ -85,7 +85,7 @@ describe('the review of an image', () => {
       mounts: targets.map((target) => ({ target })),
     });
 
-  it('finds nothing in a usual one, with a mount at a new place and one below the workspace', async () => {
+  it('accepts an ordinary image, with a mount at a new path and one below the workspace', async () => {
     const python = await review({ '/workspace/data': '->/proc' }, ['/data/new', '/workspace/data']);
     expect(python?.program).toBe('/usr/bin/python3');
   });
@@ -105,7 +105,7 @@ describe('the review of an image', () => {
     });
   });
 
-  /** As pyenv lays it out: a script starts an interpreter in another folder. */
+  /** The layout of pyenv: a script starts an interpreter in another folder. */
   const shims = {
     '/home/app/.pyenv/shims/python3': '#!/bin/sh\n',
     '/home/app/.pyenv/versions/3/bin/python3': 'program',

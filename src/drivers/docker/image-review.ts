@@ -6,19 +6,20 @@ import { type ImageFiles, walk } from './image-files.ts';
 import { findPython, type ImagePython, isBelow, searchFolders } from './image-python.ts';
 import { requireNothingThere } from './image-targets.ts';
 
-/** The places that a container gets beside the files of its image. */
+/** The paths at which a container has other file systems than its image. */
 export interface ContainerPlaces {
   /** The paths of the file systems in memory. */
   readonly memory: readonly string[];
   readonly mounts: readonly Pick<Mount, 'target'>[];
 }
 
-/** Folders that every container gets file systems at. */
+/** Folders that every container mounts file systems at. */
 const SYSTEM_PLACES = ['/proc', '/sys', '/dev', '/etc'];
 
 /**
- * Looks at an image that is not Hotcell's own, before anything of it runs. Returns the interpreter to start. Throws `start_failed` for an image that no
- * sandbox can be made of, and `mount_denied` where a mount would change how the guest starts.
+ * Reviews an image other than the standard one before any program of it runs. Returns the interpreter to start. Throws
+ * `start_failed` for an image that cannot become a sandbox, and `mount_denied` if a mount would change how the guest
+ * starts.
  */
 export async function reviewImage(
   image: ImageDescription,
@@ -35,7 +36,9 @@ export async function reviewImage(
   return python;
 }
 
-/** SECURITY: the engine would make a folder for the volume, as root, in the folder of the host that is mounted there. */
+/**
+ * SECURITY: the engine, as root, would create a folder for the volume inside the host folder that is mounted above it.
+ */
 function requireVolumesApart({ name, volumes }: ImageDescription, targets: readonly string[]): void {
   for (const target of targets) {
     const inside = volumes.find((volume) => volume !== target && isBelow(volume, target));
@@ -48,8 +51,8 @@ function requireVolumesApart({ name, volumes }: ImageDescription, targets: reado
 }
 
 /**
- * SECURITY: the engine looks up the group of a container in the image's /etc/group, by number and by name. A group whose name is that number would be one of
- * the host's, such as adm, and its permissions hold in mounted folders.
+ * SECURITY: the engine looks up the group of a container in the image's /etc/group, by number and by name. A group
+ * *named* with our gid could map it to a group of the host such as adm, whose permissions apply in mounted folders.
  */
 async function requirePlainNames({ name }: ImageDescription, files: ImageFiles): Promise<void> {
   for (const path of ['/etc/group', '/etc/passwd']) {
@@ -62,14 +65,18 @@ async function requirePlainNames({ name }: ImageDescription, files: ImageFiles):
   }
 }
 
-/** The engine strips white space around a line; signs are stripped here as well. */
+/**
+ * Whether the name in this line is a number. The engine trims white space around a line; signs are stripped here as
+ * well.
+ */
 export function hasNumberAsName(line: string): boolean {
   return /^[^\p{L}\p{N}]*\d+[^\p{L}\p{N}]*$/u.test(line.split(':', 1)[0] ?? '');
 }
 
 /**
- * SECURITY: a link would put a file system, or a folder of the host, at a place that was not checked; one that leads into /proc makes runsc fail in a way
- * that leaves a process of the engine's behind for each attempt. Places below other places are not the image's.
+ * SECURITY: a symbolic link would put a file system, or a host folder, at a path that was not checked. A link into
+ * /proc makes runsc fail and leaves a process of the engine behind for each attempt. Paths below other mounts do not
+ * come from the image.
  */
 async function requireFolders({ name }: ImageDescription, files: ImageFiles, places: readonly string[]): Promise<void> {
   for (const place of places) {
@@ -81,8 +88,8 @@ async function requireFolders({ name }: ImageDescription, files: ImageFiles, pla
 }
 
 /**
- * SECURITY: the interpreter installs the filter. One that comes from a folder of the caller's installs none, and under gVisor no other filter keeps setuid
- * files out of mounted folders.
+ * SECURITY: the image's Python installs the guest's system call filter. An interpreter from a folder of the caller
+ * would install none, and under gVisor no other filter keeps setuid files out of mounted folders.
  */
 function requireApart(targets: readonly string[], image: readonly string[]): void {
   for (const target of targets) {

@@ -6,20 +6,21 @@ import { type ImagePython, isBelow } from './image-python.ts';
 
 export interface ReviewedTargets {
   readonly targets: readonly string[];
-  /** The paths of the file systems in memory, below which nothing of the image is left. */
+  /** The mount points of in-memory file systems; the image's files below them are hidden. */
   readonly memory: readonly string[];
   readonly python: ImagePython | undefined;
 }
 
-/** Folders for mounts by custom, in whatever image. */
+/** Folders that are conventionally for mounts, in any image. */
 const FOR_MOUNTS = ['/data', '/mnt'];
-/** The home folder inside, where scripts that start interpreters look for their settings. */
+/** The home folder inside, where start scripts of interpreters look for their settings. */
 const HOME = '/tmp';
 
 /**
- * Requires that mounts lie where the image has nothing. SECURITY: what else the image's Python starts from, beside what was found (`image-python.ts`), cannot be
- * seen from outside: a script may start an interpreter elsewhere, a `.pth` file may name another folder. What comes from a folder of the caller's would run
- * before the filter, and under gVisor no other filter keeps setuid files out of mounted folders.
+ * Requires that mounts lie where the image has no files. SECURITY: not everything that the image's Python starts from
+ * can be found from outside (`image-python.ts`): a script may start another interpreter, a `.pth` file may name another
+ * folder. Code from a folder of the caller would run before the guest's filter is installed, and under gVisor no other
+ * filter keeps setuid files out of mounted folders.
  */
 export async function requireNothingThere(files: ImageFiles, reviewed: ReviewedTargets): Promise<void> {
   const { targets, memory, python } = reviewed;
@@ -34,8 +35,8 @@ export async function requireNothingThere(files: ImageFiles, reviewed: ReviewedT
 }
 
 /**
- * SECURITY: the shims of pyenv and asdf run plugins and settings that lie beside them or in the home folder, also where the image has none yet. So only
- * folders at the root count as apart from a script.
+ * SECURITY: the shims of pyenv and asdf run plugins and read settings beside them or in the home folder, even where the
+ * image has none yet. So if Python is a script, only folders directly below the root are accepted.
  */
 async function requireFarFromScript(
   files: ImageFiles,
@@ -50,7 +51,7 @@ async function requireFarFromScript(
   );
 }
 
-/** Whether a path is absent, or an empty folder. */
+/** Whether a path is absent or an empty folder. */
 async function hasNothingAt(files: ImageFiles, path: string): Promise<boolean> {
   const found = await walk(files, path);
   return found.kind === 'absent' || (found.kind === 'folder' && (await files.isEmpty(found.path)));

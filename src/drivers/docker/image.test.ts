@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { imageTag, standardImageTag, wheelPlatforms } from './image.ts';
 
 describe('the standard image’s tag', () => {
-  it('is the same for the same contents and another for others', () => {
+  it('depends on the contents alone', () => {
     expect(imageTag('FROM a', 'numpy==1')).toBe(imageTag('FROM a', 'numpy==1'));
     expect(imageTag('FROM a', 'numpy==2')).not.toBe(imageTag('FROM a', 'numpy==1'));
     expect(imageTag('FROM b', 'numpy==1')).not.toBe(imageTag('FROM a', 'numpy==1'));
   });
 
-  it('does not confuse where one file ends and the next begins', () => {
+  it('changes when bytes move from one file to the next', () => {
     expect(imageTag('ab', 'c')).not.toBe(imageTag('a', 'bc'));
   });
 

@@ -3,7 +3,7 @@ import type { Host } from '../../sandbox/host.ts';
 import { type ContainerDriverOptions, createContainerDriver } from './container-driver.ts';
 import { dockerDeclaration } from './declaration.ts';
 
-/** Level 2: a sealed container of the engine's own runtime, on the engine's kernel. */
+/** Level 2: sealed containers of the engine's default runtime, on the engine's kernel. */
 export function createDockerDriver(host: Host, options: Partial<ContainerDriverOptions> = {}): Driver {
   return createContainerDriver(host, { name: 'docker', ...dockerDeclaration, runtime: {}, ...options });
 }

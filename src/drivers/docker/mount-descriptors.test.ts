@@ -24,7 +24,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-test('a device leads to the folder that was checked, whatever takes its place, and ends with the closing', async () => {
+test('a device leads to the folder that was checked, even after another takes its path, until it is closed', async () => {
   const { devices, close } = await openMountDescriptors([mount], join(folder, 'run'));
   await rename(join(folder, 'data'), join(folder, 'moved'));
   await rename(join(folder, 'other'), join(folder, 'data'));
@@ -35,13 +35,13 @@ test('a device leads to the folder that was checked, whatever takes its place, a
   expect(await readdir(join(folder, 'run'))).toEqual([]);
 });
 
-test('a device names a process by something that only this one has', async () => {
+test('a device path goes through a name that only this process knows', async () => {
   const { devices, close } = await openMountDescriptors([mount], join(folder, 'run'));
   expect(devices[0]).toMatch(new RegExp(`^/proc/${process.pid}/fd/\\d+/[0-9a-f]{32}-0$`));
   await close();
 });
 
-test('a folder that was exchanged before is refused, and nothing is left', async () => {
+test('a folder that was exchanged before is refused, without leftovers', async () => {
   await rename(join(folder, 'data'), join(folder, 'moved'));
   await rename(join(folder, 'other'), join(folder, 'data'));
   await expect(openMountDescriptors([mount], join(folder, 'run'))).rejects.toMatchObject({ code: 'mount_denied' });

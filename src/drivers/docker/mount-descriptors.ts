@@ -6,14 +6,20 @@ import { makeOwnFolder } from '../../lib/own-folder.ts';
 import { exchanged } from '../../sandbox/mount-denied.ts';
 import type { Mount } from '../../sandbox/spec.ts';
 
-/** Mounted folders as paths that lead to open descriptors of this process, so that no exchange of folders can change what is bound. */
+/**
+ * Paths that lead to open descriptors of mounted folders in this process, so that exchanging a folder cannot change
+ * what is bound.
+ */
 export interface MountDescriptors {
-  /** One for each mount, for an engine that sees this process and its mounts. Good until `close`. */
+  /** A path for each mount, for an engine that sees this process and its mounts. Valid until `close`. */
   readonly devices: readonly string[];
   close(): Promise<void>;
 }
 
-/** Rejects with `mount_denied` where a path no longer leads to the folder that was checked, and with nothing left. */
+/**
+ * Opens the folders. Rejects with `mount_denied`, without leftovers, if a path no longer leads to the folder that was
+ * checked.
+ */
 export async function openMountDescriptors(mounts: readonly Mount[], runDir: string): Promise<MountDescriptors> {
   if (mounts.length === 0) return { devices: [], close: async () => {} };
   const name = randomBytes(16).toString('hex');
@@ -30,8 +36,9 @@ export async function openMountDescriptors(mounts: readonly Mount[], runDir: str
     for (const [index, mount] of mounts.entries()) {
       const { fd, identity } = await hold(mount.source, held);
       if (!isSameFolder(identity, mount.identity)) throw exchanged(mount.source);
-      // SECURITY: no sandbox can exchange the link: run folders are never mounted (server-places.ts), and other users cannot enter this one.
-      // SECURITY: by way of a secret name. Where the engine counts processes differently, this pid is another process, which has no such name.
+      // SECURITY: no sandbox can exchange the link: run folders are never mounted (server-places.ts), and other users
+      // cannot enter this one. The link has a secret name: for an engine in another pid namespace, this pid is another
+      // process, which has no such name.
       await symlink(`/proc/${process.pid}/fd/${fd}`, join(folder, `${name}-${index}`));
       devices.push(`/proc/${process.pid}/fd/${links.fd}/${name}-${index}`);
     }

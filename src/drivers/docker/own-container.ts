@@ -4,10 +4,10 @@ import type { DriverName } from '../../sandbox/isolation.ts';
 import { type ContainerRuntime, LABELS } from './container-config.ts';
 import { statusOf } from './engine-errors.ts';
 
-/** A container that is to be taken over, as the engine knows it. */
+/** A container that this server wants to take over, as the engine reports it. */
 export type FoundContainer =
   | { readonly isOurs: boolean; readonly isRunning: false }
-  /** `uid`: of its processes; `python`: the interpreter of its guest. */
+  /** `uid`: the uid of its processes; `python`: the interpreter of its guest. */
   | { readonly isOurs: true; readonly isRunning: true; readonly uid: number; readonly python: string };
 
 export interface ContainerProof {
@@ -16,7 +16,10 @@ export interface ContainerProof {
   readonly runtime: ContainerRuntime;
 }
 
-/** SECURITY: a record may be older than the engine it names, or forged. The container must be one that this installation made, for that owner, in that runtime. */
+/**
+ * SECURITY: a record may be older than the engine it names, or forged. The container must have been created by this
+ * installation, for that owner, in that runtime.
+ */
 export async function ownContainer(
   container: Container,
   { owner, installationId, runtime }: ContainerProof,

@@ -14,11 +14,11 @@ export interface ProbeSubject extends Pick<Driver, 'create'> {
   readonly runtime: ContainerRuntime;
   readonly engine: EngineConnector;
   standardImage(): string;
-  /** Who sandboxes with folders of the host run as. */
+  /** The uid of sandboxes with folders of the host. */
   readonly folderUid: number;
 }
 
-/** Asks for what is needed, cheapest first, and then starts a sandbox and takes it down. Pulls and builds nothing. */
+/** Checks the prerequisites, cheapest first, then starts a sandbox and disposes of it. Pulls and builds nothing. */
 export async function probeContainers(subject: ProbeSubject, options: { signal?: AbortSignal }): Promise<Probe> {
   const { name } = subject;
   try {
@@ -38,13 +38,16 @@ export async function probeContainers(subject: ProbeSubject, options: { signal?:
     return { driver: name, available: true, isolation: sandbox.isolation, notes };
   } catch (thrown) {
     const error = toHotcellError(thrown);
-    // The caller puts the driver's name in front of the reason itself.
+    // The caller adds the driver's name to the reason.
     const reason = error.message.replace(new RegExp(`^${name}: `), '');
     return { driver: name, available: false, reason, remedy: error.remedy ?? `Run \`hotcell setup ${name}\`.` };
   }
 }
 
-/** Whether what sockets hold has a limit: by cgroup v2, or by us as root on the engine's host. An engine that does not say has a new version. */
+/**
+ * Whether socket memory is limited: by cgroup v2, or by Hotcell as root on the engine's host. An engine that does not
+ * report a cgroup version is a new one.
+ */
 async function countsSockets({ engine }: ProbeSubject): Promise<boolean> {
   const info = (await engine.ask('describe itself', ({ docker }) => docker.info())) as { CgroupVersion?: string };
   return info.CgroupVersion !== '1' || (process.getuid?.() === 0 && engine.address.socketPath !== undefined);

@@ -13,7 +13,7 @@ import { reasonOf, statusOf } from './engine-errors.ts';
 export interface RelayWay {
   readonly driver: DriverName;
   readonly container: Container;
-  /** The interpreter that the guest was started with. */
+  /** The interpreter that runs the guest. */
   readonly python: string;
 }
 
@@ -21,8 +21,8 @@ const ATTEMPTS = 5;
 const PAUSE_MS = 100;
 
 /**
- * Opens a new channel to the guest. Rejects with `sandbox_lost` where the container does not run. A relay that cannot start is started again: in a container
- * that uses all its processes, threads of the engine's runtime fail by chance.
+ * Opens a new channel to the guest. Rejects with `sandbox_lost` if the container does not run. A relay that cannot
+ * start is retried: in a container at its process limit, threads of the engine's runtime fail by chance.
  */
 export function openRelay(way: RelayWay, signal: AbortSignal): Promise<Duplex> {
   const isTransient = (error: unknown) =>
@@ -47,7 +47,7 @@ async function startRelay({ driver, container, python }: RelayWay, signal: Abort
     await greeted(driver, container, attached, signal);
     return attached.channel;
   } catch (error) {
-    // 409: it has stopped, or somebody has only stopped its clock.
+    // 409: the container has stopped, or was paused.
     if (statusOf(error) === 409 && /paused/i.test(reasonOf(error))) throw paused(driver, container.id, error);
     if (statusOf(error) !== 404 && statusOf(error) !== 409) throw error;
     throw lost(driver, error);

@@ -2,16 +2,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { EngineConnector } from './engine.ts';
 import { statusOf } from './engine-errors.ts';
 
-/** Removes containers, with their anonymous volumes, and does not forget what it could not remove. */
+/** Removes containers with their anonymous volumes, and retries failed removals. */
 export interface Removal {
   /**
-   * Resolves when nothing of the container is left. Where the engine cannot be reached it resolves at once and goes on trying: an engine that is restarted
-   * has the container still. Never rejects.
+   * Resolves when the container is removed. If the engine cannot be reached it resolves at once and retries in the
+   * background: an engine that restarts still has the container. Never rejects.
    */
   remove(container: string): Promise<void>;
-  /** Tries again what was given up. Never rejects. */
+  /** Retries removals that were given up. Never rejects. */
   retry(): Promise<void>;
-  /** Resolves when nothing is being tried any more. */
+  /** Resolves when no removal is under way. */
   settled(): Promise<void>;
 }
 
@@ -53,7 +53,7 @@ export function createRemoval(engine: EngineConnector): Removal {
   };
 }
 
-/** One that another removal is at counts as gone only when that one is done. */
+/** A container that another request is already removing counts as gone only when that removal is done. */
 async function attempt({ connect }: EngineConnector, name: string): Promise<'gone' | 'there'> {
   try {
     const { docker } = await connect();

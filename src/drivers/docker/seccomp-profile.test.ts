@@ -4,13 +4,16 @@ import { seccompProfile } from './seccomp-profile.ts';
 
 const { syscalls, ...profile } = seccompProfile();
 
-/** What protects the supervisor, which an image is itself. */
+/**
+ * Rules that protect the supervisor, and that only the guest's filter has: in a hostile image the supervisor is hostile
+ * itself.
+ */
 const LEFT_TO_THE_GUEST = [
   ...['kill', 'tkill', 'tgkill', 'rt_sigqueueinfo', 'rt_tgsigqueueinfo', 'pidfd_open', 'setpriority', 'ioprio_set'],
   ...['sched_setparam', 'sched_setscheduler', 'sched_setattr', 'sched_setaffinity'],
 ];
 
-/** As runc reads a profile: the first entry whose conditions all hold, else the default. */
+/** Evaluates a profile as runc does: the first entry whose conditions all hold, else the default. */
 function decide(call: string, args: readonly number[] = []): string {
   const entry = syscalls.find(
     ({ names, args: conditions = [] }) =>
@@ -25,7 +28,7 @@ function decide(call: string, args: readonly number[] = []): string {
 }
 
 describe('the profile for the engine', () => {
-  it('refuses what it does not name, of one architecture', () => {
+  it('refuses calls that it does not name, and other architectures', () => {
     expect(profile).toEqual({
       defaultAction: 'SCMP_ACT_ERRNO',
       archMap: [
@@ -43,7 +46,7 @@ describe('the profile for the engine', () => {
     for (const call of ['clone3', 'openat2', 'io_setup']) expect(decide(call)).toBe('errno 38');
   });
 
-  it("has a condition for every other call that the guest's filter looks at, but those that are left to it", () => {
+  it("has a condition for every other call that the guest's filter checks, except those left to it", () => {
     const always = new Set(syscalls.filter(({ args }) => args === undefined).flatMap(({ names }) => names));
     const conditional = RULES.filter(({ decide: lines }) => lines.length > 1).flatMap(({ calls }) =>
       Object.keys(calls),
@@ -51,7 +54,7 @@ describe('the profile for the engine', () => {
     expect(conditional.filter((call) => always.has(call)).sort()).toEqual([...LEFT_TO_THE_GUEST].sort());
   });
 
-  it('has conditions that stand beside each other about one argument once: runc takes any of them for enough', () => {
+  it('never has two alternative conditions on one argument: runc accepts a call if any of them holds', () => {
     for (const { args = [] } of syscalls) expect(new Set(args.map(({ index }) => index)).size).toBe(args.length);
   });
 

@@ -2,15 +2,17 @@ import { IGNORED_OPTION, SETTABLE_OPTIONS } from '../../sandbox/socket-options.t
 import { MODULE_IOCTLS, NOT_REVIEWED, RULES } from '../../sandbox/system-calls.ts';
 
 /**
- * The system call filter as a profile for the engine, which installs it before the image's first instruction: the guest's own filter comes from the
- * image's Python, and a hostile image would go without. It allows what is named here, so it is as tight as the engine's default profile, which it
- * replaces, and refuses what our rules refuse (`system-calls.ts`). The guest's filter stays behind it, for the supervisor's protection, for terminals,
- * for filters of a program's own and for the errors that programs expect.
+ * The system call filter as a profile for the engine, which installs it before the image's first instruction. The
+ * guest's own filter is installed by the image's Python, and a hostile image would leave it out. This one is an
+ * allowlist, as tight as the engine's default profile that it replaces, and refuses what our rules refuse
+ * (`system-calls.ts`). The guest's filter is added to it: it protects the supervisor, handles terminals and filters of
+ * programs, and returns the errors that programs expect.
  */
 export function seccompProfile(): SeccompProfile {
   return {
     defaultAction: 'SCMP_ACT_ERRNO',
-    // SECURITY: no second architecture. Calls in the manner of i386 or x32 have other numbers and arguments; the process is killed.
+    // SECURITY: no second architecture. Calls by the i386 or x32 ABI have other numbers and arguments; the process is
+    // killed.
     archMap: ['SCMP_ARCH_X86_64', 'SCMP_ARCH_AARCH64'].map((architecture) => ({ architecture, subArchitectures: [] })),
     syscalls: [
       { names: ALLOWED, action: 'SCMP_ACT_ALLOW' },
@@ -27,7 +29,7 @@ export function seccompProfile(): SeccompProfile {
 export interface SeccompProfile {
   readonly defaultAction: 'SCMP_ACT_ERRNO';
   readonly archMap: readonly { architecture: string; subArchitectures: readonly string[] }[];
-  /** Conditions of one entry hold together; entries about the same call stand beside each other, and one is enough. */
+  /** Conditions of one entry are combined by AND; entries about the same call by OR. */
   readonly syscalls: readonly (Conditional & { action: 'SCMP_ACT_ALLOW' | 'SCMP_ACT_ERRNO'; errnoRet?: number })[];
 }
 
@@ -38,7 +40,7 @@ interface Conditional {
 
 type Condition = MaskedCondition | { readonly index: number; readonly op: 'SCMP_CMP_EQ'; readonly value: number };
 
-/** `value` is the mask, `valueTwo` what is left of the argument behind it. */
+/** `value` is the mask, `valueTwo` the expected value of the masked argument. */
 interface MaskedCondition {
   readonly index: number;
   readonly op: 'SCMP_CMP_MASKED_EQ';
@@ -57,14 +59,20 @@ const RLIMIT_CORE = 4;
 const PR_SET_MM = 35;
 const [FS_IOC_FSSETXATTR, FS_IOC_SETFLAGS] = [0x401c5820, 0x40086602] as const;
 const [MAP_HUGETLB, MFD_HUGETLB, SHM_HUGETLB] = [0x40000, 4, 0o4000] as const;
-/** The kernel looks at the low half of an int. SECURITY: a comparison of the whole register could be led astray by its other half. */
+/**
+ * The kernel reads the low 32 bits of an int. SECURITY: a program could evade a comparison of the whole register by
+ * setting the high bits.
+ */
 const LOW_HALF = 0xffffffff;
 
 function argument(index: number, value: number, mask = LOW_HALF): Condition {
   return { index, op: 'SCMP_CMP_MASKED_EQ', value: mask, valueTwo: value };
 }
 
-/** Conditions of which one holds where the low half of an argument is none of `values`: the prefixes, in bits, that none of them has. */
+/**
+ * Conditions of which one holds if the low half of an argument is none of `values`: the bit prefixes that none of them
+ * has.
+ */
 function noneOf(index: number, values: readonly number[]): Condition[] {
   const prefixes = (bit: number, prefix: number): Condition[] => {
     const mask = (LOW_HALF << bit) >>> 0;
@@ -75,7 +83,7 @@ function noneOf(index: number, values: readonly number[]): Condition[] {
   return [...prefixes(31, 0), ...prefixes(31, 0x80000000)];
 }
 
-/** Calls that sandboxes see as those of a kernel that does not have them. */
+/** Calls that return ENOSYS in sandboxes, as on a kernel that does not have them. */
 function absent(): string[] {
   return RULES.filter(({ decide }) => decide[0] === NOT_REVIEWED).flatMap(({ calls }) => Object.keys(calls));
 }
@@ -108,7 +116,10 @@ function sockets(): Conditional[] {
   ];
 }
 
-/** No leases, no notes of changes (F_SETLEASE 1024, F_NOTIFY 1026, F_SETDELEG 1040), and no reading of what is in memory alone (RWF_NOWAIT). */
+/**
+ * Excludes leases and directory notifications (F_SETLEASE 1024, F_NOTIFY 1026, F_SETDELEG 1040), and RWF_NOWAIT, which
+ * reveals what is in the page cache.
+ */
 function files(): Conditional[] {
   // Commands of POSIX and their relatives, below 64; F_GETLEASE; F_DUPFD_CLOEXEC and the size of pipes; seals and hints.
   const commands = [
@@ -144,12 +155,15 @@ function hugePages(): Conditional[] {
   ];
 }
 
-/** The guest takes its filter by this call, and the command line of a program stays where the kernel put it. */
+/** The guest installs its filter by this call. The address of a program's command line cannot be changed. */
 function prctls(): Conditional[] {
   return noneOf(0, [PR_SET_MM]).map((option) => ({ names: ['prctl'], args: [option] }));
 }
 
-/** The engine sets the limit of core dumps, and nothing inside changes it. It can be read, by a pointer to a new limit that is null. */
+/**
+ * The engine sets the core dump limit, and nothing inside can change it. It can be read: the pointer to a new limit is
+ * null.
+ */
 function coreLimits(): Conditional[] {
   return [
     ...noneOf(0, [RLIMIT_CORE]).map((resource) => ({ names: ['setrlimit'], args: [resource] })),
@@ -163,7 +177,7 @@ function ioctls(): Conditional[] {
   return noneOf(1, refused).map((command) => ({ names: ['ioctl'], args: [command] }));
 }
 
-/** Calls that are allowed whatever their arguments are, by what they are about. */
+/** Calls that are allowed with any arguments, grouped by topic. */
 const ALLOWED: readonly string[] = `
   access faccessat faccessat2 chdir fchdir getcwd chown fchown lchown fchownat close close_range copy_file_range dup dup2 dup3 flock umask
   fadvise64 fallocate fdatasync fsync sync syncfs sync_file_range ftruncate truncate getdents getdents64 link linkat lseek stat lstat fstat newfstatat

@@ -12,13 +12,15 @@ import type { Engine, EngineConnector } from './engine.ts';
 import { imageBroken, imageMissing, mountRefused, reasonOf, statusOf, volumesNotCovered } from './engine-errors.ts';
 import { openRelay, type RelayWay } from './relay.ts';
 
-/** A container that runs, with a guest that listens. */
+/** A running container with a listening guest. */
 export interface StartedContainer {
   readonly channel: Duplex;
   readonly ready: ReadyLine;
-  /** Why its channel closed; nothing where it was closed from here. To be asked before the container is removed. Never rejects. */
+  /**
+   * Why the channel closed; undefined if our side closed it. Call it before the container is removed. Never rejects.
+   */
   howItEnded(): Promise<SandboxEnd | undefined>;
-  /** Another channel to the same guest. */
+  /** Opens another channel to the same guest. */
   readonly reconnect?: ReconnectContainer;
 }
 
@@ -27,21 +29,24 @@ export type ReconnectContainer = (options?: { signal?: AbortSignal }) => Promise
 export interface StartOptions {
   readonly driver: DriverName;
   readonly name: string;
-  /** The image as its caller named it. */
+  /** The image name that the caller gave. */
   readonly image: string;
   readonly config: ContainerCreateOptions;
   readonly bundle: GuestBundle;
   readonly isStandardImage: boolean;
-  /** It is to outlive this server. */
+  /** Whether the sandbox is to outlive this server. */
   readonly isPersistent: boolean;
   readonly signal: AbortSignal;
-  /** Before anything of the user's can run in it. */
+  /** Callback that runs before any program of the user can run in the container. */
   readonly onStarted?: (containerId: string) => void;
 }
 
 const ENGINE_MS = 30_000;
 
-/** Creates, attaches, starts: no call more for the standard image. What it leaves when it rejects is the caller's to remove, by the container's name. */
+/**
+ * Creates, attaches and starts a container, with no extra requests for the standard image. On rejection, the caller
+ * removes the container by its name.
+ */
 export async function startContainer(connector: EngineConnector, options: StartOptions): Promise<StartedContainer> {
   const { image, config, bundle, signal } = options;
   return connector.ask(
@@ -50,7 +55,7 @@ export async function startContainer(connector: EngineConnector, options: StartO
       const container = await create(engine, options);
       if (!options.isStandardImage) await requireNoMoreMounts(container, options);
       signal.throwIfAborted();
-      // Before the start, or the first bytes of either side could be lost.
+      // Attach before start, otherwise the first bytes of either side could be lost.
       const socket = await container.attach({
         ...{ stream: true, hijack: true, stdin: true, stdout: true, stderr: true },
         abortSignal: signal,
@@ -87,9 +92,10 @@ export async function startContainer(connector: EngineConnector, options: StartO
 
 async function create({ docker }: Engine, options: StartOptions): Promise<Container> {
   try {
-    // Not withdrawn when the caller is: the engine would make the container all the same, after it was looked for to be removed.
+    // The caller's abort does not cancel this request: the engine would still create the container, after the cleanup
+    // had looked for it.
     const abortSignal = AbortSignal.timeout(ENGINE_MS);
-    // dockerode would put the whole configuration into the address as well.
+    // dockerode would otherwise put the whole configuration into the URL as well.
     const request = { _query: { name: options.name }, _body: options.config, abortSignal };
     return await docker.createContainer(request as never);
   } catch (error) {
@@ -101,8 +107,8 @@ async function create({ docker }: Engine, options: StartOptions): Promise<Contai
 }
 
 /**
- * SECURITY: what an image declares must add no folder of the host's disk, which has no limit. A volume that was covered may be spelt in a way that only the
- * engine knows.
+ * SECURITY: volumes that an image declares must not add folders on the host's disk, which have no size limit. A covered
+ * volume may be spelt in a way that only the engine resolves.
  */
 async function requireNoMoreMounts(
   container: Container,
@@ -128,7 +134,7 @@ async function start(container: Container, options: StartOptions): Promise<void>
   }
 }
 
-/** The way into a container that outlives its servers, made by this one or another. */
+/** Connects to a container that outlives its servers, created by this server or another. */
 export async function joinContainer(
   connector: EngineConnector,
   way: RelayWay,
@@ -139,7 +145,7 @@ export async function joinContainer(
   return {
     channel: await reconnect({ signal }),
     reconnect,
-    // The end of a channel says nothing: only the container itself does.
+    // The end of a channel does not show whether the container ended; only its state does.
     howItEnded: async () => ((await isRunning(way.container)) ? undefined : howItEnded(way.container, '')),
   };
 }

@@ -28,18 +28,18 @@ describe('the first entry of an archive', () => {
     expect(archived('long', format)).toMatchObject({ kind: 'link', linkTarget: long });
   });
 
-  it('is none in an archive that was cut off', () => {
+  it('is undefined in a truncated archive', () => {
     const whole = execFileSync('tar', ['-C', folder, '-cf', '-', 'file']);
     expect(firstTarEntry(whole.subarray(0, 515))).toBeUndefined();
   });
 
-  it('is looked for in any bytes without an exception and without an end', () => {
+  it('is parsed from arbitrary bytes without an exception or an endless loop', () => {
     fc.assert(fc.property(fc.uint8Array({ maxLength: 3000 }), (bytes) => void firstTarEntry(Buffer.from(bytes))));
   });
 });
 
 describe('the entries of an archive', () => {
-  it.each(['pax', 'gnu', 'ustar'])('are counted, also in its beginning (%s)', (format) => {
+  it.each(['pax', 'gnu', 'ustar'])('are counted, also in a prefix of it (%s)', (format) => {
     const folder = mkdtempSync(join(tmpdir(), 'hotcell-tar-'));
     try {
       mkdirSync(join(folder, 'held'));

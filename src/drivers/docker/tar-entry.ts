@@ -1,17 +1,20 @@
-/** The first entry of an archive as the engine makes it of one file or one link. */
+/** The first entry of a tar archive that the engine made of one file or one link. */
 export interface TarEntry {
   readonly kind: 'file' | 'link' | 'other';
-  /** The target of a link, as it is written in it. */
+  /** The target of a link, as stored. */
   readonly linkTarget: string;
   readonly content: Buffer;
 }
 
 const BLOCK = 512;
-/** Types of headers that say something about the next entry. */
+/** Types of headers that describe the next entry. */
 const ABOUT_THE_NEXT = ['x', 'g', 'K', 'L'];
 const KINDS: Readonly<Record<string, TarEntry['kind']>> = { '0': 'file', '\0': 'file', '2': 'link' };
 
-/** Reads a tar archive of the format ustar, with the headers of PAX and GNU for long targets. Returns undefined for one that ends too early. */
+/**
+ * Reads a tar archive in ustar format, with PAX and GNU headers for long link targets. Returns undefined for a
+ * truncated archive.
+ */
 export function firstTarEntry(archive: Buffer): TarEntry | undefined {
   let longTarget: string | undefined;
   for (const { type, header, content } of records(archive)) {
@@ -25,7 +28,7 @@ export function firstTarEntry(archive: Buffer): TarEntry | undefined {
   return undefined;
 }
 
-/** The number of files, folders and links whose headers are in an archive, or in its beginning. */
+/** The number of files, folders and links whose headers are in an archive or a prefix of it. */
 export function entriesOf(archive: Buffer): number {
   let entries = 0;
   for (const { type, header } of records(archive)) {
@@ -37,7 +40,7 @@ export function entriesOf(archive: Buffer): number {
 interface TarRecord {
   readonly type: string;
   readonly header: Buffer;
-  /** Undefined where the archive ends before it does. */
+  /** The content; undefined if the archive is truncated before its end. */
   readonly content: Buffer | undefined;
 }
 
@@ -60,7 +63,7 @@ function text(bytes: Buffer, start: number, length: number): string {
   return field.toString('utf8', 0, end === -1 ? field.length : end);
 }
 
-/** A record is `<length> <key>=<value>\n`, and its length counts all of it. */
+/** Finds a PAX record, `<length> <key>=<value>\n`; its length counts the whole record. */
 function paxRecord(content: Buffer, key: string): string | undefined {
   for (let at = 0; at < content.length; ) {
     const space = content.indexOf(0x20, at);

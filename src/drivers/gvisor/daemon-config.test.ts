@@ -15,7 +15,7 @@ describe('the engine’s configuration', () => {
     expect(merged(current)).toEqual({ runtimes: { runsc: ours } });
   });
 
-  it('keeps what else is in it', () => {
+  it('keeps all other settings', () => {
     const current = { 'data-root': '/data', runtimes: { nvidia: { path: 'nvidia-container-runtime' } } };
     expect(merged(JSON.stringify(current))).toEqual({
       'data-root': '/data',
@@ -31,7 +31,7 @@ describe('the engine’s configuration', () => {
     expect(withRuntime(current, runsc).kind).toBe('refused');
   });
 
-  it('loses no other key, whatever it holds', () => {
+  it('keeps every other key, whatever its value', () => {
     const config = fc.dictionary(
       fc.string().filter((key) => key !== 'runtimes' && key !== '__proto__'),
       fc.jsonValue(),

@@ -1,19 +1,19 @@
-/** The name under which the engine knows gVisor. */
+/** The name under which the engine registers gVisor. */
 export const runtimeName = 'runsc';
 
 /**
- * `systrap` needs no virtualisation hardware. Sandboxes have no interface but loopback, so gVisor's own network stack is
- * told so too: a container that asks for a network under this runtime does not get one.
+ * `systrap` needs no virtualisation hardware. Sandboxes have only a loopback interface, so gVisor's network stack is
+ * off, too: a container that asks for a network under this runtime gets none.
  */
 export const runtimeArguments = ['--platform=systrap', '--network=none'];
 
 export type MergeResult =
   | { kind: 'unchanged' }
   | { kind: 'changed'; text: string }
-  /** The file is not what Docker reads; it is left alone, because whatever it means is not ours to lose. */
+  /** The file is not valid for Docker; it is left unchanged, because its settings are not ours to lose. */
   | { kind: 'refused'; reason: string };
 
-/** The engine's configuration with our runtime in it and everything else as it was. */
+/** The engine's configuration with our runtime added, and everything else unchanged. */
 export function withRuntime(current: string | undefined, runscPath: string): MergeResult {
   const parsed = parseConfig(current);
   if (typeof parsed === 'string') return { kind: 'refused', reason: parsed };

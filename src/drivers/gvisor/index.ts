@@ -7,7 +7,7 @@ import { gvisorDeclaration } from './declaration.ts';
 
 const MiB = 1_048_576;
 
-/** What gVisor's own kernel needs beside the sandbox: measured, see docs/drivers/gvisor.md. */
+/** Memory and threads that gVisor's own kernel needs beside the sandbox; measured, see docs/drivers/gvisor.md. */
 export const gvisorRuntime: ContainerRuntime = {
   name: runtimeName,
   ownKernel: {

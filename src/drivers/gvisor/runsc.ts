@@ -5,10 +5,10 @@ import { makeOwnFolder, requireTrusted } from '../../lib/own-folder.ts';
 import { runCommand } from '../../lib/run-command.ts';
 import { type Progress, StepError } from '../../lib/steps.ts';
 
-/** The version that is tested. gVisor's Go branch has no other names for its versions. */
+/** The tested version. gVisor's Go branch has no release tags, only pseudo-versions. */
 const runscModule = 'gvisor.dev/gvisor/runsc@v0.0.0-20260905035102-160fafc42237';
 
-/** The runsc to register: our own, else one on the search path that is not too old, else built from its Go module. */
+/** Returns the runsc to register: our own, else a recent one on the search path, else one built from its Go module. */
 export async function ensureRunsc(dataDir: string, progress: Progress, signal?: AbortSignal): Promise<string> {
   const own = join(dataDir, 'bin', 'runsc');
   // SECURITY: the engine runs it as root.
@@ -31,7 +31,7 @@ export async function ensureRunsc(dataDir: string, progress: Progress, signal?: 
   throw new StepError(`gVisor does not build:\n${built.tail}`, { command: officialInstall() });
 }
 
-/** Debian 12 ships a runsc of 2022, whose default platform is slow and whose network stack refuses `--network none`. */
+/** Debian 12 ships a runsc of 2022 with a slow default platform, whose network stack rejects `--network none`. */
 async function isRecent(runsc: string, signal?: AbortSignal): Promise<boolean> {
   const { exitCode, stdout } = await runCommand(runsc, ['--version'], { signal });
   return exitCode === 0 && isRecentVersion(stdout);
@@ -43,7 +43,7 @@ export function isRecentVersion(versionOutput: string): boolean {
   return Number.isNaN(year) || year >= 2024;
 }
 
-/** gVisor's own instructions, by hand. */
+/** The commands of gVisor's manual installation. */
 function officialInstall(): string {
   return [
     'URL=https://storage.googleapis.com/gvisor/releases/release/latest/$(uname -m)',

@@ -19,17 +19,20 @@ export interface GvisorSetup {
   report: Report;
   confirm: Confirm;
   signal?: AbortSignal;
-  /** Build the standard image although it is there. */
+  /** Whether to build the standard image even if it exists. */
   rebuild?: boolean;
 }
 
-/** Makes the standard image, installs runsc, registers it with the engine, and proves it by a container's kernel. */
+/**
+ * Builds the standard image, installs runsc, registers it with the engine, and verifies it by the kernel release of a
+ * container.
+ */
 export async function setupGvisor(options: GvisorSetup): Promise<{ image: string; runtime: string }> {
   const { report, signal } = options;
   if (process.platform !== 'linux') {
     throw new StepError('gVisor runs on Linux alone. Use the docker driver here.', { command: 'hotcell setup docker' });
   }
-  // Building gVisor and building the image each take a minute or more, and neither needs the other.
+  // Building gVisor and building the image take a minute or more each and are independent, so they run in parallel.
   const [runsc, docker] = await Promise.allSettled([prepareRunsc(options), setupDocker(options)]);
   const { image } = unwrap(docker);
   const path = unwrap(runsc);
@@ -40,7 +43,7 @@ export async function setupGvisor(options: GvisorSetup): Promise<{ image: string
   return { image, runtime: runtimeName };
 }
 
-/** The program to register; nothing where the engine knows one already, which is then the person's own choice. */
+/** The program to register; undefined if the engine has a runtime of this name already, which is the user's choice. */
 async function prepareRunsc({ dataDir, report, signal }: GvisorSetup): Promise<string | undefined> {
   if (await isRegistered(signal)) return undefined;
   return runStep(report, 'gVisor', (progress) => ensureRunsc(dataDir, progress, signal), { note: (path) => path });
@@ -51,7 +54,7 @@ function unwrap<T>(settled: PromiseSettledResult<T>): T {
   return settled.value;
 }
 
-/** Merges our runtime into the engine's configuration and has the engine read it again; containers keep running. */
+/** Merges our runtime into the engine's configuration and reloads the engine; running containers are not affected. */
 async function register(runsc: string, options: GvisorSetup): Promise<void> {
   const { confirm, signal } = options;
   const merge = withRuntime(await readIfThere(daemonConfig), runsc);
@@ -98,7 +101,7 @@ async function isRegistered(signal?: AbortSignal): Promise<boolean> {
   return exitCode === 0 && runtimeName in (JSON.parse(stdout) as Record<string, unknown>);
 }
 
-/** A container that sees the host's kernel is not under gVisor, whatever the engine calls its runtime. */
+/** A container that sees the host's kernel release does not run under gVisor, whatever the runtime is called. */
 async function verify(image: string, signal?: AbortSignal): Promise<string> {
   const args = ['run', '--rm', '--runtime', runtimeName, '--network', 'none', '--read-only', '--cap-drop', 'ALL'];
   const { exitCode, stdout, tail } = await docker([...args, image, 'uname', '-r'], { signal });

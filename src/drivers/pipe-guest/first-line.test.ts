@@ -6,7 +6,7 @@ import { parseReadyLine } from './ready-line.ts';
 const line = JSON.stringify({ hotcell: 1, path: '/bin', machine: 'aarch64', kernel: '6.1' });
 
 describe('the line before the protocol', () => {
-  it('is taken off the channel, and nothing after it', async () => {
+  it('is read from the channel, and nothing after it', async () => {
     const channel = new PassThrough();
     channel.write(line.slice(0, 5));
     setImmediate(() => channel.write(`${line.slice(5)}\nHC`));
@@ -18,13 +18,13 @@ describe('the line before the protocol', () => {
     expect(channel.read().toString()).toBe('HC');
   });
 
-  it.each(['hello\n', '{"hotcell":2}\n', 'x'.repeat(20_000)])('is not just anything', async (said) => {
+  it.each(['hello\n', '{"hotcell":2}\n', 'x'.repeat(20_000)])('is rejected if it is not valid', async (said) => {
     const channel = new PassThrough({ highWaterMark: 32_768 });
     channel.write(said);
     await expect(takeFirstLine(channel, parseReadyLine)).rejects.toThrow(said.slice(0, 5));
   });
 
-  it('is not waited for when the channel closes', async () => {
+  it('is rejected when the channel closes', async () => {
     const channel = new PassThrough();
     const ready = takeFirstLine(channel, parseReadyLine);
     channel.destroy();

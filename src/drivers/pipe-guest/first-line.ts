@@ -4,8 +4,8 @@ const LONGEST_LINE_BYTES = 16_384;
 const SHOWN_CHARACTERS = 500;
 
 /**
- * Reads one line off the channel, as `parse` understands it, and leaves what follows it there. Rejects, with what came instead, where `parse` gives
- * nothing, the line is too long, or the channel ends first: then it is not one of our programs that speaks.
+ * Reads one line from the channel and leaves the following bytes there. Rejects with the received text if `parse`
+ * returns undefined, the line is too long, or the channel ends first: then the peer is not one of our programs.
  */
 export function takeFirstLine<T>(channel: Duplex, parse: (line: string) => T | undefined): Promise<T> {
   return new Promise((resolve, reject) => {

@@ -2,7 +2,10 @@ import { deflateRawSync } from 'node:zlib';
 import { type BootstrapProgram, bootstrapProgram } from '../../guest/bootstrap-program.ts';
 import { type GuestFile, guestFiles } from '../../guest/guest-files.ts';
 
-/** How the guest gets into a container: a command that any Python runs, and the bytes that it reads first. What is added to the command are arguments of the guest. */
+/**
+ * The guest as it is sent into a container: a command that any Python runs, and the bytes that it reads first from
+ * standard input. Arguments appended to the command are passed to the guest.
+ */
 export interface GuestBundle {
   readonly command: readonly string[];
   readonly bytes: Buffer;
@@ -10,13 +13,16 @@ export interface GuestBundle {
 
 export interface BundleParts {
   readonly files?: readonly GuestFile[];
-  /** The byte code of the files (guest-code.ts). Without it, or with that of another Python, the guest is compiled from its sources. */
+  /**
+   * The byte code of the files (guest-code.ts). Without it, or if it is for another Python, the guest is compiled from
+   * source.
+   */
   readonly code?: Buffer;
-  /** What is done with the files inside; by default the guest is started. */
+  /** The program that uses the files inside; by default it starts the guest. */
   readonly program?: Extract<BootstrapProgram, 'from_memory' | 'compile_guest'>;
 }
 
-/** The guest of this installation, packed. */
+/** Packs the guest of this installation. */
 export function guestBundle(parts: BundleParts = {}): GuestBundle {
   const { files = guestFiles(), code = Buffer.alloc(0), program = 'from_memory' } = parts;
   return {
@@ -25,7 +31,10 @@ export function guestBundle(parts: BundleParts = {}): GuestBundle {
   };
 }
 
-/** The first two arguments of `serve` in guest/bootstrap. Each file is deflated by itself: most sessions need few of them. */
+/**
+ * The first two arguments of `serve` in guest/bootstrap. Each file is deflated separately, because most sessions need
+ * few of them.
+ */
 function packed(files: readonly GuestFile[]): [index: Buffer, blob: Buffer] {
   const index: Record<string, [start: number, length: number]> = {};
   const blob: Buffer[] = [];

@@ -17,7 +17,7 @@ beforeEach(() => {
 afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
 
 describe.skipIf(process.platform === 'win32')('byte code of the guest', () => {
-  test('is read where set-up has made it of the same files, and only then', () => {
+  test('is read only if set-up has compiled it from the same files', () => {
     expect(readGuestCode(dataDir, files)).toBeUndefined();
     writeFileSync(codePath(dataDir, files), 'code', { mode: 0o600 });
     expect(readGuestCode(dataDir, files)?.toString()).toBe('code');
@@ -31,13 +31,13 @@ describe.skipIf(process.platform === 'win32')('byte code of the guest', () => {
     expect(() => readGuestCode(dataDir, files)).toThrow(UntrustedPathError);
   });
 
-  test('that lies where another user can exchange it is refused', () => {
+  test('in a folder where another user can exchange it is refused', () => {
     writeFileSync(codePath(dataDir, files), 'code', { mode: 0o600 });
     chmodSync(join(dataDir, 'guest-code'), 0o777);
     expect(() => readGuestCode(dataDir, files)).toThrow(UntrustedPathError);
   });
 
-  test('behind a link into such a place is refused', () => {
+  test('behind a link into such a folder is refused', () => {
     const open = mkdtempSync(join(tmpdir(), 'hotcell-open-'));
     chmodSync(open, 0o777);
     writeFileSync(join(open, 'code'), 'code');

@@ -10,17 +10,17 @@ import { type GuestBundle, guestBundle } from './guest-bundle.ts';
 
 const MOST_BYTES = 16 * 1024 * 1024;
 
-/** The guest of this installation, with its byte code where set-up has made that. */
+/** The guest of this installation, with its byte code if set-up has compiled it. */
 export function installedBundle(dataDir: string): GuestBundle {
   const files = guestFiles();
   return guestBundle({ files, code: readGuestCode(dataDir, files) });
 }
 
 /**
- * The byte code that set-up has made of these files. Nothing where there is none.
+ * Reads the byte code that set-up has compiled from these files; undefined if there is none.
  *
- * SECURITY: every container runs it. It was compiled in a container that no session was in, lies in a folder that is ours alone, and one that
- * another user may have written is refused.
+ * SECURITY: every container runs it. It was compiled in a container without a session and lies in a folder of our own;
+ * a file that another user could have written is refused.
  */
 export function readGuestCode(dataDir: string, files: readonly GuestFile[]): Buffer | undefined {
   const path = codePath(dataDir, files);
@@ -29,20 +29,23 @@ export function readGuestCode(dataDir: string, files: readonly GuestFile[]): Buf
   return size === undefined || size > MOST_BYTES ? undefined : readFileSync(path);
 }
 
-/** Set-up makes the folder before it reads or writes in it. */
+/** Creates the folder. Set-up calls this before it reads or writes there. */
 export function makeCodeFolder(dataDir: string): void {
   makeOwnFolder(codeFolder(dataDir), 0o700);
 }
 
-/** Keeps the byte code of these files for later starts. */
+/** Stores the byte code of these files for later starts. */
 export async function writeGuestCode(dataDir: string, files: readonly GuestFile[], code: Buffer): Promise<void> {
-  // Renamed: a server that starts meanwhile sees it whole or not at all.
+  // The rename makes it atomic: a server that starts meanwhile sees the whole file or none.
   const draft = join(codeFolder(dataDir), newId('making'));
   await writeFile(draft, code, { mode: 0o600 });
   await rename(draft, codePath(dataDir, files));
 }
 
-/** Named for what it was made of and by: another guest has another. Which Python it is for says the file itself, by its magic number. */
+/**
+ * The path contains a hash of the guest's files, so another guest has another file. The Python version is in the file
+ * itself, as its magic number.
+ */
 export function codePath(dataDir: string, files: readonly GuestFile[]): string {
   const hash = createHash('sha256').update(bootstrapProgram('compile_guest'));
   for (const { path, content } of files) hash.update(`${path}\0${content.length}\0`).update(content);

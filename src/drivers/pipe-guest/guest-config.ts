@@ -4,16 +4,22 @@ import { seccompFilter } from '../../sandbox/seccomp.ts';
 import type { SandboxSpec } from '../../sandbox/spec.ts';
 import type { ReadyLine } from './ready-line.ts';
 
-/** A runtime with a kernel of its own kills the whole sandbox at the limit; the guest acts before that. */
+/**
+ * The share of the memory limit at which the guest's watchdog acts. At the limit itself, a runtime with its own kernel
+ * kills the whole sandbox.
+ */
 const WATCHDOG_SHARE = 0.9;
 
-/** What the driver knows of the kernel below its sandboxes. */
+/** Facts about the kernel that sandboxes run on. */
 export interface KernelBelow {
-  /** Whether each sandbox has a kernel of its own, as under gVisor or in a microVM. */
+  /** Whether each sandbox has its own kernel, as under gVisor or in a microVM. */
   readonly ownKernel: boolean;
 }
 
-/** What a guest that came through a pipe is told: the limits that it holds itself, and what its image said of itself. */
+/**
+ * The configuration of a guest that was sent through a pipe: the limits that it enforces itself, and facts that its
+ * image reported.
+ */
 export function pipedGuestConfig(
   spec: SandboxSpec,
   { ownKernel }: KernelBelow,
@@ -27,12 +33,14 @@ export function pipedGuestConfig(
       ...(ownKernel ? { processes, memoryWatchdogBytes } : {}),
     },
     preloads: spec.preloads,
-    // A kernel of its own has inode numbers of its own, so its mounts are made by descriptor. On macOS and Windows the engine's machine has its own as well.
+    // A runtime with its own kernel has its own inode numbers, so its mounts are bound by descriptor. On macOS and
+    // Windows the engine's virtual machine has its own, too.
     ...(!ownKernel && process.platform === 'linux' ? expectedMounts(spec.mounts) : {}),
     environment: standardEnvironment({ path, extra: spec.environment }),
     interruptGraceMs: spec.interruptGraceMs,
     ...(spec.persistent === undefined ? {} : { alone: spec.persistent }),
-    // SECURITY: protects the supervisor from what it runs, beside what the engine's filter holds (seccomp-profile.ts); under gVisor it is the only one.
+    // SECURITY: this filter protects the supervisor from the code that it runs, in addition to the engine's filter
+    // (seccomp-profile.ts); under gVisor it is the only one.
     ...(architecture === undefined ? {} : { seccomp: seccompFilter(architecture, { ownKernel }).toString('base64') }),
   };
 }

@@ -1,17 +1,17 @@
 import type { Architecture } from '../../sandbox/seccomp.ts';
 
-/** What the guest's bootstrap says before the protocol begins (guest/bootstrap/from_memory.py). */
+/** The line that the guest's bootstrap sends before the protocol begins (guest/bootstrap/from_memory.py). */
 export interface ReadyLine {
   /** The image's search path. */
   readonly path: string;
   readonly architecture: Architecture | undefined;
-  /** The release of the kernel that the inside sees. */
+  /** The kernel release as seen inside the sandbox. */
   readonly kernel: string;
 }
 
 const ARCHITECTURES: Readonly<Record<string, Architecture>> = { x86_64: 'x64', aarch64: 'arm64' };
 
-/** SECURITY: an image may be anybody's; what it says is only read as what it must be. */
+/** SECURITY: an image may be hostile, so the line is validated and accepted only with the expected types. */
 export function parseReadyLine(line: string): ReadyLine | undefined {
   try {
     const { hotcell, path, machine, kernel } = JSON.parse(line) as Record<string, unknown>;

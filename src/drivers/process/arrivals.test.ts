@@ -20,19 +20,19 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-test('one that shows its token is let in and stays, however long ago it came', async () => {
+test('a connection with a valid token is accepted and stays open past the timeout', async () => {
   arrivals = await openArrivals(folder, IDENTITY, { atOnce: 2, forMs: 20 });
   const expected = arrivals.expect('the-token');
   const socket = await arrive();
   socket.write(encodeFrame({ head: { type: 'attach', token: 'the-token', pid: 7 } }));
   const { jailPid, channel } = await expected;
   expect(jailPid).toBe(7);
-  await once(await arrive(), 'close'); // a stranger's time has passed meanwhile
+  await once(await arrive(), 'close'); // the timeout of unauthenticated connections has passed meanwhile
   expect(channel.destroyed).toBe(false);
   channel.destroy();
 });
 
-test('of those without a token only so many are held, and the oldest goes', async () => {
+test('connections without a token are limited in number, and the oldest is closed', async () => {
   arrivals = await openArrivals(folder, IDENTITY, { atOnce: 2, forMs: 60_000 });
   const strangers: Socket[] = [];
   for (let come = 0; come < 5; come += 1) strangers.push(await arrive());
@@ -43,7 +43,7 @@ test('of those without a token only so many are held, and the oldest goes', asyn
   (await expected).channel.destroy();
 });
 
-test('one without a token is held for a short time only', async () => {
+test('a connection without a token is closed after a timeout', async () => {
   arrivals = await openArrivals(folder, IDENTITY, { atOnce: 2, forMs: 20 });
   const stranger = await arrive();
   stranger.write('a piece of a frame');

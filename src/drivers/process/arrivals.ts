@@ -11,30 +11,36 @@ import { readOneFrame } from './read-one-frame.ts';
 
 export type Arrival = Pick<ForkedSandbox, 'jailPid' | 'channel'>;
 
-/** Where the forks of one zygote come to the host: a socket in a folder that their jail sees. Each connects by itself and shows its token. */
+/**
+ * The socket by which forks of one zygote connect to the host. It lies in a folder that is bound into their jail. Each
+ * fork connects by itself and authenticates with its token.
+ */
 export interface Arrivals {
-  /** To be bound into the jail. */
+  /** The folder with the socket, to be bound into the jail. */
   readonly controlFolder: string;
-  /** The fork that comes with `token`. Rejects with what it could not do, with the signal's reason, or with the error of `end`. */
+  /**
+   * Resolves with the fork that presents `token`. Rejects with the step that the fork reports as failed, with the
+   * signal's reason, or with the error of `end`.
+   */
   expect(token: string, signal?: AbortSignal): Promise<Arrival>;
-  /** The tokens of those that have not come yet. */
+  /** The tokens of forks that have not connected yet. */
   awaited(): string[];
-  /** Waiting for forks no longer keeps the process alive. */
+  /** Lets the process exit while it waits for forks. */
   unref(): void;
-  /** Nobody comes any more: rejects who waits, and removes the folder. */
+  /** Stops listening, rejects pending `expect` calls with the error, and removes the folder. */
   end(error: Error): Promise<void>;
 }
 
-/** For connections that have not shown a token. */
+/** Limits on connections that have not presented a token. */
 interface StrangerLimits {
   readonly atOnce: number;
   readonly forMs: number;
 }
 
-/** A fork says its token right after it connects. */
+/** A fork sends its token right after it connects. */
 const STRANGERS: StrangerLimits = { atOnce: 32, forMs: 5_000 };
 
-/** Listens in a new folder below `runDir`. Rejects with nothing left. */
+/** Listens on a socket in a new folder below `runDir`. Leaves nothing behind on rejection. */
 export async function openArrivals(
   runDir: string,
   identity: JailIdentity,
@@ -90,8 +96,8 @@ export async function openArrivals(
 }
 
 /**
- * SECURITY: each connection is a descriptor of the server's, and whoever reaches the socket can make them. One that has not shown its token is held for a short
- * time only, and few at once: of too many the oldest goes.
+ * SECURITY: each connection uses a file descriptor of the server, and a sandbox that reaches the socket can open many.
+ * Connections without a token have a timeout and a maximum number; above it the oldest is closed.
  */
 function letWait(socket: Socket, strangers: Set<Socket>, { atOnce, forMs }: StrangerLimits): void {
   const shutOut = (stranger: Socket | undefined) => {
@@ -106,7 +112,7 @@ function letWait(socket: Socket, strangers: Set<Socket>, { atOnce, forMs }: Stra
   if (strangers.size > atOnce) shutOut(strangers.values().next().value);
 }
 
-/** One that nobody expects, or that is none of ours, is shut out. */
+/** Reads the token of a connection. An unexpected or malformed one is closed. */
 async function receive(socket: Socket, expected: Map<string, Deferred<Arrival>>): Promise<void> {
   const frame = await readOneFrame(socket);
   const arrival = expected.get(String(frame.head.token));
@@ -114,14 +120,15 @@ async function receive(socket: Socket, expected: Map<string, Deferred<Arrival>>)
   if (frame.head.type === 'failed') arrival?.reject(refusedStep(frame));
   if (arrival === undefined || frame.head.type !== 'attach' || !Number.isSafeInteger(jailPid)) socket.destroy();
   else {
-    expected.delete(String(frame.head.token)); // a second with the same token is nobody's
+    expected.delete(String(frame.head.token)); // a token is valid once
     arrival.resolve({ jailPid, channel: socket });
   }
 }
 
 /**
- * SECURITY: only the jail may pass, since the socket in it is how a sandbox becomes ours. As root the folders stay root's, and the jail passes by its group: one that
- * owned them could put another socket in the place of ours.
+ * SECURITY: only the jail may connect, because this socket is how a process becomes a sandbox of ours. If Hotcell is
+ * root, the folders belong to root and the jail has access by its group; as their owner it could replace our socket by
+ * its own.
  */
 function makeControlFolder(folder: string, identity: JailIdentity): void {
   const mode = isRoot() ? 0o710 : 0o700;

@@ -25,7 +25,7 @@ const shapes: [string, string[]][] = [
 ];
 
 describe.each(shapes)('the %s jail', (_shape, args) => {
-  test('takes every namespace, dies with its parent, and has no terminal of ours', () => {
+  test('unshares every namespace, dies with its parent, and has no controlling terminal', () => {
     for (const flag of ['--unshare-all', '--die-with-parent', '--new-session', '--clearenv', '--as-pid-1']) {
       expect(optionsOf(args)).toContain(flag);
     }
@@ -37,13 +37,13 @@ describe.each(shapes)('the %s jail', (_shape, args) => {
     expect(valuesOf(args, '--gid')).toEqual([['1000']]);
   });
 
-  test('shows nothing of the host writable but what was mounted so', () => {
+  test('shows no host folder writable except writable mounts', () => {
     const writable = valuesOf(args, '--bind', 2).map(([source]) => source);
     expect(writable.filter((source) => source !== '/run/hotcell/v/jail/control')).toEqual(['/srv/out']);
     expect(optionsOf(args).filter((arg) => arg.startsWith('--dev-bind') || arg.startsWith('--overlay'))).toEqual([]);
   });
 
-  test("shows parts of the host's file system by name, and never the whole or its /etc", () => {
+  test("shows named parts of the host's file system, and never all of it or its /etc", () => {
     const shown = [...valuesOf(args, '--ro-bind', 2), ...valuesOf(args, '--ro-bind-try', 2)]
       .filter(([, target]) => !target?.startsWith('/proc/'))
       .map(([source]) => source);
@@ -56,7 +56,7 @@ describe.each(shapes)('the %s jail', (_shape, args) => {
     expect(valuesOf(args, '--symlink', 2)).toEqual([['usr/bin', '/bin']]);
   });
 
-  test('opens the way to all that it shows, because a session has another uid than the jail', () => {
+  test('makes the parent folders of all binds searchable, because a session has another uid than the jail', () => {
     const made = valuesOf(args, '--dir').flat();
     for (const folder of ['/etc', '/etc/ssl', '/opt', '/opt/hotcell', '/var/lib', '/var/lib/hotcell/python']) {
       expect(made).toContain(folder);
@@ -64,7 +64,7 @@ describe.each(shapes)('the %s jail', (_shape, args) => {
     expect(made.filter((folder) => folder.startsWith('/usr'))).toEqual([]);
   });
 
-  test('closes its root after everything that is made in it', () => {
+  test('makes its root read-only after everything is created in it', () => {
     const options = optionsOf(args);
     const closed = args.lastIndexOf('--remount-ro');
     expect(args.slice(closed, closed + 2)).toEqual(['--remount-ro', '/']);
@@ -74,14 +74,14 @@ describe.each(shapes)('the %s jail', (_shape, args) => {
     expect(options).toContain('--remount-ro');
   });
 
-  test('starts our guest, isolated from what the environment would have Python load', () => {
+  test('starts our guest in isolated mode, so that the environment cannot make Python load other code', () => {
     const entry = args.slice(args.indexOf('--') + 1);
     expect(entry.slice(0, 3)).toEqual([LAYOUT.python, '-I', '-c']);
     expect(entry[3]).toContain(GUEST_FOLDER);
   });
 });
 
-test('the shared jail holds mounts aside under numbers, and knows nothing of where a session has them', () => {
+test('the shared jail keeps mounts under numbers, without the targets of a session', () => {
   const args = sharedJailArguments(LAYOUT, { controlFolder: '/control', switchesUids: false });
   expect(valuesOf(args, '--ro-bind', 2)).toContainEqual(['/srv/data', '/mnt/hotcell/0']);
   expect(valuesOf(args, '--bind', 2)).toContainEqual(['/srv/out', '/mnt/hotcell/1']);
@@ -92,7 +92,7 @@ test('the shared jail holds mounts aside under numbers, and knows nothing of whe
   expect(args).not.toContain('--seccomp');
 });
 
-test('the single jail makes what a session has, with its sizes, and ends with no capability', () => {
+test('the single jail creates the file systems of a session with their sizes, and drops all capabilities', () => {
   const args = singleJailArguments(LAYOUT, SIZES);
   const sizes = args.flatMap((arg, index) =>
     arg === '--size' ? [`${args[index + 1]} ${args[index + 2]} ${args[index + 3]}`] : [],
@@ -101,7 +101,7 @@ test('the single jail makes what a session has, with its sizes, and ends with no
   expect(valuesOf(args, '--cap-drop')).toEqual([['ALL']]);
 });
 
-test('the single jail covers what sessions of a shared one cover themselves: for those its /proc must be whole', () => {
+test('the single jail masks parts of /proc; in the shared jail each session does that, which needs an unmasked /proc', () => {
   const covered = (args: string[]) =>
     valuesOf(args, '--ro-bind', 2).filter(([, target]) => target?.startsWith('/proc/'));
   expect(covered(singleJailArguments(LAYOUT, SIZES))).toEqual([
@@ -111,7 +111,7 @@ test('the single jail covers what sessions of a shared one cover themselves: for
   expect(covered(sharedJailArguments(LAYOUT, { controlFolder: '/control', switchesUids: false }))).toEqual([]);
 });
 
-test('the single jail mounts a folder before another that lies in it, whatever order they were asked for in', () => {
+test('the single jail mounts outer folders before inner ones, in whatever order they are given', () => {
   const identity = { device: '1', inode: '2' };
   const mounts = ['/data/a/b', '/data'].map((target) => ({ source: '/srv', target, readOnly: true, identity }));
   const args = singleJailArguments({ ...LAYOUT, mounts }, SIZES);
@@ -119,7 +119,7 @@ test('the single jail mounts a folder before another that lies in it, whatever o
   expect(targets).toEqual(['/data', '/data/a/b']);
 });
 
-test('a folder of the host as the workspace takes the place of the one in memory', () => {
+test('a host folder mounted as the workspace replaces the one in memory', () => {
   const mounts = [
     { source: '/srv/work', target: '/workspace', readOnly: false, identity: { device: '1', inode: '4' } },
   ];

@@ -2,28 +2,28 @@ import { dirname } from 'node:path';
 import type { Bind, Mount } from '../../sandbox/spec.ts';
 import { MARKER } from './orphans.ts';
 
-/** What bubblewrap is to build. Pure data: `jail-process.ts` starts it. */
+/** The layout of a jail, as data. `jail-process.ts` starts bubblewrap with it. */
 export interface JailLayout {
-  /** `<installation>-<server>`: by it a jail is known as ours after its server died. */
+  /** `<installation>-<server>`: identifies a jail as ours after its server has died. */
   readonly marker: string;
   /** Folders that hold the interpreter and its packages, outside /usr. */
   readonly pythonFolders: readonly string[];
   readonly python: string;
   readonly guestFolder: string;
-  /** The program of Node at its place inside, and what it needs beside the system's folders. */
+  /** The Node program and its path inside, and the libraries that it needs from outside the system folders. */
   readonly node: readonly Bind[];
   /** Files of the synthetic /etc: name → path on the host. */
   readonly etcFiles: Readonly<Record<string, string>>;
-  /** Parts of the host's /etc that are the same everywhere and hold no secret, if they exist. */
+  /** Paths in the host's /etc that are the same on every host and hold no secret; missing ones are skipped. */
   readonly hostEtc: readonly string[];
-  /** Paths in /proc that a session's own is without. */
+  /** Paths in /proc that are masked in a session. */
   readonly coveredProc: { readonly files: readonly string[]; readonly folders: readonly string[] };
-  /** An empty file and an empty folder of the host, to cover them with. */
+  /** An empty file and an empty folder of the host, used as masks. */
   readonly covers: { readonly file: string; readonly folder: string };
   readonly mounts: readonly Mount[];
-  /** Where each session's workspace is. */
+  /** The path of each session's workspace. */
   readonly workspace: string;
-  /** Which of /bin, /lib, /lib64, /sbin are links into /usr here; the others are folders to show. */
+  /** Which of /bin, /lib, /lib64, /sbin are links into /usr on this host; the others are folders to bind. */
   readonly usrMerged: Readonly<Record<string, boolean>>;
 }
 
@@ -31,7 +31,10 @@ const CONTROL_FOLDER = '/run/hotcell';
 const MOUNTS_FOLDER = '/mnt/hotcell';
 export const GUEST_FOLDER = '/opt/hotcell/guest';
 
-/** The jail that many sessions of one owner share. Each makes its own workspace, /tmp, /proc inside (guest: start/jail.py). */
+/**
+ * The jail that many sessions of one owner share. Each session mounts its own workspace, /tmp and /proc inside (guest:
+ * start/jail.py).
+ */
 export function sharedJailArguments(
   layout: JailLayout,
   { controlFolder, switchesUids }: { controlFolder: string; switchesUids: boolean },
@@ -41,19 +44,24 @@ export function sharedJailArguments(
     ...['--bind', controlFolder, CONTROL_FOLDER],
     ...['--dir', dirname(MOUNTS_FOLDER), '--dir', MOUNTS_FOLDER],
     ...layout.mounts.flatMap((mount, index) => bind(mount, `${MOUNTS_FOLDER}/${index}`)),
-    // Targets are a session's own affair: it makes their places in a root of its own (guest: start/mount_places.py).
+    // Mount targets are created per session, in a root of its own (guest: start/mount_places.py).
     ...['--dir', layout.workspace, '--dir', '/var/tmp'],
     ...['--tmpfs', '/tmp'],
     ...closed(),
-    // Until it has made its mounts its own, which is before anything else (guest: start/zygote.py).
+    // The zygote drops this capability once it has made its mounts private, which is its first step (guest:
+    // start/zygote.py).
     ...['--cap-add', 'CAP_SYS_ADMIN'],
-    // The zygote takes the uid of a session for as long as it clones it, so that the session's user namespace belongs to that uid and not to the zygote.
+    // The zygote switches to the uid of a session while it clones it, so that the session's user namespace belongs to
+    // that uid and not to the zygote.
     ...(switchesUids ? ['--cap-add', 'CAP_SETUID'] : []),
     ...entry(layout, ['zygote', '--channel', '3']),
   ];
 }
 
-/** A jail for one session, where nested namespaces are refused: bubblewrap itself makes what a session would. */
+/**
+ * A jail for one session, on hosts that refuse nested namespaces: bubblewrap makes the mounts that a session would
+ * make.
+ */
 export function singleJailArguments(
   layout: JailLayout,
   sizes: { diskBytes: number; tmpBytes: number; shmBytes: number },
@@ -81,7 +89,7 @@ export function singleJailArguments(
 function common(layout: JailLayout): string[] {
   return [
     ...['--unshare-all', '--die-with-parent', '--new-session', '--as-pid-1', '--clearenv'],
-    // Set and unset again: it is for the arguments of bubblewrap itself, and names this server to nobody inside.
+    // Set and unset again: the marker must appear in the arguments of bubblewrap, and must not be visible inside.
     ...['--setenv', MARKER, layout.marker, '--unsetenv', MARKER],
     ...['--uid', '1000', '--gid', '1000', '--hostname', 'sandbox'],
     ...['--ro-bind', '/usr', '/usr'],
@@ -103,7 +111,10 @@ function common(layout: JailLayout): string[] {
   ];
 }
 
-/** As sessions of a shared jail do for themselves (guest: proc_cover.py): the jail's /proc must be whole for them, or Linux gives them none. */
+/**
+ * Masks parts of /proc, as sessions of a shared jail do for themselves (guest: proc_cover.py). The shared jail's own
+ * /proc must be unmasked, otherwise Linux refuses to mount one for them.
+ */
 function coveredProc({ coveredProc: { files, folders }, covers }: JailLayout): string[] {
   return [
     ...files.flatMap((path) => ['--ro-bind', covers.file, path]),
@@ -111,7 +122,10 @@ function coveredProc({ coveredProc: { files, folders }, covers }: JailLayout): s
   ];
 }
 
-/** Every folder on the way to a path. Made by name, bubblewrap opens them to all uids; those that it makes by itself are the jail's alone. */
+/**
+ * All parent folders of the paths. Folders that bubblewrap creates by `--dir` are open to all uids; those that it
+ * creates implicitly are not.
+ */
 function foldersAbove(paths: readonly string[]): string[] {
   const all = paths.flatMap((path) => {
     const names = path.split('/').slice(1, -1);
@@ -120,7 +134,10 @@ function foldersAbove(paths: readonly string[]): string[] {
   return [...new Set(all)].filter((folder) => folder !== '/usr' && !folder.startsWith('/usr/'));
 }
 
-/** SECURITY: bubblewrap's root and /dev are writable tmpfs. All sessions of a jail would share them. */
+/**
+ * SECURITY: bubblewrap's root and /dev are writable tmpfs, through which sessions of one jail could exchange data. So
+ * they are remounted read-only.
+ */
 function closed(): string[] {
   return ['--remount-ro', '/dev', '--remount-ro', '/'];
 }

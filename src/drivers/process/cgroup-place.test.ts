@@ -3,15 +3,15 @@ import { cgroupPlaces } from './cgroup-place.ts';
 
 const paths = (own: string, asRoot: boolean) => cgroupPlaces(own, asRoot).map(({ path }) => path);
 
-describe('where a server makes its cgroups', () => {
-  it('is the root of the tree for root, which moves nobody, and else the group it was started in', () => {
+describe('the cgroup in which a server creates its groups', () => {
+  it('is for root the root of the tree, where no process must be moved, and else the group it was started in', () => {
     expect(cgroupPlaces('/system.slice/hotcell.service', true)).toEqual([
       { path: '/sys/fs/cgroup', own: false },
       { path: '/sys/fs/cgroup/system.slice/hotcell.service', own: true },
     ]);
   });
 
-  it('is the only group there is where that is the one it was started in, as in a container', () => {
+  it('is the only visible group if the server was started in that, as in a container', () => {
     expect(cgroupPlaces('/', true)).toEqual([{ path: '/sys/fs/cgroup/', own: true }]);
   });
 
@@ -27,7 +27,7 @@ describe('where a server makes its cgroups', () => {
     expect(paths('/', false)).toEqual(['/sys/fs/cgroup/']);
   });
 
-  it('is the same for a server that is started in the leaf of one before', () => {
+  it('is the same for a server that is started in the leaf of an earlier server', () => {
     expect(paths('/user.slice/run.scope/hotcell-server', false)).toEqual(paths('/user.slice/run.scope', false));
     expect(paths('/hotcell-server', true)).toEqual(paths('/', true));
   });

@@ -1,27 +1,28 @@
 import { accessSync, constants, existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 
-/** A group of cgroup v2 in which this server may be able to make its own. */
+/** A cgroup v2 group in which this server may be able to create its own groups. */
 export interface CgroupPlace {
   readonly path: string;
-  /** Whether it is the one we were started in, so that its processes are ours to move. */
+  /** Whether this server was started in it, so that it may move the processes there. */
   readonly own: boolean;
 }
 
 export const CGROUP_ROOT = '/sys/fs/cgroup';
-/** In cgroup v1 each is a tree of its own. */
+/** The controllers that are needed. In cgroup v1 each has a tree of its own. */
 export const CONTROLLERS = ['memory', 'pids', 'cpu'] as const;
 
-/** Where servers go that were started in a group which is to have limited children. */
+/** The leaf group for servers that were started in a group which needs children with limits. */
 const SERVER_LEAF = 'hotcell-server';
 
 /**
- * Where to try, best first. Root takes the root of the tree, where nothing has to be moved. Anybody else takes the group it was started in, or the
- * one above, which is the delegated one where the starter made a subgroup for the server (systemd's `DelegateSubgroup=`).
+ * The groups to try, best first. Root uses the root of the tree, where no process must be moved. Other users use the
+ * group they were started in, or its parent, which is the delegated one if the starter made a subgroup for the server
+ * (systemd's `DelegateSubgroup=`).
  */
 export function cgroupPlaces(ownPath = ownGroup(), asRoot = process.getuid?.() === 0): CgroupPlace[] {
   if (ownPath === undefined) return [];
-  // A Hotcell that ran here before has moved us, or whoever started us, into its leaf: the place is the same as then.
+  // An earlier Hotcell may have moved this process, or its parent, into its leaf; the group above the leaf is meant.
   const started = basename(ownPath) === SERVER_LEAF ? dirname(ownPath) : ownPath;
   const places = [{ path: join(CGROUP_ROOT, started), own: true }];
   if (asRoot && started !== '/') places.unshift({ path: CGROUP_ROOT, own: false });
@@ -29,7 +30,7 @@ export function cgroupPlaces(ownPath = ownGroup(), asRoot = process.getuid?.() =
   return places;
 }
 
-/** Lets children of the place have limits. Throws where it cannot; then nothing has been moved. */
+/** Enables limits for children of the group. If it throws, no process has been moved. */
 export function openPlace({ path, own }: CgroupPlace): void {
   for (const name of ['', 'cgroup.procs', 'cgroup.subtree_control']) mustBeWritable(path, name);
   const available = words(join(path, 'cgroup.controllers'));
@@ -44,14 +45,15 @@ export function enableControllers(group: string): void {
 }
 
 /**
- * cgroup v2 allows processes in leaves only (except in the root of the tree, which a container does not see): a group with us in it
- * could have no limited children. The leaf stays as long as the group: we are in it, and so is the next server that is started here.
+ * Moves all processes of the group into a leaf. cgroup v2 allows processes in leaves only (except in the root of the
+ * tree, which a container does not see), so a group with this server in it could have no children with limits. The leaf
+ * is kept: this server is in it, and so is the next one started here.
  */
 function leaveForLeaf(place: string): void {
   const leaf = join(place, SERVER_LEAF);
   mkdirSync(leaf, { recursive: true });
   try {
-    // What a process forks while it is moved may be born on either side.
+    // A child forked during the move may be in either group, so the move is repeated.
     for (let round = 0; round < 10; round += 1) {
       const pids = words(join(place, 'cgroup.procs')).filter((pid) => pid !== '0');
       if (pids.length === 0) return;
@@ -71,7 +73,7 @@ function moveIfThere(pid: string, group: string): void {
   }
 }
 
-/** A container or a cgroup namespace mounts some inner group at the same path: only the true root lacks this file. */
+/** In a container or a cgroup namespace an inner group is mounted at this path. Only the true root lacks this file. */
 function isTreeRoot(path: string): boolean {
   return !existsSync(join(path, 'cgroup.type'));
 }
@@ -85,7 +87,7 @@ function mustBeWritable(place: string, name: string): void {
   }
 }
 
-/** As `/proc` has it: absolute in the tree that is mounted here. */
+/** The group of this process, as an absolute path in the mounted tree. */
 function ownGroup(): string | undefined {
   return readFileSync('/proc/self/cgroup', 'utf8').match(/^0::(\/.*)$/m)?.[1];
 }

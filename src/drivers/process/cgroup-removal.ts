@@ -6,7 +6,7 @@ import { untilNextAttempt, waitAtMost } from './wait-at-most.ts';
 
 const REMOVAL_MS = 4_000;
 
-/** Removes groups that a crashed server left, and what may still run in them: a jail that was half built when its server died. */
+/** Removes cgroups that a crashed server left, and kills processes in them, such as a half-built jail. */
 export async function removeCgroupsNamed(isLeft: (name: string) => Promise<boolean>): Promise<void> {
   const places = existsSync(join(CGROUP_ROOT, 'cgroup.controllers'))
     ? cgroupPlaces().map(({ path }) => path)
@@ -28,7 +28,7 @@ async function killAllBelow(folder: string): Promise<void> {
       try {
         process.kill(Number(pid), 'SIGKILL');
       } catch {
-        // It has gone by itself, or is not ours to end: then the group stays as well.
+        // The process has ended, or we may not kill it; then the group stays as well.
       }
     }
   }
@@ -38,7 +38,10 @@ export function removeTree(folders: readonly string[]): Promise<void> {
   return waitAtMost(REMOVAL_MS, removeTrees(folders), `cgroup ${folders[0]}`);
 }
 
-/** A group can be removed only when its last process has been reaped, which takes a moment after its death. */
+/**
+ * Removes groups with retries: a group can be removed only when its last process has been reaped, a moment after its
+ * death.
+ */
 export function removeGroups(groups: readonly string[], mostMs = REMOVAL_MS): Promise<void> {
   return waitAtMost(mostMs, removeAll(groups), `cgroup ${groups[0]}`);
 }

@@ -5,12 +5,14 @@ import { type Limits, socketBytesOf } from '../../sandbox/spec.ts';
 import { CGROUP_ROOT, type CgroupPlace, CONTROLLERS, enableControllers, openPlace } from './cgroup-place.ts';
 import { removeGroups, removeTree } from './cgroup-removal.ts';
 
-/** Where this server can make cgroups: the only limits on memory, processor time and processes that hold against anything. */
+/**
+ * The place where this server creates cgroups: the only limits on memory, CPU time and processes that cannot be evaded.
+ */
 export interface CgroupTree {
   readonly version: 'v1' | 'v2';
-  /** A group of its own, empty and not limited yet. */
+  /** Creates an empty group without limits. */
   create(id: string): Cgroup;
-  /** Groups of this server that are still there. */
+  /** Removes all groups of this server. */
   remove(): Promise<void>;
 }
 
@@ -19,7 +21,7 @@ export interface Cgroup {
   add(pid: number): Promise<void>;
   memoryBytes(): number | undefined;
   memoryKills(): number;
-  /** Waits for the last process to be gone, then removes it. */
+  /** Waits for the last process to end, then removes the group. */
   remove(): Promise<void>;
 }
 
@@ -44,7 +46,7 @@ export function v2Tree(place: CgroupPlace, name: string): CgroupTree {
         limit: (limits) => {
           writeFileSync(join(group, 'memory.max'), String(limits.memoryBytes));
           writeIfThere(join(group, 'memory.swap.max'), '0');
-          // The kernel alone dies: its supervisor stays, and starts the next one.
+          // Only the kernel is killed: its supervisor survives and starts the next one.
           writeFileSync(join(group, 'memory.oom.group'), '0');
           writeFileSync(join(group, 'pids.max'), String(limits.processes));
           writeFileSync(join(group, 'cpu.max'), `${Math.round(limits.cpus * CPU_PERIOD_US)} ${CPU_PERIOD_US}`);
@@ -72,7 +74,8 @@ export function v1Tree(name: string): CgroupTree {
         limit: (limits) => {
           writeFileSync(join(memory, 'memory.limit_in_bytes'), String(limits.memoryBytes));
           writeIfThere(join(memory, 'memory.memsw.limit_in_bytes'), String(limits.memoryBytes));
-          // SECURITY: or a sandbox holds gigabytes of the host's memory in its own loopback. Named after TCP, it counts UDP as well; v2 counts them by itself.
+          // SECURITY: without this limit a sandbox can hold gigabytes of the host's memory in loopback sockets. Despite
+          // its name, it counts UDP as well; cgroup v2 counts sockets as memory.
           writeIfThere(join(memory, 'memory.kmem.tcp.limit_in_bytes'), String(socketBytesOf(limits)));
           writeFileSync(join(pids, 'pids.max'), String(limits.processes));
           writeFileSync(join(cpu, 'cpu.cfs_period_us'), String(CPU_PERIOD_US));

@@ -2,7 +2,7 @@ import { diskEnforcement } from '../../sandbox/disk-enforcement.ts';
 import type { LimitEnforcement } from '../../sandbox/isolation.ts';
 import type { SandboxSpec } from '../../sandbox/spec.ts';
 
-/** What holds each limit of a jail, and how hard. */
+/** The mechanism that enforces each limit of a jail, and its strength. */
 export function enforcement(
   cgroups: 'v1' | 'v2' | undefined,
   spec: Pick<SandboxSpec, 'mounts' | 'workspace'>,

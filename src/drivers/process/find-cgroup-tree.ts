@@ -5,7 +5,10 @@ import { CGROUP_ROOT, CONTROLLERS, cgroupPlaces } from './cgroup-place.ts';
 
 export type CgroupFinding = { tree: CgroupTree } | { reason: string; remedy: string };
 
-/** Finds a place for `name` (unique to this server) in the cgroup tree, v2 before v1, by making it. */
+/**
+ * Creates the group `name` (unique to this server) in the cgroup tree, v2 before v1, and returns the tree or the reason
+ * why there is none.
+ */
 export function findCgroupTree(name: string): CgroupFinding {
   const asRoot = process.getuid?.() === 0;
   if (existsSync(join(CGROUP_ROOT, 'cgroup.controllers'))) return findV2(name);

@@ -4,34 +4,35 @@ import type { Cgroup } from './cgroup.ts';
 import { type ForkedSandbox, standBy } from './forked-sandbox.ts';
 import type { Zygote } from './zygote.ts';
 
-/** A fork of a zygote with a cgroup of its own, waiting to be told what to become. */
+/** A fork of a zygote with a cgroup of its own, waiting for its configuration. */
 export interface PlacedFork {
   readonly fork: ForkedSandbox;
   readonly cgroup: Cgroup | undefined;
-  /** Puts it into the cgroup, once. It forks nothing before it is there. */
+  /** Moves the fork into its cgroup, once. It forks nothing before that. */
   place(): Promise<void>;
   discard(): Promise<void>;
 }
 
 /**
- * Gives out forks of one zygote. From the second on it keeps one ahead: forking an interpreter and moving it into a cgroup take longer than all
- * the rest of an opening. What is kept ahead has run nothing but our code, and knows nothing of whom it will serve.
+ * Hands out forks of one zygote. From the second on it keeps one ahead (pre-fork), because forking an interpreter and
+ * moving it into a cgroup takes longer than the rest of opening a session. A fork kept ahead has run only our code and
+ * knows nothing about its later session.
  */
 export interface ForkSource {
   take(signal?: AbortSignal): Promise<PlacedFork>;
-  /** Resolves when what is kept ahead is there. */
+  /** Resolves when the fork ahead is ready. */
   settled(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** An opening is followed by its first call, which needs the processor more than whoever may come next. */
+/** Delay before the next fork ahead: the first call of the session just opened needs the CPU more. */
 const FORK_AHEAD_AFTER_MS = 30;
-/** Whoever comes so soon after the last is one of many. */
+/** Two requests within this time are taken for a burst, for which the delay is shorter. */
 const SOON_MS = 60;
 const FORK_AHEAD_FOR_MANY_AFTER_MS = 1;
 
 export function createForkSource(zygote: Zygote, makeCgroup: () => Cgroup | undefined, seccomp: string): ForkSource {
-  /** The one kept ahead, made or still being made; undefined in the end where that failed. */
+  /** The fork kept ahead, ready or in progress; resolves to undefined if it failed. */
   let ahead: Promise<PlacedFork | undefined> | undefined;
   let making: Promise<unknown> | undefined;
   let timer: NodeJS.Timeout | undefined;
@@ -49,7 +50,7 @@ export function createForkSource(zygote: Zygote, makeCgroup: () => Cgroup | unde
     ahead = undefined;
     if (taken > 1) makeNextLater(performance.now() - lastTakenAt < SOON_MS);
     lastTakenAt = performance.now();
-    // One that is being made is waited for: it is there sooner than another, and two at once would slow each other down.
+    // A fork in progress is awaited: it is ready sooner than a new one, and two at once would slow each other down.
     const ready = await Promise.race([kept, aborted(signal)]).catch((error: unknown) => {
       void kept?.then((late) => late?.discard());
       throw error;
@@ -79,11 +80,11 @@ export function createForkSource(zygote: Zygote, makeCgroup: () => Cgroup | unde
       next = await forkNow(zygote, makeCgroup);
       await next.place();
       await standBy(next.fork, seccomp);
-      // It has nothing to say before it is told what to become; but only who reads sees its end.
+      // The fork sends nothing before it is configured, but its end is seen only on a stream that is read.
       next.fork.channel.resume().unref();
       return next;
     } catch {
-      // Whoever needs one will fork for itself, and be told what is wrong.
+      // The next request forks for itself and reports the error.
       await next?.discard();
       return undefined;
     }
@@ -118,7 +119,7 @@ async function forkNow(
 ): Promise<PlacedFork> {
   const forking = zygote.fork(signal === undefined ? {} : { signal });
   forking.catch(() => {});
-  const cgroup = makeCgroup(); // while the zygote forks
+  const cgroup = makeCgroup(); // in parallel with the fork
   let fork: ForkedSandbox;
   try {
     fork = await forking;

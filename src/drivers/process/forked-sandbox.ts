@@ -7,19 +7,22 @@ import { exchanged } from '../../sandbox/mount-denied.ts';
 import { readOneFrame } from './read-one-frame.ts';
 import type { SessionJail } from './session-jail.ts';
 
-/** The pid 1 of a sandbox to be: a process of ours, forked by a zygote, that has run nothing but our code. */
+/** The future pid 1 of a sandbox: a fork of a zygote that has run only our code. */
 export interface ForkedSandbox {
   readonly pid: number;
-  /** The pid in the jail: what tells this process from another that got its number later. */
+  /** The pid inside the jail. It tells this process from a later one that reuses its pid on the host. */
   readonly jailPid: number;
   readonly channel: Socket;
 }
 
-/** As the guest says it (guest: start/jail.py). */
+/** The name of the failed step in the guest (guest: start/jail.py). */
 const EXCHANGED_STEP = 'mount-exchanged';
 const LAST_WORDS_MS = 1_000;
 
-/** Lets a fork that is in its cgroup fork its first kernel ahead, under the filter that every kernel has: the longest step of what follows. */
+/**
+ * Asks a fork in its cgroup to fork its first kernel ahead, under the filter that every kernel has. This is the longest
+ * step of a start.
+ */
 export async function standBy({ channel }: ForkedSandbox, seccomp: string): Promise<void> {
   const answer = readOneFrame(channel);
   channel.write(encodeFrame({ head: { type: 'stand-by', seccomp } }));
@@ -29,8 +32,8 @@ export async function standBy({ channel }: ForkedSandbox, seccomp: string): Prom
 }
 
 /**
- * Lets a fork become a sandbox, and waits until it says that it has. It builds itself while it is being placed in its cgroup, and closes itself in
- * only then. Whoever called discards the fork where this rejects.
+ * Configures a fork as a sandbox and waits until it is ready. The fork builds its mounts while it is moved into its
+ * cgroup, and isolates itself after that. On rejection the caller discards the fork.
  */
 export async function enterSandbox(
   { channel }: ForkedSandbox,
@@ -42,7 +45,7 @@ export async function enterSandbox(
   answer.catch(() => {});
   channel.write(encodeFrame({ head: { type: 'go', ...session } }));
   await placed.catch(async (error: unknown) => {
-    // A fork that could not build itself is gone before it is placed, and has said why.
+    // A fork that failed to build its mounts ends before it is moved, and has sent the reason.
     const said = await Promise.race([answer, sleep(LAST_WORDS_MS, undefined, { ref: false })]).catch(() => undefined);
     throw said === undefined ? error : refusedStep(said);
   });
@@ -51,7 +54,7 @@ export async function enterSandbox(
   if (frame.head.type !== 'entered') throw refusedStep(frame);
 }
 
-/** What a fork says that it could not do (guest: start/jail.py), as an error. */
+/** Converts a fork's report of a failed step (guest: start/jail.py) into an error. */
 export function refusedStep({ head }: Frame): HotcellError {
   const step = String(head.step);
   if (step === EXCHANGED_STEP) return exchanged('a mounted folder');

@@ -15,13 +15,13 @@ import { createSingleShape } from './single-shape.ts';
 import { createZygotes, JAILS_FOLDER } from './zygotes.ts';
 
 export interface ProcessDriverOptions {
-  /** Which shape to build; by default `shared`, and `single` where nested namespaces are refused. */
+  /** The shape to build; by default `shared`, or `single` if nested namespaces are refused. */
   readonly shape?: ProcessShape;
-  /** False: leave cgroups alone and use the softer limits. For hosts where they lie, and for tests. */
+  /** Whether to use cgroups; if false, the softer limits apply. For hosts where cgroups do not work, and for tests. */
   readonly cgroups?: boolean;
-  /** How long a zygote outlives its last session. */
+  /** The time that a zygote is kept after its last session. */
   readonly zygoteIdleMs?: number;
-  /** The program of Node that sandboxes get; by default the one that runs Hotcell. */
+  /** The Node program for sandboxes; by default the one that runs Hotcell. */
   readonly node?: string;
 }
 
@@ -39,7 +39,7 @@ export function createProcessDriver(host: Host, options: ProcessDriverOptions = 
     await ground.requireFreeTargets(spec);
     const sandbox = await createInShape(spec, createOptions);
     sandboxes.add(sandbox);
-    // One whose processes ended by themselves disposes of itself; `close` waits for that too.
+    // A sandbox whose processes ended by themselves is disposed of; `close` waits for that too.
     const left = sandbox.ended.then(() => sandbox.dispose()).then(() => sandboxes.delete(sandbox));
     left.catch(() => {});
     return sandbox;
@@ -52,7 +52,7 @@ export function createProcessDriver(host: Host, options: ProcessDriverOptions = 
       shape = 'shared';
       return sandbox;
     } catch (error) {
-      // Only what says that this host refuses nested namespaces may change the shape, and only before one has worked.
+      // The shape changes only if the host refuses nested namespaces, and only before a shared sandbox has worked.
       if (shape !== undefined || !isRefusal(error)) throw error;
       shape = 'single';
       return shapes.single.create(spec, createOptions);
@@ -64,7 +64,7 @@ export function createProcessDriver(host: Host, options: ProcessDriverOptions = 
     traits: processDeclaration.traits,
     probe: (probeOptions = {}) => probeProcess({ create }, cgroups.finding, probeOptions),
     create,
-    /** Processes die with their server (bubblewrap's --die-with-parent); folders and cgroups may stay. */
+    /** Processes die with their server (bubblewrap's --die-with-parent); folders and cgroups may be left. */
     survivors: async () => {
       const orphans = await orphanedJails(host.installationId, host.isServerAlive);
       await removeDeadCgroups(host);

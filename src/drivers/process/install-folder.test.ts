@@ -14,7 +14,7 @@ afterEach(() => rmSync(home, { recursive: true, force: true }));
 
 const modeOf = (path: string) => statSync(path).mode & 0o777;
 
-test('programs are closed to others until they are whole, and then readable', async () => {
+test('programs are unreadable for other users until they are complete, and then readable', async () => {
   const modes: number[] = [];
   const folder = await installFolder(join(home, 'guest/abc'), async (made) => {
     modes.push(modeOf(made));
@@ -26,12 +26,15 @@ test('programs are closed to others until they are whole, and then readable', as
   expect(readFileSync(join(folder, 'main.py'), 'utf8')).toBe('x');
 });
 
-test.each(['guest/abc', 'guest', '.'])('programs that others could have written are refused (%s)', async (open) => {
-  mkdirSync(join(home, 'guest/abc'), { recursive: true });
-  chmodSync(join(home, open), 0o777);
-  const installing = installFolder(join(home, 'guest/abc'), async () => {});
-  await expect(installing).rejects.toThrow(/can be written to by other users/);
-});
+test.each(['guest/abc', 'guest', '.'])(
+  'programs that other users could have written are refused (%s)',
+  async (open) => {
+    mkdirSync(join(home, 'guest/abc'), { recursive: true });
+    chmodSync(join(home, open), 0o777);
+    const installing = installFolder(join(home, 'guest/abc'), async () => {});
+    await expect(installing).rejects.toThrow(/can be written to by other users/);
+  },
+);
 
 /** A record in a Python environment that names a program. */
 function environment(python: string): string {

@@ -5,8 +5,8 @@ import { newId } from '../../lib/ids.ts';
 import { makeOwnFolder, requireTrusted } from '../../lib/own-folder.ts';
 
 /**
- * Made beside its place and renamed: another Hotcell sees it whole or not at all. SECURITY: every sandbox runs what lies in it, so that one which
- * another user may have written is refused.
+ * Fills a folder under a temporary name and renames it, so that another Hotcell sees it complete or not at all.
+ * SECURITY: every sandbox runs programs from it, so a folder that another user could have written is refused.
  */
 export async function installFolder(folder: string, fill: (folder: string) => Promise<void>): Promise<string> {
   makeOwnFolder(dirname(folder), 0o755, { rootsToo: true });
@@ -26,7 +26,10 @@ export async function installFolder(folder: string, fill: (folder: string) => Pr
   return folder;
 }
 
-/** Whatever the umask is. The folder last: until then others cannot reach files in it that a loose umask lets them write. */
+/**
+ * Opens the files to all users, independent of the umask. The folder comes last: until then other users cannot reach
+ * files that a loose umask lets them write.
+ */
 async function openToOthers(folder: string): Promise<void> {
   for (const entry of await readdir(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name);

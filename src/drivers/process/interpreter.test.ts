@@ -15,7 +15,7 @@ const machine: Record<string, ReturnType<PathLookup>> = {
 };
 const look: PathLookup = (path) => machine[path];
 
-describe('the way to an interpreter', () => {
+describe('the path to an interpreter', () => {
   it.each([
     ['/usr/bin/python3', undefined],
     ['/bin/python3', undefined],
@@ -27,13 +27,13 @@ describe('the way to an interpreter', () => {
     expect(firstBarrier(path, look)).toBe(barrier);
   });
 
-  it('that leads in a circle is barred', () => {
+  it('with a loop of links is barred', () => {
     expect(firstBarrier('/usr/bin/loop', look)).toBe('/usr/bin/loop');
   });
 });
 
 describe('candidates', () => {
-  it('begin with the distribution’s own, whatever the search path says', () => {
+  it('start with the distribution’s own, whatever the search path is', () => {
     expect(interpreterCandidates('/root/.pyenv/shims:relative:/usr/bin').slice(0, 3)).toEqual([
       '/usr/bin/python3',
       '/usr/local/bin/python3',

@@ -6,7 +6,9 @@ import { runCommand } from '../../lib/run-command.ts';
 
 /** A Python that can serve as the base of an environment. */
 export interface Interpreter {
-  /** The file itself, links resolved, so that an upgrade of `python3` to another version does not change what it is. */
+  /**
+   * The path of the program with links resolved, so that an upgrade of `python3` to another version does not change it.
+   */
   python: string;
   version: string;
   basePrefix: string;
@@ -14,16 +16,18 @@ export interface Interpreter {
   hasEnsurePip: boolean;
 }
 
-/** The one question asked of the file system, so that a test can answer it. */
+/** A lookup of one path in the file system; tests replace it. */
 export type PathLookup = (
   path: string,
 ) => { kind: 'directory' | 'file' | 'link'; mode: number; target?: string } | undefined;
 
 const oldestMinor = 9;
 
-/** The first usable Python of at least 3.9 that the user sandboxes run as can read and execute, links and all. */
+/**
+ * The first Python of at least 3.9 that the user of sandboxes can read and execute, including every link on its path.
+ */
 export async function chooseInterpreter(signal?: AbortSignal): Promise<Interpreter | undefined> {
-  // As root, sandboxes run under another uid than ours; otherwise under our own, and what we can read they can.
+  // If Hotcell is root, sandboxes run under another uid; otherwise under our own, and can read what we can read.
   const isBarred = process.getuid?.() === 0 ? (path: string) => firstBarrier(path) !== undefined : () => false;
   for (const candidate of interpreterCandidates(searchPath())) {
     if (!lookUp(candidate) || isBarred(candidate)) continue;
@@ -34,7 +38,7 @@ export async function chooseInterpreter(signal?: AbortSignal): Promise<Interpret
   return undefined;
 }
 
-/** Where to look, in order: the distribution's own first, since every user of the machine can read that one. */
+/** The paths to try, in order: the distribution's own first, since every user of the machine can read it. */
 export function interpreterCandidates(path: string): string[] {
   const folders = ['/usr/bin', '/usr/local/bin', ...pathFolders(path)];
   const versioned = [14, 13, 12, 11, 10, 9].map((minor) => `python3.${minor}`);
@@ -48,7 +52,7 @@ export function isSupported(version: string): boolean {
 }
 
 /**
- * The first file or folder on the way to `path`, every link followed, that a user who owns nothing here may not pass.
+ * The first file or folder on `path`, with all links followed, that an unprivileged user may not enter.
  * `/usr/local/bin/python3 -> /root/.pyenv/…` is barred at `/root`.
  */
 export function firstBarrier(path: string, look: PathLookup = lookUp): string | undefined {

@@ -15,24 +15,29 @@ import type { ServerCgroups } from './server-cgroups.ts';
 import { createUidBlocks, type UidBlock } from './session-uids.ts';
 import type { ProcessShape } from './shape.ts';
 
-/** What every jail of one server stands on: folders of the host, an interpreter, cgroups. Found when it is first needed, and kept. */
+/**
+ * The prerequisites shared by all jails of one server: host folders, an interpreter, cgroups. Found on first use and
+ * cached.
+ */
 export interface JailGround {
   readonly host: Host;
   readonly cgroups: ServerCgroups;
-  /** The system call filters that bubblewrap installs: of a zygote, and of a guest that has a jail to itself. */
+  /** The system call filters that bubblewrap installs: for a zygote, and for a guest in a jail of its own. */
   filters(): { readonly zygote: Buffer; readonly single: Buffer };
-  /** The system call filter that the guest of a sandbox takes on top. */
+  /** The additional system call filter that the guest of a sandbox installs. */
   seccomp(): string;
-  /** The uids of the jail for such a spec. Undefined where it runs as the uid that all such jails have in common. */
+  /** Allocates uids for the jail of this spec; undefined if it runs as the uid that all such jails have in common. */
   uidsFor(spec: SandboxSpec): UidBlock | undefined;
-  /** Rejects where sandboxes have no Python. */
+  /** Rejects if there is no Python for sandboxes. */
   layout(spec: SandboxSpec): Promise<JailLayout>;
-  /** SECURITY: what a zygote starts with. Nothing of any session's is in it: `OPENSSL_CONF` or `LD_PRELOAD` of one would make the zygote load its
-   * code, and a secret of one would be in the memory of every later fork. */
+  /**
+   * SECURITY: the environment of a zygote. It contains nothing from a session: `OPENSSL_CONF` or `LD_PRELOAD` of one
+   * session would make the zygote load its code, and a secret would be in the memory of every later fork.
+   */
   zygoteEnvironment(): Promise<Record<string, string>>;
-  /** Rejects with `mount_denied` where a mount would cover the programs that sandboxes run. */
+  /** Rejects with `mount_denied` if a mount would hide the programs that sandboxes run. */
   requireFreeTargets(spec: SandboxSpec): Promise<void>;
-  /** What the guest of a sandbox is told in its first `hello`. */
+  /** The guest's configuration, sent in the first `hello`. */
   guestConfig(spec: SandboxSpec, shape: ProcessShape): Promise<GuestConfig>;
 }
 
@@ -76,7 +81,8 @@ export function createJailGround(host: Host, cgroups: ServerCgroups, nodeProgram
     cgroups,
     filters,
     seccomp,
-    // Files that a session leaves in a writable mount must be the next session's as well, so such sessions have one uid in common.
+    // Sessions with a writable mount share one uid, because later sessions must be able to use the files that earlier
+    // ones left.
     uidsFor: ({ mounts }) => (mounts.every(({ readOnly }) => readOnly) ? uids.take() : undefined),
     layout: async (spec) => prepareJailLayout(host, await pythonEnvironment(), spec, nodeProgram),
     requireFreeTargets: async ({ mounts }) => {
@@ -95,7 +101,7 @@ export function createJailGround(host: Host, cgroups: ServerCgroups, nodeProgram
         environment: await environment(spec.environment),
         seccomp: seccomp(),
         interruptGraceMs: spec.interruptGraceMs,
-        // What is forked off a zygote has its preloads from there.
+        // A fork of a zygote inherits the preloads.
         ...(shape === 'single' ? { preloads: spec.preloads, ...expectedMounts(spec.mounts) } : { preloads: [] }),
       };
     },

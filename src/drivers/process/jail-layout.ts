@@ -14,7 +14,7 @@ import { installFolder } from './install-folder.ts';
 import { findNodeRuntime } from './node-runtime.ts';
 import type { PythonEnvironment } from './python-environment.ts';
 
-/** A minimum of our own in place of the host's /etc: users, names, and nothing that tells of the host. */
+/** A minimal /etc in place of the host's: users and names, and nothing that reveals the host. */
 const ETC: Readonly<Record<string, string>> = {
   passwd: 'root:x:0:0:root:/:/usr/sbin/nologin\nsandbox:x:1000:1000:sandbox:/tmp:/bin/bash\n',
   group: 'root:x:0:\nsandbox:x:1000:\n',
@@ -27,15 +27,15 @@ const ETC: Readonly<Record<string, string>> = {
 };
 
 /**
- * Public certificates, the linker's index, fonts, and the links by which Debian chooses between programs. Then parts that Debian keeps apart from the
- * programs they belong to: neither R nor Java starts without its own.
+ * Public certificates, the linker's index, fonts, and Debian's links of alternatives; then folders that Debian keeps
+ * apart from their programs: R and Java do not start without theirs.
  */
 const HOST_ETC = [
   ...['ssl/certs', 'ld.so.cache', 'alternatives', 'fonts', 'localtime', 'mime.types'],
   ...['R', 'perl', 'java-11-openjdk', 'java-17-openjdk', 'java-21-openjdk', 'java-25-openjdk'],
 ];
 
-/** Everything a jail shows, put where the jail's user can read it. Cheap when it is there already. */
+/** Prepares all files that a jail shows, where the jail's user can read them. Cheap if they exist already. */
 export async function prepareJailLayout(
   { dataDir, installationId, serverId }: Host,
   environment: PythonEnvironment,
@@ -69,7 +69,10 @@ export async function prepareJailLayout(
   };
 }
 
-/** All of /proc but what is kept. The jail has the kernel that this process has, and so the same entries. */
+/**
+ * All entries of /proc that are not on the list of visible ones. The jail runs on the kernel of this process, so the
+ * entries are the same.
+ */
 function coveredProc(): JailLayout['coveredProc'] {
   const others = readdirSync('/proc', { withFileTypes: true }).filter(
     ({ name }) => !/^\d+$/.test(name) && !KEPT_PROC_ENTRIES.includes(name),
@@ -84,12 +87,12 @@ function coveredProc(): JailLayout['coveredProc'] {
   };
 }
 
-/** Folders of the interpreter and its packages that a jail must show beside /usr. */
+/** Folders of the interpreter and its packages that a jail must show in addition to /usr. */
 export function pythonFolders({ prefix, basePrefix }: PythonEnvironment): string[] {
   return [...new Set([prefix, basePrefix])].filter((folder) => folder !== '/usr' && !folder.startsWith('/usr/'));
 }
 
-/** Said here, where the reason is known: bubblewrap would only say that there is no such file. */
+/** Reports the reason early; bubblewrap would only say that there is no such file. */
 function requireUncovered({ python, prefix, basePrefix }: PythonEnvironment, workspace: string): void {
   const place = coveringPlace([prefix, basePrefix], workspace);
   if (place === undefined) return;
@@ -98,7 +101,10 @@ function requireUncovered({ python, prefix, basePrefix }: PythonEnvironment, wor
   });
 }
 
-/** The guest's files in the data folder, under a name made of what is in them: the clone may lie in a home that the jail cannot enter. */
+/**
+ * Copies the guest's files into the data folder, under a name with their hash, because the jail may have no access to
+ * the installation.
+ */
 async function installGuest(dataDir: string, python: string): Promise<string> {
   const files = guestFiles();
   const hash = createHash('sha256');
@@ -109,7 +115,7 @@ async function installGuest(dataDir: string, python: string): Promise<string> {
       await mkdir(dirname(target), { recursive: true });
       await writeFile(target, content);
     }
-    // A jail cannot write byte code beside it, and compiling at every start costs more than the rest of the start.
+    // A jail cannot write byte code there, and compiling at every start would take longer than the rest of the start.
     await runCommand(python, ['-I', '-m', 'compileall', '-q', '--invalidation-mode', 'unchecked-hash', folder]);
   });
 }

@@ -11,12 +11,12 @@ import type { JailIdentity } from './jail-identity.ts';
 import { startOf } from './real-pid.ts';
 import { INSIDE_UID } from './session-uids.ts';
 
-/** A running bubblewrap: the pid of what it jailed, and one socket to it. */
+/** A running bubblewrap: the pid of the jailed process, and a socket to it. */
 export interface JailProcess {
-  /** The jailed pid 1, as the host counts. */
+  /** The pid of the jailed pid 1, on the host. */
   readonly pid: number;
   readonly socket: Socket;
-  /** What it said before it ended, if anything. Never rejects. */
+  /** Resolves with its last output on standard error, or how it ended. Never rejects. */
   readonly ended: Promise<string>;
   kill(): void;
 }
@@ -24,12 +24,14 @@ export interface JailProcess {
 export interface JailOptions {
   /** The system call filter that bubblewrap installs before it starts the jailed program. */
   readonly filter: Buffer;
-  /** The uid_map of the jail's user namespace, where it has more uids than its own. Only root can write one. */
+  /** The uid_map of the jail's user namespace, if it has more uids than its own. Only root can write one. */
   readonly uidMap?: string | undefined;
-  /** Descriptors that bubblewrap gets, from `FIRST_EXTRA_FD` on. */
+  /** Descriptors passed to bubblewrap, from `FIRST_EXTRA_FD` on. */
   readonly extraFds?: readonly number[];
-  /** Puts the process, which is to become bubblewrap, into its cgroup. SECURITY: before it makes a cgroup namespace, whose root is then that group; else the
-   * sandbox reads the host's names in /proc/self/cgroup. */
+  /**
+   * Moves the future bubblewrap process into its cgroup. SECURITY: this happens before it makes a cgroup namespace,
+   * whose root is then that group; otherwise the sandbox could read the host's names in /proc/self/cgroup.
+   */
   readonly place?: ((pid: number) => Promise<void>) | undefined;
 }
 
@@ -38,10 +40,10 @@ const FILTER_FD = 5;
 export const FIRST_EXTRA_FD = 6;
 const STDERR_TAIL_CHARS = 2_000;
 
-/** Starts as bubblewrap when it is told to. */
+/** A shell that waits for a line and then executes bubblewrap. */
 const WAIT_TO_START = ['/bin/sh', '-c', 'read -r go && exec "$0" "$@" </dev/null'] as const;
 
-/** Starts bubblewrap with the socket as descriptor 3. Rejects when it does not come up, with nothing left. */
+/** Starts bubblewrap with the socket as descriptor 3. Leaves nothing behind on rejection. */
 export async function startJail(
   bwrap: string,
   jailArguments: readonly string[],
@@ -63,13 +65,13 @@ export async function startJail(
     ],
     cwd: '/',
     env: {},
-    // In a group of its own: Ctrl-C at a terminal is for us to act on, not for the jail to die of.
+    // Own process group: Hotcell handles Ctrl-C in a terminal; the jail must not get the signal.
     detached: true,
     ...(asRoot ? identity : {}),
   });
   const ended = watchEnd(child);
   const info = child.stdio[INFO_FD] as Readable;
-  // Through a pipe of its own: a file could be another jail's by the time it is read.
+  // Each jail has its own pipe: a shared file could hold another jail's filter by the time it is read.
   writeAll(descriptorsOf(child)[FILTER_FD], filter);
   if (place !== undefined) await letGo(child, place);
   const pid = await Promise.race([readChildPid(info), ended.then((said) => failToStart(said))]);
@@ -79,7 +81,8 @@ export async function startJail(
   const killJailed = () => {
     if (born !== undefined && startOf(pid) === born) killIfThere(pid);
   };
-  // Until bubblewrap has let it go on, what it jailed waits without end for a parent that is gone, and holds all that we wait for.
+  // If bubblewrap ends during setup, the jailed process waits for ever for its parent and holds our descriptors open,
+  // so it is killed.
   child.once('exit', killJailed);
   if (child.exitCode !== null || child.signalCode !== null) killJailed();
   child.unref();
@@ -88,7 +91,7 @@ export async function startJail(
     socket,
     ended,
     kill: () => {
-      // Whoever kills it waits for its end, and that alone must keep Node from exiting meanwhile. `close` comes after both.
+      // The caller waits for the end of the jail, so Node must not exit meanwhile. `close` follows the end of both.
       child.ref();
       socket.ref();
       killJailed();
@@ -97,7 +100,10 @@ export async function startJail(
   };
 }
 
-/** Whoever cannot be placed is gone already, or must go: it may run nothing outside its group. */
+/**
+ * Lets bubblewrap start once it is in its cgroup. If it cannot be moved, it is killed: it may run nothing outside its
+ * group.
+ */
 async function letGo(child: ChildProcess, place: (pid: number) => Promise<void>): Promise<void> {
   const { pid, stdin } = child;
   stdin?.on('error', () => {});
@@ -109,7 +115,7 @@ async function letGo(child: ChildProcess, place: (pid: number) => Promise<void>)
   }
 }
 
-/** Gives the jail its uids while bubblewrap waits for them. A jail whose uids cannot be mapped is killed. */
+/** Writes the jail's uid map while bubblewrap waits for it. If that fails, the jail is killed. */
 function mapUids(
   child: ChildProcess,
   { pid, uidMap, gid, blockFd }: { pid: number; uidMap: string; gid: number; blockFd: number },
@@ -126,12 +132,12 @@ function mapUids(
   }
 }
 
-/** Node's types know five of them. */
+/** The extra descriptors of a child; Node's types know only five. */
 function descriptorsOf(child: ChildProcess): readonly Writable[] {
   return child.stdio as unknown as Writable[];
 }
 
-/** Its reader may be gone, which `ended` tells. */
+/** Writes and closes. Errors are ignored: if the reader is gone, `ended` reports it. */
 function writeAll(stream: Writable | undefined, data: string | Buffer): void {
   stream?.on('error', () => {});
   stream?.end(data);
@@ -148,7 +154,10 @@ function watchEnd(child: ChildProcess): Promise<string> {
   return ended.promise;
 }
 
-/** Reads on after it has the pid: bubblewrap writes in pieces, and one that meets a closed pipe dies half way. */
+/**
+ * Reads the child's pid from bubblewrap's info pipe. It reads on after that: bubblewrap writes in pieces and would die
+ * of a closed pipe.
+ */
 function readChildPid(info: Readable): Promise<number> {
   return new Promise((resolve) => {
     let text = '';
@@ -164,9 +173,11 @@ function failToStart(said: string): never {
   throw jailFailure(`the jail did not start: ${said}`);
 }
 
-/** Why a jail ended, with what to do about it where bubblewrap's words tell. `mounts` are those of its sandbox. */
+/**
+ * The error for a jail that ended, with a remedy if bubblewrap's message allows one. `mounts` are those of its sandbox.
+ */
 export function jailFailure(message: string, mounts: readonly Mount[] = []): HotcellError {
-  // It resolves a path more than once, and finds that it leads elsewhere.
+  // bubblewrap resolves a path more than once; the folder was exchanged in between.
   const missing = message.match(/Can't (?:find source path|get type of source) (\S+): No such file/)?.[1];
   if (mounts.some(({ source }) => source === missing)) return exchanged(String(missing));
   const hidden = message.match(/Can't find source path (\S+): Permission denied/)?.[1];

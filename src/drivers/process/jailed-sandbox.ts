@@ -14,13 +14,13 @@ export interface JailedSandboxParts {
   readonly channel: Sandbox['channel'];
   readonly cgroup: Cgroup | undefined;
   readonly cgroupVersion: 'v1' | 'v2' | undefined;
-  /** Kills the first process of the sandbox, with which all others end. */
+  /** Kills pid 1 of the sandbox, and with it all others. */
   kill(): void;
-  /** Resolves when it has gone. */
+  /** Resolves when pid 1 has ended. */
   gone(): Promise<void>;
 }
 
-/** A sandbox that runs: it ends when its channel does, and leaves neither processes nor its cgroup. */
+/** A running sandbox. It ends when its channel closes, and leaves neither processes nor a cgroup. */
 export function jailedSandbox(parts: JailedSandboxParts): Sandbox {
   const { spec, shape, guestConfig, channel, cgroup, cgroupVersion } = parts;
   const ended = deferred<SandboxEnd>();

@@ -6,15 +6,15 @@ import type { Bind } from '../../sandbox/spec.ts';
 import { installFolder } from './install-folder.ts';
 import { firstBarrier } from './interpreter.ts';
 
-/** Where a jail shows its Node, whatever the machine calls it; first on the PATH inside. */
+/** The path of Node inside a jail, independent of its path on the host; first on the PATH inside. */
 export const NODE_FOLDER = '/opt/hotcell/node';
 
-/** What every jail shows anyway. */
+/** Folders that every jail shows. */
 const SYSTEM_FOLDERS = ['/usr/', '/lib/', '/lib64/'];
 
 /**
- * The Node that runs Hotcell, as a jail can show it: the program itself, and libraries that lie where no jail looks (Homebrew, Nix). Empty where
- * Hotcell does not run in Node; then a jail has what the machine's /usr has.
+ * The Node that runs Hotcell, as binds for a jail: the program, and libraries outside the system folders (Homebrew,
+ * Nix). Empty if Hotcell does not run in Node; then a jail has the Node of /usr, if any.
  */
 export async function findNodeRuntime(dataDir: string, program: string = process.execPath): Promise<readonly Bind[]> {
   if (process.versions.bun !== undefined || process.versions.electron !== undefined) return [];
@@ -26,7 +26,7 @@ export async function findNodeRuntime(dataDir: string, program: string = process
   ];
 }
 
-/** Sandboxes of root run as another user, who cannot enter `/root/.nvm`: that one gets a copy. */
+/** If Hotcell is root, sandboxes run as another user, who cannot enter `/root/.nvm`; they get a copy of the program. */
 async function readable(dataDir: string, program: string): Promise<string> {
   if (process.getuid?.() !== 0 || firstBarrier(program) === undefined) return program;
   const { size, mtimeMs } = statSync(program);
@@ -37,14 +37,14 @@ async function readable(dataDir: string, program: string): Promise<string> {
   return join(folder, 'node');
 }
 
-/** As the loader found them: by the paths that it will look for again. */
+/** The shared libraries of this process, by the paths at which the loader found them and will look for them again. */
 function sharedLibraries(): string[] {
   const report = process.report as typeof process.report & { excludeNetwork?: boolean };
   const before = report.excludeNetwork ?? false;
-  report.excludeNetwork = true; // its names would be looked up
+  report.excludeNetwork = true; // otherwise it resolves host names
   try {
     const { sharedObjects } = report.getReport() as unknown as { sharedObjects?: string[] };
-    // A native module of ours is a shared object too, and none of Node's.
+    // A native module of ours is a shared object too, but not one of Node.
     return (sharedObjects ?? []).filter((path) => path.startsWith('/') && !basename(path).endsWith('.node'));
   } finally {
     report.excludeNetwork = before;

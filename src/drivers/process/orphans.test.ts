@@ -15,7 +15,7 @@ afterEach(async () => {
   }
 });
 
-/** A program that has the arguments of a bubblewrap of ours. */
+/** A program with the arguments of one of our bubblewrap processes. */
 async function forged(serverId: string, uid?: number): Promise<number> {
   const args = ['-c', 'echo ready; read -r line', 'sh', MARKER, `${INSTALLATION}-${serverId}`];
   const child = spawn('/bin/sh', args, {
@@ -30,13 +30,13 @@ async function forged(serverId: string, uid?: number): Promise<number> {
 
 const found = async () => (await orphanedJails(INSTALLATION, async (id) => id === 'alive')).map(({ pid }) => pid);
 
-it.skipIf(!isLinux)('is a bubblewrap of this user whose server is gone', async () => {
+it.skipIf(!isLinux)('an orphan is a bubblewrap of this user whose server is gone', async () => {
   const [dead] = [await forged('dead'), await forged('alive')];
   expect(await found()).toEqual([dead]);
 });
 
 it.skipIf(!isLinux || process.getuid?.() !== 0)(
-  'is never a program of another user, whatever its arguments say',
+  'an orphan is never a program of another user, whatever its arguments are',
   async () => {
     await forged('dead', 61_842);
     expect(await found()).toEqual([]);
@@ -45,7 +45,7 @@ it.skipIf(!isLinux || process.getuid?.() !== 0)(
   },
 );
 
-/** Makes its own command line, of which it is told how many megabytes, without having the memory, and says how long it is. */
+/** A program that gives itself a command line of that many megabytes, without using the memory. */
 const LONG_COMMAND_LINE = `
 import ctypes, os, struct, sys
 libc = ctypes.CDLL(None, use_errno=True)
@@ -62,9 +62,9 @@ sys.stdin.readline()
 `;
 
 it.skipIf(!isLinux).each([
-  ['of a stranger', 61_842],
+  ['of another user', 61_842],
   ['of this user', process.getuid?.()],
-])('is found beside a program %s whose command line is 600 MB long', async (_, uid) => {
+])('an orphan is found beside a program %s whose command line is 600 MB long', async (_, uid) => {
   if (process.getuid?.() !== 0 && uid !== process.getuid?.()) return;
   const child = spawn('/usr/bin/python3', ['-c', LONG_COMMAND_LINE, '600'], {
     stdio: ['pipe', 'pipe', 'inherit'],
@@ -80,6 +80,6 @@ it.skipIf(!isLinux).each([
   expect(process.resourceUsage().maxRSS - before).toBeLessThan(100_000);
 });
 
-it('of an ordinary user has the uid of that user alone', () => {
+it('an orphan of an unprivileged user has the uid of that user', () => {
   expect([1000, 1001, 0, COMMON_ID].map((uid) => mayBeJail(uid, 1000))).toEqual([true, false, false, false]);
 });

@@ -8,8 +8,8 @@ import type { CgroupFinding } from './find-cgroup-tree.ts';
 import { processNotes } from './process-notes.ts';
 
 /**
- * Builds a real sandbox and takes it down again: `bwrap` being installed proves nothing, because stock Ubuntu and default
- * Docker refuse its user namespace.
+ * Creates a real sandbox and disposes of it. That `bwrap` is installed proves nothing: stock Ubuntu and default Docker
+ * refuse its user namespace.
  */
 export async function probeProcess(
   driver: Pick<Driver, 'create'>,

@@ -7,12 +7,12 @@ it('names what neighbours can see of each other, and the levels where they canno
   );
 });
 
-it('says whose uid sessions have', () => {
+it('says which uid sessions have', () => {
   expect(processNotes({ shape: 'shared', isRoot: true, epollWatches: 100_000 })[1]).toContain('writable mount');
   expect(processNotes({ shape: 'shared', isRoot: false, epollWatches: 100_000 })[1]).toContain('your uid');
 });
 
-it('warns of pseudo-terminals where they have no limit', () => {
+it('warns of pseudo-terminals if they have no limit', () => {
   expect(processNotes({ shape: 'single', isRoot: true, epollWatches: 100_000 }).at(-1)).toContain('pseudo-terminals');
   expect(processNotes({ shape: 'shared', isRoot: true, epollWatches: 100_000 }).join()).not.toContain(
     'pseudo-terminals',

@@ -5,8 +5,8 @@ import { interpreterCandidates, isSupported } from './interpreter.ts';
 import { findOwn } from './python-environment.ts';
 
 /**
- * Programs that this driver starts outside any sandbox, bubblewrap and Python, with the files that they load; and folders of the search path in which a program
- * of that name would be found before them.
+ * Programs that this driver runs outside any sandbox (bubblewrap and Python), with the files that they load, and
+ * folders of the search path in which a program of the same name would be found first.
  */
 export function programsInUse(dataDir: string): string[] {
   if (process.platform !== 'linux') return [];
@@ -18,17 +18,20 @@ export function programsInUse(dataDir: string): string[] {
   ];
 }
 
-/** The environment itself lies in the data folder; the Python that it was made from may lie anywhere. */
+/** The environment is in the data folder; the Python that it was created from may be anywhere. */
 function ownInterpreter(dataDir: string): string[] | undefined {
   try {
     const own = findOwn(dataDir);
     return own && [...filesOf(own.prefix), ...filesOf(own.basePrefix), ...filesOf(prefixOf(own.python))];
   } catch {
-    return undefined; // another user could have put it there, and it is not used
+    return undefined; // another user could have put it there, so it is not used
   }
 }
 
-/** Which of them is taken is known only when they have been asked. So all count, up to one of the distribution's that is known to do. */
+/**
+ * The interpreter is chosen only after each candidate has been run. So all candidates count, up to one of the
+ * distribution that is known to be supported.
+ */
 function systemInterpreters(): string[] {
   const found: string[] = [];
   for (const candidate of interpreterCandidates(searchPath())) {
@@ -42,7 +45,7 @@ function systemInterpreters(): string[] {
 
 const SYSTEM_PREFIXES = new Set(['/', '/usr', '/usr/local']);
 
-/** Of an installation that has a folder to itself, all. */
+/** The folders of an installation: all of it, if it has a prefix of its own. */
 function filesOf(prefix: string): string[] {
   return SYSTEM_PREFIXES.has(prefix) ? ['bin', 'lib', 'lib64'].map((name) => join(prefix, name)) : [prefix];
 }

@@ -8,19 +8,19 @@ import { missingPackages, requirementsHash } from '../python-packages.ts';
 import { chooseInterpreter } from './interpreter.ts';
 
 export interface PythonEnvironment {
-  /** `own`: made by `ensurePythonEnvironment`. `system`: the machine's Python with whatever it has. */
+  /** `own`: created by `ensurePythonEnvironment`. `system`: the machine's Python with the packages that it has. */
   kind: 'own' | 'system';
   python: string;
   prefix: string;
-  /** The installation the interpreter itself belongs to; a jail must show both. */
+  /** The prefix of the base installation; a jail must show both. */
   basePrefix: string;
   version: string;
   packages: Record<string, string>;
-  /** Standard packages that are not there. */
+  /** Standard packages that are not installed. */
   missing: string[];
 }
 
-/** Written last: an environment without it is half made. */
+/** Written last: an environment without this file is incomplete. */
 export const readyFile = '.ready';
 
 export interface ReadyRecord extends PythonEnvironment {
@@ -29,8 +29,8 @@ export interface ReadyRecord extends PythonEnvironment {
 }
 
 /**
- * The environment that sandboxes run in, our own before the system's. On the path of every cold start: with an
- * environment of our own it reads two files and starts no program.
+ * Finds the environment that sandboxes run in, our own before the system's. Every cold start calls it: with our own
+ * environment it reads two files and starts no program.
  */
 export async function findPythonEnvironment(options: {
   dataDir: string;
@@ -39,7 +39,7 @@ export async function findPythonEnvironment(options: {
   return findOwn(options.dataDir) ?? (await describeSystemPython(options.signal));
 }
 
-/** The environment of our own that fits best, if one was made. Throws where another user could have put it there. */
+/** The best environment of our own, if there is one. Throws if another user could have put it there. */
 export function findOwn(dataDir: string): ReadyRecord | undefined {
   const root = join(dataDir, 'python');
   requireTrusted(root);
@@ -67,9 +67,9 @@ function readTrusted(prefix: string): ReadyRecord | undefined {
 export function readRecord(prefix: string): ReadyRecord | undefined {
   try {
     const record = JSON.parse(readFileSync(join(prefix, readyFile), 'utf8')) as ReadyRecord;
-    // SECURITY: whoever could write to the record names no program that lies elsewhere.
+    // SECURITY: a forged record must not name a program outside its environment.
     if (realpathSync(dirname(record.python)) !== realpathSync(join(prefix, 'bin'))) return undefined;
-    // The base interpreter may be gone with an upgrade of the distribution; the environment's link then leads nowhere.
+    // An upgrade of the distribution may have removed the base interpreter; the environment's link is then broken.
     accessSync(record.python, constants.X_OK);
     return record;
   } catch {

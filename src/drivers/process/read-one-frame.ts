@@ -3,8 +3,8 @@ import { HotcellError } from '../../errors/hotcell-error.ts';
 import { createFrameDecoder, type Frame } from '../../lib/frames.ts';
 
 /**
- * The next frame of a sandbox that is being made, before the guest protocol begins on the same socket; then the socket is paused. Rejects where the
- * sandbox ends first, says something that is no frame, or the caller withdraws: the socket is the caller's to destroy.
+ * Reads one frame of a starting sandbox, before the guest protocol begins on the same socket, and pauses the socket.
+ * Rejects if the sandbox ends, sends an invalid frame, or the signal aborts; the caller destroys the socket.
  */
 export function readOneFrame(channel: Socket, signal?: AbortSignal): Promise<Frame> {
   const decoder = createFrameDecoder();

@@ -1,8 +1,8 @@
 import { readAtMostSync } from '../../lib/read-at-most.ts';
 
 /**
- * The host's pid of a process that knows itself only by its pid in the jail. Node can neither receive a pid with a message nor ask a socket
- * for its peer's, so it is looked for among the children of the zygote's stages.
+ * The host's pid of a process that knows only its pid in the jail. Node can neither receive a pid with a message nor
+ * ask a socket for its peer's, so the children of the zygote's stages are searched.
  */
 export function findRealPid(zygotePid: number, jailPid: number): number | undefined {
   for (const child of childrenOf(zygotePid)) {
@@ -14,7 +14,7 @@ export function findRealPid(zygotePid: number, jailPid: number): number | undefi
   return undefined;
 }
 
-/** The pid that a process has one namespace below ours; undefined when it is gone or has none. */
+/** The pid of a process in the child namespace; undefined if the process is gone or has none. */
 export function pidInJail(pid: number): number | undefined {
   try {
     const line = readAtMostSync(`/proc/${pid}/status`)
@@ -27,7 +27,10 @@ export function pidInJail(pid: number): number | undefined {
   }
 }
 
-/** When a process began, in ticks since the boot: with its pid, what tells it from a later one of the same number. */
+/**
+ * The start time of a process in clock ticks since boot. With the pid, it tells the process from a later one with the
+ * same pid.
+ */
 export function startOf(pid: number): string | undefined {
   try {
     const stat = readAtMostSync(`/proc/${pid}/stat`).toString('latin1');
@@ -37,12 +40,12 @@ export function startOf(pid: number): string | undefined {
   }
 }
 
-/** Bytes for 32,768 pids. The children are one for each session of a zygote. */
+/** The size of a list of 32,768 pids. A zygote has one child per session. */
 const MOST_CHILDREN_BYTES = 262_144;
 
 function childrenOf(pid: number): number[] {
   try {
-    // The newest last: whoever asks is looking for one that was just made.
+    // Newest first: callers look for a process that was just created.
     return readAtMostSync(`/proc/${pid}/task/${pid}/children`, MOST_CHILDREN_BYTES)
       .toString()
       .trim()

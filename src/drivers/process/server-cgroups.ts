@@ -4,13 +4,13 @@ import type { Cgroup } from './cgroup.ts';
 import { removeCgroupsNamed } from './cgroup-removal.ts';
 import { type CgroupFinding, findCgroupTree } from './find-cgroup-tree.ts';
 
-/** The cgroups of one server. The tree is made when it is first needed. */
+/** The cgroups of one server. The tree is created on first use. */
 export interface ServerCgroups {
-  /** The tree, or why limits are softer here. */
+  /** The tree, or the reason why limits are softer on this host. */
   finding(): CgroupFinding;
-  /** Undefined where there are none: then the limits are the softer ones. */
+  /** The cgroup version; undefined without cgroups, where the softer limits apply. */
   version(): 'v1' | 'v2' | undefined;
-  /** A group for one sandbox. */
+  /** Creates a group for one sandbox. */
   create(): Cgroup | undefined;
   remove(): Promise<void>;
 }
@@ -38,7 +38,7 @@ export function createServerCgroups({ installationId, serverId }: Host, enabled:
   };
 }
 
-/** Removes what dead servers of this installation left. */
+/** Removes cgroups that dead servers of this installation left. */
 export async function removeDeadCgroups({ installationId, isServerAlive }: Host): Promise<void> {
   const prefix = cgroupName(installationId, '');
   await removeCgroupsNamed(

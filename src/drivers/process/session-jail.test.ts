@@ -24,12 +24,12 @@ test('the workspace has the size of the disk limit, the scratch folders a quarte
   });
 });
 
-test('a small sandbox still has room for a few files', () => {
+test('a small sandbox can still hold a few files', () => {
   const jail = sessionJail({ ...SPEC, limits: { ...SPEC.limits, memoryBytes: MiB, diskBytes: MiB } });
   expect(jail).toMatchObject({ tmpBytes: MiB, shmBytes: MiB, inodes: 4096 });
 });
 
-test('mounts are named by their number: no path of the host goes inside', () => {
+test('mounts are named by number, so that no host path is visible inside', () => {
   const mounts = [
     { source: '/home/me/a', target: '/data', readOnly: true, identity: { device: '1', inode: '2' } },
     { source: '/home/me/b', target: '/workspace/b', readOnly: false, identity: { device: '1', inode: '3' } },

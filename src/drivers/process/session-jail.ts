@@ -2,19 +2,19 @@ import type { FolderIdentity } from '../../lib/held-folder.ts';
 import { COVERED_BELOW_KEPT, KEPT_PROC_ENTRIES } from '../../sandbox/proc-entries.ts';
 import { inodesOf, type SandboxSpec, scratchBytesOf, tmpBytesOf } from '../../sandbox/spec.ts';
 
-/** What a session's own mounts are to be (guest: start/jail.py). */
+/** The mounts of one session (guest: start/jail.py). */
 export interface SessionJail {
   readonly diskBytes: number;
   readonly tmpBytes: number;
   readonly shmBytes: number;
   readonly inodes: number;
-  /** Names in /proc that stay visible beside those of processes, and paths below them that do not. */
+  /** Names in /proc that stay visible beside processes, and paths below them that are masked. */
   readonly proc: { readonly kept: readonly string[]; readonly covered: readonly string[] };
-  /** Each with the folder that must be at its index. */
+  /** Each mount with the identity of the folder that must be at its index. */
   readonly mounts: readonly ({ index: number; target: string } & FolderIdentity)[];
 }
 
-/** The sizes of a session's own file systems. All of them are memory, and count towards its limit. */
+/** The sizes of a session's file systems. All of them are in memory and count towards its limit. */
 export function sessionJail(spec: SandboxSpec): SessionJail {
   return {
     diskBytes: spec.limits.diskBytes,

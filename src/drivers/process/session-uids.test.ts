@@ -4,7 +4,7 @@ import { coversUids, createUidBlocks } from './session-uids.ts';
 const WHOLE = '         0          0 4294967295\n';
 
 describe('uid blocks', () => {
-  test('give every jail and every session in it a uid of its own', () => {
+  test('give every jail and every session a unique uid', () => {
     const blocks = createUidBlocks(true, WHOLE);
     const uids = Array.from({ length: 100 }, () => blocks.take()).flatMap((block) => [
       block?.jail,

@@ -2,38 +2,39 @@ import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 
 /**
- * The uids of one jail and of the sessions in it. Linux counts epoll watches, descriptors in flight, pipe pages, inotify watches and more for each
- * uid: sessions that shared one could use up each other's.
+ * The uids of one jail and its sessions. Linux has quotas per uid for epoll watches, descriptors in flight, pipe pages,
+ * inotify watches and more: sessions with the same uid could use up each other's.
  */
 export interface UidBlock {
   /** The uid that the jail itself runs as. */
   readonly jail: number;
-  /** A line for each range of the jail's uid_map: inside, outside, length. */
+  /** The lines of the jail's uid_map: inside, outside, length. */
   readonly map: string;
-  /** The uid of the next session, as the jail and the host count. */
+  /** The uid of the next session, both in the jail and on the host. */
   next(): number;
-  /** The jail has ended, and its uids can be given to another. */
+  /** Returns the uids for reuse after the jail has ended. */
   release(): void;
 }
 
 export interface UidBlocks {
-  /** Undefined where this server cannot give uids away: it is not root, or its own user namespace has no such uids. */
+  /** Undefined if this server cannot assign uids: it is not root, or its user namespace lacks these uids. */
   take(): UidBlock | undefined;
 }
 
 /**
- * SECURITY: no person can have or take one of these. They lie above what `/etc/subuid` delegates, above the ranges of containers (systemd) and of
- * directories (SSSD ends at 2000200000), and below the one of foreign files.
+ * SECURITY: no person can have or get one of these uids. They lie above the ranges that `/etc/subuid` delegates, above
+ * those of containers (systemd) and directory services (SSSD ends at 2000200000), and below systemd's range for foreign
+ * files.
  */
 const FIRST_UID = 0x78000000;
 const END_UID = 0x7ffe0000;
 const BLOCK_UIDS = 16_384;
 const BLOCKS = Math.floor((END_UID - FIRST_UID) / BLOCK_UIDS);
 
-/** The uid and gid on the host of jails whose sessions have one in common. */
+/** The uid and gid on the host of jails whose sessions share one. */
 export const COMMON_ID = FIRST_UID - 1;
 
-/** Whether processes of a jail, or of a bubblewrap that has not become one yet, may have this uid on the host. */
+/** Whether a process of a jail, or of a bubblewrap during setup, may have this uid on the host. */
 export function mayBeJail(uid: number, own = process.getuid?.()): boolean {
   return uid === own || (own === 0 && uid >= COMMON_ID && uid < END_UID);
 }
@@ -50,7 +51,7 @@ export function createUidBlocks(
   return {
     take: () => {
       if (!canGive || taken.size >= BLOCKS / 2) return undefined;
-      // Other servers take theirs by chance as well; two that met would share counters, and nothing else.
+      // Servers choose at random. Two servers with the same block would share quotas, and nothing else.
       let index = randomInt(BLOCKS);
       while (taken.has(index)) index = randomInt(BLOCKS);
       taken.add(index);
@@ -70,7 +71,7 @@ function uidBlock(first: number, release: () => void): UidBlock {
   };
 }
 
-/** Whether a uid_map, as /proc has it, maps all of these uids to themselves. */
+/** Whether a uid_map, in the format of /proc, maps all of these uids to themselves. */
 export function coversUids(map: string, first: number, count: number): boolean {
   return map.split('\n').some((line) => {
     const [inside = Number.NaN, outside, length = 0] = line.trim().split(/ +/).map(Number);

@@ -13,11 +13,14 @@ import type { SandboxShape } from './shape.ts';
 import { untilNextAttempt, waitAtMost } from './wait-at-most.ts';
 import type { ServingZygote, Zygotes } from './zygotes.ts';
 
-/** How long the end of a zygote may be heard after the end of what it was about to make. */
+/** Timeout for the end of a zygote to be reported after a fork of it has failed. */
 const ZYGOTE_END_MS = 250;
 const GONE_MS = 10_000;
 
-/** Sandboxes forked off a zygote, in one jail for an owner; `alone` makes those of an owner that uses as many zygotes as it may. */
+/**
+ * Sandboxes forked from a zygote in one jail per owner. `alone` creates those of an owner who has reached the limit of
+ * zygotes.
+ */
 export function createSharedShape(ground: JailGround, zygotes: Zygotes, alone: SandboxShape): SandboxShape {
   async function create(spec: SandboxSpec, options: CreateOptions, isRetry = false): Promise<Sandbox> {
     const leasing = zygotes.serving(spec);
@@ -29,12 +32,13 @@ export function createSharedShape(ground: JailGround, zygotes: Zygotes, alone: S
       return sandbox;
     } catch (error) {
       release();
-      // SECURITY: a zygote that holds another folder than the one that was checked would hold it for every later session of these mounts. None lives in it.
+      // SECURITY: a zygote with another folder than the one that was checked would offer it to every later session with
+      // these mounts. It is closed; no session runs in it.
       if (error instanceof HotcellError && error.code === 'mount_denied') {
         await serving.zygote.close();
         throw error;
       }
-      // Nothing of the caller's has run yet: a sandbox whose zygote was killed under it is made by another.
+      // No code of the caller has run yet, so a sandbox whose zygote was killed is created again from another zygote.
       const ended = await Promise.race([serving.zygote.ended.then(() => true), sleep(ZYGOTE_END_MS, false)]);
       if (!ended || isRetry || options.signal?.aborted === true) throw error;
       return create(spec, options, true);
@@ -68,12 +72,12 @@ async function forkSandbox(
   }
 }
 
-/** SECURITY: a pid may have been given to another process since; only one that is still in our jail under the same number is ours to kill. */
+/** SECURITY: the pid may have been reused; only a process that still has this pid in our jail is killed. */
 function killIfSame(pid: number, jailPid: number): void {
   if (pidInJail(pid) === jailPid) killIfThere(pid);
 }
 
-/** The end of a namespace's pid 1 is the end of everything in it, and the kernel lets it be seen only after that. */
+/** When pid 1 of a namespace has ended, all processes in it have; Linux reports its end only after that. */
 function gone(pid: number, jailPid: number): Promise<void> {
   const end = async () => {
     for (let attempt = 0; pidInJail(pid) === jailPid; attempt += 1) await untilNextAttempt(attempt);

@@ -4,7 +4,7 @@ import { requireDirectPlaces } from './single-places.ts';
 const writable = (target: string) => ({ target, readOnly: false });
 const readOnly = (target: string) => ({ target, readOnly: true });
 
-describe('where bubblewrap makes the places of mounts', () => {
+describe('mount targets that bubblewrap creates', () => {
   test.each([
     [[writable('/data'), readOnly('/data/x')]],
     [[writable('/data'), writable('/data-more/x/y')]],

@@ -3,9 +3,10 @@ import { mountDenied } from '../../sandbox/mount-denied.ts';
 import type { Mount } from '../../sandbox/spec.ts';
 
 /**
- * SECURITY: bubblewrap makes the folders on the way to a target, and follows links. Inside a folder that sessions can write to, one of them could put a link there
- * just then, and have folders made anywhere on the host. A target that lies directly in such a folder has no way in it that could be exchanged: its own
- * name is made, where it is not there, and not followed.
+ * SECURITY: bubblewrap creates the folders above a target and follows symbolic links. In a folder that sessions can
+ * write to, one of them could insert a link at that moment and have folders created anywhere on the host. A target
+ * directly in such a folder has no path component that could be exchanged: its own name is created if absent, and not
+ * followed.
  */
 export function requireDirectPlaces(mounts: readonly Pick<Mount, 'target' | 'readOnly'>[]): void {
   const writable = mounts.filter(({ readOnly }) => !readOnly);

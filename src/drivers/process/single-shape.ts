@@ -12,7 +12,7 @@ import { requireDirectPlaces } from './single-places.ts';
 
 const LAST_WORDS_MS = 1_000;
 
-/** A jail for each sandbox: for hosts that refuse nested namespaces. */
+/** A jail for each sandbox, for hosts that refuse nested namespaces. */
 export function createSingleShape(ground: JailGround): SandboxShape {
   const { cgroups } = ground;
   return {
@@ -39,7 +39,8 @@ export function createSingleShape(ground: JailGround): SandboxShape {
             await jail.ended;
           },
         });
-        // bubblewrap says which process it jails before it has made what that one is to see.
+        // bubblewrap reports the jailed pid before its mounts are made, so it can fail after this function has
+        // returned.
         return { ...sandbox, startFailure: async () => bwrapFailure(await withinMoment(jail.ended), spec.mounts) };
       } catch (error) {
         uids?.release();

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * Waits for a cleanup, but not for ever: then it says so, as a warning of the process, and the cleanup goes on in the background. Whoever closes a
- * session or a server does not hang on a process that the host's kernel takes long to end.
+ * Waits for a cleanup with a timeout. After that it emits a process warning, and the cleanup continues in the
+ * background, so that closing a session or a server does not hang on a process that Linux takes long to end.
  */
 export async function waitAtMost(ms: number, cleanup: Promise<void>, what: string): Promise<void> {
   const over = new AbortController();
@@ -16,7 +16,7 @@ export async function waitAtMost(ms: number, cleanup: Promise<void>, what: strin
   cleanup.catch(() => {});
 }
 
-/** Between two attempts of a cleanup: short at first. Later ones do not keep the process alive. */
+/** The backoff between attempts of a cleanup, short at first. Later attempts do not keep the process alive. */
 export function untilNextAttempt(attempt: number): Promise<void> {
   if (attempt < 50) return sleep(1);
   return attempt < 2_000 ? sleep(5) : sleep(250, undefined, { ref: false });

@@ -13,11 +13,11 @@ import type { UidBlock } from './session-uids.ts';
 /** The host's side of one zygote: a jail in which sandboxes of one owner are forked. */
 export interface Zygote {
   readonly pid: number;
-  /** Forks the pid 1 of a new sandbox. It has its namespaces, and waits in `enterSandbox` for what it is to become. */
+  /** Forks pid 1 of a new sandbox. It has its namespaces, and waits for its configuration (`enterSandbox`). */
   fork(options?: { signal?: AbortSignal }): Promise<ForkedSandbox>;
-  /** The preloads are in. Never rejects; stays pending if the zygote ends before. */
+  /** Resolves when the preloads are imported. Never rejects; stays pending if the zygote ends before. */
   readonly warm: Promise<void>;
-  /** Never rejects. */
+  /** Resolves with the reason when the zygote has ended. Never rejects. */
   readonly ended: Promise<string>;
   close(): Promise<void>;
 }
@@ -25,17 +25,20 @@ export interface Zygote {
 export interface ZygoteOptions {
   readonly bwrap: string;
   readonly layout: JailLayout;
-  /** The uids of the jail and its sessions; undefined where all have the jail's own. */
+  /** The uids of the jail and its sessions; undefined if all share the jail's. */
   readonly uids: UidBlock | undefined;
   readonly filter: Buffer;
-  /** Puts the jail into its cgroup. */
+  /** Moves the jail into its cgroup. */
   readonly place: ((pid: number) => Promise<void>) | undefined;
   readonly runDir: string;
   readonly environment: Readonly<Record<string, string>>;
   readonly preloads: readonly string[];
 }
 
-/** Starts a jail with a bare zygote in it, which loads the preloads meanwhile. Rejects with nothing left. Called by `zygotes.ts`. */
+/**
+ * Starts a jail with a bare zygote, which imports the preloads in the background. Leaves nothing behind on rejection.
+ * Called by `zygotes.ts`.
+ */
 export async function startZygote(options: ZygoteOptions): Promise<Zygote> {
   const { uids, filter, place } = options;
   const identity = jailIdentity(uids);
@@ -61,15 +64,15 @@ function superviseZygote(jail: JailProcess, arrivals: Arrivals, options: ZygoteO
     try {
       for (const { head } of decoder.feed(chunk)) {
         if (head.type === 'warm') warm.resolve();
-        // The stage that was to make them is gone, with all that it had not read yet.
+        // The warm stage has ended, and its unread requests are lost; they are sent again.
         if (head.type === 'cold') for (const token of arrivals.awaited()) ask(token);
       }
     } catch {
-      jail.kill(); // no zygote of ours; its end tells whoever waits
+      jail.kill(); // not our zygote any more; callers are rejected when it ends
     }
   });
   jail.socket.on('error', () => {});
-  // Waiting for a jail must not keep the process alive: the sessions in it do that.
+  // Waiting for a jail must not keep the process alive; the sessions in it do.
   jail.socket.unref();
   arrivals.unref();
   jail.socket.write(

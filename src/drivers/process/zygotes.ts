@@ -5,11 +5,16 @@ import { createForkSource, type ForkSource } from './fork-source.ts';
 import { type JailGround, requireBwrap } from './jail-ground.ts';
 import { startZygote, type Zygote } from './zygote.ts';
 
-/** The zygotes of one server: one for each owner and kind of sandbox, as long as sessions use it and a little longer. */
+/**
+ * The zygotes of one server: one for each owner and kind of sandbox, kept while sessions use it and a little longer.
+ */
 export interface Zygotes {
-  /** The zygote that serves such a spec, started if there is none. Undefined where the owner uses as many as it may. The caller releases it. */
+  /**
+   * The zygote for this spec, started if there is none. Undefined if the owner has reached the limit. The caller
+   * releases the lease.
+   */
   serving(spec: SandboxSpec): Promise<Lease<ServingZygote>> | undefined;
-  /** Resolves when nothing is being forked ahead. */
+  /** Resolves when no fork ahead is in progress. */
   settled(): Promise<void>;
   close(): Promise<void>;
 }
@@ -21,12 +26,15 @@ export interface ServingZygote {
 
 export const JAILS_FOLDER = 'jails';
 
-/** SECURITY: mounts are a caller's to choose, and each set of them needs a zygote. Without these bounds a tenant with one session at a time could fill the host. */
+/**
+ * SECURITY: callers choose mounts, and each set of mounts needs a zygote. Without these limits a tenant with one
+ * session at a time could fill the host with zygotes.
+ */
 const MOST_OF_AN_OWNER = 4;
 const MOST_IN_ALL = 64;
 const IDLE_MS = 60_000;
 
-/** Of a zygote itself: two stages, and forks that are not in the cgroup of their session yet. */
+/** Limits of a zygote itself: two stages, and forks that are not in the cgroup of their session yet. */
 const ZYGOTE_LIMITS = { ...DEFAULT_LIMITS, cpus: 2 };
 
 export function createZygotes(ground: JailGround, idleMs = IDLE_MS): Zygotes {
@@ -82,8 +90,8 @@ export function createZygotes(ground: JailGround, idleMs = IDLE_MS): Zygotes {
 }
 
 /**
- * Which jail a spec needs. The targets of mounts are left out: they are each session's own affair. SECURITY: the identity of their folders is in it, or a folder that
- * was replaced would still be served.
+ * The key of the jail that a spec needs. Mount targets are not part of it, since each session makes its own. SECURITY:
+ * the identity of the folders is part of it, otherwise a folder that was replaced would still be served.
  */
 function kindOf({ mounts, preloads, workspace }: SandboxSpec): string {
   return JSON.stringify([mounts.map(({ target: _, ...folder }) => folder), preloads, workspace]);

@@ -7,7 +7,7 @@ import { type Report, runStep, StepError } from '../../../lib/steps.ts';
 import { type BaseImage, debianBase, officialBase } from '../image.ts';
 import { docker, dockerOrFail, hasImage } from './docker-cli.ts';
 
-/** A base to build on: what is there, else the official image, else one made from Debian's packages. */
+/** Finds a base image: a local one, else the official image, else one built from Debian packages. */
 export function ensureBaseImage(report: Report, signal?: AbortSignal): Promise<BaseImage> {
   return runStep(
     report,
@@ -44,7 +44,9 @@ async function makeDebianBase(progress: (detail: string) => void, signal?: Abort
   }
 }
 
-/** apt stays in, since sandboxes of the shape *environment* install with it; what nobody reads inside stays out. */
+/**
+ * apt is kept, because sandboxes of the shape *environment* install with it; documentation and locales are left out.
+ */
 const mmdebstrapOptions = [
   '--variant=apt',
   '--include=python3-minimal,python3-venv,ca-certificates',
@@ -54,7 +56,7 @@ const mmdebstrapOptions = [
   '--dpkgopt=path-include=/usr/share/doc/*/copyright',
 ];
 
-/** Removes what the classic builder leaves of the first stage. Only images that carry our label are touched. */
+/** Removes the first-stage image that the classic builder leaves behind. Only images with our label are removed. */
 export async function removeBuildStage(signal?: AbortSignal): Promise<void> {
   await docker(['image', 'prune', '--force', '--filter', 'label=hotcell.stage=packages'], { signal });
 }

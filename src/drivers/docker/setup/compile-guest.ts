@@ -3,17 +3,19 @@ import { guestBundle } from '../../pipe-guest/guest-bundle.ts';
 import { makeCodeFolder, readGuestCode, writeGuestCode } from '../../pipe-guest/guest-code.ts';
 import { dockerOrFail } from './docker-cli.ts';
 
-/** What the container that compiles may use. It gets our files and no other input, writes nowhere, and is gone afterwards. */
+/**
+ * Options of the container that compiles. It gets only our files as input, writes nowhere, and is removed afterwards.
+ */
 const SEALED = [
   ...['--network', 'none', '--read-only', '--cap-drop', 'ALL', '--security-opt', 'no-new-privileges'],
   ...['--user', '65534:65534', '--pids-limit', '16', '--memory', '512m'],
 ];
 
-/** Compiles the guest in a container of the image. Answers with false where that was done before. */
+/** Compiles the guest in a container of the image. Returns false if that was done before. */
 export async function ensureGuestCode(options: {
   dataDir: string;
   image: string;
-  /** The image was built just now, perhaps with another Python than the one before. */
+  /** Whether the image was just built, perhaps with another Python than before. */
   imageIsNew: boolean;
   signal?: AbortSignal | undefined;
 }): Promise<boolean> {

@@ -2,13 +2,13 @@ import { findProgram } from '../../../lib/find-program.ts';
 import { type CommandOptions, type CommandResult, NOT_FOUND, runCommand } from '../../../lib/run-command.ts';
 import { StepError } from '../../../lib/steps.ts';
 
-/** Runs `docker <args>`; set-up alone uses the command line, sandboxes talk to the engine itself. */
+/** Runs `docker <args>`. Only set-up uses the command line; sandboxes use the engine's API. */
 export async function docker(args: readonly string[], options: CommandOptions = {}): Promise<CommandResult> {
   const program = findProgram('docker');
   return program === undefined ? NOT_FOUND : runCommand(program, args, options);
 }
 
-/** As `docker`, where a failure ends the step. */
+/** Like `docker`, but a failure ends the step. */
 export async function dockerOrFail(what: string, args: readonly string[], options: CommandOptions = {}) {
   const result = await docker(args, options);
   if (result.exitCode !== 0) throw new StepError(`${what} failed:\n${result.tail}`);
@@ -17,11 +17,11 @@ export async function dockerOrFail(what: string, args: readonly string[], option
 
 export interface Engine {
   version: string;
-  /** As Docker names it: `amd64`, `arm64`. */
+  /** The architecture in Docker's terms: `amd64`, `arm64`. */
   architecture: string;
 }
 
-/** The engine that answers, or a failure that says what to start. */
+/** Returns the engine, or fails with the command that starts it. */
 export async function requireEngine(signal?: AbortSignal): Promise<Engine> {
   if (!findProgram('docker')) {
     throw new StepError('Docker is not installed.', { command: installCommand() });

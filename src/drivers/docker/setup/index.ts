@@ -14,11 +14,11 @@ export interface DockerSetup {
   dataDir: string;
   report: Report;
   signal?: AbortSignal;
-  /** Build although an image of that tag is there. */
+  /** Whether to build even if an image of that tag exists. */
   rebuild?: boolean;
 }
 
-/** Makes the standard image, on whatever base this machine can get, and compiles the guest in it. Answers with its tag. */
+/** Builds the standard image, on a base that this machine can get, and compiles the guest in it. Returns the tag. */
 export async function setupDocker(options: DockerSetup): Promise<{ image: string }> {
   const { dataDir, report, signal } = options;
   const { image, isNew } = await ensureImage(options);
@@ -72,7 +72,7 @@ async function layOutContext(context: string, image: ImagePlatform, work: Work):
   const wheels = join(context, 'wheels');
   await mkdir(wheels);
   const found = await downloadWheels(wheels, image, work);
-  // Half a set would be taken for a whole one.
+  // A partial set of wheels would be taken for a complete one.
   if (!found) await rm(wheels, { recursive: true, force: true });
   return found;
 }

@@ -15,8 +15,9 @@ const pinSchema = z.object({
 });
 
 /**
- * Fetches the image's Node and lays it beside the Dockerfile, by this machine's npm before all, so that its registry, proxy and certificates apply and the
- * build itself needs no network. Answers with the version, or nothing where it cannot be had: the image is then built without.
+ * Fetches the image's Node and places it beside the Dockerfile. This machine's npm is tried first, so that its
+ * registry, proxy and certificates apply and the build needs no network. Returns the version, or undefined if Node
+ * cannot be fetched; the image is then built without it.
  */
 export async function downloadNode(
   context: string,
@@ -28,7 +29,7 @@ export async function downloadNode(
   if (wanted === undefined) return undefined;
   const archive = (await byNpm(wanted.name, version, signal)) ?? (await byHttp(wanted.name, version, signal));
   if (archive === undefined) return undefined;
-  // SECURITY: by our own pin and not by what the registry says of itself.
+  // SECURITY: the archive is checked against our own pin, not against the registry's metadata.
   if (integrityOf(archive) !== wanted.integrity) {
     throw new StepError(`${wanted.name} ${version} is not the file that images/python/node.json names.`);
   }
@@ -45,7 +46,8 @@ async function byNpm(name: string, version: string, signal?: AbortSignal): Promi
   const folder = makeTemporaryFolder('hotcell-node-');
   try {
     const args = ['pack', `${name}@${version}`, '--silent', '--pack-destination', folder];
-    // SECURITY: not in that folder. npm would look for a `.npmrc` in those above it, and anybody can put one into /tmp.
+    // SECURITY: npm does not run in that folder. It would look for a `.npmrc` in the folders above it, and any user can
+    // put one into /tmp.
     const { exitCode } = await runCommand(npm, args, { signal });
     const [file] = await readdir(folder);
     return exitCode === 0 && file !== undefined ? await readFile(join(folder, file)) : undefined;
@@ -64,7 +66,7 @@ async function byHttp(name: string, version: string, signal?: AbortSignal): Prom
   }
 }
 
-/** Only the program and its licence: headers and documents are of no use inside. */
+/** Unpacks only the program and its licence: headers and documents are not used inside. */
 async function unpack(archive: Uint8Array, folder: string, signal?: AbortSignal): Promise<boolean> {
   const tar = findHostProgram('tar');
   if (tar === undefined) return false;
@@ -74,7 +76,7 @@ async function unpack(archive: Uint8Array, folder: string, signal?: AbortSignal)
   const args = ['-xzf', file, '-C', folder, '--strip-components=1', 'package/bin/node', 'package/LICENSE'];
   const { exitCode } = await runCommand(tar, args, { signal });
   await rm(file);
-  // Half of it would be taken for a whole one.
+  // A partly unpacked folder would be taken for a complete one.
   if (exitCode !== 0) await rm(folder, { recursive: true, force: true });
   return exitCode === 0;
 }

@@ -15,7 +15,7 @@ export interface ImagePlatform {
 
 /**
  * Fetches the image's wheels with this machine's pip, so that its index, proxy and certificates apply and the build
- * itself needs no network. False where no pip here can do it.
+ * needs no network. Returns false if no pip on this machine can do it.
  */
 export async function downloadWheels(
   folder: string,
@@ -46,7 +46,7 @@ function downloadArguments(folder: string, base: BaseImage, engineArchitecture: 
   return [
     'download',
     ...['--dest', folder, '--requirement', requirementsFile()],
-    // The list is complete, and pip would judge its markers by this machine's Python.
+    // The list is complete; pip would evaluate its markers for this machine's Python.
     '--no-deps',
     ...['--only-binary', ':all:', '--implementation', 'cp', '--python-version', base.python],
     ...wheelPlatforms(engineArchitecture).flatMap((platform) => ['--platform', platform]),

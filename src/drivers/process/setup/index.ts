@@ -12,7 +12,7 @@ export interface ProcessSetup {
   signal?: AbortSignal;
 }
 
-/** bubblewrap from the distribution's packages, and Hotcell's own Python environment. */
+/** Installs bubblewrap from the distribution's packages, and creates Hotcell's Python environment. */
 export async function setupProcess(options: ProcessSetup): Promise<{ bwrap: string; python: PythonEnvironment }> {
   const { dataDir, report, signal } = options;
   if (process.platform !== 'linux') {
@@ -25,7 +25,7 @@ export async function setupProcess(options: ProcessSetup): Promise<{ bwrap: stri
   return { bwrap, python };
 }
 
-/** One command for all that is missing, so that a person is asked once. */
+/** Installs everything that is missing with one command, so that the user is asked once. */
 async function ensurePackages(options: ProcessSetup, progress: Progress): Promise<string> {
   const missing = { bubblewrap: !findHostProgram('bwrap'), venv: await lacksInstaller(options.signal) };
   if (missing.bubblewrap || missing.venv) await install(missing, options, progress);

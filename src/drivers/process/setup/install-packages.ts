@@ -4,10 +4,10 @@ import { type Progress, StepError } from '../../../lib/steps.ts';
 import { pinnedFromMinor, requirementsFile, standardPackages } from '../../python-packages.ts';
 import type { Interpreter } from '../interpreter.ts';
 
-/** Everyone may read what is installed, whatever the mask of the person who installs it. */
+/** Installed files are readable for all users, whatever the umask of the person who installs. */
 const umask = '022';
 
-/** An empty virtual environment with pip in it: by uv where there is one, else by Python itself. */
+/** Creates an empty virtual environment with pip: by uv if installed, else by Python itself. */
 export async function makeVirtualEnvironment(
   base: Interpreter,
   prefix: string,
@@ -23,14 +23,14 @@ export async function makeVirtualEnvironment(
       })
     : await runCommand(base.python, ['-I', '-m', 'venv', prefix], { signal, umask });
   if (made.exitCode === 0) return;
-  // uv fetches the pip it puts in.
+  // uv downloads the pip that it installs.
   if (networkFault(made.tail)) throw unreachable(made.tail);
   throw new StepError(`${base.python} cannot make a virtual environment:\n${made.tail}`, {
     command: 'sudo apt-get install -y python3-venv',
   });
 }
 
-/** The pinned packages; where those do not fit this Python or this machine, whatever versions do. */
+/** Installs the pinned packages, or any versions that fit if the pinned ones do not fit this Python or machine. */
 export async function installPackages(
   base: Interpreter,
   python: string,
@@ -61,7 +61,7 @@ function install(python: string, packages: string[], progress: Progress, signal?
   const uv = findProgram('uv');
   const onLine = (line: string) => progress(line.trim());
   if (uv) {
-    // Copied: a hard link into a person's cache would tie its modes and contents to ours.
+    // Copy mode: a hard link into the user's cache would share modes and contents with it.
     const options = ['pip', 'install', '--python', python, '--only-binary', ':all:', '--link-mode', 'copy'];
     return runCommand(uv, [...options, ...packages], { signal, umask, onLine });
   }
@@ -79,7 +79,7 @@ function install(python: string, packages: string[], progress: Progress, signal?
   return runCommand(python, [...options, ...patience, ...packages], { signal, umask, onLine });
 }
 
-/** The line in which pip or uv blames the network; other versions of the packages would not help then. */
+/** The line in which pip or uv reports a network failure. Other package versions would not help then. */
 export function networkFault(output: string): string | undefined {
   return output
     .split('\n')

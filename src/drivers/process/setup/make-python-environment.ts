@@ -19,7 +19,10 @@ import {
 } from '../python-environment.ts';
 import { installPackages, makeVirtualEnvironment } from './install-packages.ts';
 
-/** Makes our own environment unless it is there. Without a package index the system's Python serves, and the report says so. */
+/**
+ * Creates our own environment unless it exists. Without a package index the system's Python is used, and the report
+ * says so.
+ */
 export async function ensurePythonEnvironment(options: {
   dataDir: string;
   report: Report;
@@ -79,7 +82,7 @@ async function make(dataDir: string, progress: Progress, signal?: AbortSignal): 
   );
 }
 
-/** Scripts of a virtual environment carry its absolute path, so it is built where it stays and marked ready last. */
+/** Scripts of a virtual environment contain its absolute path, so it is built in place and marked ready last. */
 async function build(
   prefix: string,
   base: Interpreter,
@@ -92,7 +95,7 @@ async function build(
     const python = join(prefix, 'bin', 'python3');
     await installPackages(base, python, progress, signal);
     progress('compiling');
-    // Some packages ship files for other Pythons, which do not compile and which nothing imports.
+    // Some packages ship files for other Python versions, which do not compile and are never imported.
     await runCommand(python, ['-I', '-m', 'compileall', '-q', '-j', '0', join(prefix, 'lib')], {
       signal,
       umask: '022',
@@ -108,10 +111,11 @@ async function build(
       madeAt: new Date().toISOString(),
       ...(await describePackages(python, signal)),
     };
-    // An installer may have linked files from a cache that was made under a stricter mask.
+    // An installer may have linked files from a cache with a stricter umask.
     await runCommand(findHostProgram('chmod') ?? '/bin/chmod', ['-R', 'a+rX,go-w', prefix], { signal });
     const draft = join(prefix, `${readyFile}.draft`);
-    // SECURITY: never open to others, whatever the umask is: who has opened it for writing can still write when its mode has changed.
+    // SECURITY: the file is never writable for other users, whatever the umask is: a process that has it open for
+    // writing could write even after its mode has changed.
     await writeFile(draft, `${JSON.stringify(record, null, 2)}\n`, { flag: 'wx', mode: 0o644 });
     await chmod(draft, 0o644);
     await rename(draft, join(prefix, readyFile));
@@ -122,7 +126,10 @@ async function build(
   }
 }
 
-/** The first user of a fresh environment would otherwise wait for every font of the machine to be read. */
+/**
+ * Builds the font cache. Otherwise the first user of a new environment would wait while every font of the machine is
+ * read.
+ */
 async function makeFontCache(prefix: string, python: string, signal?: AbortSignal): Promise<void> {
   const folder = join(prefix, 'hotcell', 'matplotlib');
   await mkdir(folder, { recursive: true, mode: 0o755 });
@@ -133,7 +140,7 @@ async function makeFontCache(prefix: string, python: string, signal?: AbortSigna
   });
 }
 
-/** The data folder is ours to open; the folders above it are not. Files in it keep their own modes. */
+/** Opens the data folder to other users; the folders above it are left unchanged. Files keep their own modes. */
 async function openToOthers(dataDir: string, root: string): Promise<void> {
   if (process.getuid?.() !== 0) return;
   if (firstBarrier(dirname(dataDir)) === undefined && firstBarrier(dataDir)) await chmod(dataDir, 0o711);
@@ -145,7 +152,7 @@ function describe(environment: PythonEnvironment): string {
   return `${whose}Python ${environment.version}, ${Object.keys(environment.packages).length} packages`;
 }
 
-/** Whether making an environment would need more than Python itself: the module Debian ships apart, or uv. */
+/** Whether creating an environment needs more than Python: the module that Debian ships separately, or uv. */
 export async function lacksInstaller(signal?: AbortSignal): Promise<boolean> {
   if (findProgram('uv')) return false;
   const base = await chooseInterpreter(signal);

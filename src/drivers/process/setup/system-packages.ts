@@ -1,4 +1,4 @@
-/** How each distribution's package manager installs packages without asking. */
+/** Commands with which each distribution's package manager installs packages without asking. */
 const managers = {
   'apt-get': {
     install: ['apt-get', 'install', '-y', '--no-install-recommends', '-o', 'DPkg::Lock::Timeout=120'],
@@ -15,13 +15,13 @@ export type PackageManager = keyof typeof managers;
 
 export const packageManagers = Object.keys(managers) as PackageManager[];
 
-/** The command that installs what is missing. Every one of these distributions calls bubblewrap `bubblewrap`. */
+/** The command that installs the missing packages. bubblewrap has the same name in all of these distributions. */
 export function installCommand(manager: PackageManager, missing: { bubblewrap: boolean; venv: boolean }): string[] {
   const { install, venv } = managers[manager];
   return [...install, ...(missing.bubblewrap ? ['bubblewrap'] : []), ...(missing.venv ? venv : [])];
 }
 
-/** apt alone fails where its lists were never fetched, as in a fresh container. */
+/** Only apt fails if its lists were never fetched, as in a fresh container. */
 export function refreshCommand(manager: PackageManager): string[] | undefined {
   const entry = managers[manager];
   return 'refresh' in entry ? [...entry.refresh] : undefined;
