@@ -1,4 +1,4 @@
-/** Rejects with the signal's reason when it fires; stays pending without one. For a race. */
+/** Rejects with the signal's reason when it aborts; without a signal it stays pending. For `Promise.race`. */
 export function aborted(signal?: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     if (signal?.aborted === true) reject(signal.reason);
@@ -6,7 +6,7 @@ export function aborted(signal?: AbortSignal): Promise<never> {
   });
 }
 
-/** Fires with the first of them. */
+/** A signal that aborts with the first of the two. */
 export function either(signal: AbortSignal, other: AbortSignal | undefined): AbortSignal {
   return other === undefined ? signal : AbortSignal.any([signal, other]);
 }

@@ -21,7 +21,7 @@ test('never holds more than head, tail and one chunk', () => {
   );
 });
 
-test('is exact when nothing was dropped', () => {
+test('keeps the exact text when nothing was dropped', () => {
   fc.assert(
     fc.property(fc.array(fc.string({ unit: 'grapheme', maxLength: 10 })), (texts) => {
       const output = createBoundedOutput({ headBytes: 60, tailBytes: 100_000 });
@@ -32,7 +32,7 @@ test('is exact when nothing was dropped', () => {
   );
 });
 
-test('keeps the beginning and the end, and counts exactly what is between', () => {
+test('keeps the head and the tail, and counts the dropped bytes exactly', () => {
   fc.assert(
     fc.property(chunks, limits, (pieces, limit) => {
       const output = createBoundedOutput(limit);
@@ -50,7 +50,7 @@ test('keeps the beginning and the end, and counts exactly what is between', () =
   );
 });
 
-test('does not keep the memory that a chunk was cut from', () => {
+test('does not keep the buffer alive that a chunk is a slice of', () => {
   const output = createBoundedOutput({ headBytes: 10, tailBytes: 10 });
   const chunk = Buffer.from('0123456789abcdefghijklmnopqrst');
   output.push(chunk);
@@ -58,7 +58,7 @@ test('does not keep the memory that a chunk was cut from', () => {
   expect(output.text()).toBe('0123456789\n… 10 bytes omitted …\nklmnopqrst');
 });
 
-test('a character that is cut in two chunks is whole', () => {
+test('a character split across two chunks is decoded', () => {
   const output = createBoundedOutput({ headBytes: 3, tailBytes: 10 });
   const bytes = Buffer.from('a🐍b');
   output.push(bytes.subarray(0, 2));
@@ -74,7 +74,7 @@ test('a million single bytes cost no more than their tail', () => {
   expect(output.droppedBytes()).toBe(198_900);
 });
 
-test('the text with more to come is the text after it was pushed', () => {
+test('the text with `more` equals the text after `more` was pushed', () => {
   fc.assert(
     fc.property(chunks, limits, fc.uint8Array({ maxLength: 300 }), (pieces, limit, bytes) => {
       const output = createBoundedOutput(limit);

@@ -1,19 +1,23 @@
 /**
- * Keeps the head and the tail of a flow of bytes while it streams, and counts what fell out between them. However much comes, it holds at most
- * `headBytes + tailBytes`, and makes no garbage: a flood would otherwise leave a gigabyte of it to be collected.
+ * Keeps the head and the tail of a byte stream and counts the bytes dropped between them. It holds at most `headBytes +
+ * tailBytes` and allocates nothing per chunk: a flood would otherwise leave a gigabyte of garbage to collect.
  */
 export interface BoundedOutput {
   push(chunk: Buffer): void;
   /**
-   * Takes the last line back, without its `\n`: what a carriage return is about to write over. With `ended`, the one before the final `\n`. Nothing
-   * where nothing is held that it could take, or where the line has more than `maxBytes`; of a line that does not fit, what is left of it.
+   * Removes the last line, without its `\n`, and returns it: a carriage return is about to overwrite it. With `ended`,
+   * the line before the final `\n`. Returns undefined if no line is held, or if it is longer than `maxBytes`; of a line
+   * that was partly dropped, the rest.
    */
   takeLine(options: { ended: boolean; maxBytes: number }): Buffer | undefined;
-  /** The text, with a line that says what is missing where something is. Invalid UTF-8 is replaced. `more` is text that would be pushed next, and is not. */
+  /**
+   * The text; if bytes were dropped, a line in it says how many. Invalid UTF-8 is replaced. `more` is added as if it
+   * had been pushed.
+   */
   text(more?: Buffer): string;
   droppedBytes(more?: Buffer): number;
   totalBytes(): number;
-  /** What it holds in memory now. */
+  /** Bytes held in memory now. */
   heldBytes(): number;
 }
 
@@ -26,7 +30,7 @@ export function createBoundedOutput(options: { headBytes: number; tailBytes: num
   let totalBytes = 0;
   const droppedBytes = () => totalBytes - head.length() - tail.length();
 
-  /** What follows the last `\n` before `end` bytes from the end, or all that is held. */
+  /** The length of the text after the last `\n` that is at least `end` bytes before the end, or of everything held. */
   function lineLength(end: number): number {
     const inTail = tail.lengthAfterLast(NEWLINE, end);
     if (inTail !== undefined) return inTail;
@@ -79,13 +83,13 @@ export function createBoundedOutput(options: { headBytes: number; tailBytes: num
   };
 }
 
-/** The first bytes of a flow, in memory that grows as they come. */
+/** The first bytes of a stream, in a buffer that grows with them. */
 function createHead(sizeBytes: number) {
   let buffer: Buffer = Buffer.alloc(0);
   let length = 0;
 
   return {
-    /** How many of them it took. */
+    /** Returns the number of bytes it took. */
     push(chunk: Buffer): number {
       const count = Math.min(chunk.length, sizeBytes - length);
       if (length + count > buffer.length) {
@@ -110,7 +114,7 @@ function createHead(sizeBytes: number) {
   };
 }
 
-/** The last bytes of a flow, in one piece of memory that is written round and round. Taken when the first byte comes. */
+/** The last bytes of a stream, in a ring buffer that is allocated with the first byte. */
 function createTail(sizeBytes: number) {
   let ring: Buffer | undefined;
   let end = 0;

@@ -25,7 +25,7 @@ test('writes everything in order', async () => {
   expect(text).toBe(Array.from({ length: 1000 }, (_, n) => `${n}\n`).join(''));
 });
 
-test('leaves out what does not fit while the first is being written', async () => {
+test('drops text that does not fit while the first write is in progress', async () => {
   const text = await inFile(async (descriptor) => {
     const writer = createBoundedWriter(descriptor, 100);
     for (let n = 0; n < 1000; n += 1) writer.write('0123456789');
@@ -34,7 +34,7 @@ test('leaves out what does not fit while the first is being written', async () =
   expect(text.length).toBe(110);
 });
 
-test('a descriptor that cannot be written ends nothing', async () => {
+test('a write error is not thrown', async () => {
   const full = openSync('/dev/full', 'w');
   const writer = createBoundedWriter(full, 100);
   writer.write('x');

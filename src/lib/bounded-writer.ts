@@ -3,7 +3,7 @@ import { write } from 'node:fs';
 /** Writes text to a descriptor without blocking its caller. If the reader stalls and the buffer is full, further text is dropped. */
 export interface BoundedWriter {
   write(text: string): void;
-  /** Resolves when all is written, or nothing can be. */
+  /** Resolves when everything is written, or writing has failed. */
   drained(): Promise<void>;
 }
 
@@ -37,7 +37,7 @@ export function createBoundedWriter(descriptor: number, limitBytes: number): Bou
         setTimeout(() => put(bytes), RETRY_MS).unref();
         return;
       }
-      broken = error !== null; // whoever read it is gone
+      broken = error !== null; // the reader is gone
       if (!broken && written < bytes.length) put(bytes.subarray(written));
       else next();
     });

@@ -2,11 +2,11 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { clip, clipDecoded } from './clip.ts';
 
-test('a text that fits stays as it is', () => {
+test('a text that fits is unchanged', () => {
   expect(clip('abc', 3)).toEqual({ text: 'abc', omittedChars: 0 });
 });
 
-test('of a longer one the head and the tail are kept, and what is missing is counted', () => {
+test('a longer text keeps head and tail, and counts the missing characters', () => {
   expect(clip(`${'a'.repeat(2000)}${'b'.repeat(2000)}`, 10)).toEqual({
     text: 'aaaaa\n… 3,990 characters omitted …\nbbbbb',
     omittedChars: 3990,

@@ -1,4 +1,4 @@
-/** A text cut in the middle to what a reply may hold. */
+/** A text that is cut in the middle to fit into a reply. */
 export interface Clipped {
   readonly text: string;
   readonly omittedChars: number;
@@ -16,12 +16,12 @@ export function clip(text: string, chars: number): Clipped {
   };
 }
 
-/** UTF-8 has at most so many bytes for a UTF-16 code unit. */
+/** The maximum number of UTF-8 bytes per UTF-16 code unit. */
 const BYTES_PER_CHAR = 3;
 
 /**
- * The same for text that is still UTF-8. SECURITY: decodes only the bytes that it shows. A slice of a decoded string keeps the whole string alive, and a program
- * can display megabytes a thousand times.
+ * Like `clip`, for text in UTF-8. SECURITY: decodes only the bytes that it shows. A slice of a decoded string keeps the
+ * whole string alive, and a program can display megabytes a thousand times.
  */
 export function clipDecoded(data: Buffer, chars: number): string {
   const partBytes = BYTES_PER_CHAR * (Math.ceil(chars / 2) + 1);

@@ -11,7 +11,7 @@ function counted() {
   return { begun, ask };
 }
 
-test('all who come while it is under way share one turn, which begins after they came', async () => {
+test('calls during a run share the next run, which starts after they were made', async () => {
   const { begun, ask } = counted();
   const first = ask('a');
   const later = [ask('a'), ask('a'), ask('a')];
@@ -28,7 +28,7 @@ test('all who come while it is under way share one turn, which begins after they
   expect(begun).toHaveLength(4);
 });
 
-test('a turn that fails is followed by the next', async () => {
+test('a failed run is followed by the next', async () => {
   const { begun, ask } = counted();
   const first = ask('a');
   const later = ask('a');

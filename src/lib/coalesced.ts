@@ -1,6 +1,6 @@
 /**
- * Work that many ask for at once, done once for all of them: whoever comes while it is under way shares the next turn, which begins when this one has ended. So nobody gets what was
- * found before they asked, and however many ask, two are under way for a key at most.
+ * Coalesces concurrent calls by key: calls during a run share the next run, which starts when the current one has
+ * ended. So no caller gets a result from before its call, and at most two runs of a key are pending.
  */
 export function coalesced<T>(work: (key: string) => Promise<T>): (key: string) => Promise<T> {
   const turns = new Map<string, { readonly now: Promise<T>; next?: Promise<T> }>();

@@ -4,15 +4,16 @@ import { isWithin } from './is-within.ts';
 import { foreignMounts } from './mounter.ts';
 
 /**
- * Host paths that the configuration names, resolved once, when the server starts.
+ * Host paths of the configuration, resolved once when the server starts.
  *
- * SECURITY: a later lookup would see changes by code in a sandbox: below a folder that it can write to, it can replace a folder by a
- * link to `/`. What is not there yet gets the place that its path leads to now: a link that is put on the way later does not lead into it.
+ * SECURITY: a later lookup would see changes by code in a sandbox: below a folder that it can write to, it can replace
+ * a folder by a link to `/`. For a path that does not exist yet, its target is fixed now, so that a link created later
+ * on the path has no effect.
  */
 export interface Place {
   /** Path with symbolic links resolved. */
   readonly real: string;
-  /** Where the links are that its path leads through. */
+  /** The paths of the symbolic links that it leads through. */
   readonly links: readonly string[];
   /** Whether the path leads into a file system that was not looked into: what follows is taken as it is written. */
   readonly isOpaque: boolean;
@@ -49,8 +50,9 @@ export function placeOf(path: string, { ignored = [], opaque }: Walk = {}): Plac
 }
 
 /**
- * Folders below which something is allowed. `writable` are those of which sandboxes may get parts to write to. SECURITY: a root whose path leads through a link
- * below one of them is left out: code in a sandbox may have made that link, also before this server started.
+ * Resolves folders below which access is allowed. `writable` are folders that sandboxes may get write access in.
+ * SECURITY: a root whose path leads through a link below one of them is left out: code in a sandbox may have made that
+ * link, even before this server started.
  */
 export function resolveRoots(roots: readonly string[], writable: readonly string[]): string[] {
   const outer = writable.map((path) => placeOf(path));
@@ -102,7 +104,7 @@ function foldersAbove(path: string): string[] {
   return parent === path ? [] : [parent, ...foldersAbove(parent)];
 }
 
-/** Paths at which nothing is allowed: as they are written, where the last link on the way is, and where they lead. */
+/** Expands denied paths to all their spellings: as written, at the last link on the path, and with links resolved. */
 export function resolveDenied(paths: readonly string[]): string[] {
   const opaque = foreignMounts();
   const all = paths.flatMap((path) => {
@@ -131,7 +133,7 @@ function split(path: string): [root: string, names: string[]] {
   return [root, names.filter((name) => name !== '' && name !== '.')];
 }
 
-/** Some systems do not tell capitals from others, and answer with those of the folder itself. */
+/** The path in the case that the folder itself has, for case-insensitive file systems. */
 function asSpelled(path: string): string {
   try {
     return realpathSync.native(path);

@@ -1,4 +1,4 @@
-/** A promise with its two ends outside. */
+/** A promise with its resolve and reject functions. */
 export interface Deferred<T> {
   readonly promise: Promise<T>;
   resolve(value: T): void;

@@ -26,7 +26,7 @@ describe('work under a lock file', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it('takes over from a holder that is dead, or whose pid is now another process', async () => {
+  it('takes over from a holder that is dead, or whose pid was reused', async () => {
     for (const holder of [
       { pid: 2 ** 30, startTime: '1' },
       { pid: process.pid, startTime: 'long ago' },
@@ -37,7 +37,7 @@ describe('work under a lock file', () => {
     }
   });
 
-  it('never overlaps when a crowd finds the lock of a dead holder', async () => {
+  it('never overlaps when many processes find the lock of a dead holder', async () => {
     const lock = join(folder, 'lock');
     let inside = 0;
     let most = 0;
@@ -56,7 +56,7 @@ describe('work under a lock file', () => {
       const late = async (waiter: number) => {
         await look(waiter);
         await exclusively(lock, work, { signal: turn.signal });
-        // The takeover is over: the others need not wait for their turns.
+        // The takeover is done; the other waiters need not run.
         turn.abort();
       };
       await Promise.allSettled(Array.from({ length: 12 }, (_, waiter) => late(waiter)));
@@ -65,7 +65,7 @@ describe('work under a lock file', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it('takes over although another that was taking over is dead, too', async () => {
+  it('takes over even if a process died during a takeover', async () => {
     const lock = join(folder, 'lock');
     const dead = JSON.stringify({ pid: 2 ** 30, startTime: '1' });
     writeFileSync(lock, dead);
@@ -74,13 +74,13 @@ describe('work under a lock file', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it('gives the lock back when the work fails', async () => {
+  it('releases the lock when the work fails', async () => {
     const lock = join(folder, 'lock');
     await expect(exclusively(lock, () => Promise.reject(new Error('no')))).rejects.toThrow('no');
     expect(await exclusively(lock, async () => 'done')).toBe('done');
   });
 
-  it('stops waiting when it is told to', async () => {
+  it('stops waiting when it is aborted', async () => {
     const lock = join(folder, 'lock');
     const abort = new AbortController();
     await exclusively(lock, async () => {

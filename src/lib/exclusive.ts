@@ -3,7 +3,10 @@ import { link, readFile, rm, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readAtMostSync } from './read-at-most.ts';
 
-/** Runs `work` while no other process on this machine runs under the same lock file. A dead holder's lock is taken over. */
+/**
+ * Runs `work` while no other process on this machine holds the same lock file. The lock of a dead process is taken
+ * over.
+ */
 export async function exclusively<T>(
   lockFile: string,
   work: () => Promise<T>,
@@ -27,8 +30,9 @@ export async function exclusively<T>(
 }
 
 /**
- * Only the process that holds the takeover lock of this very text removes it, and looks again before it does. Without that, two would see the same dead holder, and the
- * slower would remove the fresh lock of the faster. A process that dies while it takes over leaves a stale lock like any other.
+ * Removes a stale lock. Only the holder of the takeover lock for this very text may do so, after checking again.
+ * Otherwise two processes would see the same dead holder, and the slower one would remove the fresh lock of the faster.
+ * A process that dies during the takeover leaves a stale lock like any other.
  */
 async function removeStale(lockFile: string, text: string, signal: AbortSignal | undefined): Promise<void> {
   const remove = async () => {
@@ -37,20 +41,20 @@ async function removeStale(lockFile: string, text: string, signal: AbortSignal |
   await exclusively(takeoverOf(lockFile, text), remove, { signal });
 }
 
-/** The lock for removing a stale lock with that text. */
+/** The lock file for removing a stale lock with that text. */
 export function takeoverOf(lockFile: string, text: string): string {
   return `${lockFile}.${createHash('sha256').update(text).digest('hex').slice(0, 16)}`;
 }
 
 interface Holder {
-  /** No two locks have the same text, so that a stale one is never taken for a later one. */
+  /** A unique id, so that a stale lock is never mistaken for a later one. */
   id?: string;
   pid: number;
-  /** A pid is used again after a while; together with its start time it names one process. */
+  /** The start time of the process; pids are reused, and the two together identify one process. */
   startTime: string;
 }
 
-/** Written aside and linked into place, so that a lock file is never seen without its holder's name. */
+/** Writes the lock to a temporary file and links it into place, so that a lock file always names its holder. */
 async function tryTake(lockFile: string): Promise<boolean> {
   const id = randomUUID();
   const draft = `${lockFile}.${process.pid}-${id}`;
@@ -88,7 +92,7 @@ function isAlive(holder: Holder): boolean {
   return startTimeOf(holder.pid) === holder.startTime;
 }
 
-/** Field 22 of `/proc/<pid>/stat`; empty where there is no `/proc`. The command name before it may hold spaces. */
+/** Field 22 of `/proc/<pid>/stat`; empty without `/proc`. The command name before it may contain spaces. */
 function startTimeOf(pid: number): string {
   try {
     const stat = readAtMostSync(`/proc/${pid}/stat`).toString();

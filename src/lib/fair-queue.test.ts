@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createFairQueue, type Release } from './fair-queue.ts';
 
-/** Takes a place for each key in turn; the names of those who got one, in the order in which they did. */
+/** Requests a place for each key in turn, and records the names in the order in which they are granted. */
 function crowd(places: number, keys: readonly string[]) {
   const queue = createFairQueue(places);
   const served: string[] = [];
@@ -17,13 +17,13 @@ function crowd(places: number, keys: readonly string[]) {
   return { queue, served, releases, takers, settle };
 }
 
-test('gives places at once while there are any', () => {
+test('grants places immediately while some are free', () => {
   const queue = createFairQueue(2);
   expect([queue.tryTake('a'), queue.tryTake('b')].every(Boolean)).toBe(true);
   expect(queue.tryTake('c')).toBeUndefined();
 });
 
-/** How many places each key gets, one key after the other, when each takes as many as it can. */
+/** The number of places that each key gets, one key after the other, if each takes as many as it can. */
 function greedy(places: number, keys: string, options?: Parameters<typeof createFairQueue>[1]): number[] {
   const queue = createFairQueue(places, options);
   return [...keys].map((key) => {
@@ -33,19 +33,19 @@ function greedy(places: number, keys: string, options?: Parameters<typeof create
   });
 }
 
-test('a key that takes all it can leaves half to the others, and so does the next', () => {
+test('a greedy key leaves half of the places to the others, and so does the next', () => {
   expect(greedy(8, 'abcd')).toEqual([4, 2, 1, 1]);
   expect(greedy(100, 'ab')).toEqual([50, 25]);
   expect(greedy(2, 'ab')).toEqual([1, 1]);
   expect(greedy(1, 'ab')).toEqual([1, 0]);
 });
 
-test('a key that shares with no other takes all', () => {
+test('the key `alone` can take all places', () => {
   expect(greedy(8, 'ab', { alone: 'a' })).toEqual([8, 0]);
   expect(greedy(8, 'ab', { alone: 'c' })).toEqual([4, 2]);
 });
 
-test('who waits for a share of its own keeps nobody else waiting', async () => {
+test('a key that has reached its share does not block other keys', async () => {
   const { queue, served, releases, settle } = crowd(4, ['a', 'a', 'a', 'a']);
   await settle();
   expect(served).toEqual(['a0', 'a1']);
@@ -55,7 +55,7 @@ test('who waits for a share of its own keeps nobody else waiting', async () => {
   expect(served).toEqual(['a0', 'a1', 'a2']);
 });
 
-test('a place that is given back twice is given back once', async () => {
+test('releasing a place twice releases it once', async () => {
   const queue = createFairQueue(1);
   const release = queue.tryTake('a')!;
   release();
@@ -65,7 +65,7 @@ test('a place that is given back twice is given back once', async () => {
   expect(queue.tryTake('a')).toBeUndefined();
 });
 
-test('one key with a crowd delays the next of another by one', async () => {
+test('a key with many waiting requests delays another key by one', async () => {
   const { served, releases, settle } = crowd(1, ['a', 'a', 'a', 'a', 'a', 'b', 'c']);
   for (let turn = 0; turn < 7; turn += 1) {
     await settle();
@@ -74,7 +74,7 @@ test('one key with a crowd delays the next of another by one', async () => {
   expect(served).toEqual(['a0', 'a1', 'b5', 'c6', 'a2', 'a3', 'a4']);
 });
 
-test('nobody overtakes those who wait', async () => {
+test('a new request does not overtake waiting ones', async () => {
   const queue = createFairQueue(1);
   const release = queue.tryTake('a')!;
   const waiting = queue.take('b');
@@ -84,7 +84,7 @@ test('nobody overtakes those who wait', async () => {
   expect(queue.tryTake('a')).toBeDefined();
 });
 
-test('who withdraws leaves no place taken and nobody behind', async () => {
+test('an aborted request takes no place and blocks no other', async () => {
   const queue = createFairQueue(1);
   const release = queue.tryTake('a')!;
   const withdrawn = new AbortController();
@@ -99,7 +99,7 @@ test('who withdraws leaves no place taken and nobody behind', async () => {
   await expect(queue.take('b', { signal: withdrawn.signal })).rejects.toThrow('enough');
 });
 
-test('several places at once are shared as single ones are', () => {
+test('requests for several places are shared like single ones', () => {
   const queue = createFairQueue(100);
   expect(queue.tryTake('a', 40)).toBeDefined();
   expect(queue.tryTake('a', 21)).toBeUndefined();
@@ -113,10 +113,10 @@ test('a key that waits for many places and holds none is not starved by small re
   const queue = createFairQueue(100);
   const [first, second] = [queue.tryTake('a', 30)!, queue.tryTake('a', 10)!];
   const large = queue.take('b', { count: 70 });
-  expect(queue.tryTake('b', 1)).toBeUndefined(); // nobody overtakes within a key
+  expect(queue.tryTake('b', 1)).toBeUndefined(); // no overtaking within a key
   const more = queue.take('a', { count: 10 });
   expect(queue.waiting('a')).toBe(1);
-  expect(queue.tryTake('c', 10)).toBeDefined(); // the first of another is not kept waiting
+  expect(queue.tryTake('c', 10)).toBeDefined(); // the first request of another key is not blocked
   second();
   first();
   (await more)();
@@ -124,7 +124,7 @@ test('a key that waits for many places and holds none is not starved by small re
   expect([queue.taken(), queue.waiting()]).toEqual([10, 0]);
 });
 
-test('one that withdraws lets those take places who gave way to it', async () => {
+test('when a large request is aborted, the requests that it held back are granted', async () => {
   const queue = createFairQueue(100);
   queue.tryTake('a', 40);
   const withdrawn = new AbortController();
@@ -135,7 +135,7 @@ test('one that withdraws lets those take places who gave way to it', async () =>
   expect(await more).toBeDefined();
 });
 
-test('whoever takes and gives back, in any order, no more than the places are taken, and all are served', async () => {
+test('in any order of takes and releases, the places are never exceeded, and all requests are granted', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.integer({ min: 1, max: 4 }),

@@ -1,23 +1,26 @@
 import { deferred } from './deferred.ts';
 
-/** Gives a place back. Safe to repeat. */
+/** Releases a place. Idempotent. */
 export type Release = () => void;
 
 /**
- * A number of places, shared fairly. Those who wait are served round robin by key, so that a key with a thousand waiting delays the next of another by
- * one. Among those of one key, who came first is first. It does not bound how many wait: its callers do.
+ * A fair semaphore: a number of places, shared by keys. Waiting requests are served round robin by key, so that a key
+ * with a thousand waiting requests delays another key by one. Within a key they are served in order of arrival. The
+ * number of waiting requests is not limited here; callers limit it.
  *
- * A key takes a place only while it holds fewer places than are free (a dynamic threshold, as switches share their buffers). One key alone gets half of them, the next half
- * of the rest, and so on. SECURITY: turns alone do not help where a place is held for long: one key would hold all of them, and the first turn of another would come when
- * the holder pleases. It takes two places at least to keep one free.
+ * A key gets a place only while it holds fewer places than are free (a dynamic threshold, as switches share their
+ * buffers). One key alone gets half of them, the next half of the rest, and so on. SECURITY: round robin alone does not
+ * help if a place is held for long: one key would hold all of them, and another would wait until the holder releases
+ * one. At least two places are needed to keep one free.
  *
- * Several places can be taken at once, as bytes of a buffer are. A key that holds nothing gets any number that is free. SECURITY: while such a key waits, a key that holds places gets no more
- * of them; otherwise small requests would take for ever what a large one waits for.
+ * Several places can be taken at once, such as bytes of a buffer. A key that holds none gets any number that is free.
+ * SECURITY: while such a key waits, keys that hold places get no more; otherwise small requests would starve a large
+ * one.
  */
 export interface FairQueue {
-  /** A place now, or nothing: without a promise, for the common case. */
+  /** Takes a place immediately, or returns undefined; it avoids a promise in the common case. */
   tryTake(key: string, count?: number): Release | undefined;
-  /** A place when there is one, or `count` of them at once. Rejects with the signal's reason. */
+  /** Takes a place, or `count` places at once, when they are free. Rejects with the signal's reason. */
   take(key: string, options?: { signal?: AbortSignal; count?: number }): Promise<Release>;
   taken(): number;
   waiting(key?: string): number;
@@ -28,9 +31,9 @@ interface Waiting {
   serve(release: Release): void;
 }
 
-/** `alone`: a key that shares with no other, and may take all places. */
+/** `alone`: a key that does not share, and may take all places. */
 export function createFairQueue(places: number, { alone }: { alone?: string } = {}): FairQueue {
-  /** Keys in the order in which they are served next: one that was served goes to the end. */
+  /** Keys in the order in which they are served next; a key that was served moves to the end. */
   const lines = new Map<string, Set<Waiting>>();
   const held = new Map<string, number>();
   let taken = 0;
@@ -62,7 +65,7 @@ export function createFairQueue(places: number, { alone }: { alone?: string } = 
     else held.set(key, mine);
   }
 
-  /** Grants places until no waiting request is eligible: each grant only makes fewer of them eligible. */
+  /** Grants places until no waiting request is eligible. Each grant can only reduce the eligible ones. */
   function serveWaiting(): void {
     for (;;) {
       const next = [...lines].find(([key, [first]]) => mayTake(key, first!.count));

@@ -18,14 +18,14 @@ function put(place: string, name: string): string {
   return join(folder, place);
 }
 
-it("takes the system's program before one that somebody has put on the search path", () => {
+it("prefers the system's program to one on the search path", () => {
   const path = `${put('venv/bin', 'sh')}:/usr/bin`;
   expect(findProgram('sh', path)).toBe(join(folder, 'venv/bin/sh'));
   expect(findHostProgram('sh', path)).toMatch(/^\/(usr\/)?bin\/sh$/);
   expect(searchedFolders('sh', path)).toEqual([]);
 });
 
-it('names the folders of the search path in which one that the system lacks is looked for', () => {
+it('lists the folders of the search path that are searched for a program that the system lacks', () => {
   const [first, second] = [join(folder, 'first'), put('second', 'hotcell-none')];
   const path = `${first}:${second}:${join(folder, 'third')}`;
   expect(findHostProgram('hotcell-none', path)).toBe(join(second, 'hotcell-none'));
@@ -33,7 +33,7 @@ it('names the folders of the search path in which one that the system lacks is l
   expect(searchedFolders('hotcell-missing', path)).toHaveLength(3);
 });
 
-it('takes no program from the folders that npm adds for the project that somebody stands in', () => {
+it('ignores the folders that npm adds to the search path for the current project', () => {
   const path = put('node_modules/.bin', 'hotcell-none');
   expect(findProgram('hotcell-none', path)).toBeUndefined();
   expect(findHostProgram('hotcell-none', path)).toBeUndefined();

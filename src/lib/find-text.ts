@@ -1,11 +1,13 @@
-/** The number of characters after which a search lets its caller do something else: less than a millisecond of work. */
+/** The number of characters after which the search yields: less than a millisecond of work. */
 const STEP_CHARS = 16_384;
 
 /**
- * Where a text stands in another, from left to right and without overlaps, as `split` finds it. Knuth, Morris and Pratt: at most the sum of both lengths. Yields undefined
- * every few thousand characters, so that a caller can pause.
+ * The positions of a text in another, from left to right and without overlaps, as `split` finds them. It uses the
+ * algorithm of Knuth, Morris and Pratt, in time linear in both lengths. Yields undefined every few thousand characters,
+ * so that the caller can pause.
  *
- * SECURITY: V8's own search takes the product of both lengths for texts such as `aaaa…b` in `aaaa…`, on the main thread, where nothing can stop it.
+ * SECURITY: V8's own search takes time proportional to the product of both lengths for texts such as `aaaa…b` in
+ * `aaaa…`, and blocks the main thread meanwhile.
  */
 export function* placesOf(wanted: string, text: string): Generator<number | undefined, void> {
   if (wanted === '') return;
@@ -22,7 +24,10 @@ export function* placesOf(wanted: string, text: string): Generator<number | unde
   }
 }
 
-/** How much of the beginning of `wanted` still stands when the character after so many does not fit. */
+/**
+ * The failure function: the length of the longest prefix of `wanted` that can continue a match after a mismatch at each
+ * position.
+ */
 function* fallbacks(wanted: string): Generator<undefined, Int32Array> {
   const back = new Int32Array(wanted.length);
   let matched = 0;

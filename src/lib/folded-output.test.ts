@@ -5,7 +5,7 @@ import { createFoldedOutput } from './folded-output.ts';
 
 const LIMITS = { headBytes: 1000, tailBytes: 1000 };
 
-describe('what is left on the screen', () => {
+describe('the text left on the screen', () => {
   test.each<[string, string, string]>([
     ['plain text', 'a\nb\n', 'a\nb\n'],
     ['a line that was written over', 'one\rtwo', 'two'],
@@ -50,7 +50,7 @@ describe('what is left on the screen', () => {
     expect(output.text()).toBe('start\nouter 3/3\ninner 100/100\n');
   });
 
-  test('a bar among other output leaves its last state where it stood', () => {
+  test('a progress bar among other output leaves its last state in place', () => {
     const output = createFoldedOutput(LIMITS);
     for (let step = 0; step <= 10_000; step += 1) {
       output.push(Buffer.from(`\r\x1b[K${step / 100}%|${'█'.repeat(step / 1000)}`));
@@ -69,7 +69,7 @@ const piece = fc.oneof(
 );
 const printed = fc.array(piece, { maxLength: 60 }).map((pieces) => pieces.join(''));
 
-test('however it is cut into chunks, the text is the same', () => {
+test('the text does not depend on how it is split into chunks', () => {
   fc.assert(
     fc.property(printed, fc.array(fc.nat(6), { minLength: 1 }), (text, sizes) => {
       expect(fold(cut(Buffer.from(text), sizes)).text()).toBe(fold([Buffer.from(text)]).text());
@@ -78,7 +78,7 @@ test('however it is cut into chunks, the text is the same', () => {
   );
 });
 
-test('reading the text at any moment does not change the text in the end', () => {
+test('reading the text at any time does not change the final text', () => {
   fc.assert(
     fc.property(printed, fc.array(fc.nat(6), { minLength: 1 }), fc.boolean(), (text, sizes, isBounded) => {
       const limits = isBounded ? { headBytes: 7, tailBytes: 9 } : { headBytes: 100_000, tailBytes: 100_000 };
@@ -95,7 +95,7 @@ test('reading the text at any moment does not change the text in the end', () =>
   );
 });
 
-test('it is what a screen of any size would show', () => {
+test('the text equals that of a reference screen', () => {
   fc.assert(
     fc.property(printed, (text) => {
       expect(fold([Buffer.from(text)]).text()).toBe(screenOf(text));
@@ -114,7 +114,7 @@ const moving = fc.oneof(fc.constantFrom('\r', '\b', '\b\b'), csi('A', 'C', 'D', 
 
 test.each([
   ['moved and erased in lines', fc.oneof(letters, erasing, moving, csi('B', 'E'))],
-  // Ours has no lines below what was erased, so that nothing moves down to them.
+  // Our page has no lines below the erased part, so that nothing moves down to them.
   ['erased below the cursor', fc.oneof(letters, erasing, moving, fc.constant('\x1b[J'))],
 ])('xterm shows the same: text that is %s', async (_what, pieces) => {
   const lines = fc.array(letters, { minLength: TERMINAL_ROWS, maxLength: TERMINAL_ROWS });
@@ -127,7 +127,7 @@ test.each([
   );
 });
 
-test('a line that is blanked again and again shows what was written since', () => {
+test('a line that is erased repeatedly shows the text written since', () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.nat(12), fc.boolean()), { maxLength: 20 }), (steps) => {
       const cells = [...'abcdefghijkl'];
@@ -156,7 +156,7 @@ test.each([
   }
 });
 
-test('a flood of any kind is bounded, and its end is there', () => {
+test('a flood of any kind is bounded, and its end is kept', () => {
   for (const unit of [
     'x',
     'x\r',
@@ -206,7 +206,7 @@ async function shownByXterm(text: string): Promise<string> {
 
 const rightTrimmed = (text: string) => text.replaceAll(/ +$/gm, '').trimEnd();
 
-/** The plainest screen there could be: a grid that remembers everything. */
+/** A reference screen: a grid without any bound. */
 function screenOf(text: string): string {
   const rows: string[][] = [[]];
   let [row, column] = [0, 0];

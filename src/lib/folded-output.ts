@@ -4,37 +4,44 @@ import { createTerminalScanner } from './terminal-scanner.ts';
 
 export interface FoldedOutput {
   push(chunk: Buffer): void;
-  /** The text so far. Reading it changes nothing: the cursor stays, and so does half a sequence. */
+  /** The text so far. Reading has no side effect: the cursor and an incomplete sequence are kept. */
   text(): string;
   /** Number of bytes of the folded text that were dropped. */
   droppedBytes(): number;
 }
 
-/** A page is bounded after so many bytes. SECURITY: one chunk of 64 kB could otherwise fill a page with two million spaces (`ESC[200C`). */
+/**
+ * The page is bounded after this many bytes of input. SECURITY: one chunk of 64 kB could otherwise fill a page with two
+ * million spaces (`ESC[200C`).
+ */
 const SLICE_BYTES = 8192;
 /**
- * Text that may be taken back from what is settled: so much, and so much more for each byte that comes. SECURITY: a sequence of three bytes that sends the cursor up
- * would otherwise move 64 kB to and fro, again and again.
+ * The budget for taking settled text back into the page, which also grows with each input byte. SECURITY: a sequence of
+ * three bytes that moves the cursor up would otherwise make 64 kB be moved to and fro, again and again.
  */
 const TAKE_BACK_BYTES = 1_048_576;
 const TAKE_BACK_BYTES_PER_BYTE = 16;
 const LINE_COST_BYTES = 256;
-/** Spaces that a cursor beyond the end of a line may leave: so many, and so many more for each byte that comes. SECURITY: seven bytes (`ESC[200Cx`) would otherwise cost as much as 201. */
+/**
+ * The budget for spaces left by a cursor beyond the end of a line, which also grows with each input byte. SECURITY:
+ * seven bytes (`ESC[200Cx`) would otherwise cost as much as 201.
+ */
 const GAP_CHARS = 262_144;
 const GAP_CHARS_PER_BYTE = 4;
 
 /**
- * Bounded output as a terminal would leave it on the screen: of a line that was written over (`\r`, `\b`, progress bars that move the cursor up) the last
- * state is kept and the others cost nothing, and colours are gone. It folds while it streams, so that ten thousand states of one line are one line. Where
- * a line is longer than a page, too much was taken back already, or the cursor was sent to the right too often, the text goes on as if the cursor had not been moved.
+ * Bounded output as a terminal would leave it on the screen: of a line that was overwritten (`\r`, `\b`, progress bars
+ * that move the cursor up) only the last state is kept, and colours are removed. It folds while it streams, so that ten
+ * thousand states of one line take the space of one. If a line is longer than a page, or a budget is used up, the text
+ * continues as if the cursor had not moved.
  */
 export function createFoldedOutput(limits: { headBytes: number; tailBytes: number }): FoldedOutput {
   const settled = createBoundedOutput(limits);
-  /** The lines that the cursor is in, once something has moved it. Plain text never needs them. */
+  /** The lines that the cursor can reach, created when something moves it. Plain text needs no page. */
   let page: TerminalPage | undefined;
   let takeBackBytes = TAKE_BACK_BYTES;
   let gapChars = GAP_CHARS;
-  /** One byte is one character to it: sequences are ASCII, and all else passes as it is. */
+  /** The scanner gets Latin-1, one character per byte: sequences are ASCII, and other bytes pass unchanged. */
   const stripper = createTerminalScanner({
     text: (text) => settled.push(Buffer.from(text, 'latin1')),
     control: (character) => character === '\n' && settled.push(Buffer.from(character)),
@@ -62,7 +69,7 @@ export function createFoldedOutput(limits: { headBytes: number; tailBytes: numbe
     return opened;
   }
 
-  /** What may be written over becomes text like any other, which can be taken back. */
+  /** Moves the text of the page into the settled output, from where it can be taken back. */
   function closePage(): void {
     settled.push(pageBytes());
     page = undefined;
@@ -72,7 +79,7 @@ export function createFoldedOutput(limits: { headBytes: number; tailBytes: numbe
     return page === undefined ? EMPTY : Buffer.from(page.text());
   }
 
-  /** Pushes what need not go through a page, and answers with the rest. */
+  /** Pushes the part that needs no page, and returns the rest. */
   function pushPlain(chunk: Buffer): Buffer {
     if (page === undefined ? stripper.unread() !== '' : !page.isAtEnd()) return chunk;
     const plain = plainBytes(chunk);
@@ -83,7 +90,7 @@ export function createFoldedOutput(limits: { headBytes: number; tailBytes: numbe
     return chunk.subarray(count);
   }
 
-  /** Pushes a slice, and answers with what is left of it. */
+  /** Pushes a slice through the page, and returns the unread rest. */
   function pushMoving(slice: Buffer): Buffer {
     if (page === undefined && stripper.unread() === '') page = openPage();
     if (page === undefined) return pushStripped(slice);
@@ -92,7 +99,7 @@ export function createFoldedOutput(limits: { headBytes: number; tailBytes: numbe
     return EMPTY;
   }
 
-  /** Pushes the text of the current line alone. The next line may be short enough for a page again. */
+  /** Pushes the rest of the current line without a page. The next line may be short enough for one again. */
   function pushStripped(slice: Buffer): Buffer {
     const end = slice.indexOf(NEWLINE) + 1 || slice.length;
     stripper.push(slice.toString('latin1', 0, end));
@@ -126,7 +133,7 @@ const NEWLINE = 0x0a;
 const EMPTY = Buffer.alloc(0);
 const CONTROLS = [0x0d, 0x08, 0x1b];
 
-/** How many bytes there are before the first that is more than text to a terminal. */
+/** The number of bytes before the first control character. */
 function plainBytes(chunk: Buffer): number {
   return CONTROLS.reduce((first, control) => {
     const at = chunk.subarray(0, first).indexOf(control);

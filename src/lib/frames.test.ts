@@ -16,7 +16,7 @@ import {
 const examples = protocolExamples();
 
 describe('the examples of the protocol', () => {
-  test.each(examples.frames)('$name: is read as it says', (example) => {
+  test.each(examples.frames)('$name: is decoded as documented', (example) => {
     const bytes = Buffer.from(example.bytes, 'hex');
     const [frame, ...more] = decode([bytes]);
     expect(more).toEqual([]);
@@ -55,12 +55,12 @@ describe('the depth of a head', () => {
     return { type: 'x', inner };
   };
 
-  test('is limited, to the same as in the guest', () => {
+  test('has the same limit as in the guest', () => {
     expect(decode([encodeFrame({ head: nested(MAX_HEAD_DEPTH) })])).toHaveLength(1);
     expect(() => decode([encodeFrame({ head: nested(MAX_HEAD_DEPTH + 1) })])).toThrow(/head: nested deeper than 64/);
   });
 
-  test('is not that of the brackets in its texts', () => {
+  test('does not count brackets inside strings', () => {
     const head = { type: 'x', text: `"\\${'[{'.repeat(100)}\\"`, many: Array(100).fill([]) };
     expect(decode([encodeFrame({ head })])[0]?.head).toEqual(head);
   });
@@ -79,7 +79,7 @@ describe('the decoder', () => {
     ack: word,
   });
 
-  test('gives back every frame however the bytes are split', () => {
+  test('returns every frame, however the bytes are split', () => {
     fc.assert(
       fc.property(fc.array(frame, { maxLength: 6 }), fc.array(fc.nat()), (frames, cuts) => {
         const pieces = split(Buffer.concat(frames.map(encodeFrame)), cuts);
@@ -103,7 +103,7 @@ describe('the decoder', () => {
     );
   });
 
-  test('waits for the rest of a frame that was cut off, without a word', () => {
+  test('waits for the rest of an incomplete frame', () => {
     fc.assert(
       fc.property(frame, fc.nat(), (one, cut) => {
         const bytes = encodeFrame(one);
@@ -112,7 +112,7 @@ describe('the decoder', () => {
     );
   });
 
-  test('says what is wrong with garbage, or waits; it gives no frame that was not sent', () => {
+  test('rejects garbage with the reason, or waits; it never returns a frame that was not sent', () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 1, maxLength: 200 }), (garbage) => {
         const bytes = Buffer.from(garbage);
@@ -122,7 +122,7 @@ describe('the decoder', () => {
     );
   });
 
-  test('judges a header by its fields alone, before any of what it announces has come', () => {
+  test('checks a header before the announced bytes have arrived', () => {
     const u32 = fc.integer({ min: 0, max: 0xffff_ffff });
     const byte = fc.integer({ min: 0, max: 255 });
     fc.assert(
@@ -140,14 +140,14 @@ describe('the decoder', () => {
     );
   });
 
-  test('goes on refusing after it has refused', () => {
+  test('keeps rejecting after the first violation', () => {
     const decoder = createFrameDecoder();
     for (let attempt = 0; attempt < 3; attempt++) {
       expect(() => [...decoder.feed(Buffer.from('not a frame, and long enough to be one'))]).toThrow(ProtocolViolation);
     }
   });
 
-  test('takes the largest frame there may be, a byte at a time, in no time to speak of', () => {
+  test('decodes the largest frame byte by byte in linear time', () => {
     const filler = MAX_HEAD_BYTES - JSON.stringify({ type: 'x', filler: '' }).length;
     const bytes = encodeFrame({
       head: { type: 'x', filler: 'f'.repeat(filler) },
@@ -163,7 +163,7 @@ describe('the decoder', () => {
 });
 
 describe('the encoder', () => {
-  test('refuses what no reader would take, naming the field', () => {
+  test('rejects frames that no decoder accepts, and names the field', () => {
     expect(() => encodeFrame({ head: { type: 'x', text: 'x'.repeat(MAX_HEAD_BYTES) } })).toThrow(/^head length: /);
     expect(() => encodeFrame({ head: { type: 'x' }, body: Buffer.alloc(MAX_BODY_BYTES + 1) })).toThrow(
       /^body length: /,

@@ -2,31 +2,31 @@
 
 export const MAX_HEAD_BYTES = 65_536;
 export const MAX_BODY_BYTES = 1_048_576;
-/** Objects and arrays in one another, the head itself included. */
+/** The maximum nesting of objects and arrays, including the head itself. */
 export const MAX_HEAD_DEPTH = 64;
 export const MAX_FRAME_BYTES = 24 + MAX_HEAD_BYTES + MAX_BODY_BYTES;
-/** Neither sequence numbers nor acknowledgements wrap: a channel ends before. */
+/** Sequence numbers and acknowledgements do not wrap; a channel ends before that. */
 export const MAX_SEQUENCE = 0xffff_ffff;
 const HEADER_BYTES = 24;
 const MAGIC = 0x4843;
 const VERSION = 1;
 
-/** The head is JSON from the other side: an object with a `type`, and nothing else is promised. */
+/** The head is JSON from the peer. Only this is validated: it is an object with a `type`. */
 export type Head = { readonly type: string } & Readonly<Record<string, unknown>>;
 
 export interface Frame {
   readonly head: Head;
   readonly body: Buffer;
-  /** 0: control. */
+  /** The stream; 0 is the control stream. */
   readonly stream: number;
-  /** 0: unsequenced. */
+  /** The sequence number; 0 for an unsequenced frame. */
   readonly sequence: number;
   readonly ack: number;
   /** Size of the whole frame on the wire, which is its cost in credit. */
   readonly sizeBytes: number;
 }
 
-/** The peer sent something that the protocol does not allow. Reading cannot go on. */
+/** The peer violated the protocol. The channel cannot be read any further. */
 export class ProtocolViolation extends Error {
   override name = 'ProtocolViolation';
 }
@@ -46,7 +46,8 @@ export function encodeFrame(frame: {
   if (headBytes > MAX_HEAD_BYTES) throw new ProtocolViolation(`head length: ${headBytes} is over ${MAX_HEAD_BYTES}`);
   if (body.length > MAX_BODY_BYTES)
     throw new ProtocolViolation(`body length: ${body.length} is over ${MAX_BODY_BYTES}`);
-  // SECURITY: a small buffer from Node's pool keeps its whole slab of 8 kB alive for as long as the frame waits, and a hostile peer can make thousands wait.
+  // SECURITY: a small buffer from Node's pool keeps its whole slab of 8 kB alive while the frame is queued, and a
+  // hostile peer can make thousands wait.
   const encoded = Buffer.allocUnsafeSlow(HEADER_BYTES + headBytes + body.length);
   encoded.writeUInt16BE(MAGIC, 0);
   encoded[2] = VERSION;
@@ -61,13 +62,16 @@ export function encodeFrame(frame: {
   return encoded;
 }
 
-/** Sets what changes between two sendings of the same frame. */
+/** Sets the acknowledgement, the only field that changes when a frame is sent again. */
 export function setAck(encoded: Buffer, ack: number): Buffer {
   encoded.writeUInt32BE(ack, 20);
   return encoded;
 }
 
-/** Turns chunks of any size into frames. Holds at most one frame, and copies each byte once however small the chunks are. */
+/**
+ * Decodes chunks of any size into frames. Holds at most one frame, and copies each byte once, however small the chunks
+ * are.
+ */
 export function createFrameDecoder(): { feed(chunk: Buffer): Generator<Frame>; pendingBytes(): number } {
   const header = Buffer.alloc(HEADER_BYTES);
   let frame = header;
@@ -92,7 +96,7 @@ export function createFrameDecoder(): { feed(chunk: Buffer): Generator<Frame>; p
     checkMagic(filled);
   }
 
-  /** A reader may not wait for a whole header to find that what it reads is no frame. */
+  /** Rejects wrong magic bytes before the whole header has arrived. */
   function checkMagic(known: number): void {
     if ((known > 0 && frame[0] !== MAGIC >> 8) || (known > 1 && frame[1] !== (MAGIC & 0xff))) {
       throw new ProtocolViolation('magic: this is not a frame');
@@ -114,7 +118,7 @@ function parseFrame(bytes: Buffer): Frame {
   };
 }
 
-/** The length of the whole frame, once its header has been found to be in order. */
+/** Validates a complete header and returns the length of the whole frame. */
 function checkHeader(bytes: Buffer): number {
   if (bytes.readUInt16BE(0) !== MAGIC) throw new ProtocolViolation('magic: this is not a frame');
   if (bytes[2] !== VERSION) {
@@ -145,8 +149,8 @@ function parseHead(bytes: Buffer): Head {
 }
 
 /**
- * SECURITY: what reads or writes a head, here and in the guest, may go down one call for each level. Of what is no JSON any answer will do: it is refused in
- * any case.
+ * SECURITY: code that reads or writes a head, here and in the guest, may recurse once per level, so a hostile peer
+ * could overflow the stack. For invalid JSON the result does not matter, since that is rejected anyway.
  */
 function isTooDeep(bytes: Buffer): boolean {
   let depth = 0;
@@ -172,5 +176,5 @@ const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
-/** `ignoreBOM` keeps a byte order mark in the text, where JSON refuses it, as the guest does. */
+/** `ignoreBOM` keeps a byte order mark in the text, so that JSON rejects it, as the guest does. */
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createGatheredBytes } from './gathered-bytes.ts';
 
-test('the bytes come out as they went in, however large the pieces are and whenever they are taken', () => {
+test('the bytes come out unchanged, for pieces of any size and takes at any time', () => {
   const sizes = fc.array(fc.tuple(fc.constantFrom(0, 1, 5, 500, 4095, 4096, 70_000), fc.boolean()), { maxLength: 40 });
   fc.assert(
     fc.property(sizes, (pushes) => {
@@ -23,7 +23,7 @@ test('the bytes come out as they went in, however large the pieces are and whene
   );
 });
 
-test('a hundred thousand bytes are few pieces', () => {
+test('a hundred thousand single bytes become few pieces', () => {
   const gathered = createGatheredBytes();
   for (let count = 0; count < 100_000; count += 1) gathered.push(Buffer.from('x'));
   expect(gathered.take().length).toBeLessThan(15);

@@ -3,13 +3,13 @@ import { ownBytes } from './own-bytes.ts';
 /** Pieces of bytes that are held until they are taken, in memory that their bytes bound and not their number. */
 export interface GatheredBytes {
   push(piece: Buffer): void;
-  /** All bytes that are held. */
+  /** The number of bytes held. */
   length(): number;
-  /** Gives the bytes away, in pieces that are not small where there are many. */
+  /** Returns all bytes and empties the buffer. Many small pieces are returned as few large ones. */
   take(): Buffer[];
 }
 
-/** A smaller piece is copied into a block: as an object of its own it costs hundreds of bytes, however few it has. */
+/** Smaller pieces are copied into a block: a Buffer object costs hundreds of bytes, however small its content. */
 const SMALL_BYTES = 4096;
 const MIN_BLOCK_BYTES = 512;
 const MAX_BLOCK_BYTES = 65_536;

@@ -15,7 +15,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-test('a folder is held with the identity that it keeps when it is moved', async () => {
+test('a held folder keeps its identity when it is moved', async () => {
   const held = await holdFolder(join(folder, 'a/b'));
   await rename(join(folder, 'a/b'), join(folder, 'moved'));
   await mkdir(join(folder, 'a/b'));
@@ -25,7 +25,7 @@ test('a folder is held with the identity that it keeps when it is moved', async 
   await held!.close();
 });
 
-test('a folder that is held keeps its identity from all others after it was removed', async () => {
+test('no other folder gets the identity of a held folder after it was removed', async () => {
   const held = await holdFolder(join(folder, 'a/b'));
   await rm(join(folder, 'a/b'), { recursive: true });
   for (let made = 0; made < 50; made += 1) {
@@ -36,7 +36,7 @@ test('a folder that is held keeps its identity from all others after it was remo
   await held!.close();
 });
 
-test('neither a link, nor what a link on the way leads to, nor a file is held', async () => {
+test('a link, a folder behind a link and a file are not held', async () => {
   await symlink(join(folder, 'a/b'), join(folder, 'link'));
   await symlink(join(folder, 'a'), join(folder, 'way'));
   await writeFile(join(folder, 'file'), '');

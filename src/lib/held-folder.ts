@@ -1,23 +1,26 @@
 import { type BigIntStats, constants } from 'node:fs';
 import { type FileHandle, open, readlink, realpath } from 'node:fs/promises';
 
-/** Names one folder of this host for as long as it exists. Decimal text: an inode may be larger than a number holds. */
+/**
+ * Identifies a folder of this host for as long as it exists. Decimal text, because an inode may exceed the safe
+ * integers.
+ */
 export interface FolderIdentity {
   readonly device: string;
   readonly inode: string;
 }
 
-/** A folder that is held open. While it is, no other folder can get its identity. */
+/** A folder that is kept open. Until it is closed, no other folder can get its identity. */
 export interface HeldFolder {
   readonly path: string;
   readonly identity: FolderIdentity;
-  /** Open descriptor of the folder: it names this folder whatever its path leads to later. */
+  /** The open descriptor of the folder: it refers to this folder even if its path leads elsewhere later. */
   readonly fd: number;
   close(): Promise<void>;
 }
 
 const isLinux = process.platform === 'linux';
-/** Node does not name it. It needs no right to read the folder. */
+/** A flag that Node does not define. It needs no read permission on the folder. */
 const O_PATH = 0x200000;
 /** Flags that open a folder to hold it. */
 export const FOLDER_FLAGS = constants.O_DIRECTORY | (isLinux ? O_PATH : constants.O_RDONLY);
@@ -25,8 +28,8 @@ export const FOLDER_FLAGS = constants.O_DIRECTORY | (isLinux ? O_PATH : constant
 export const NO_LINK = constants.O_NOFOLLOW;
 
 /**
- * Opens the folder at a path whose links are resolved. Nothing where there is none, or where a link has been put on the way since: on Linux the kernel tells
- * where the opened folder lies.
+ * Opens the folder at a path without links. Returns undefined if it does not exist or if a link has been put on the
+ * path since: on Linux the kernel reports where the opened folder is.
  */
 export async function holdFolder(path: string): Promise<HeldFolder | undefined> {
   const handle = await open(path, FOLDER_FLAGS | NO_LINK).catch(() => undefined);
@@ -37,7 +40,7 @@ export async function holdFolder(path: string): Promise<HeldFolder | undefined> 
       return { path, identity, fd: handle.fd, close: () => handle.close() };
     }
   } catch {
-    // As for a folder that lies elsewhere.
+    // Treated like a folder that lies elsewhere.
   }
   await handle.close();
   return undefined;

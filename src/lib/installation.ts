@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { newId } from './ids.ts';
 import { makeOwnFolder, requireTrusted } from './own-folder.ts';
 
-/** The id that all servers with this data folder share. Made once. */
+/** The id that all servers with this data folder share. Created once. */
 export function installationId(dataDir: string): string {
   const path = join(dataDir, 'installation');
-  // Sandboxes of root's run as another user, who must read programs in it.
+  // If Hotcell is root, sandboxes run as another user, who must be able to read programs in this folder.
   makeOwnFolder(dataDir, process.getuid?.() === 0 ? 0o755 : 0o700, { rootsToo: true });
   try {
     writeFileSync(path, newId('i').slice(2, 12), { flag: 'wx', mode: 0o600 });

@@ -23,7 +23,7 @@ function members(value: unknown): number {
   return Math.max(own.length, 1) + own.reduce((sum: number, inner) => sum + members(inner), 0);
 }
 
-test('whatever strings hold, what is counted is what is there', () => {
+test('the content of strings does not change the counts', () => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
       const there = members(value);
@@ -44,7 +44,7 @@ test.each([
   expect(performance.now() - begin).toBeLessThan(2_000);
 });
 
-test('text in pieces is counted as if it were whole', () => {
+test('text in pieces is counted like the whole text', () => {
   fc.assert(
     fc.property(fc.jsonValue(), fc.integer({ min: 1, max: 7 }), (value, size) => {
       const bytes = Buffer.from(JSON.stringify(value));
@@ -66,7 +66,7 @@ test.each(['\n', '\r', '\r\n'])(
   },
 );
 
-test('events of which each has few levels are borne', () => {
+test('a stream of many shallow events is accepted', () => {
   const scan = createEventScan({ ...limits, members: 9 });
   for (let event = 0; event < 3; event += 1) expect(scan('event: message\ndata: [[[]]]\n\n')).toBeUndefined();
 });

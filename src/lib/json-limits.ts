@@ -1,12 +1,14 @@
-/** What a document from outside may hold. What is large in a proper one is a string. */
+/**
+ * Limits on the structure of a JSON document from outside. Valid large documents are large because of their strings.
+ */
 export interface JsonLimits {
-  /** Members of objects and elements of lists, in all. */
+  /** Members of objects and elements of arrays, in total. */
   readonly members: number;
-  /** Objects and lists inside each other. */
+  /** Nesting of objects and arrays. */
   readonly levels: number;
 }
 
-/** The largest proper message is a hundred calls at once, or an edit with a few hundred replacements. */
+/** The largest regular message is a batch of a hundred calls, or an edit with a few hundred replacements. */
 export const JSON_LIMITS: JsonLimits = { members: 10_000, levels: 64 };
 
 const QUOTE = 0x22;
@@ -16,19 +18,26 @@ const isClosing = (code: number) => code === 0x5d || code === 0x7d;
 const isLineEnd = (code: number) => code === 0x0a || code === 0x0d;
 
 /**
- * Says what a text has too much of, before it is parsed. Of one that is no JSON it may say anything: the parser will. SECURITY: four megabytes of `"k1":0,` are no more than a large
- * file, but four hundred thousand members, and everything that looks at them takes seconds in which nobody else is served, and a hundred bytes for each.
+ * Names the limit that a text exceeds, before it is parsed. For invalid JSON the result does not matter: the parser
+ * rejects it. SECURITY: four megabytes of `"k1":0,` are no more than a large file, but four hundred thousand members.
+ * Code that visits them would block the server for seconds and use a hundred bytes for each.
  */
 export function excessIn(text: string, limits: JsonLimits = JSON_LIMITS): string | undefined {
   return createJsonScan(limits)(text);
 }
 
-/** The same for text that comes in pieces; one that is decoded as Latin-1 will do. A string ends with its line, because no string of JSON goes beyond it. */
+/**
+ * Like `excessIn`, for text in pieces; it may be decoded as Latin-1. A line break ends a string, because JSON strings
+ * cannot contain one.
+ */
 export function createJsonScan(limits: JsonLimits): (piece: string) => string | undefined {
   return createScan(limits, false);
 }
 
-/** The same for a stream of events, in which JSON is in lines of data. SECURITY: closing brackets in comments and other fields close nothing, or they would hide any depth. */
+/**
+ * Like `createJsonScan`, for an event stream, whose `data` lines contain JSON. SECURITY: other lines are skipped;
+ * closing brackets in comments would otherwise hide any depth.
+ */
 export function createEventScan(limits: JsonLimits): (piece: string) => string | undefined {
   return createScan(limits, true);
 }
@@ -38,7 +47,7 @@ const DATA = 'data:';
 function createScan({ members, levels }: JsonLimits, isOfEvents: boolean): (piece: string) => string | undefined {
   let count = 0;
   let level = 0;
-  /** The characters of `DATA` that the line begins with; -1 in a line that begins with others. */
+  /** The number of characters of `DATA` matched at the start of the line; -1 if the line starts differently. */
   let matched = 0;
   let isInString = false;
   let isEscaped = false;
@@ -72,7 +81,10 @@ function createScan({ members, levels }: JsonLimits, isOfEvents: boolean): (piec
   };
 }
 
-/** Where the part of a string that begins at `start` ends: with the string, with its line, or before a character that is escaped. */
+/**
+ * The end of the part of a string that begins at `start`: the end of the string or of its line, or the next escaped
+ * character.
+ */
 function endOfPart(text: string, start: number): number {
   const end = /["\\\r\n]/g;
   end.lastIndex = start;

@@ -16,7 +16,7 @@ test.each([100, 5 * MiB])('a document of %i bytes is parsed, or refused with the
   expect(await parse(Buffer.from(`["${large('x', bytes)}"]`), 'ada')).toHaveProperty('value');
 });
 
-test('a large document stops the main thread for a fraction of the time that its parsing takes', async () => {
+test('a large document blocks the main thread for a fraction of its parsing time', async () => {
   const text = `{"a": "${large('AAA ', 40 * MiB)}"}`;
   const [here, aside]: [number[], number[]] = [[], []];
   for (let turn = 0; turn < 3; turn += 1) {
@@ -27,10 +27,10 @@ test('a large document stops the main thread for a fraction of the time that its
     const delay = monitorEventLoopDelay({ resolution: 5 });
     delay.enable();
     expect(await parse(data, 'ada')).toHaveProperty('value');
-    await setTimeout(20); // the delay is measured when the loop goes on
+    await setTimeout(20); // the delay is measured when the event loop continues
     delay.disable();
     aside.push(delay.max / 1e6);
   }
-  // Others keep the machine busy: the best of each is closest to what it costs.
+  // The machine may be busy: the minimum of each is closest to the true cost.
   expect(Math.min(...aside)).toBeLessThan(Math.max(100, Math.min(...here)));
 });

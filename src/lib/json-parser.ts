@@ -3,21 +3,25 @@ import { createFairQueue } from './fair-queue.ts';
 import { createJsonScan, excessIn, JSON_LIMITS } from './json-limits.ts';
 import { createPacer } from './pacer.ts';
 
-/** A parsed document, or why there is none: it has too much of something (`excess`), or is no JSON (`fault`). */
+/** A parsed document, or the reason for rejecting it: a limit that it exceeds (`excess`), or invalid JSON (`fault`). */
 export type Parsed = { readonly value: unknown } | { readonly excess: string } | { readonly fault: string };
 
-/** Parses a document from outside on behalf of an owner. The data may be moved to another thread: it is empty afterwards. */
+/**
+ * Parses a document from outside on behalf of an owner. The data may be transferred to another thread, and is empty
+ * then.
+ */
 export type JsonParser = (data: Buffer, owner: string) => Promise<Parsed>;
 
 /** The largest document that is parsed on the main thread, where it takes some 20 ms. */
 const LARGE_BYTES = 4 * 1_048_576;
 const SLICE_BYTES = 262_144;
-/** The threads at once. With two an owner takes one. */
+/** The number of threads. With two, the fair queue gives one owner at most one. */
 const THREADS = 2;
 
 /**
- * SECURITY: parsing 80 MB takes a second in which the main thread serves nobody. A large document is scanned in slices, and a thread of its own parses it. A thread ends with its document: it
- * starts in less time than the parsing takes, and no memory stays with it.
+ * SECURITY: parsing 80 MB would block the main thread, and so all clients, for a second. A large document is scanned in
+ * slices and parsed in a worker thread. The thread ends with its document: it starts in less time than the parsing
+ * takes, and keeps no memory.
  */
 export function createJsonParser(): JsonParser {
   const threads = createFairQueue(THREADS);

@@ -1,4 +1,4 @@
-/** SIGKILL. A process that has gone by itself, or with another that was killed before it, needs none. */
+/** Sends SIGKILL. It is no error if the process has ended already. */
 export function killIfThere(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');

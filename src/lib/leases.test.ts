@@ -32,7 +32,7 @@ describe('leases', () => {
     return { name, ended: deferred<void>() };
   };
 
-  test('are of one thing for each owner and kind', async () => {
+  test('share one thing for each owner and kind', async () => {
     const all = leases();
     await all.lease({ owner: 'a', kind: 'x' }, thing('ax'));
     await all.lease({ owner: 'a', kind: 'x' }, thing('ax again'));
@@ -40,7 +40,7 @@ describe('leases', () => {
     expect(made).toEqual(['ax', 'bx']);
   });
 
-  test('close the thing when its last user has been gone for a while, and not before', async () => {
+  test('close the thing some time after its last release, and not before', async () => {
     const all = leases();
     const one = await all.lease({ owner: 'a', kind: 'x' }, thing('ax'));
     const two = await all.lease({ owner: 'a', kind: 'x' }, thing('ax'));
@@ -58,7 +58,7 @@ describe('leases', () => {
     expect(closed).toEqual(['ax']);
   });
 
-  test('end the one that was idle longest where an owner has too many, and refuse where all are in use', async () => {
+  test('close the longest idle thing if an owner has too many, and refuse if all are in use', async () => {
     const all = leases();
     const first = await all.lease({ owner: 'a', kind: '1' }, thing('a1'));
     const second = await all.lease({ owner: 'a', kind: '2' }, thing('a2'));
@@ -71,13 +71,13 @@ describe('leases', () => {
     expect(closed).toEqual(['a1']);
   });
 
-  test('are bounded over all owners', async () => {
+  test('have a limit over all owners', async () => {
     const all = leases();
     for (const owner of ['a', 'b', 'c']) await all.lease({ owner, kind: 'x' }, thing(owner));
     expect(all.lease({ owner: 'd', kind: 'x' }, thing('d'))).toBeUndefined();
   });
 
-  test('give another after one has ended by itself or could not be made', async () => {
+  test('create a new thing after one has ended by itself or could not be created', async () => {
     const all = leases();
     const broken = all.lease({ owner: 'a', kind: 'x' }, async () => {
       throw new Error('no');

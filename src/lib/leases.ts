@@ -7,8 +7,8 @@ export interface Lease<T> {
 
 export interface Leases<T> {
   /**
-   * The thing of this owner and kind, made by `make` if there is none. Undefined where there would be more than allowed and all are in use. Rejects
-   * with what `make` rejects with; then nothing is held.
+   * Leases the thing of this owner and kind, created by `make` if there is none. Undefined if a limit is reached and
+   * all are in use. If `make` rejects, so does this, and nothing is held.
    */
   lease(key: { owner: string; kind: string }, make: () => Promise<T>): Promise<Lease<T>> | undefined;
   /** All current things; waits for those that are being created. */
@@ -20,7 +20,7 @@ export interface LeaseOptions<T> {
   readonly idleMs: number;
   readonly mostOfAnOwner: number;
   readonly mostInAll: number;
-  /** Resolves when a thing has ended by itself: then the next caller gets another. */
+  /** Resolves when a thing has ended by itself; the next caller then gets a new one. */
   ended(value: T): Promise<unknown>;
   close(value: T): Promise<void>;
 }
@@ -29,7 +29,7 @@ interface Entry<T> {
   readonly owner: string;
   readonly value: Promise<T>;
   users: number;
-  /** When the last user left, by `performance.now`. */
+  /** The time of the last release, by `performance.now`. */
   idleSince: number;
   timer: NodeJS.Timeout | undefined;
 }
@@ -62,7 +62,7 @@ export function createLeases<T>(options: LeaseOptions<T>): Leases<T> {
     return entry;
   }
 
-  /** Whether there is room for one more of this owner's: ends the one that has been idle longest where that makes it. */
+  /** Whether one more thing of this owner is allowed. Closes the longest idle one if that makes room. */
   function makeRoom(owner: string): boolean {
     const all = [...entries];
     const own = all.filter(([, entry]) => entry.owner === owner);

@@ -17,7 +17,7 @@ test.each(['__proto__', 'x.__proto__', 'x.constructor', 'x.toString', 'x.hasownp
   },
 );
 
-test('text is told from what is not', () => {
+test('text types are distinguished from binary types', () => {
   expect(['text/csv', 'application/json', 'image/svg+xml'].every(isTextType)).toBe(true);
   expect(['image/png', 'application/pdf'].some(isTextType)).toBe(false);
 });

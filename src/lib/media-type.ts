@@ -1,6 +1,9 @@
 import mime from 'mime/lite';
 
-/** By the name alone: the content is the sandbox's, and guessing from it is how browsers are fooled. SECURITY: a Map, because so is the name: `x.__proto__`. */
+/**
+ * Media types by file extension. The content is not examined: it comes from the sandbox, and sniffing is how browsers
+ * are fooled. SECURITY: a Map, because the name comes from the sandbox too, such as `x.__proto__`.
+ */
 const OURS: ReadonlyMap<string, string> = new Map<string, string>(
   Object.entries({
     parquet: 'application/vnd.apache.parquet',

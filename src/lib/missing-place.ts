@@ -2,8 +2,9 @@ import { lstat, realpath } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 
 /**
- * Where a path that leads nowhere ends: the first name on the way that is not there, in its folder with all links resolved. Undefined where a link is in that
- * place, or where nobody can tell. SECURITY: who may plant links asks by them whether any path of the host exists, unless what is said depends on this place.
+ * The first missing component of a path, in its folder with links resolved. Undefined if that component is a link, or
+ * cannot be determined. SECURITY: a sandbox that can create links could use them to find out whether any path of the
+ * host exists, unless error messages depend on this place alone.
  */
 export async function missingPlace(path: string): Promise<string | undefined> {
   let place = resolve(path);

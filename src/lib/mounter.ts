@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * The user who mounted a FUSE file system at a path; nothing where there is none. SECURITY: any user can mount one on a folder of theirs, in `/tmp` say, and
- * it shows whatever owners and modes they like.
+ * The user who mounted a FUSE file system at a path; undefined if there is none. SECURITY: any user can mount one on a
+ * folder of theirs, for example in `/tmp`, and it can show any owners and modes.
  */
 export function mounterOf(path: string, mounts: string = readMounts()): number | undefined {
-  // The last of several at one place is the one on top.
+  // Of several mounts at one path, the last is on top.
   const top = mounts.split('\n').findLast((line) => placeOf(line) === path);
   return top === undefined ? undefined : mounterIn(top);
 }

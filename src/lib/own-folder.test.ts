@@ -27,12 +27,12 @@ afterEach(() => rmSync(root, { recursive: true, force: true }));
 const modeOf = (path: string) => statSync(path).mode & 0o7777;
 
 describe('a folder of our own', () => {
-  it('is made with the folders on the way, and may be there already', () => {
+  it('is created with its parents, and may exist already', () => {
     for (let time = 0; time < 2; time += 1) makeOwnFolder(join(root, 'a/b'), 0o711);
     expect([modeOf(join(root, 'a')), modeOf(join(root, 'a/b'))]).toEqual([0o711, 0o711]);
   });
 
-  it('is closed to what it should not allow, and opened to nothing', () => {
+  it('loses permissions beyond its mode, and gains none', () => {
     mkdirSync(join(root, 'loose'));
     chmodSync(join(root, 'loose'), 0o755);
     makeOwnFolder(join(root, 'loose'), 0o700);
@@ -41,7 +41,7 @@ describe('a folder of our own', () => {
     expect(modeOf(join(root, 'loose'))).toBe(0o700);
   });
 
-  it.each([0o777, 0o1777, 0o702])('is refused where others may have written to it (%o)', (mode) => {
+  it.each([0o777, 0o1777, 0o702])('is refused if other users may have written to it (%o)', (mode) => {
     mkdirSync(join(root, 'open'));
     chmodSync(join(root, 'open'), mode);
     expect(() => makeOwnFolder(join(root, 'open'), 0o700)).toThrow(
@@ -50,12 +50,12 @@ describe('a folder of our own', () => {
     expect(modeOf(join(root, 'open'))).toBe(mode);
   });
 
-  it('is refused where a file is', () => {
+  it('is refused in place of a file', () => {
     writeFileSync(join(root, 'file'), '');
     expect(() => makeOwnFolder(join(root, 'file'), 0o700)).toThrow(expect.objectContaining({ code: 'EEXIST' }));
   });
 
-  it.skipIf(!asRoot)("is refused where it, or a link to it, is another user's", () => {
+  it.skipIf(!asRoot)('is refused if it, or a link to it, belongs to another user', () => {
     mkdirSync(join(root, 'theirs'), { mode: 0o700 });
     chownSync(join(root, 'theirs'), STRANGER, STRANGER);
     symlinkSync('theirs', join(root, 'link'));
@@ -65,12 +65,12 @@ describe('a folder of our own', () => {
     expect(existsSync(join(root, 'theirs/below'))).toBe(false);
   });
 
-  it.skipIf(existsSync('/proc/self') === false)('is refused, and not waited for, where none can ever be', () => {
+  it.skipIf(existsSync('/proc/self') === false)('below /proc is refused, without an endless loop', () => {
     expect(() => makeOwnFolder('/proc/nothing/below', 0o700)).toThrow(expect.objectContaining({ code: 'ENOENT' }));
   });
 });
 
-describe('what is relied on', () => {
+describe('a path that Hotcell relies on', () => {
   it('may be missing, a file, a folder, /dev/null or /dev/stderr', () => {
     writeFileSync(join(root, 'file'), '');
     for (const path of [
@@ -85,20 +85,20 @@ describe('what is relied on', () => {
     }
   });
 
-  it.skipIf(!asRoot)("is refused where a link of another user's stands, also one that leads nowhere yet", () => {
+  it.skipIf(!asRoot)("is refused if it is another user's link, even a dangling one", () => {
     symlinkSync('nowhere', join(root, 'link'));
     requireTrusted(join(root, 'link'));
     lchownSync(join(root, 'link'), STRANGER, STRANGER);
     expect(() => requireTrusted(join(root, 'link'))).toThrow(/belongs to another user/);
   });
 
-  it('is refused where others may write to it, sticky or not', () => {
+  it('is refused if other users may write to it, sticky or not', () => {
     chmodSync(root, 0o1777);
     expect(() => requireTrusted(root)).toThrow(/written to by other users/);
   });
 });
 
-it('a temporary folder is new, with a name of its own, for this user alone', () => {
+it('a temporary folder is new, has a unique name and is private to this user', () => {
   const made = [makeTemporaryFolder('hc-t-'), makeTemporaryFolder('hc-t-')];
   try {
     for (const folder of made) {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createPacer } from './pacer.ts';
 
-test('a long loop lets others have their turn every few milliseconds', async () => {
+test('a long loop yields to the event loop every few milliseconds', async () => {
   const pause = createPacer(5);
   let turns = 0;
   let longest = 0;

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** The folder that holds `guest/` and `images/`: found from the sources and from the built files alike. */
+/** The folder with `guest/` and `images/`, found both from the sources and from the built files. */
 export function packageRoot(from: string = fileURLToPath(import.meta.url)): string {
   let folder = dirname(from);
   while (!existsSync(join(folder, 'package.json'))) {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createPlacesPerKey } from './places-per-key.ts';
 
-test('a key that holds all its places keeps no other waiting, and gets more when it gives one back', async () => {
+test('a key that holds all its places does not block other keys, and gets the next place on release', async () => {
   const places = createPlacesPerKey(2);
   const [first, second] = await Promise.all([places.take('a'), places.take('a')]);
   let isServed = false;
@@ -18,7 +18,7 @@ test('a key that holds all its places keeps no other waiting, and gets more when
   expect(places.size()).toBe(0);
 });
 
-test('one that withdraws before its turn holds nothing', async () => {
+test('an aborted request holds no place', async () => {
   const places = createPlacesPerKey(1);
   const release = await places.take('a');
   const withdrawn = new AbortController();

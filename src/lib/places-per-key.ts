@@ -1,8 +1,8 @@
 import { createFairQueue, type FairQueue, type Release } from './fair-queue.ts';
 
-/** A number of places for each key. A key that holds its places for long keeps no other waiting. */
+/** A semaphore for each key. A key that holds its places for long does not block other keys. */
 export interface PlacesPerKey {
-  /** A place of this key when there is one, first come, first served. Rejects with the signal's reason. */
+  /** Takes a place of this key when one is free, first come, first served. Rejects with the signal's reason. */
   take(key: string, options?: { signal?: AbortSignal }): Promise<Release>;
   /** The number of keys that hold places. */
   size(): number;

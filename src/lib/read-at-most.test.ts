@@ -14,7 +14,7 @@ describe.each([
   ['readAtMost', readAtMost],
   ['readAtMostSync', async (path: string, most?: number) => readAtMostSync(path, most)],
 ])('%s', (_, read) => {
-  it('reads a file that is small enough whole', async () => {
+  it('reads all of a small file', async () => {
     expect((await read(file)).toString()).toBe('abcdefgh');
     expect((await read(file, 8)).toString()).toBe('abcdefgh');
   });
@@ -23,11 +23,11 @@ describe.each([
     expect((await read(file, 3)).toString()).toBe('abc');
   });
 
-  it('ends with a file that never ends', async () => {
+  it('stops reading an endless file', async () => {
     expect((await read('/dev/zero', 100_000)).length).toBe(100_000);
   });
 
-  it('says so where there is no file', async () => {
+  it('rejects if there is no file', async () => {
     await expect(read(join(folder, 'none'))).rejects.toMatchObject({ code: 'ENOENT' });
   });
 });

@@ -5,15 +5,16 @@ import { open } from 'node:fs/promises';
 const MOST_BYTES = 65_536;
 
 /**
- * The beginning of a file whose size another user decides. SECURITY: `readFile` takes all of it. A program can make its `/proc/<pid>/cmdline` hundreds of megabytes long
- * (PR_SET_MM_MAP) without having the memory, and Node aborts where it is read whole.
+ * Reads the beginning of a file whose size another user controls. SECURITY: `readFile` reads all of it. A program can
+ * make its `/proc/<pid>/cmdline` hundreds of megabytes long (PR_SET_MM_MAP) without using the memory, and Node aborts
+ * when it reads that.
  */
 export async function readAtMost(path: string, mostBytes: number = MOST_BYTES): Promise<Buffer> {
   const handle = await open(path);
   try {
     const buffer = Buffer.allocUnsafe(mostBytes);
     let size = 0;
-    // Files of /proc come in pieces.
+    // Files of /proc are read in pieces.
     for (let read = -1; read !== 0 && size < mostBytes; size += read)
       read = (await handle.read(buffer, size, mostBytes - size, null)).bytesRead;
     return buffer.subarray(0, size);
@@ -22,7 +23,7 @@ export async function readAtMost(path: string, mostBytes: number = MOST_BYTES): 
   }
 }
 
-/** The same where the caller cannot wait. */
+/** The synchronous version. */
 export function readAtMostSync(path: string, mostBytes: number = MOST_BYTES): Buffer {
   const descriptor = openSync(path, 'r');
   try {

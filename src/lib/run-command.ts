@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import { stripVTControlCharacters } from 'node:util';
 
 export interface CommandResult {
-  /** 127 where the program does not exist, 128 + n where a signal ended it; never rejects for either. */
+  /** The exit code; 127 if the program does not exist, 128 + n if signal n ended it. Neither rejects. */
   exitCode: number;
   stdout: string;
   /** The last lines of both streams, for an error message. */
@@ -14,22 +14,23 @@ export interface CommandResult {
 
 export interface CommandOptions {
   signal?: AbortSignal | undefined;
-  /** `NEUTRAL_FOLDER` unless it is given. SECURITY: only a folder that is ours. */
+  /** The working directory; by default `NEUTRAL_FOLDER`. SECURITY: only a folder of our own. */
   cwd?: string;
-  /** Added to this process's own environment. */
+  /** Variables added to the environment of this process. */
   env?: Record<string, string>;
-  /** File mode mask of the program, whatever that of this process is. */
+  /** The umask of the program, independent of that of this process. */
   umask?: string;
   onLine?: (line: string) => void;
-  /** What the program reads from its standard input, which is otherwise empty. */
+  /** Standard input of the program; empty by default. */
   input?: Buffer;
-  /** Share this process's terminal, for a program that asks the person something. */
+  /** Whether the program shares this terminal, to ask the user something. */
   interactive?: boolean;
 }
 
 /**
- * Where programs are started. SECURITY: not where the person stands. That may be a stranger's project or `/tmp`, and programs take modules (`python -m`), versions
- * (pyenv), indexes (uv) and registries (npm) from the folder that they are started in. Windows looks for programs there, too, so there it is Node's own folder.
+ * The default working directory. SECURITY: the user's current folder is not used. It may be an untrusted project or
+ * `/tmp`, and programs load modules (`python -m`), versions (pyenv), indexes (uv) and registries (npm) from it. Windows
+ * searches it for programs, too, so there it is Node's own folder.
  */
 export const NEUTRAL_FOLDER = process.platform === 'win32' ? dirname(process.execPath) : '/';
 
@@ -37,8 +38,9 @@ const tailLines = 12;
 const stdoutLimitChars = 1_000_000;
 
 /**
- * Runs a program to its end. Only an abort rejects; a failure is an exit code. SECURITY: by its absolute path (`find-program.ts`). A bare name would be looked for in every folder of
- * the search path, to which npm adds `node_modules/.bin` of the folder that the person stands in.
+ * Runs a program to its end. Only an abort rejects; a failure is an exit code. SECURITY: the path must be absolute
+ * (`find-program.ts`). A bare name would be searched in every folder of the search path, to which npm adds
+ * `node_modules/.bin` of the current folder.
  */
 export async function runCommand(
   program: string,
@@ -54,7 +56,7 @@ export async function runCommand(
     stdio: options.interactive ? 'inherit' : [options.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
     ...(options.signal ? { signal: options.signal } : {}),
   });
-  // A program that ends before it has read all is judged by its exit code.
+  // If the program ends before it has read all input, its exit code decides.
   child.stdin?.on('error', () => {}).end(options.input);
   let stdout = '';
   const tail: string[] = [];
@@ -81,7 +83,7 @@ export async function runCommand(
   return { exitCode, stdout, tail: tail.join('\n') };
 }
 
-/** What `runCommand` says of a program that does not exist. */
+/** The result of `runCommand` for a program that does not exist. */
 export const NOT_FOUND: CommandResult = { exitCode: 127, stdout: '', tail: 'there is no such program' };
 
 function withUmask(program: string, args: readonly string[], umask: string | undefined): [string, string[]] {

@@ -3,14 +3,14 @@ import { visibleJson } from './visible-json.ts';
 const MOST_CHARS = 500;
 
 /**
- * Words that come out of a sandbox, for a sentence of ours: `the sandbox said "…"`, in one line. SECURITY: a guest can say anything. Without quotation marks
- * a model, or a person, would take its words for Hotcell's.
+ * Quotes text from a sandbox for a message of ours: `the sandbox said "…"`, in one line. SECURITY: a guest can send any
+ * text. Without quotation marks a model, or a person, would take it for a message of Hotcell.
  */
 export function saidInside(words: string): string {
   return `the sandbox said ${quoted(words)}`;
 }
 
-/** The same for the words of a server that this machine is the client of. */
+/** Like `saidInside`, for text from a server whose client this process is. */
 export function saidByServer(words: string): string {
   return `the server says: ${quoted(words)}`;
 }
@@ -22,15 +22,15 @@ function quoted(words: string): string {
 }
 
 /**
- * A name from inside as part of a sentence of ours: in quotation marks unless it is one plain word. SECURITY: `a.csv (created, 9 bytes) http:∕∕…` is a name
- * that a file can have; its spaces and signs would read as ours.
+ * A name from the sandbox as part of our sentence: quoted unless it is one plain word. SECURITY: a file can be named
+ * `a.csv (created, 9 bytes) http:∕∕…`; unquoted, the rest would read as our text.
  */
 export function quotedName(name: string): string {
   const isPlain = /^[\p{L}\p{M}\p{N}_./@+-]+$/u.test(name) && !/\p{Default_Ignorable_Code_Point}/u.test(name);
   return isPlain ? name : visibleJson(JSON.stringify(name.toWellFormed()));
 }
 
-/** Words from inside as part of a line: in quotation marks where they would not stay in it. */
+/** Text from the sandbox as part of a line: quoted if it would break the line. */
 export function inOneLine(name: string): string {
   return BREAKS_LINE.test(name) ? visibleJson(JSON.stringify(name)) : name;
 }

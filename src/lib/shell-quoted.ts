@@ -1,4 +1,4 @@
-/** A word in the quotes that it needs so that a POSIX shell reads it back unchanged. */
+/** Quotes a word, if needed, so that a POSIX shell reads it unchanged. */
 export function shellQuoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

@@ -15,7 +15,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-test('nothing is written while all of it fits in memory', async () => {
+test('nothing is written while everything fits in memory', async () => {
   const path = join(folder, 'logs', 'a.log');
   const spool = createSpool(path, { beginAtBytes: 10, limitBytes: 100 });
   await spool.push(Buffer.from('0123456789'));
@@ -25,7 +25,7 @@ test('nothing is written while all of it fits in memory', async () => {
   await expect(stat(path)).rejects.toMatchObject({ code: 'ENOENT' });
 });
 
-test('the log holds everything from the first byte, once there is more', async () => {
+test('once memory is full, the log contains everything from the first byte on', async () => {
   const path = join(folder, 'logs', 'a.log');
   const spool = createSpool(path, { beginAtBytes: 10, limitBytes: 1000 });
   for (const piece of ['01234', '56789', 'abc', 'def']) await spool.push(Buffer.from(piece));
@@ -44,7 +44,7 @@ test('the log stops growing at its limit and counts the rest', async () => {
   expect(spool.droppedBytes()).toBe(38);
 });
 
-test('many pushes that nobody waits for are all written', async () => {
+test('many pushes that are not awaited are all written', async () => {
   const path = join(folder, 'a.log');
   const spool = createSpool(path, { beginAtBytes: 0, limitBytes: 10_000_000 });
   const waits = Array.from({ length: 200 }, () => spool.push(Buffer.alloc(10_000, 'x')));
@@ -53,7 +53,7 @@ test('many pushes that nobody waits for are all written', async () => {
   expect((await stat(path)).size).toBe(2_000_000);
 });
 
-test('closing twice is closing once', async () => {
+test('close is idempotent', async () => {
   const spool = createSpool(join(folder, 'a.log'), { beginAtBytes: 0, limitBytes: 10 });
   await spool.push(Buffer.from('x'));
   await Promise.all([spool.close(), spool.close()]);
@@ -68,7 +68,7 @@ test('only its owner can read the log', async () => {
   expect((await stat(path)).mode & 0o077).toBe(0);
 });
 
-test('a log that cannot be made loses its bytes and nothing else', async () => {
+test('a log that cannot be created only loses its bytes', async () => {
   await writeFile(join(folder, 'file'), '');
   const spool = createSpool(join(folder, 'file', 'a.log'), { beginAtBytes: 0, limitBytes: 100 });
   await spool.push(Buffer.from('01234'));
@@ -77,7 +77,7 @@ test('a log that cannot be made loses its bytes and nothing else', async () => {
   expect(spool.droppedBytes()).toBe(10);
 });
 
-test('a log whose place is a folder loses its bytes and nothing else', async () => {
+test('a log whose path is a folder only loses its bytes', async () => {
   const spool = createSpool(folder, { beginAtBytes: 0, limitBytes: 100 });
   await spool.push(Buffer.from('01234'));
   await spool.close();

@@ -5,11 +5,11 @@ import { createGatheredBytes } from './gathered-bytes.ts';
 import { ownBytes } from './own-bytes.ts';
 import { makeOwnFolder } from './own-folder.ts';
 
-/** A log on disk that begins only when there is more than fits in memory, and ends growing at a limit. */
+/** A log on disk that starts when the output exceeds the memory buffer, and stops growing at a limit. */
 export interface Spool {
-  /** Resolves when more may come; at once unless the disk is behind. */
+  /** Returns a promise if the disk is behind (backpressure); it resolves when more may be pushed. */
   push(chunk: Buffer): void | Promise<void>;
-  /** Where it is, once it has begun. */
+  /** The path of the log file, once it exists. */
   path(): string | undefined;
   droppedBytes(): number;
   close(): Promise<void>;
@@ -36,7 +36,7 @@ export function createSpool(path: string, options: { beginAtBytes: number; limit
     }
   }
 
-  /** A full disk of the host ends the log, not the execution. */
+  /** If the host's disk is full, the log ends; the execution continues. */
   function fail(): void {
     failed = true;
     writtenBytes = stream?.bytesWritten ?? 0;

@@ -35,7 +35,7 @@ describe('a step', () => {
     ]);
   });
 
-  it('that fails reports the reason and the command that mends it, and rethrows', async () => {
+  it('that fails reports the reason and the command that fixes it, and rethrows', async () => {
     const { events, report } = recorder();
     const failure = new StepError('bubblewrap is not installed', { command: 'sudo apt-get install -y bubblewrap' });
     await expect(runStep(report, 'Sandbox', () => Promise.reject(failure), { now: clock(0, 100) })).rejects.toBe(
@@ -58,7 +58,7 @@ describe('the lines', () => {
     ]);
   });
 
-  it('put the exact command on a line of its own', () => {
+  it('show the exact command on its own line', () => {
     const event: StepEvent = {
       kind: 'failed',
       name: 'Sandbox',

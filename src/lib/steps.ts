@@ -8,16 +8,16 @@ export type StepEvent =
 
 export type Report = (event: StepEvent) => void;
 
-/** Told what the step is doing right now; only a terminal shows it. */
+/** Reports what the step is doing right now; only a terminal shows it. */
 export type Progress = (detail: string) => void;
 
-/** What long work is given: where to report its progress, and the signal that cancels it. */
+/** The context of long work: a progress callback, and the signal that cancels it. */
 export interface Work {
   readonly progress: Progress;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A step that failed for a reason a person can act on, with the command that mends it where there is one. */
+/** A step failed for a reason that a person can act on; `command` fixes it, if there is one. */
 export class StepError extends Error {
   override readonly name = 'StepError';
   readonly command: string | undefined;
@@ -28,7 +28,7 @@ export class StepError extends Error {
   }
 }
 
-/** Runs one step and reports its start, its end and how long it took. Rethrows what `work` throws. */
+/** Runs one step and reports its start, end and duration. Rethrows errors of `work`. */
 export async function runStep<T>(
   report: Report,
   name: string,
@@ -54,12 +54,12 @@ export async function runStep<T>(
 export interface TerminalStream {
   isTTY?: boolean;
   columns?: number;
-  /** Node's own judgement, which honours NO_COLOR and TERM. */
+  /** Node's own check, which honours NO_COLOR and TERM. */
   hasColors?(): boolean;
   write(text: string): unknown;
 }
 
-/** Shows steps on a terminal with a spinner, or as plain lines where the stream is not one. */
+/** Shows steps on a terminal with a spinner, or as plain lines on other streams. */
 export function terminalReport(stream: TerminalStream = process.stderr): Report {
   const paint = painter(Boolean(stream.isTTY && stream.hasColors?.()));
   const spinner = stream.isTTY ? startableSpinner(stream) : undefined;
@@ -131,7 +131,7 @@ function startableSpinner(stream: TerminalStream) {
       text = next;
       if (timer) return;
       draw();
-      // Unreferenced: a spinner never keeps a finished program alive.
+      // Unreferenced, so that a spinner does not keep a finished program alive.
       timer = setInterval(draw, 100).unref();
     },
     stop() {

@@ -7,8 +7,8 @@ import { StepError } from './steps.ts';
 export type Confirm = (question: string) => Promise<boolean>;
 
 /**
- * Runs a command that only root may run: directly as root, through sudo after the person agreed, and otherwise not at
- * all. The failure then carries the exact command.
+ * Runs a command that needs root: directly as root, through sudo if the user agrees, and otherwise not at all. The
+ * error then contains the exact command.
  */
 export async function runAsSuperuser(
   why: string,
@@ -31,7 +31,7 @@ export async function runAsSuperuser(
   if (sudo === undefined || !(await options.confirm(`${why} needs root. Run “${shown}”?`))) {
     throw new StepError(`${why} needs root.`, { command: shown });
   }
-  // Only a terminal can be asked for a password; elsewhere sudo must not wait for one.
+  // Only a terminal can ask for a password; elsewhere sudo must not wait for one.
   if (process.stdin.isTTY) return runCommand(sudo, [program, ...args], { ...passedOn, interactive: true });
   return runCommand(sudo, ['-n', program, ...args], passedOn);
 }

@@ -1,4 +1,7 @@
-/** A line of text that can be written over at any column, where a column is a code point. Every operation costs no more than the text it is given. */
+/**
+ * A line of text that can be overwritten at any column; a column is a code point. The cost of an operation is linear in
+ * the text it is given.
+ */
 export interface TerminalLine {
   length(): number;
   /** Returns the column after the text. */
@@ -10,7 +13,10 @@ export interface TerminalLine {
   text(): string;
 }
 
-/** The text stays a string while it grows at its end or is replaced; the first change in the middle turns it into cells, once. */
+/**
+ * The text is a string while it grows at its end or is replaced. The first change in the middle converts it to cells,
+ * once.
+ */
 export function createTerminalLine(): TerminalLine {
   let whole = '';
   let cells: Cells | undefined;
@@ -49,7 +55,7 @@ export function createTerminalLine(): TerminalLine {
 
 interface Cells {
   write(column: number, text: string): void;
-  /** Writes spaces, where there are columns between the two. */
+  /** Writes spaces into the columns from `from` to `to`. */
   fill(from: number, to: number): void;
   blank(end: number): void;
   /** The first `length` cells. Cells behind them may hold text that was cut off. */
@@ -60,14 +66,15 @@ const SPACE = 0x20;
 const FEWEST_CELLS = 16;
 
 /**
- * Each cell knows how many blankings came before it was written. A blanking is only recorded, so that one of a long line costs as little as one of a short
- * line: a cell is blank where the last blanking that covers it came after it was written. SECURITY: cells are numbers in typed arrays, because seven bytes that
- * send the cursor to the right make two hundred of them.
+ * The cells of a line, each with the number of erasures before it was written. An erasure is only recorded, so that its
+ * cost does not depend on the length of the line: a cell is blank if the last erasure that covers it came after it was
+ * written. SECURITY: cells are numbers in typed arrays, because seven bytes that move the cursor to the right create
+ * two hundred of them.
  */
 function createCells(initial: string): Cells {
   let codePoints = new Uint32Array(Math.max(FEWEST_CELLS, initial.length));
   let writtenAfter = new Uint32Array(codePoints.length);
-  /** Later blankings are shorter: one that covers an earlier one replaces it. */
+  /** Erasures, each shorter than the one before: a new one replaces those that it covers. */
   const blankings: { end: number; number: number }[] = [];
   let blanked = 0;
 

@@ -2,30 +2,37 @@ import { createTerminalLine, type TerminalLine } from './terminal-line.ts';
 import { createTerminalScanner } from './terminal-scanner.ts';
 import { wholeCharacters } from './whole-characters.ts';
 
-/** The last lines of an output, with a cursor in them, as they are on a terminal that has no width. */
+/** The last lines of an output with a cursor, as on a terminal of unlimited width. */
 export interface TerminalPage {
   push(bytes: Buffer): void;
-  /** The cursor is where plain text leaves it, and nothing is half read: what comes next could as well be appended. */
+  /**
+   * Whether the cursor is at the end of the text and no sequence is incomplete, so that text can simply be appended.
+   */
   isAtEnd(): boolean;
-  /** It should give up lines, or be closed. */
+  /** Whether the page must give up lines, or be closed. */
   isLarge(): boolean;
-  /** Takes away the lines above the cursor, each with its end. */
+  /** Removes the lines above the cursor and returns them, each with its line break. */
   takeAbove(): string;
   text(): string;
-  /** What was pushed and is not in the text: half a character, half a sequence. */
+  /** Bytes that were pushed and are not in the text yet: an incomplete character or sequence. */
   unread(): Buffer;
 }
 
 const MAX_LINES = 500;
-/** How many characters a page has at most. A longer line is not taken back into one. */
+/** The maximum number of characters of a page. A longer line is not taken back into a page. */
 export const MAX_PAGE_CHARS = 65_536;
-/** How far to the right of a line the cursor may be sent. SECURITY: a short sequence must not become many spaces. */
+/**
+ * The maximum distance of the cursor from the end of a line. SECURITY: a short sequence must not produce many spaces.
+ */
 const MAX_GAP_CHARS = 200;
 
 export interface PageSources {
-  /** Gives the line above the first, when the cursor goes there; nothing if there is none. */
+  /** Returns the line above the first one, when the cursor moves there; undefined if there is none. */
   lineAbove(): string | undefined;
-  /** Asks for so many spaces between the end of a line and the cursor, before text is written there. Where there is no room for them, the text goes to the end of the line. */
+  /**
+   * Requests spaces between the end of a line and the cursor, before text is written there. If it returns false, the
+   * text is appended to the line.
+   */
   takeGap(chars: number): boolean;
 }
 
@@ -98,7 +105,7 @@ export function createTerminalPage({ lineAbove, takeGap }: PageSources): Termina
     }
   }
 
-  /** As on a terminal, a sequence goes no further than the last line; only `\n` makes another. */
+  /** As on a terminal, a sequence does not move below the last line; only `\n` adds a line. */
   function down(count: number): void {
     row = Math.min(row + count, lines.length - 1);
   }

@@ -1,6 +1,6 @@
-/** What a terminal would be told by a text: characters to show, and what to do between them. */
+/** Callbacks for the parts of terminal output: text, and control functions between them. */
 export interface TerminalHandler {
-  /** Characters without `\r`, `\n`, `\b` and escape sequences. Other control characters are among them. */
+  /** Text without `\r`, `\n`, `\b` and escape sequences; it may contain other control characters. */
   text(text: string): void;
   control(character: '\r' | '\n' | '\b'): void;
   /** `ESC [ parameters final`: colours are `m`, the cursor moves by `A` to `D`, `K` erases. */
@@ -9,29 +9,30 @@ export interface TerminalHandler {
 
 export interface TerminalScanner {
   push(text: string): void;
-  /** The beginning of a sequence whose end has not come. */
+  /** The beginning of an incomplete sequence. */
   unread(): string;
 }
 
-/** An escape sequence that is longer than this is none: its text is shown. */
+/** A longer escape sequence is not recognised; its text is shown. */
 const MAX_SEQUENCE_CHARS = 4096;
 
 const PLAIN = /[^\r\n\b\x1b]+/y;
 const CSI = /\x1b\[([0-?]*)[ -/]*([@-~])/y;
-/** Titles, clipboards, links, device strings: from their introducer to BEL or ST. */
+/** Strings such as titles, clipboard, links and device control: from their introducer to BEL or ST. */
 const STRING = /\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\|(?=\x1b[^\\]))/y;
 const SHORT = /\x1b[ -/]*[0-~]/y;
-/** The beginning of one of the three, up to the end of the text. */
+/** The beginning of any of the three, up to the end of the text. */
 const UNFINISHED = /\x1b(?:[\]PX^_][^\x07\x1b]*\x1b?|\[[0-?]*[ -/]*|[ -/]*)$/y;
 
 /**
- * Takes text in pieces of any size, and tells sequences from text however they are cut. Only colours, cursor moves and erasing are told; all else that
- * a terminal would obey (titles, the clipboard, questions that it answers by typing) is left out.
+ * Splits text, in pieces of any size, into plain text and control functions. Only colours, cursor moves and erasing are
+ * reported; other sequences that a terminal would obey (titles, the clipboard, queries that it answers as input) are
+ * dropped.
  */
 export function createTerminalScanner(handler: TerminalHandler): TerminalScanner {
   let pending = '';
 
-  /** Answers with where to go on, or with nothing if the text ends too early to tell. */
+  /** Returns the next position, or undefined if the text ends too early to decide. */
   function step(text: string, at: number): number | undefined {
     const plain = matchAt(PLAIN, text, at);
     if (plain !== null) {
@@ -50,7 +51,7 @@ export function createTerminalScanner(handler: TerminalHandler): TerminalScanner
     }
     if (text.length - at <= MAX_SEQUENCE_CHARS && matchAt(UNFINISHED, text, at) !== null) return undefined;
     for (const kind of [STRING, SHORT]) if (matchAt(kind, text, at) !== null) return kind.lastIndex;
-    return at + 1; // an introducer of nothing
+    return at + 1; // an ESC that starts no sequence
   }
 
   return {
@@ -70,7 +71,7 @@ export function createTerminalScanner(handler: TerminalHandler): TerminalScanner
   };
 }
 
-/** The same text as a reader without a terminal wants it. */
+/** The text without escape sequences, for a reader without a terminal. */
 export function withoutEscapes(text: string): string {
   if (!text.includes('\x1b')) return text;
   let plain = '';

@@ -24,7 +24,7 @@ const entry = (uid: number, mode: number, { gid = uid, kind = 'folder' } = {}): 
   isFile: () => kind === 'file',
 });
 
-describe('an entry on the way', () => {
+describe('a component of a path', () => {
   it.each([
     ['of the user', entry(1000, 0o755), ALICE],
     ['of root', entry(0, 0o755), ALICE],
@@ -58,7 +58,7 @@ describe('a folder of our own', () => {
     expect(complaintAboutOwn(found, ALICE)?.problem).toMatch(problem);
   });
 
-  it("may be root's where that is wanted", () => {
+  it('may belong to root on request', () => {
     expect(complaintAboutOwn(entry(0, 0o2775, { gid: 1000 }), ALICE, true)).toBeUndefined();
   });
 });
@@ -72,7 +72,7 @@ describe.skipIf(trustedHere() === undefined)('a walk', () => {
   });
   afterEach(() => rmSync(root, { recursive: true, force: true }));
 
-  it('follows links, relative and absolute, and steps back as the kernel does', () => {
+  it('follows relative and absolute links, and resolves `..` as the kernel does', () => {
     symlinkSync('real', join(root, 'relative'));
     symlinkSync(join(root, 'relative/inner'), join(root, 'absolute'));
     symlinkSync('relative/inner/../inner/.', join(root, 'back'));
@@ -81,7 +81,7 @@ describe.skipIf(trustedHere() === undefined)('a walk', () => {
     }
   });
 
-  it('sees what a link leads through', () => {
+  it('checks the path that a link leads through', () => {
     mkdirSync(join(root, 'open'));
     chmodSync(join(root, 'open'), 0o777);
     mkdirSync(join(root, 'open/below'));
@@ -91,7 +91,7 @@ describe.skipIf(trustedHere() === undefined)('a walk', () => {
     );
   });
 
-  it('makes nothing below a folder that others may write to', () => {
+  it('creates nothing below a folder that other users may write to', () => {
     mkdirSync(join(root, "o'pen"));
     chmodSync(join(root, "o'pen"), 0o777);
     expect(() => walkTrusted(join(root, "o'pen/new"), trusted, 0o700)).toThrow(
@@ -100,13 +100,13 @@ describe.skipIf(trustedHere() === undefined)('a walk', () => {
     expect(readdirSync(join(root, "o'pen"))).toEqual([]);
   });
 
-  it('ends where links lead in a circle', () => {
+  it('stops at a loop of links', () => {
     symlinkSync('b', join(root, 'a'));
     symlinkSync('a', join(root, 'b'));
     expect(() => walkTrusted(join(root, 'a'), trusted)).toThrow(expect.objectContaining({ code: 'ELOOP' }));
   });
 
-  it('refuses a file on the way', () => {
+  it('refuses a file as a parent', () => {
     writeFileSync(join(root, 'file'), '');
     expect(() => walkTrusted(join(root, 'file/x'), trusted, 0o700)).toThrow(
       expect.objectContaining({ code: 'ENOTDIR' }),

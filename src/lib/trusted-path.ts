@@ -4,11 +4,12 @@ import { mounterOf } from './mounter.ts';
 import { type Complaint, complaintAbout, type Trusted, UntrustedPathError } from './untrusted-path.ts';
 
 /**
- * Follows a path from the root of the file system, and refuses it where another user could exchange an entry on the way. Returns the path without links.
- * Folders that are missing are made, where `makeMode` is given.
+ * Walks a path from the root of the file system, and refuses it if another user could exchange a component. Returns the
+ * path without links. With `makeMode`, missing folders are created.
  *
- * SECURITY: no other user can change a path between this check and its use. The walk goes top-down: an entry that a trusted user owns, in a folder where
- * nobody else may rename it, stays what it is. A folder is made only below such a parent.
+ * SECURITY: no other user can change the path between this check and its use. The walk goes top-down: an entry of a
+ * trusted owner, in a folder where no other user may rename it, cannot be exchanged. Folders are created only below
+ * such a parent.
  */
 export function walkTrusted(path: string, trusted: Trusted, makeMode?: number): string {
   let remaining = partsOf(resolve(path));
@@ -32,7 +33,7 @@ export function walkTrusted(path: string, trusted: Trusted, makeMode?: number): 
   return here;
 }
 
-/** SECURITY: another user's FUSE file system, mounted in a folder like /tmp, would name us as the owner of what it shows. */
+/** SECURITY: another user's FUSE file system, mounted in a folder such as /tmp, could show its files as owned by us. */
 function complaintAboutMount(path: string, above: string, { dev }: Stats, { owners }: Trusted): Complaint | undefined {
   const mounter = dev === lstatSync(above).dev ? undefined : mounterOf(path);
   if (mounter === undefined || owners.includes(mounter)) return undefined;
@@ -40,7 +41,7 @@ function complaintAboutMount(path: string, above: string, { dev }: Stats, { owne
 }
 
 const MOST_STEPS = 400;
-/** A link such as /dev/stderr leads to. Its text is a description and no path. */
+/** The target of a link such as /dev/stderr. Its text is a description, not a path. */
 const MADE_BY_KERNEL = /^\/proc\/\d+\/./;
 
 function partsOf(path: string): string[] {

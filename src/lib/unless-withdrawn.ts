@@ -1,5 +1,6 @@
 /**
- * `work`, unless the signal fires first and `withdrawal` gives an error for that: then a rejection with it. The work goes on, for others or unwatched.
+ * Returns the result of `work`, unless the signal aborts first and `withdrawal` returns an error: then it rejects with
+ * that error. The work itself continues, because other callers may wait for it.
  */
 export function unlessWithdrawn<T>(
   work: Promise<T>,

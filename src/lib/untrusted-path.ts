@@ -1,7 +1,7 @@
 import { lstatSync, type Stats } from 'node:fs';
 import { shellQuoted } from './shell-quoted.ts';
 
-/** A path that another user of this machine could exchange, or write to. `command` mends it, where a command can. */
+/** A path that another user of this machine could exchange or write to. `command` fixes it, if a command can. */
 export class UntrustedPathError extends Error {
   override readonly name = 'UntrustedPathError';
   readonly command: string | undefined;
@@ -15,7 +15,7 @@ export class UntrustedPathError extends Error {
   }
 }
 
-/** What is wrong with an entry, as the end of a sentence about it, and the command that mends it but for the path. */
+/** The problem with an entry, as the end of a sentence about it, and the command that fixes it, without the path. */
 export interface Complaint {
   readonly problem: string;
   readonly command?: string;
@@ -29,12 +29,13 @@ export interface Trusted {
   readonly owners: readonly number[];
 }
 
-/** Undefined where files have no owners by number (Windows). */
+/** Undefined on systems without numeric owners (Windows). */
 export function trustedHere(): Trusted | undefined {
   const uid = process.geteuid?.();
   const gid = process.getegid?.();
   if (uid === undefined || gid === undefined) return undefined;
-  // In a user namespace without the host's root, the owner of `/` has another number; that user can replace everything.
+  // In a user namespace without the host's root, the owner of `/` has another uid; that user can replace everything
+  // anyway.
   return { uid, gid, owners: [0, uid, lstatSync('/').uid] };
 }
 
@@ -43,12 +44,13 @@ export type Entry = Pick<Stats, 'uid' | 'gid' | 'mode' | 'isDirectory' | 'isFile
 /** Why a folder or link on the path to one of Hotcell's files cannot be trusted. */
 export function complaintAbout(entry: Entry, trusted: Trusted): Complaint | undefined {
   if (!trusted.owners.includes(entry.uid)) return ofAnother(entry);
-  // SECURITY: the sticky bit keeps others from renaming what is not theirs. It does not keep them from being first; the owner of the next entry tells.
+  // SECURITY: the sticky bit keeps other users from renaming entries that are not theirs. It does not keep them from
+  // creating the entry first; the owner of the next component shows that.
   const isSticky = entry.isDirectory() && (entry.mode & 0o1000) !== 0;
   return isSticky || !othersMayWrite(entry, trusted) ? undefined : WRITABLE;
 }
 
-/** Why a folder cannot be ours to keep something in: stricter than for one on the way. */
+/** Why a folder cannot be used as one of our own; stricter than for a parent folder. */
 export function complaintAboutOwn(entry: Entry, trusted: Trusted, rootsToo = false): Complaint | undefined {
   const isOurs = entry.uid === trusted.uid || (rootsToo && trusted.owners.includes(entry.uid));
   if (!isOurs) return ofAnother(entry);
@@ -62,12 +64,13 @@ function ofAnother({ uid }: Entry): Complaint {
 }
 
 /**
- * Write access of a group does not count where the group is the user's private one (its number is the user's, as distributions with the umask 002 have
- * it), nor on folders of root's: which group writes to `/var/log` is decided by who runs the machine.
+ * Whether users other than the trusted ones may write. Group access does not count for the user's private group (same
+ * number as the uid, on distributions with umask 002), nor for folders of root: the administrator decides which group
+ * writes to `/var/log`.
  */
 function othersMayWrite(entry: Entry, trusted: Trusted): boolean {
   const { uid, gid, mode } = entry;
-  if (!entry.isDirectory() && !entry.isFile()) return false; // a link has no mode of its own, and a device like /dev/null is for everybody
+  if (!entry.isDirectory() && !entry.isFile()) return false; // a link has no mode of its own, and a device such as /dev/null is meant for all users
   if ((mode & 0o002) !== 0) return true;
   if ((mode & 0o020) === 0 || uid !== trusted.uid || uid === 0) return false;
   return !(gid === trusted.gid && gid === trusted.uid);

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { visibleJson } from './visible-json.ts';
 
-it('shows what cannot be seen, and means the same', () => {
+it('escapes invisible characters without changing the value', () => {
   const value = {
     text: 'a\x1b]0;t\x07 \x9b31m \x9d \u202eb\u2066 \u200b\u200d\ufeff \u2028\u2029 \u{e0041} \u3164\uffa0\u115f\u034f\u{e0100}\ufe0f\u2800 é 日本 🐍 \x7f',
   };

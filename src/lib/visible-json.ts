@@ -1,13 +1,13 @@
 /**
- * JSON text in which every character can be seen: controls of 8 bits, marks that turn the direction of text, characters without width and line
- * separators are written as `\uXXXX`. It means the same to every reader of JSON. SECURITY: `JSON.stringify` escapes only the controls below a space,
- * and some terminals obey U+009B as they obey `ESC [`.
+ * JSON text with only visible characters: C1 controls, bidirectional marks, zero-width characters and line separators
+ * are written as `\uXXXX`. It parses to the same value. SECURITY: `JSON.stringify` escapes only the C0 controls, and
+ * some terminals treat U+009B like `ESC [`.
  */
 export function visibleJson(json: string): string {
   return json.replace(INVISIBLE, unicodeEscapes);
 }
 
-/** `\u202e`; of a character that takes two places in JavaScript, both. */
+/** Escapes such as `\u202e`; a character of two code units becomes two escapes. */
 export function unicodeEscapes(characters: string): string {
   return Array.from({ length: characters.length }, (_, at) => {
     return `\\u${characters.charCodeAt(at).toString(16).padStart(4, '0')}`;
@@ -15,7 +15,8 @@ export function unicodeEscapes(characters: string): string {
 }
 
 /**
- * Controls, formats, line separators, characters that take no place although they are letters or marks (fillers of Hangul, variation selectors), and the Braille
- * pattern without dots, which looks like a space. The same class is in `said-inside.ts` and `cli/terminal-filter.ts`.
+ * Control and format characters, line separators, letters and marks without width (Hangul fillers, variation
+ * selectors), and the blank Braille pattern, which looks like a space. The same class is in `said-inside.ts` and
+ * `cli/terminal-filter.ts`.
  */
 const INVISIBLE = /[\x7f-\x9f\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/gu;

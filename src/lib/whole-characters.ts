@@ -1,4 +1,4 @@
-/** The number of bytes without a UTF-8 character at the end that is cut off. */
+/** The number of bytes without an incomplete UTF-8 character at the end. */
 export function wholeCharacters(bytes: Buffer): number {
   for (let back = 1; back <= Math.min(4, bytes.length); back += 1) {
     const byte = bytes[bytes.length - back]!;

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { isWorkspacePath } from './workspace-path.ts';
 
-it.each(['a', 'a/b.csv', '..a', 'a..', '.hidden/b', 'two\nlines', '日本/x', 'C:\\x', ' '])('takes %j', (path) => {
+it.each(['a', 'a/b.csv', '..a', 'a..', '.hidden/b', 'two\nlines', '日本/x', 'C:\\x', ' '])('accepts %j', (path) => {
   expect(isWorkspacePath(path)).toBe(true);
 });
 
