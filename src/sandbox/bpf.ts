@@ -1,20 +1,20 @@
-/** Classic BPF as seccomp runs it: instructions of 8 bytes, which jump forward only. */
+/** Classic BPF for seccomp: instructions of 8 bytes, with forward jumps only. */
 
-/** An instruction, or a label that those before it jump to. */
+/** An instruction, or a label that earlier instructions jump to. */
 export type Line = { readonly label: string } | Instruction;
 
 interface Instruction {
   readonly code: number;
   readonly value: number;
-  /** Labels; the next instruction where there is none. */
+  /** The label to jump to; the next instruction if absent. */
   readonly ifTrue?: string | undefined;
   readonly ifFalse?: string | undefined;
 }
 
-/** What seccomp gives the program to look at. */
+/** Offsets in `struct seccomp_data`, the input of a filter. */
 export const NUMBER = 0;
 export const ARCHITECTURE = 4;
-/** The low half of an argument: flags, families and pids fit in it, and the kernel looks at no more. */
+/** The offset of the low half of an argument: flags, families and pids fit into it, and the kernel reads no more. */
 export const argument = (index: number) => 16 + index * 8;
 export const highHalf = (index: number) => argument(index) + 4;
 
@@ -36,7 +36,7 @@ export const KILL: Line = { code: 0x06, value: 0x80000000 };
 
 const FARTHEST = 255;
 
-/** Labels become distances. */
+/** Assembles a program: labels become distances. */
 export function assemble(lines: readonly Line[]): Buffer {
   const places = new Map<string, number>();
   const instructions: Instruction[] = [];
@@ -57,7 +57,10 @@ export function assemble(lines: readonly Line[]): Buffer {
   );
 }
 
-/** Runs what follows where the accumulator is below `pivot`, else what comes after that. `lower` may be longer than a conditional jump. */
+/**
+ * Runs `lower` if the accumulator is below `pivot`, else `upper`. `lower` may be longer than a conditional jump can
+ * skip.
+ */
 export function branch(pivot: number, lower: Buffer, upper: Buffer): Buffer {
   const over = lower.length / 8;
   const jump = over > FARTHEST ? [encode(0x35, pivot, 0, 1), encode(0x05, over, 0, 0)] : [encode(0x35, pivot, over, 0)];

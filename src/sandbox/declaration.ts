@@ -2,11 +2,11 @@ import type { Driver } from './driver.ts';
 import type { DriverName } from './isolation.ts';
 import type { DriverTraits } from './traits.ts';
 
-/** What a driver declares before it is loaded. */
+/** The properties of a driver that are known before it is loaded. */
 export interface DriverDeclaration {
   /**
-   * Possible levels of isolation. A driver has one, unless the host decides, as the RuntimeClass of a cluster does; then the probe and each sandbox say
-   * which it is there.
+   * Possible levels of isolation. A driver has one, unless the host decides it, like the RuntimeClass of a cluster;
+   * then the probe and each sandbox report the actual level.
    */
   readonly levels: readonly [number, ...number[]];
   readonly traits: DriverTraits;
@@ -14,7 +14,7 @@ export interface DriverDeclaration {
 
 export type DriverDeclarations = Readonly<Record<DriverName, DriverDeclaration>>;
 
-/** A driver that can be chosen. It is loaded when something must be asked that its declaration does not answer. */
+/** A driver that can be chosen. It is loaded only when its declaration is not enough. */
 export interface OfferedDriver extends DriverDeclaration {
   load(): Promise<Driver>;
 }
@@ -28,17 +28,17 @@ export function driversWith(trait: keyof DriverTraits, declared: DriverDeclarati
     .filter((name) => declared[name].traits[trait]);
 }
 
-/** The level that every sandbox of a driver reaches. In `minIsolation`, the name of a driver means this level. */
+/** The minimum level of all sandboxes of a driver. In `minIsolation`, the name of a driver means this level. */
 export function leastLevel({ levels }: Pick<DriverDeclaration, 'levels'>): number {
   return Math.min(...levels);
 }
 
-/** The level that no sandbox of a driver exceeds. */
+/** The maximum level of a driver's sandboxes. */
 export function mostLevel({ levels }: Pick<DriverDeclaration, 'levels'>): number {
   return Math.max(...levels);
 }
 
-/** By the most that each may reach; where that is equal, by the least. */
+/** Sorts drivers by their maximum level, then by their minimum. */
 export function strongestFirst(declared: DriverDeclarations): DriverName[] {
   return namesOf(declared).sort(
     (a, b) => mostLevel(declared[b]) - mostLevel(declared[a]) || leastLevel(declared[b]) - leastLevel(declared[a]),

@@ -6,11 +6,11 @@ const mount = (target: string, readOnly: boolean) => ({
   identity: { device: '1', inode: '2' },
 });
 
-test('the limit of the disk holds where all that a session can write to is its own', () => {
+test('the disk limit is hard if a session can write only to its own folders', () => {
   expect(diskEnforcement({ mounts: [mount('/data', true)] })).toMatchObject({ strength: 'hard' });
 });
 
-test('a folder of the host that a session can write to has none, and is named', () => {
+test('a writable host folder has no limit, and is named', () => {
   const mounts = [mount('/data', false), mount('/more', true)];
   expect(diskEnforcement({ mounts })).toEqual({
     strength: 'none',

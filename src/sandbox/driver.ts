@@ -12,30 +12,37 @@ import type { DriverTraits } from './traits.ts';
 export interface Driver {
   readonly name: DriverName;
 
-  /** The capabilities that callers ask about, as declared in the registry. A request for one that is missing never reaches `create`. */
+  /**
+   * The capabilities that callers check, as declared in the registry. A request for a missing one never reaches
+   * `create`.
+   */
   readonly traits: DriverTraits;
 
   /**
-   * What this driver can do on this host, by a real trial where nothing less proves it. Changes nothing that outlives the call. Never
-   * rejects: what cannot be tried is unavailable, with a reason and a remedy that a person can paste.
+   * Checks what this driver can do on this host, by a real trial if nothing less proves it. Changes nothing that
+   * outlives the call. Never rejects: a driver that cannot be tried is unavailable, with a reason and a remedy that a
+   * person can paste.
    */
   probe(options?: { signal?: AbortSignal }): Promise<Probe>;
 
   /**
-   * A sandbox whose guest listens on the channel. All or nothing: when it rejects (a HotcellError, within the caller's signal),
-   * nothing of it is left on the host. `warm` is for a pool, which has time: wait until what kernels are forked from has its preloads.
+   * Creates a sandbox whose guest listens on the channel. All or nothing: when it rejects (with a HotcellError, within
+   * the caller's signal), nothing of it is left on the host. `warm` is for a pool, which has time: it waits until the
+   * parent of kernels has its preloads.
    */
   create(spec: SandboxSpec, options?: CreateOptions): Promise<Sandbox>;
 
   /**
-   * Where sandboxes can outlive their server (`traits.persistence`): takes over the one of `spec.id`, whose server is gone. The caller ensures
-   * that no other server does. Rejects with `sandbox_lost` where it no longer runs, with nothing left of it.
+   * Adopts the sandbox of `spec.id`, whose server is gone; only for drivers with `traits.persistence`. The caller
+   * ensures that no other server does the same. Rejects with `sandbox_lost` if the sandbox no longer runs, after
+   * cleaning up.
    */
   adopt?(spec: SandboxSpec, options?: { signal?: AbortSignal }): Promise<Sandbox>;
 
   /**
-   * Sandboxes left by a crashed server of this installation. A sandbox whose server still lives is never among them: two servers of
-   * one installation on one host must not touch each other's. Nor is the sandbox of a persistent session (`host.isKept`).
+   * Sandboxes left by a crashed server of this installation. Sandboxes of a live server are never among them: two
+   * servers of one installation on one host must not touch each other's. Nor are sandboxes of persistent sessions
+   * (`host.isKept`).
    */
   survivors(): Promise<readonly Survivor[]>;
 
@@ -54,17 +61,25 @@ export interface CreateOptions {
 export interface Sandbox {
   readonly id: string;
   readonly isolation: Omit<Isolation, 'passedOver'>;
-  /** The channel to the guest, the only connection to the sandbox. The caller of `create` owns it; when it ends, the sandbox ends, unless there is `reconnect`. */
+  /**
+   * The channel to the guest, the only connection to the sandbox. The caller of `create` owns it. When it ends, the
+   * sandbox ends, unless it has `reconnect`.
+   */
   readonly channel: Duplex;
   /** Opens a new channel to the guest, which keeps running. Rejects if the sandbox has ended. */
   reconnect?(options?: { signal?: AbortSignal }): Promise<Duplex>;
   /** Releases the sandbox without ending it, for a later `adopt`. Resolves when this process holds no resource of it. */
   leave?(): Promise<void>;
-  /** The configuration for the guest's first `hello`. Absent for an adopted sandbox: its guest is configured. */
+  /**
+   * The configuration for the guest's first `hello`. Absent for an adopted sandbox, whose guest is configured already.
+   */
   readonly guestConfig?: GuestConfig;
   /** When and how the sandbox ended. Never rejects. */
   readonly ended: Promise<SandboxEnd>;
-  /** Why it ended before its guest answered, where the driver knows more of it than that the channel closed. Never rejects. */
+  /**
+   * Why the sandbox ended before its guest answered, if the driver knows more than that the channel closed. Never
+   * rejects.
+   */
   startFailure?(): Promise<HotcellError | undefined>;
   usage(): Promise<Usage>;
   /** Kills every process of the sandbox and cleans up. Resolves when nothing is left; idempotent. */

@@ -11,7 +11,7 @@ export interface GuestConfig {
   /** Time between the steps of the interrupt ladder (docs/guest-protocol.md, section 7); a second when absent. */
   readonly interruptGraceMs?: number;
   readonly alone?: AloneLimits;
-  /** The folders that must be mounted, to be compared before anything else. Absent where the driver has another proof. */
+  /** The folders that must be mounted; the guest checks them first. Absent if the driver has another proof. */
   readonly mounts?: readonly ({ readonly target: string } & FolderIdentity)[];
 }
 
@@ -29,11 +29,14 @@ export interface GuestLimits {
   readonly cpus: number;
   /** CPU affinity: pins all kernels to the same processors, as many as the sandbox may use. Set if there is no CPU quota. */
   readonly pinCpus?: boolean;
-  /** A second filter for a kernel that was pinned, base64: it refuses to change that, and further filters. */
+  /** A second filter for pinned kernels, base64: it refuses changes of the affinity, and further filters. */
   readonly pinnedSeccomp?: string;
-  /** Absent where something harder counts processes, or where the uid is shared with other sandboxes. */
+  /** The process limit. Absent if a harder mechanism counts processes, or if the uid is shared with other sandboxes. */
   readonly processes?: number;
-  /** Present where no cgroup kills at the limit, or where it would kill the whole sandbox. */
+  /**
+   * The memory limit of the guest's watchdog. Set if no cgroup kills at the limit, or if it would kill the whole
+   * sandbox.
+   */
   readonly memoryWatchdogBytes?: number;
 }
 
@@ -54,10 +57,10 @@ export function standardEnvironment(options: {
     MPLBACKEND: 'Agg',
     MPLCONFIGDIR: '/tmp/.matplotlib',
     PYTHONDONTWRITEBYTECODE: '1',
-    // The zygote may have one thread only; a kernel gets its own number after the fork.
+    // The zygote may have only one thread; a kernel sets its own number after the fork.
     OPENBLAS_NUM_THREADS: '1',
     OMP_NUM_THREADS: '1',
-    // pyarrow, which pandas imports, would start one for its allocator.
+    // pyarrow, which pandas imports, would start a thread for its allocator.
     JE_ARROW_MALLOC_CONF: 'background_thread:false',
     ...options.extra,
   };

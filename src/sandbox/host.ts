@@ -6,8 +6,10 @@ export interface Host {
   readonly runDir: string;
   readonly installationId: string;
   readonly serverId: string;
-  /** Whether the server with this id still runs, as the registry of the installation tells (`sessions/registry.ts`). */
+  /**
+   * Whether the server with this id still runs, according to the registry of the installation (`sessions/registry.ts`).
+   */
   isServerAlive(serverId: string): Promise<boolean>;
-  /** Whether this sandbox belongs to a persistent session, by the records. */
+  /** Whether this sandbox belongs to a persistent session, according to the records. */
   isKept(sandboxId: string): Promise<boolean>;
 }

@@ -23,11 +23,11 @@ describe('a full name', () => {
     expect(fullImageName(full)).toBe(full);
   });
 
-  test.each([DIGEST, 'a'.repeat(64), 'A'.repeat(64)])('is not there for the id %s', (id) => {
+  test.each([DIGEST, 'a'.repeat(64), 'A'.repeat(64)])('is undefined for the id %s', (id) => {
     expect(fullImageName(id)).toBeUndefined();
   });
 
-  test('of what could be the beginning of an id is that of a name', () => {
+  test('of a name that could be the prefix of an id is that of the name', () => {
     expect(fullImageName('cafe')).toBe('docker.io/library/cafe:latest');
     expect(fullImageName('sha256:12')).toBe('docker.io/library/sha256:12');
   });
@@ -68,7 +68,7 @@ describe('a pattern', () => {
     expect(allows(pattern, name)).toBe(false);
   });
 
-  test('is decided quickly, whatever stars are in it', () => {
+  test('is matched in linear time, whatever stars it has', () => {
     const begin = performance.now();
     expect(allows(`${'*a'.repeat(120)}*b`, `a${'a'.repeat(240)}`)).toBe(false);
     expect(performance.now() - begin).toBeLessThan(100);

@@ -1,12 +1,13 @@
 /**
- * An image's name with everything in it that can be left out: `python` is `docker.io/library/python:latest`. Undefined for an id, which is no name. SECURITY: an engine takes a
- * short name such as `cafe` for the beginning of an id, of whatever image, where it has none of that name. A full name it takes for a name.
+ * An image's name with all optional parts: `python` is `docker.io/library/python:latest`. Undefined for an id, which is
+ * not a name. SECURITY: an engine takes a short name such as `cafe` for the prefix of an image id if it has no image of
+ * that name. A full name is always taken for a name.
  */
 export function fullImageName(name: string): string | undefined {
   if (isImageId(name)) return undefined;
   const [named = '', digest] = split(name, name.indexOf('@'));
   const path = withRegistry(named.replace(/:[^:/]*$/, ''));
-  if (digest !== undefined) return `${path}@${digest}`; // the engine takes no notice of a tag beside a digest
+  if (digest !== undefined) return `${path}@${digest}`; // the engine ignores a tag beside a digest
   const tag = /:([^:/]*)$/.exec(named)?.[1];
   return `${path}:${tag ?? 'latest'}`;
 }
@@ -16,8 +17,8 @@ function isImageId(name: string): boolean {
 }
 
 /**
- * Whether a full name is one that a pattern allows. `*` stands for any characters but `/`; without a tag a pattern means `latest`, unless it ends with `*`. Time is linear in
- * the number of stars: what matched once is never tried again.
+ * Whether a pattern allows a full name. `*` stands for any characters except `/`; a pattern without a tag means
+ * `latest`, unless it ends with `*`. It does not backtrack, so time is linear in the number of stars.
  */
 export function matchesImagePattern(fullName: string, pattern: string): boolean {
   const wanted = (pattern.endsWith('*') ? withRegistry(pattern) : (fullImageName(pattern) ?? pattern)).split('/');
@@ -40,7 +41,7 @@ function matchesPart(text: string, pattern: string): boolean {
   return from <= end;
 }
 
-/** As the engine does it: what comes first is a registry where it could not be a name of Docker Hub's. */
+/** Adds the registry as the engine does: the first part is a registry if it cannot be a name on Docker Hub. */
 function withRegistry(path: string): string {
   const [first = '', rest] = split(path, path.indexOf('/'));
   if (rest === undefined) return `docker.io/library/${path}`;

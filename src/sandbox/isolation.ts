@@ -1,4 +1,4 @@
-/** The names of the drivers, weakest first. How strong each is, its declaration says (`declaration.ts`). */
+/** The names of the drivers, weakest first. The level of each is in its declaration (`declaration.ts`). */
 export const DRIVER_NAMES = ['process', 'docker', 'gvisor'] as const;
 
 export type DriverName = (typeof DRIVER_NAMES)[number];
@@ -9,7 +9,9 @@ export type IsolationRequest = 'auto' | DriverName;
 /** The isolation of an execution. Every result has it, so that a caller need not rely on a default. */
 export interface Isolation {
   readonly driver: DriverName;
-  /** The level that this sandbox has: one of those that its driver declares. A higher one stands further from the host's kernel. */
+  /**
+   * The level of this sandbox, one of those that its driver declares. A higher level is further from the host's kernel.
+   */
   readonly level: number;
   /** How the sandbox is built: `sealed` containers; `shared` or `single` jails of the process driver. */
   readonly shape: 'sealed' | 'shared' | 'single';

@@ -4,7 +4,7 @@ export function mountDenied(message: string, remedy?: string): HotcellError {
   return new HotcellError('mount_denied', message, remedy === undefined ? {} : { remedy });
 }
 
-/** A folder is not, or no longer, the one that was checked. */
+/** The folder is not, or no longer, the one that was checked. */
 export function exchanged(what: string): HotcellError {
   return mountDenied(
     `${what}: it was replaced by another folder after the check`,

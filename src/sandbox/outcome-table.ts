@@ -8,23 +8,29 @@ import type { Outcome } from './outcome.ts';
 type Kind = Outcome['kind'];
 type OutcomeOf<K extends Kind> = Extract<Outcome, { kind: K }>;
 
-/** Everything that follows from the kind of an outcome. A new kind is one entry here, and the compiler asks for it. */
+/** Everything that depends on the kind of an outcome. A new kind is one entry here, which the compiler requires. */
 interface OutcomeEntry<K extends Kind> {
-  /** Members of the outcome, with the bounds that hold for a guest and for a server that the CLI talks to. */
+  /** Members of the outcome, with bounds on values from a guest, and from a server that the CLI talks to. */
   readonly members: z.ZodRawShape;
-  /** Members that the guest reports: the host adds its limits. Absent where only the host can tell. */
+  /** Members that the guest reports; the host adds its limits. Absent if only the host can know. */
   readonly fromGuest?: z.ZodRawShape;
-  /** The exit code that a shell would see had the program run without a sandbox. */
+  /** The exit code that a shell would see if the program ran without a sandbox. */
   exitCode(outcome: OutcomeOf<K>): number;
-  /** What to know beyond the program's own output, as one sentence without its full stop. Every surface adds its own advice. */
+  /**
+   * The information beyond the program's own output, as one sentence without its full stop. Each surface adds its own
+   * advice.
+   */
   sentence(outcome: OutcomeOf<K>): string | undefined;
-  /** The name of the exception that stands for it in a notebook. */
+  /** The name of the exception that represents it in a notebook. */
   readonly exception?: string;
 }
 
 const text = (max: number) => z.string().max(max);
 const count = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
-/** SECURITY: these stand in sentences of ours, so they are names by their characters: no sentence of a guest's, and no sequence that a terminal obeys. */
+/**
+ * SECURITY: these become part of our sentences, so they are restricted to the characters of a name: a guest can insert
+ * neither a sentence nor a terminal sequence.
+ */
 export const commandName = text(100).regex(/^[A-Za-z0-9][A-Za-z0-9._+-]*$/);
 const signalName = z.string().regex(/^SIG[A-Z0-9+]{1,16}$/);
 
@@ -53,14 +59,14 @@ const TABLE: { readonly [K in Kind]: OutcomeEntry<K> } = {
   'timed-out': {
     members: { limitMs: z.number() },
     fromGuest: {},
-    exitCode: () => 124, // as timeout(1)
+    exitCode: () => 124, // like timeout(1)
     sentence: ({ limitMs }) => `timed out after ${durationText(limitMs)}`,
     exception: 'TimedOut',
   },
   'out-of-memory': {
     members: { limitBytes: z.number() },
     fromGuest: {},
-    exitCode: () => 137, // as the kernel's OOM killer
+    exitCode: () => 137, // like the kernel's OOM killer
     sentence: ({ limitBytes }) => `out of memory at the limit of ${sizeText(limitBytes)}`,
     exception: 'OutOfMemory',
   },
@@ -87,7 +93,7 @@ const TABLE: { readonly [K in Kind]: OutcomeEntry<K> } = {
   unavailable: {
     members: { missing: z.array(text(100)).max(20), hint: text(2_000) },
     fromGuest: { missing: z.array(commandName).min(1).max(20) },
-    exitCode: () => 127, // as a shell whose command is not there
+    exitCode: () => 127, // like a shell for a missing command
     sentence: ({ missing, hint }) =>
       `not in this sandbox: ${missing.map(quotedName).join(', ')}. ${inOneLine(hint)}`.trim().replace(/\.$/, ''),
     exception: 'Unavailable',
@@ -96,7 +102,7 @@ const TABLE: { readonly [K in Kind]: OutcomeEntry<K> } = {
 
 export const OUTCOME_KINDS = Object.keys(TABLE) as [Kind, ...Kind[]];
 
-/** An outcome as it crosses a wire between a server and its client. */
+/** An outcome as sent between a server and its client. */
 export const outcomeSchema = z.discriminatedUnion(
   'kind',
   OUTCOME_KINDS.map((kind) => z.object({ kind: z.literal(kind), ...TABLE[kind].members })) as never,
@@ -122,7 +128,10 @@ export function exitCodeOfOutcome(outcome: Outcome): number {
   return entryOf(outcome).exitCode(outcome);
 }
 
-/** One sentence without its full stop, in lower case, for a line of ours. Undefined where the program's own output says it all. */
+/**
+ * One sentence without its full stop, in lower case, for one of our lines. Undefined if the program's own output says
+ * it all.
+ */
 export function outcomeSentence(outcome: Outcome): string | undefined {
   return entryOf(outcome).sentence(outcome);
 }
@@ -135,7 +144,7 @@ function entryOf<K extends Kind>(outcome: OutcomeOf<K>): OutcomeEntry<K> {
   return TABLE[outcome.kind as K];
 }
 
-/** The name is the guest's: it may be any text. */
+/** The name comes from the guest, and may be any text. */
 function signalNumber(name: string | undefined): number | undefined {
   return new Map<string, number>(Object.entries(constants.signals)).get(name ?? '');
 }

@@ -33,7 +33,10 @@ export interface StackFrame {
   readonly own: boolean;
 }
 
-/** Whether the kernel that ran it still lives, with its variables. Files are kept either way, unless the sandbox was lost too. */
+/**
+ * Whether the kernel of the execution still lives, with its variables. Files are kept either way, unless the sandbox
+ * was lost too.
+ */
 export type KernelState = 'kept' | 'lost';
 
 /** `session-expired`: the session had reached its maximum age. `shutting-down`: the server stopped, and the session lives on. */

@@ -5,7 +5,7 @@ const ARCHITECTURES: readonly Architecture[] = ['x64', 'arm64'];
 const AUDIT = { x64: 0xc000003e, arm64: 0xc00000b7, i386: 0x40000003, arm: 0x40000028 };
 const ALLOW = 'allow';
 const KILL = 'kill';
-/** Answered as done, and not done. */
+/** The call returns success without effect. */
 const IGNORED = 'errno 0';
 const EPERM = 'errno 1';
 const ENOMEM = 'errno 12';
@@ -18,7 +18,7 @@ const EPROTONOSUPPORT = 'errno 93';
 const EOPNOTSUPP = 'errno 95';
 const EAFNOSUPPORT = 'errno 97';
 
-/** From the kernel's own tables: name, number on x64, number on arm64 (-1: there is none). */
+/** Numbers from the kernel's own tables: name, number on x64, number on arm64 (-1: there is none). */
 const NUMBERS: Readonly<Record<string, readonly [x64: number, arm64: number]>> = {
   ...{ read: [0, 63], write: [1, 64], mmap: [9, 222], ioctl: [16, 29], socket: [41, 198], socketpair: [53, 199] },
   ...{ clone: [56, 220], clone3: [435, 435], execve: [59, 221], kill: [62, 129], openat: [257, 56], futex: [202, 98] },
@@ -77,7 +77,7 @@ const ALLOWED = [
   ...['read', 'write', 'mmap', 'execve', 'kill', 'openat', 'futex', 'mseal', 'landlock_restrict_self', 'futex_wait'],
   ...['close_range', 'epoll_pwait2', 'getxattrat', 'file_getattr', 'getsockopt', 'removexattr', 'mincore'],
   ...['get_mempolicy', 'getrlimit', 'shmget', 'memfd_create'],
-  // This is how a FIFO is made; devices need a capability that no sandbox has.
+  // `mknodat` creates FIFOs; devices need a capability that no sandbox has.
   'mknodat',
 ];
 
@@ -294,7 +294,7 @@ describe.each(ARCHITECTURES)('the filter for %s', (architecture) => {
     expect(decide(number(call))).toBe(ALLOW);
   });
 
-  test('has no call that is newer than its rules', () => {
+  test('refuses calls that are newer than its rules', () => {
     for (let call = 470; call < 700; call++) expect(decide(call)).toBe(ENOSYS);
   });
 
@@ -302,7 +302,7 @@ describe.each(ARCHITECTURES)('the filter for %s', (architecture) => {
     expect(decide(number(call), args)).toBe(decision);
   });
 
-  test('looks at the low half of an argument, as the kernel does', () => {
+  test('compares the low half of an argument, as the kernel does', () => {
     expect(decide(number('ioctl'), [0, 0x5412 + 2 ** 32])).toBe(EPERM);
     expect(decide(number('socket'), [17 + 2 ** 32, 3, 0])).toBe(EAFNOSUPPORT);
   });
@@ -316,7 +316,7 @@ describe.each(ARCHITECTURES)('the filter for %s', (architecture) => {
     },
   );
 
-  test('leaves a zygote what it makes sandboxes with, and no more', () => {
+  test('allows a zygote the calls that create sandboxes, and no more', () => {
     const zygote = seccompFilter(architecture, { makesSandboxes: true });
     const allowed = DENIED.filter(
       (call) =>
@@ -327,7 +327,7 @@ describe.each(ARCHITECTURES)('the filter for %s', (architecture) => {
     expect(run(zygote, clone)).toBe(ALLOW);
   });
 
-  test('leaves a sandbox with a kernel of its own the routes of that kernel, and no other family', () => {
+  test('allows a sandbox with its own kernel netlink routes, and no other family', () => {
     const own = seccompFilter(architecture, { ownKernel: true });
     const differing = BY_ARGUMENT.filter(([call]) => number(call) >= 0).filter(
       ([call, args, decision]) =>
@@ -343,7 +343,7 @@ describe.each(ARCHITECTURES)('the filter for %s', (architecture) => {
     expect(program.length / 8).toBeLessThanOrEqual(4096);
   });
 
-  test('leaves the next filter to whom it is meant for, and that one refuses further ones', () => {
+  test('allows a further filter only with the options for it, and the pinned filter refuses one', () => {
     const add = { number: number('prctl'), arch: AUDIT[architecture], args: [22, 2, 0] };
     for (const options of [{ makesSandboxes: true }, { addsFilters: true }]) {
       expect(run(seccompFilter(architecture, options), add)).toBe(ALLOW);
@@ -355,19 +355,19 @@ describe.each(ARCHITECTURES)('the filter for %s', (architecture) => {
     expect(run(pinnedFilter(architecture), { ...add, args: [15, 0] })).toBe(ALLOW);
   });
 
-  test('refuses another affinity, where that is asked for, and nothing else', () => {
+  test('is complemented by the pinned filter, which refuses only a change of affinity', () => {
     const second = pinnedFilter(architecture);
     const only = (call: string) => run(second, { number: number(call), arch: AUDIT[architecture], args: [] });
     expect(only('sched_setaffinity')).toBe(EPERM);
     for (const call of ['read', 'openat', 'sched_setattr', 'ptrace']) expect(only(call)).toBe(ALLOW);
   });
 
-  test('decides every number there is', () => {
+  test('decides every call number', () => {
     for (let call = 0; call < 600; call++) expect(decide(call)).toMatch(/^(allow|kill|errno \d+)$/);
   });
 });
 
-test('on x64, calls in the manner of x32 are killed, whatever they are', () => {
+test('on x64, every x32 call is killed', () => {
   const program = seccompFilter('x64');
   for (const call of [0, 101, 165, 512, 547]) {
     expect(run(program, { number: 0x40000000 + call, arch: AUDIT.x64, args: [] })).toBe(KILL);
@@ -380,7 +380,7 @@ interface Call {
   readonly args: readonly number[];
 }
 
-/** Classic BPF as seccomp runs it: as much of it as a filter of ours uses, and nothing forgiven. */
+/** A strict interpreter for the part of classic BPF that our filters use. */
 function run(program: Buffer, call: Call): string {
   const data = seccompData(call);
   let accumulator = 0;

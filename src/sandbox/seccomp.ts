@@ -1,6 +1,7 @@
 /**
- * The inner system call filter: a classic BPF program, made here for the sandbox's architecture and installed by the guest with `prctl`.
- * It stands behind the driver's own barriers, so it denies what a sandbox never needs and allows the rest.
+ * The inner system call filter: a classic BPF program, generated for the sandbox's architecture and installed by the
+ * guest with `prctl`. It is a second line behind the driver's own barriers: a denylist of calls that a sandbox never
+ * needs.
  */
 import {
   ALLOW,
@@ -24,17 +25,17 @@ const AUDIT_ARCH: Record<Architecture, number> = { x64: 0xc000003e, arm64: 0xc00
 const X32_BIT = 0x40000000;
 const SCHED_SETAFFINITY: Numbers = [203, 122];
 const EPERM = 1;
-/** Numbers in a leaf of the search: fewer make the program longer, more make each call slower. */
+/** The number of calls in a leaf of the search: fewer make the program longer, more make each call slower. */
 const LEAF = 8;
 
 export interface FilterOptions {
-  /** For a zygote, which needs the few calls that a sandbox is made with. What it forks takes the whole filter on top. */
+  /** For a zygote, which needs the few calls that create a sandbox. Its forks add the whole filter. */
   readonly makesSandboxes?: boolean;
-  /** For a process that takes the whole filter on top, and sets limits before. A zygote does too. */
+  /** For a process that adds the whole filter later, and sets limits before that. A zygote does too. */
   readonly outer?: boolean;
-  /** For a sandbox with a kernel of its own, whose memory counts as the sandbox's. */
+  /** For a sandbox with its own kernel, whose memory counts as the sandbox's. */
   readonly ownKernel?: boolean;
-  /** For a sandbox whose kernels take `pinnedFilter` on top, which refuses to add filters in its place. */
+  /** For a sandbox whose kernels add `pinnedFilter`, which then refuses further filters. */
   readonly addsFilters?: boolean;
 }
 
@@ -63,16 +64,19 @@ export function seccompFilter(architecture: Architecture, options: FilterOptions
     label('ours'),
     load(NUMBER),
     ifAtLeast(NEWEST_REVIEWED + 1, undefined, 'known'),
-    // x32 calls have numbers of their own, which would pass by the rules.
+    // x32 calls have other numbers, which the rules do not cover.
     ...(architecture === 'x64' ? [ifAtLeast(X32_BIT, undefined, 'new'), KILL, label('new')] : []),
-    // SECURITY: calls that are newer than the rules, as `open_tree_attr` was, would pass by them too.
+    // SECURITY: calls newer than the rules, as `open_tree_attr` was, would not be covered by them.
     NOT_REVIEWED,
     label('known'),
   ];
   return Buffer.concat([assemble(head), search(decided)]);
 }
 
-/** Refuses to change which processors a process runs on, where that is the limit. For a process that has the filter above, after it is pinned. */
+/**
+ * A filter that refuses changes of the CPU affinity, if that is the CPU limit. For a process with the filter above,
+ * after it is pinned.
+ */
 export function pinnedFilter(architecture: Architecture): Buffer {
   const adding = RULES.find(({ calls }) => 'prctl' in calls)!;
   return Buffer.concat([
@@ -93,8 +97,8 @@ interface Decided {
 }
 
 /**
- * A binary search, since every sandbox waits while the kernel follows each number through the program. The accumulator holds the call's
- * number.
+ * A binary search: starting a sandbox waits while Linux checks the program for every call number. The accumulator holds
+ * the number of the call.
  */
 function search(sorted: readonly Decided[]): Buffer {
   if (sorted.length <= LEAF) return leaf(sorted);
@@ -113,7 +117,7 @@ function leaf(entries: readonly Decided[]): Buffer {
   return Buffer.concat([...parts, assemble([ALLOW])]);
 }
 
-/** What is decided about some calls; for every other one the accumulator still holds its number afterwards. */
+/** A decision about some calls; for all others the accumulator still holds the call's number afterwards. */
 function guarded(numbers: readonly number[], decide: readonly Line[]): Buffer {
   const last = numbers.length - 1;
   return assemble([

@@ -3,12 +3,13 @@ import { ALLOW, argument, ifEqual, type Line, label, load, refuse } from './bpf.
 const ENOPROTOOPT = 92;
 
 /**
- * The options of sockets that programs set, by level. All of them are a number or a bit of the one socket.
+ * The socket options that programs set, by level. Each is a number or a bit of one socket.
  *
- * SECURITY: many others are kernel state that no limit counts or that the whole host shares. Socket filters (SO_ATTACH_FILTER, SO_ATTACH_REUSEPORT_CBPF)
- * are memory for compiled programs, of which the host has one amount: without it no seccomp filter loads any more, for anybody. Leaving
- * a multicast group takes the host's lock on networks, and a process with many of them outlives its end by minutes. IPv6 flow labels are counted for the
- * host. Errors and timestamps (IP_RECVERR, SO_TIMESTAMP) queue packets beside the buffers, or change the code of the kernel while they are on.
+ * SECURITY: many others are kernel state that no limit counts or that the whole host shares. Socket filters
+ * (SO_ATTACH_FILTER, SO_ATTACH_REUSEPORT_CBPF) use the host-wide memory for compiled programs: once it is used up, no
+ * process on the host can load a seccomp filter. Leaving a multicast group takes the host's network lock, and a process
+ * with many of them outlives its end by minutes. IPv6 flow labels are counted host-wide. Errors and timestamps
+ * (IP_RECVERR, SO_TIMESTAMP) queue packets outside the buffers, or patch kernel code while they are on.
  */
 export const SETTABLE_OPTIONS: Readonly<Record<number, Readonly<Record<string, number>>>> = {
   // SOL_SOCKET
@@ -38,14 +39,18 @@ export const SETTABLE_OPTIONS: Readonly<Record<number, Readonly<Record<string, n
 };
 
 /**
- * SO_LINGER is accepted and has no effect, since Java sets it to what it is already, and libuv and memcached whenever they close: a close never waits, and never resets.
+ * SO_LINGER is accepted without effect, because Java sets it to its current value, and libuv and memcached on every
+ * close: a close never waits, and never resets.
  *
- * SECURITY: where the kernel itself closes such a socket (it was sent over a Unix socket and not received) it waits for the linger time in the one thread that closes
- * files for the whole host. How long lies behind a pointer.
+ * SECURITY: when Linux itself closes such a socket (sent over a Unix socket and never received), it waits for the
+ * linger time in the one thread that closes files for the whole host. The time is behind a pointer, so the filter
+ * cannot check it.
  */
 export const IGNORED_OPTION = { level: 1, option: 13 } as const;
 
-/** What `setsockopt` may set. The others are answered as by a kernel that has no such option: programs then do without. */
+/**
+ * The options that `setsockopt` may set. For others it fails as on a kernel without that option, which programs handle.
+ */
 export function setsAllowedOption(): readonly Line[] {
   const levels = Object.entries(SETTABLE_OPTIONS);
   return [

@@ -1,7 +1,7 @@
 import type { FolderIdentity } from '../lib/held-folder.ts';
 import type { AloneLimits } from './guest-config.ts';
 
-/** The specification of a sandbox. Sessions decide it, a driver carries it out. */
+/** The specification of a sandbox. Sessions decide it, a driver implements it. */
 export interface SandboxSpec {
   /** Id, unique on this host; safe in names and paths. */
   readonly id: string;
@@ -48,8 +48,9 @@ export interface Bind {
 /** A folder that a caller mounts. Already checked against the allowed roots, with links resolved. */
 export interface Mount extends Bind {
   /**
-   * The folder that was checked. SECURITY: `source` may lead elsewhere by the time it is bound, so a driver gives out no sandbox before it has seen that
-   * what is bound is this folder. The caller of `create` holds the folder open meanwhile.
+   * The folder that was checked. SECURITY: `source` may lead elsewhere by the time it is bound, so a driver must verify
+   * that the bound folder is this one before it returns the sandbox. The caller of `create` holds the folder open
+   * meanwhile.
    */
   readonly identity: FolderIdentity;
 }

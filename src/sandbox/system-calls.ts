@@ -1,10 +1,10 @@
 import { ALLOW, argument, highHalf, ifAnyBit, ifEqual, type Line, label, load, mask, refuse } from './bpf.ts';
 import { setsAllowedOption } from './socket-options.ts';
 
-/** Numbers of a system call on [x64, arm64]; -1 where the architecture has no such call. */
+/** Numbers of a system call on [x64, arm64]; -1 if the architecture does not have it. */
 export type Numbers = readonly [x64: number, arm64: number];
 
-/** What the filter decides about some calls. It ends in a decision, and jumps to labels of its own only. */
+/** The decision about some calls. Every path ends in a decision, and jumps only to its own labels. */
 export interface Rule {
   readonly decide: readonly Line[];
   readonly calls: Readonly<Record<string, Numbers>>;
@@ -20,19 +20,20 @@ const EPROTONOSUPPORT = 93;
 const EOPNOTSUPP = 95;
 const EAFNOSUPPORT = 97;
 
-/** CLONE_NEW* but CLONE_NEWTIME, which shares its bit with the exit signal. */
+/** All CLONE_NEW* flags except CLONE_NEWTIME, which shares its bit with the exit signal. */
 const NAMESPACE_FLAGS = 0x7e020000;
 const [AF_UNIX, AF_INET, AF_INET6, AF_NETLINK] = [1, 2, 10, 16] as const;
 const [F_SETLEASE, F_NOTIFY, F_SETDELEG] = [1024, 1026, 1040] as const;
 const [F_SETOWN, F_SETOWN_EX, FIOSETOWN, SIOCSPGRP] = [8, 15, 0x8901, 0x8902] as const;
-/** The process group of the supervisor, as calls that take processes and groups write it. */
+/** The process group of the supervisor, in calls that take processes and groups. */
 const SUPERVISOR_GROUP = 0xffffffff;
 const [SOCK_STREAM, SOCK_DGRAM, SOCK_TYPE_MASK] = [1, 2, 0xf] as const;
 const [IPPROTO_TCP, IPPROTO_UDP] = [6, 17] as const;
 const [TIOCSTI, TIOCLINUX] = [0x5412, 0x541c] as const;
 /**
- * SECURITY: commands that make the host load a module of its kernel, whoever asks: TIOCSETD (line disciplines), then a pair each for bridges (SIOCGIFBR), Frame
- * Relay (SIOCADDDLCI), VLANs (SIOCGIFVLAN) and bridges again (SIOCBRADDBR). What is loaded stays, with its flaws. Without the right to change networks they do nothing else.
+ * SECURITY: ioctls that make the host load a kernel module, without any privilege: TIOCSETD (line disciplines), then a
+ * pair each for bridges (SIOCGIFBR), Frame Relay (SIOCADDDLCI), VLANs (SIOCGIFVLAN) and bridges again (SIOCBRADDBR). A
+ * loaded module stays, with its vulnerabilities. Without the right to change networks they do nothing else.
  */
 export const MODULE_IOCTLS = [0x5423, 0x8940, 0x8941, 0x8980, 0x8981, 0x8982, 0x8983, 0x89a0, 0x89a1] as const;
 const [PRIO_USER, IOPRIO_WHO_USER] = [2, 3] as const;
@@ -44,16 +45,16 @@ const [PR_SET_SECCOMP, PR_SET_MM, PR_SCHED_CORE, PR_FUTEX_HASH] = [22, 35, 62, 7
 const RLIMIT_CORE = 4;
 const [FS_IOC_FSSETXATTR, FS_IOC_SETFLAGS] = [0x401c5820, 0x40086602] as const;
 const [MAP_HUGETLB, MFD_HUGETLB, SHM_HUGETLB] = [0x40000, 4, 0o4000] as const;
-/** As if the call had done what it was asked for. */
+/** Returns success without executing the call. */
 const IGNORED = refuse(0);
 
 const REFUSED = [label('refuse'), refuse(EPERM), label('allow'), ALLOW] as const;
 
-/** The newest call that was looked at for the rules below (Linux 6.18). */
+/** The newest call that was reviewed for the rules below (Linux 6.18). */
 export const NEWEST_REVIEWED = 469;
 export const NOT_REVIEWED = refuse(ENOSYS);
 
-/** Whichever kernel answers. Calls that no rule names are allowed. */
+/** Rules for every kernel. Calls without a rule are allowed. */
 const COMMON: readonly Rule[] = [
   {
     decide: [refuse(EPERM)],
@@ -74,38 +75,42 @@ const COMMON: readonly Rule[] = [
       ...{ vhangup: [153, 58], iopl: [172, -1], ioperm: [173, -1], modify_ldt: [154, -1], uselib: [134, -1] },
       ...{ ustat: [136, -1], sysfs: [139, -1], _sysctl: [156, -1], personality: [135, 92], sethostname: [170, 161] },
       ...{ setdomainname: [171, 162], migrate_pages: [256, 238], move_pages: [279, 239] },
-      // SECURITY: the policies of shared memory, one for each page, are memory that no cgroup counts. Docker refuses these calls by the same errno.
+      // SECURITY: memory policies of shared memory, one per page, are kernel memory that no cgroup counts. Docker
+      // refuses these calls with the same errno.
       ...{ mbind: [237, 235], set_mempolicy: [238, 237] },
       ...{ set_mempolicy_home_node: [450, 450], lsm_get_self_attr: [459, 459], lsm_set_self_attr: [460, 460] },
       ...{ lsm_list_modules: [461, 461] },
     },
   },
   {
-    // As a kernel that has no such call: programs then do without.
+    // ENOSYS, as on a kernel without the call; programs have a fallback.
     decide: [NOT_REVIEWED],
     calls: {
-      // glibc falls back to clone, whose flags can be seen here; those of clone3 lie behind a pointer. So does the mode of openat2.
+      // glibc falls back to clone, whose flags are visible to the filter; those of clone3 are behind a pointer. So is
+      // the mode of openat2.
       ...{ clone3: [435, 435], openat2: [437, 437] },
-      // SECURITY: its contexts are counted for the whole host (fs.aio-max-nr): one sandbox would use up those of databases.
+      // SECURITY: its contexts are counted host-wide (fs.aio-max-nr): one sandbox could use up those of databases.
       io_setup: [206, 0],
-      // SECURITY: /proc/1, opened as a folder, stands for the supervisor, whom `pidfd_open` refuses.
+      // SECURITY: /proc/1, opened as a folder, refers to the supervisor, which `pidfd_open` refuses.
       pidfd_send_signal: [424, 424],
       ...{ process_madvise: [440, 440], process_mrelease: [448, 448] },
-      // SECURITY: while such memory exists the host cannot hibernate.
+      // SECURITY: while such memory exists, the host cannot hibernate.
       memfd_secret: [447, 447],
-      // SECURITY: which files of the host are in memory tells what others run; names of mounts tell of the host.
+      // SECURITY: the page cache reveals which files others use; names of mounts reveal the host.
       ...{ cachestat: [451, 451], statmount: [457, 457], listmount: [458, 458] },
       ...{ file_setattr: [469, 469], setxattrat: [463, 463], seccomp: [317, 277] },
     },
   },
   {
-    // SECURITY: the access list of a file in memory is memory of the host that no limit counts, 128 kB for each folder. Its name lies behind a pointer.
-    // As a file system that has no attributes, as those in memory had none before Linux 6.6.
+    // SECURITY: the access list of a file in tmpfs is host memory that no limit counts, 128 kB per folder, and its name
+    // is behind a pointer. The errno is that of a file system without extended attributes, as tmpfs was before Linux
+    // 6.6.
     decide: [refuse(EOPNOTSUPP)],
     calls: { setxattr: [188, 5], lsetxattr: [189, 6], fsetxattr: [190, 7] },
   },
   {
-    // SECURITY: reading only what is in memory tells, as `cachestat` does. `mincore` tells it of a program's own files alone.
+    // SECURITY: RWF_NOWAIT reveals the page cache, as `cachestat` does. `mincore` reveals it only for the program's own
+    // files.
     decide: [
       load(argument(5)),
       ifAnyBit(RWF_NOWAIT, undefined, 'allow'),
@@ -114,14 +119,15 @@ const COMMON: readonly Rule[] = [
     calls: { preadv2: [327, 286] },
   },
   {
-    // SECURITY: filters are compiled, into memory of which the host has one amount: four sandboxes would take all of it, and no filter would load any more,
-    // for anybody. The table for futexes of one process (PR_FUTEX_HASH) is memory of the kernel that a process chooses the size of. A process that
-    // has a processor core to itself (PR_SCHED_CORE) keeps others from its sibling thread. As a kernel that has none of them.
+    // SECURITY: filters are compiled into memory of which the whole host has one pool: four sandboxes could use it up,
+    // and no process could load a filter any more. The futex hash table of a process (PR_FUTEX_HASH) is kernel memory
+    // whose size the process chooses. Core scheduling (PR_SCHED_CORE) keeps other processes off the sibling thread of a
+    // core. All fail as on a kernel without them.
     decide: [
       load(argument(0)),
       ifEqual(PR_SET_SECCOMP, 'absent'),
       ifEqual(PR_SCHED_CORE, 'absent'),
-      // SECURITY: the command line of a program, which tools of the host read, would be as long as it likes.
+      // SECURITY: PR_SET_MM could make the command line, which tools of the host read, arbitrarily long.
       ifEqual(PR_SET_MM, 'absent'),
       ifEqual(PR_FUTEX_HASH, 'absent', 'allow'),
       ...[label('absent'), refuse(EINVAL), label('allow'), ALLOW],
@@ -133,7 +139,8 @@ const COMMON: readonly Rule[] = [
     calls: { clone: [56, 220] },
   },
   {
-    // Linux protects the pid 1 of a namespace from signals of its own processes by itself; gVisor does not. Neither protects its scheduling.
+    // Linux protects pid 1 of a namespace from signals of its own processes; gVisor does not. Neither protects its
+    // scheduling.
     decide: [load(argument(0)), ifEqual(SUPERVISOR_PID, 'refuse', 'allow'), ...REFUSED],
     calls: {
       ...{ kill: [62, 129], tkill: [200, 130], tgkill: [234, 131], rt_sigqueueinfo: [129, 138] },
@@ -142,12 +149,13 @@ const COMMON: readonly Rule[] = [
     },
   },
   {
-    // SECURITY: a supervisor without processes or descriptors of its own starts no kernel any more. Reading its limits is harmless.
+    // SECURITY: a supervisor whose process or descriptor limit is lowered cannot start kernels any more. Reading its
+    // limits is harmless.
     decide: [
       ...[load(argument(2)), ifEqual(0, undefined, 'sets'), load(highHalf(2)), ifEqual(0, 'allow', 'sets')],
       ...[label('sets'), load(argument(0)), ifEqual(SUPERVISOR_PID, 'refuse')],
       ...[load(argument(1)), ifEqual(RLIMIT_CORE, undefined, 'allow')],
-      // The limit that it had before is to be written behind a pointer: that cannot be made up.
+      // The previous limit would be written behind a pointer, which a filter cannot do.
       ...[load(argument(3)), ifEqual(0, undefined, 'refuse'), load(highHalf(3)), ifEqual(0, undefined, 'refuse')],
       IGNORED,
       ...REFUSED,
@@ -155,18 +163,21 @@ const COMMON: readonly Rule[] = [
     calls: { prlimit64: [302, 261] },
   },
   {
-    // SECURITY: a limit of 0 lets a crash start the host's program for core dumps (`core_pattern` with a pipe), as root and with the memory of the sandbox as its input.
-    // Only 1, which the guest sets, stops that too. Programs that turn dumps off get what they want without the call.
+    // SECURITY: with a limit of 0, a crash still starts the host's core dump program (`core_pattern` with a pipe), as
+    // root and with the memory of the sandbox as its input. Only 1, which the guest sets, prevents that. Programs that
+    // turn dumps off get success without the call.
     decide: [load(argument(0)), ifEqual(RLIMIT_CORE, undefined, 'allow'), IGNORED, label('allow'), ALLOW],
     calls: { setrlimit: [160, 164] },
   },
-  // SECURITY: huge pages that the host has reserved count for no limit of memory. As on a host that has none: programs then take small ones.
+  // SECURITY: huge pages that the host has reserved are not counted by any memory limit. The errno is that of a host
+  // without huge pages; programs then use small ones.
   { decide: withoutFlag(3, MAP_HUGETLB, ENOMEM), calls: { mmap: [9, 222] } },
   { decide: withoutFlag(2, SHM_HUGETLB, ENOMEM), calls: { shmget: [29, 194] } },
   { decide: withoutFlag(1, MFD_HUGETLB, EINVAL), calls: { memfd_create: [319, 279] } },
   { decide: aimedAtSupervisor(PRIO_USER), calls: { setpriority: [141, 140] } },
   { decide: aimedAtSupervisor(IOPRIO_WHO_USER), calls: { ioprio_set: [251, 30] } },
-  // SECURITY: in a folder of the host that is mounted writable, a setuid file would be a program that runs as its owner for every user there.
+  // SECURITY: in a host folder that is mounted writable, a setuid file would be a program that any user of the host
+  // could run as its owner.
   {
     decide: setsId(1),
     calls: { chmod: [90, -1], fchmod: [91, 52], creat: [85, -1], mkdir: [83, -1], mknod: [133, -1] },
@@ -178,8 +189,8 @@ const COMMON: readonly Rule[] = [
   { decide: createsWithId(1), calls: { open: [2, -1] } },
   { decide: createsWithId(2), calls: { openat: [257, 56] } },
   {
-    // Terminal injection: a sandbox has no terminal of ours, and keeps it so.
-    // SECURITY: the owner of a descriptor gets signals from it (see fcntl below); here the owner lies behind a pointer.
+    // SECURITY: TIOCSTI and TIOCLINUX inject input into a terminal. The owner of a descriptor gets signals from it (see
+    // fcntl below); in FIOSETOWN and SIOCSPGRP it is behind a pointer.
     decide: [
       load(argument(1)),
       ifEqual(TIOCSTI, 'refuse'),
@@ -187,7 +198,8 @@ const COMMON: readonly Rule[] = [
       ifEqual(SIOCSPGRP, 'refuse'),
       ifEqual(TIOCLINUX, 'refuse'),
       ...MODULE_IOCTLS.map((command) => ifEqual(command, 'refuse')),
-      // SECURITY: the owner of a file can give it another project id, or none, and leave the quota of a mounted folder. As a file system without flags.
+      // SECURITY: the owner of a file could change its project id and so leave the quota of a mounted folder. The errno
+      // is that of a file system without flags.
       ifEqual(FS_IOC_FSSETXATTR, 'absent'),
       ifEqual(FS_IOC_SETFLAGS, 'absent', 'allow'),
       ...[label('absent'), refuse(ENOTTY)],
@@ -196,13 +208,15 @@ const COMMON: readonly Rule[] = [
     calls: { ioctl: [16, 29] },
   },
   {
-    // SECURITY: whoever opens a file with a lease waits for its holder, for 45 seconds: programs of the host, and sessions of others with the same mount.
+    // SECURITY: opening a file with a lease waits for its holder for up to 45 seconds. A sandbox could block programs
+    // of the host, and other sessions with the same mount.
     decide: [
       load(argument(1)),
       ifEqual(F_SETLEASE, 'refuse'),
       ifEqual(F_SETDELEG, 'refuse'),
       ifEqual(F_NOTIFY, 'refuse'),
-      // SECURITY: the owner of a descriptor gets any signal that its holder picks when data arrives. gVisor does not protect the supervisor from one that stops it.
+      // SECURITY: when data arrives, the owner of a descriptor gets any signal that its holder chose. gVisor does not
+      // protect the supervisor from one that stops it.
       ifEqual(F_SETOWN_EX, 'refuse'),
       ifEqual(F_SETOWN, undefined, 'allow'),
       load(argument(2)),
@@ -219,18 +233,21 @@ const COMMON: readonly Rule[] = [
 ];
 
 /**
- * SECURITY: replies that nobody reads are memory of the kernel that it counts for no cgroup: a gigabyte beside a limit of 128 MB. Routes are refused with
- * them. Android refuses them by this errno, so that programs which cope with it there do here; getaddrinfo and Java do without.
+ * SECURITY: unread netlink replies are kernel memory that no cgroup counts: a gigabyte beside a limit of 128 MB. So
+ * routes are refused, too. Android refuses netlink with this errno, so programs that cope with it there do here;
+ * getaddrinfo and Java work without.
  */
 const NO_NETLINK = [refuse(EACCES)] as const;
-/** Routes, or getifaddrs breaks; the other families are a large part of a kernel's surface. */
+/**
+ * Allows netlink routes, otherwise getifaddrs fails; the other families are a large part of a kernel's attack surface.
+ */
 const ROUTES = [load(argument(2)), ifEqual(0, undefined, 'family'), ALLOW] as const;
 
 const SOCKET_OPTIONS: Rule = { decide: setsAllowedOption(), calls: { setsockopt: [54, 208] } };
 
-/** For the host's kernel. */
+/** Rules for the host's kernel. */
 export const RULES: readonly Rule[] = [...COMMON, socketsWith(NO_NETLINK), SOCKET_OPTIONS];
-/** For a kernel of the sandbox's own, whose memory is the sandbox's. */
+/** Rules for a kernel of the sandbox's own, whose memory counts as the sandbox's. */
 export const OWN_KERNEL_RULES: readonly Rule[] = [...COMMON, socketsWith(ROUTES)];
 
 function socketsWith(netlink: readonly Line[]): Rule {
@@ -241,7 +258,8 @@ function socketsWith(netlink: readonly Line[]): Rule {
       ifEqual(AF_NETLINK, 'netlink'),
       ifEqual(AF_INET, 'internet'),
       ifEqual(AF_INET6, 'internet', 'family'),
-      // TCP and UDP: MPTCP, SCTP and the like are a large part of the kernel's surface, some of it loaded on first use.
+      // Only TCP and UDP: MPTCP, SCTP and others are a large part of the kernel's attack surface, and some are modules
+      // loaded on first use.
       label('internet'),
       load(argument(1)),
       mask(SOCK_TYPE_MASK),
@@ -265,7 +283,10 @@ function socketsWith(netlink: readonly Line[]): Rule {
   };
 }
 
-/** Calls of (which, who): refused for the supervisor, as a process or as a group, and for all processes of a user, among which it is. */
+/**
+ * Refuses calls with (which, who) that target the supervisor: as a process, as a group, or among all processes of a
+ * user.
+ */
 function aimedAtSupervisor(user: number): readonly Line[] {
   return [
     ...[load(argument(0)), ifEqual(user, 'refuse')],
@@ -282,7 +303,7 @@ function setsId(mode: number): readonly Line[] {
   return [load(argument(mode)), ifAnyBit(SET_ID_BITS, 'refuse', 'allow'), ...REFUSED];
 }
 
-/** `open` has a mode only where it makes a file. */
+/** `open` has a mode only if it creates a file. */
 function createsWithId(flags: number): readonly Line[] {
   return [load(argument(flags)), ifAnyBit(O_CREAT_OR_TMPFILE, undefined, 'allow'), ...setsId(flags + 1)];
 }
