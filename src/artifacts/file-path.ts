@@ -1,8 +1,8 @@
-/** The path of a file's address: `/files/{session}/{path}`, each name encoded by itself. */
+/** The URL path of a file: `/files/{session}/{path}`, with each name encoded separately. */
 
 export interface NamedFile {
   readonly session: string;
-  /** Below the workspace, decoded. */
+  /** The decoded path, relative to the workspace. */
   readonly path: string;
 }
 
@@ -14,8 +14,9 @@ export function filePath({ session, path }: NamedFile): string {
 }
 
 /**
- * What an address names, or undefined where it names no file. SECURITY: names are decoded once and then compared, never resolved: a `..`, a slash, a
- * NUL or half a character, encoded or not, is refused, and `%252e` is a name with a per cent sign in it. The guest checks the path once more.
+ * The file that a URL path names, or undefined if it is invalid. SECURITY: names are decoded once and compared, never
+ * resolved: a `..`, a slash, a NUL or an incomplete character, encoded or not, is refused, and `%252e` is a name that
+ * contains a per cent sign. The guest checks the path again.
  */
 export function parseFilePath(encoded: string): NamedFile | undefined {
   if (!encoded.startsWith(PREFIX)) return undefined;
@@ -30,7 +31,7 @@ function decoded(name: string): string | undefined {
   try {
     text = decodeURIComponent(name);
   } catch {
-    return undefined; // not UTF-8, or a per cent sign alone
+    return undefined; // invalid UTF-8, or a lone per cent sign
   }
   return text === '' || text === '.' || text === '..' || /[/\\\0]|\p{Cs}/u.test(text) ? undefined : text;
 }

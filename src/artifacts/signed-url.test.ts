@@ -30,7 +30,7 @@ const links = fc.oneof(
 );
 
 describe('a signed link', () => {
-  it('says again what was signed, whatever the names', () => {
+  it('returns what was signed, for any names', () => {
     fc.assert(
       fc.property(links, (link) => {
         expect(verifySignedPath(KEY, signedPath(KEY, link), NOW_MS)).toEqual(link);
@@ -38,17 +38,17 @@ describe('a signed link', () => {
     );
   });
 
-  it('works up to its moment and not from it on', () => {
+  it('is valid until its expiry, exclusively', () => {
     const path = signedPath(KEY, LINK);
     expect(verifySignedPath(KEY, path, LINK.expires * 1000 - 1)).toEqual(LINK);
     expect(verifySignedPath(KEY, path, LINK.expires * 1000)).toBe('expired');
   });
 
-  it('is worth nothing under another key', () => {
+  it('is invalid under another key', () => {
     expect(verifySignedPath(randomBytes(32), signedPath(KEY, LINK), NOW_MS)).toBe('tampered');
   });
 
-  it('gives no other file, session, opening, owner or time', () => {
+  it('is invalid for another file, session, unique id, owner or expiry', () => {
     fc.assert(
       fc.property(links, links, (link, other) => {
         fc.pre(JSON.stringify(link) !== JSON.stringify(other));
@@ -63,20 +63,20 @@ describe('a signed link', () => {
     );
   });
 
-  it('does not survive the change of any one character', () => {
+  it('is invalid after a change of any one character', () => {
     const path = signedPath(KEY, LINK);
     fc.assert(
       fc.property(fc.nat(path.length - 1), fc.string({ minLength: 1, maxLength: 1 }), (at, character) => {
         const changed = path.slice(0, at) + character + path.slice(at + 1);
         const verified = verifySignedPath(KEY, changed, NOW_MS);
-        // Another spelling of the same link (`%20` as `+` is none of them) is still that link.
+        // A change may produce another spelling of the same link, which is still valid.
         if (typeof verified === 'object') expect(verified).toEqual(LINK);
         else expect(verified).toBe('tampered');
       }),
     );
   });
 
-  it('cannot move a slash from one member into another', () => {
+  it('does not verify with a slash moved from one member to another', () => {
     const moved = signedPath(KEY, { ...LINK, path: 'a/b' }).replace('/mine/a/b', '/mine%2Fa/b');
     expect(verifySignedPath(KEY, moved, NOW_MS)).toBe('tampered');
   });
@@ -97,7 +97,7 @@ describe('a signed link', () => {
     expect(verifySignedPath(KEY, change(signedPath(KEY, LINK)), NOW_MS)).toBe('tampered');
   });
 
-  it('that calls the session by its unique id says so in one way only', () => {
+  it('with the unique id as the session has only one spelling', () => {
     const path = signedPath(KEY, { ...LINK, session: 's-1' });
     expect(verifySignedPath(KEY, path, NOW_MS)).toMatchObject({ session: 's-1', uniqueId: 's-1' });
     expect(verifySignedPath(KEY, `${path}&opening=s-1`, NOW_MS)).toBe('tampered');

@@ -1,23 +1,23 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { filePath, parseFilePath } from './file-path.ts';
 
-/** What a link gives: one file of one session of one owner, to read, until a moment. */
+/** The content of a link: read access to one file of one session of one owner, until it expires. */
 export interface FileLink {
   readonly owner: string;
-  /** What the address calls the session. */
+  /** The session as named in the URL. */
   readonly session: string;
   /**
-   * The session's unique id. SECURITY: an id that its owner chose can be given to another session when the first is closed; a link leads into the one that it was
-   * made for, or nowhere.
+   * The session's unique id. SECURITY: an id that the owner chose can be reused after the session is closed; a link
+   * must never lead into the later session.
    */
   readonly uniqueId: string;
-  /** Below the workspace, decoded. */
+  /** The decoded path, relative to the workspace. */
   readonly path: string;
-  /** Seconds since 1970. */
+  /** The expiry, in seconds since 1970. */
   readonly expires: number;
 }
 
-/** The path and query of a link that only the holder of the key can make: to be put behind an address. */
+/** The path and query of a signed link, to be appended to the base URL. Only the holder of the key can create it. */
 export function signedPath(key: Buffer, link: FileLink): string {
   const query = new URLSearchParams({
     owner: link.owner,
@@ -29,8 +29,8 @@ export function signedPath(key: Buffer, link: FileLink): string {
 }
 
 /**
- * The link, if it is ours and not yet over. `tampered` and `expired` are told apart for the person who clicked it; a link that was tampered with is never
- * called expired, so that nothing of it is confirmed.
+ * The link, if its signature is valid and it has not expired. The two failures are distinguished for the person who
+ * clicked it. The signature is checked first, so that a forged link learns nothing.
  */
 export function verifySignedPath(key: Buffer, pathAndQuery: string, nowMs: number): FileLink | 'tampered' | 'expired' {
   const [path = '', query = ''] = split(pathAndQuery, '?');
@@ -38,30 +38,30 @@ export function verifySignedPath(key: Buffer, pathAndQuery: string, nowMs: numbe
   const values = new URLSearchParams(query);
   const [owner, expires, given] = ['owner', 'expires', 'signature'].map((name) => only(values, name));
   if (named === undefined || owner === undefined || given === undefined) return 'tampered';
-  // One spelling: `1e9`, ` 10` and `010` are numbers too, and the signature is of the number.
+  // Only the canonical spelling is valid: `1e9`, ` 10` and `010` are numbers too, and the signature covers the number.
   if (expires === undefined || !/^[1-9]\d{0,14}$/.test(expires)) return 'tampered';
   const uniqueId = values.has('opening') ? only(values, 'opening') : named.session;
-  // One spelling here too: what the address says already is not said again.
+  // Only the canonical spelling is valid: the unique id is not repeated if the path contains it.
   if (uniqueId === undefined || (values.has('opening') && uniqueId === named.session)) return 'tampered';
   const link = { ...named, owner, uniqueId, expires: Number(expires) };
   if (!isEqual(signature(key, link), given)) return 'tampered';
   return link.expires * 1000 <= nowMs ? 'expired' : link;
 }
 
-/** As JSON of a list, in which no member can pass for a part of another. */
+/** The signature covers a JSON array, in which the content of one member cannot pass for part of another. */
 function signature(key: Buffer, { owner, session, uniqueId, path, expires }: FileLink): string {
   return createHmac('sha256', key)
     .update(JSON.stringify(['hotcell file link 2', owner, session, uniqueId, path, expires]))
     .digest('base64url');
 }
 
-/** As text: the last character of base64 has bits that decoding drops, and one link has one spelling. */
+/** Compares text: the last character of base64 has bits that decoding ignores, and a link must have one spelling. */
 function isEqual(expected: string, given: string): boolean {
   const [left, right] = [Buffer.from(expected), Buffer.from(given)];
   return left.length === right.length && timingSafeEqual(left, right);
 }
 
-/** A value given twice is two answers to one question. */
+/** The value of a parameter; undefined if it is given twice. */
 function only(values: URLSearchParams, name: string): string | undefined {
   const all = values.getAll(name);
   return all.length === 1 ? all[0] : undefined;

@@ -2,8 +2,8 @@ import { UntrustedPathError } from '../lib/untrusted-path.ts';
 import { ERROR_CODES, type ErrorCode, type Retry } from './codes.ts';
 
 /**
- * The one class of Hotcell's own failures. `message` says what happened to which thing; `remedy` what to do next. Neither carries a
- * stack or a path of the host that the reader did not name.
+ * The class of Hotcell's own failures. `message` says what happened to which thing; `remedy` says what to do next.
+ * Neither contains a stack, or a host path that the reader did not name.
  */
 export class HotcellError extends Error {
   override readonly name = 'HotcellError';

@@ -3,7 +3,7 @@ import { ERROR_CODES, type ErrorCode } from './codes.ts';
 import { HotcellError, toHotcellError } from './hotcell-error.ts';
 import { continued, errorText, exitCodeOf, presentError } from './present.ts';
 
-test('an error is shown with its code, what to do, and its data', () => {
+test('an error is presented with its code, remedy and data', () => {
   const error = new HotcellError('code_too_large', 'the code has 9 bytes; the limit is 8', {
     remedy: 'Write it to a file.',
     data: { limitBytes: 8 },
@@ -18,7 +18,7 @@ test('an error is shown with its code, what to do, and its data', () => {
   expect(errorText(error)).toBe('error: the code has 9 bytes; the limit is 8\n  → Write it to a file.');
 });
 
-test('an error that came without a remedy has one by its kind, and one without data has none', () => {
+test('an error without a remedy gets a general one, and one without data gets none', () => {
   const error = new HotcellError('session_closed', 'the session is closed');
   expect(presentError(error)).toEqual({
     code: 'session_closed',
@@ -45,7 +45,7 @@ test.each([[new TypeError('x is not a function')], ['just text'], [undefined]])(
   },
 );
 
-test('an error of ours stays itself', () => {
+test('a HotcellError is returned unchanged', () => {
   const error = new HotcellError('cancelled', 'x');
   expect(toHotcellError(error)).toBe(error);
 });
@@ -53,7 +53,7 @@ test('an error of ours stays itself', () => {
 describe.each(Object.keys(ERROR_CODES) as ErrorCode[])('%s', (code) => {
   test('has an exit code, a status and advice that a caller can act on', () => {
     const entry = ERROR_CODES[code];
-    expect(entry.exitCode).toBeGreaterThan(1); // 0 and 1 are a program's own
+    expect(entry.exitCode).toBeGreaterThan(1); // 0 and 1 are exit codes of the user's program
     expect(entry.exitCode).toBeLessThan(256);
     expect(entry.httpStatus).toBeGreaterThanOrEqual(400);
     expect(entry.means).not.toBe('');
@@ -61,7 +61,7 @@ describe.each(Object.keys(ERROR_CODES) as ErrorCode[])('%s', (code) => {
   });
 });
 
-test('what has several lines begins none that looks like ours', () => {
+test('in a text of several lines, no line looks like a message of ours', () => {
   expect(errorText(new HotcellError('engine_failed', 'no\nhotcell: all is well\r\nerror: x', { remedy: 'a\rb' }))).toBe(
     'error: no\n  | hotcell: all is well\n  | error: x\n  → a\n  | b',
   );

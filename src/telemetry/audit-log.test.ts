@@ -22,7 +22,7 @@ const opened = (options: Partial<Parameters<typeof createAuditLog>[1]> = {}) =>
   createAuditLog(join(folder, 'a'), { fileBytes: 1_000_000, files: 3, now: () => new Date(0), ...options });
 
 describe('the audit log', () => {
-  test('keeps one object a line, in order, for its owner alone', async () => {
+  test('keeps one object per line, in order, readable only by its owner', async () => {
     const log = opened();
     for (const name of ['one', 'two']) log.record(entry(name));
     await log.close();
@@ -33,26 +33,26 @@ describe('the audit log', () => {
     expect(statSync(join(folder, 'a')).mode & 0o777).toBe(0o700);
   });
 
-  test('makes no file before there is something to write', async () => {
+  test('creates no file before the first entry', async () => {
     await opened().close();
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  test('writes by itself, soon', async () => {
+  test('writes entries after a short delay', async () => {
     const log = opened();
     log.record(entry('one'));
     await expect.poll(() => linesOf().length).toBe(1);
     await log.close();
   });
 
-  test('cuts what is long: no entry carries the contents of a file', async () => {
+  test('truncates long values, so that no entry contains a whole file', async () => {
     const log = opened();
     log.record({ event: 'file-written', owner: 'ada', path: 'x'.repeat(100_000) });
     await log.close();
     expect(readFileSync(join(folder, 'a', 'audit.jsonl')).length).toBeLessThan(500);
   });
 
-  test('counts what one owner is refused over and over: nobody washes the log away with that', async () => {
+  test('aggregates repeated refusals of one owner, so that they cannot flood the log', async () => {
     const log = opened();
     const refused = (owner: string, session: string): AuditEntry => ({
       event: 'refused',
@@ -73,7 +73,7 @@ describe('the audit log', () => {
     ]);
   });
 
-  test('writes what has gathered by itself, and a kind that was forgotten at once again', async () => {
+  test('writes aggregated entries after a period, and the first of a dropped kind at once', async () => {
     const log = opened({ repeatsEveryMs: 200 });
     const refused: AuditEntry = { event: 'refused', owner: 'unknown', via: '/mcp', refusal: 'unauthorized' };
     for (let n = 0; n < 4; n += 1) log.record(refused);
@@ -84,7 +84,7 @@ describe('the audit log', () => {
     expect(linesOf().reduce((sum, { times }) => sum + Number(times ?? 1), 0)).toBe(6);
   });
 
-  test('begins a new file when one is full, and keeps so many', async () => {
+  test('rotates full files, and keeps a fixed number', async () => {
     const log = opened({ fileBytes: 1000, files: 3 });
     for (let n = 0; n < 60; n += 1) {
       log.record(entry(`s${n}`));
@@ -98,7 +98,7 @@ describe('the audit log', () => {
     expect(sessions).toEqual(Array.from({ length: sessions.length }, (_, n) => `s${60 - sessions.length + n}`));
   });
 
-  test('is shared by servers that write and rotate at the same time: no line is torn or lost', async () => {
+  test('is shared by servers that write and rotate at the same time, without torn or lost lines', async () => {
     const logs = [0, 1, 2].map(() => opened({ fileBytes: 5000, files: 100 }));
     for (let n = 0; n < 50; n += 1) {
       await Promise.all(
@@ -114,7 +114,7 @@ describe('the audit log', () => {
     expect(sessions.length).toBe(150);
   }, 20_000);
 
-  test('costs its callers nothing when the disk is full, says so once, and counts what it lost', async () => {
+  test('does not fail its callers when the disk is full, reports it once, and counts lost entries', async () => {
     const failures: unknown[] = [];
     const log = opened({ fileBytes: 1e9, onFailure: (error) => failures.push(error) });
     log.record(entry('first'));

@@ -6,9 +6,12 @@ import type { AuditEntry, AuditSink } from './audit.ts';
 import { createRepeatTally } from './repeat-tally.ts';
 import { rotate } from './rotate.ts';
 
-/** The audit log on disk: one JSON object a line, `audit.jsonl` and its predecessors `audit.1.jsonl` and on. Servers of one data folder share it. */
+/**
+ * The audit log on disk: one JSON object per line, in `audit.jsonl` and its predecessors `audit.1.jsonl` and on.
+ * Servers with the same data folder share it.
+ */
 export interface AuditLog extends AuditSink {
-  /** Resolves when all entries so far are on disk, or could not be written. */
+  /** Resolves when all entries so far are on disk, or writing has failed. */
   flush(): Promise<void>;
   close(): Promise<void>;
 }
@@ -17,7 +20,7 @@ export interface AuditLogOptions {
   readonly fileBytes: number;
   readonly files: number;
   readonly now?: () => Date;
-  /** Refusals of one kind, and reads of one file, are one entry in this period. */
+  /** The aggregation period: refusals of one kind, and reads of one file, become one entry. */
   readonly repeatsEveryMs?: number;
   /** Callback for a write error. It is called once, and again after a write has succeeded in between. */
   readonly onFailure?: (error: unknown) => void;
@@ -119,7 +122,7 @@ export function createAuditLog(folder: string, options: AuditLogOptions): AuditL
     const path = join(folder, 'audit.jsonl');
     const bytes = Buffer.concat(lines.map((line) => line.bytes));
     await rotate(path, { newBytes: bytes.length, fileBytes: options.fileBytes, files: options.files });
-    // Opened each time: another server may have rotated the file.
+    // The file is opened each time: another server may have rotated it.
     const file = await open(path, 'a', 0o600);
     try {
       const { written, error } = await writeAll(file, bytes);
@@ -168,7 +171,10 @@ async function writeAll(file: FileHandle, bytes: Buffer): Promise<{ written: num
   }
 }
 
-/** The lines from the first that is not whole on disk. After half a line the rest begins on a new one, so that only that half cannot be read. */
+/**
+ * The lines from the first that is not completely on disk. After a partial line the rest starts on a new line, so that
+ * only the partial one is unreadable.
+ */
 function unwritten(lines: readonly Line[], written: number): Line[] {
   let end = 0;
   const first = lines.findIndex((line) => {

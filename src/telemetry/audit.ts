@@ -1,7 +1,10 @@
 import type { ErrorCode } from '../errors/codes.ts';
 import type { FeedEvent } from './feed.ts';
 
-/** One line of the audit log: who did what, under which policy and isolation, and how it ended. It is made from an event of the feed alone. */
+/**
+ * One line of the audit log: who did what, under which policy and isolation, and how it ended. It is made only from an
+ * event of the feed.
+ */
 export interface AuditEntry {
   readonly event: FeedEvent['event'];
   readonly owner: string;
@@ -27,7 +30,7 @@ export interface AuditEntry {
   readonly refusal?: ErrorCode;
 }
 
-/** The audit log as the feed writes to it. Never throws and never blocks, whatever the disk does. */
+/** The audit log as the feed uses it. Never throws and never blocks, even if the disk does. */
 export interface AuditSink {
   record(entry: AuditEntry): void;
 }

@@ -1,4 +1,4 @@
-/** A line of the log for people: `2026-01-31T12:00:00.000Z INFO  tool call tool=run_code durationMs=12`. */
+/** A human-readable log line: `2026-01-31T12:00:00.000Z INFO  tool call tool=run_code durationMs=12`. */
 export function consoleLine(json: string): string {
   const { time, level, msg, ...fields } = JSON.parse(json) as Record<string, unknown>;
   const rest = Object.entries(fields).map(([name, value]) => `${name}=${shown(value)}`);
@@ -6,7 +6,7 @@ export function consoleLine(json: string): string {
 }
 
 function shownMessage(message: unknown): string {
-  // SECURITY: one event is one line, whatever is in it.
+  // SECURITY: one event is one line, so that a value with a line break cannot forge another.
   return JSON.stringify(String(message ?? '')).slice(1, -1);
 }
 

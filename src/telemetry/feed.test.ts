@@ -16,7 +16,7 @@ const ended: FeedEvent = {
   outputBytes: 7,
 };
 
-test('a feed hands each event to all its readers, until they unsubscribe', () => {
+test('a feed passes each event to all subscribers, until they unsubscribe', () => {
   const feed = createFeed();
   const [first, second]: FeedEvent[][] = [[], []];
   const stop = feed.subscribe((event) => first!.push(event));

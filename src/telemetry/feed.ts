@@ -34,14 +34,14 @@ export interface SessionOpened extends InSession {
   /** The id that the owner chose, or the unique id. */
   readonly id: string;
   readonly name?: string;
-  /** The tool or route that asked. */
+  /** The tool or route of the call. */
   readonly via?: string;
   /** Limits and permissions in force. */
   readonly policy: Readonly<Record<string, unknown>>;
   readonly durationMs: number;
 }
 
-/** `left`: closed with the server, while its sandbox lives on. */
+/** `left`: the server stopped, and the sandbox lives on. */
 export type ClosingReason = 'asked' | 'idle' | 'age' | 'shutdown' | 'left';
 
 export interface SessionClosed {
@@ -72,20 +72,20 @@ export interface ExecutionEnded extends InSession {
 
 export interface FileCopied extends InSession {
   readonly event: 'file-written' | 'file-read' | 'file-removed';
-  /** Relative to the workspace. */
+  /** The path, relative to the workspace. */
   readonly path: string;
-  /** How the file was reached, where that was not a call of its owner. */
+  /** The route of the read, if it was not a call of the owner. */
   readonly via?: string;
   readonly sizeBytes: number;
 }
 
 export interface Refused {
   readonly event: 'refused';
-  /** The owner, or `unknown` where the caller has proved nothing. */
+  /** The owner, or `unknown` if the caller is not authenticated. */
   readonly owner: string;
   readonly via?: string;
   readonly session?: string;
-  /** The id by which the caller named a session, where no session was found. */
+  /** The session id that the caller gave, if no session was found. */
   readonly id?: string;
   readonly execution?: string;
   readonly code?: CodeHash;

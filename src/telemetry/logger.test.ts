@@ -29,7 +29,7 @@ const lines = () =>
     .split('\n')
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 
-test('writes lines of JSON to its file, the first ones too, for its owner alone', async () => {
+test('writes JSON lines to its file, including the first ones, readable only by its owner', async () => {
   const logger = createLogger({ logLevel: 'info', logFile: path() });
   logger.info('listening', { port: 1 });
   logger.warn('slow');
@@ -41,7 +41,7 @@ test('writes lines of JSON to its file, the first ones too, for its owner alone'
   expect(statSync(path()).mode & 0o777).toBe(0o600);
 });
 
-test('leaves out what is below its level', async () => {
+test('drops messages below its level', async () => {
   const logger = createLogger({ logLevel: 'warn', logFile: path() });
   logger.info('no');
   logger.debug('no');
@@ -50,14 +50,14 @@ test('leaves out what is below its level', async () => {
   expect(lines().map(({ msg }) => msg)).toEqual(['yes']);
 });
 
-test('never shows a token, should it be handed one', async () => {
+test('redacts a token in the fields', async () => {
   const logger = createLogger({ logLevel: 'info', logFile: path() });
   logger.info('request', { token: 'secret-1', headers: { authorization: 'Bearer secret-2' } });
   await logger.close();
   expect(readFileSync(path(), 'utf8')).not.toContain('secret');
 });
 
-test('a file that cannot be written stops nobody', async () => {
+test('a file that cannot be written does not fail the caller', async () => {
   writeFileSync(join(folder, 'file'), '');
   const logger = createLogger({ logLevel: 'info', logFile: join(folder, 'file', 'hotcell.log') });
   logger.info('one');
@@ -66,14 +66,14 @@ test('a file that cannot be written stops nobody', async () => {
   await logger.close();
 });
 
-test('writes lines for people where that is wanted', async () => {
+test('writes human-readable lines on request', async () => {
   const logger = createLogger({ logLevel: 'info', logFile: path(), logFormat: 'console' });
   logger.warn('slow', { tool: 'x' });
   await logger.close();
   expect(readFileSync(path(), 'utf8')).toMatch(/^\S+Z WARN {2}slow tool=x\n$/);
 });
 
-test('goes on in its file, and to a link of the user', async () => {
+test('appends to an existing file, and to a link of the user', async () => {
   mkdirSync(join(folder, 'sub'));
   symlinkSync('real.log', path());
   for (const message of ['one', 'two']) {
@@ -94,7 +94,7 @@ test('writes nothing to a file that other users of the machine can exchange', as
   expect(readFileSync(path(), 'utf8')).toBe('');
 });
 
-test.skipIf(process.getuid?.() !== 0)("follows no link of another user's", async () => {
+test.skipIf(process.getuid?.() !== 0)('does not follow a link of another user', async () => {
   mkdirSync(join(folder, 'sub'));
   chmodSync(join(folder, 'sub'), 0o1777);
   symlinkSync('../profile', path());
@@ -105,7 +105,7 @@ test.skipIf(process.getuid?.() !== 0)("follows no link of another user's", async
   expect(existsSync(join(folder, 'profile'))).toBe(false);
 });
 
-test('makes no folder below one that other users of the machine can exchange', async () => {
+test('creates no folder below one that other users of the machine can exchange', async () => {
   mkdirSync(join(folder, 'open/theirs'), { recursive: true });
   chmodSync(join(folder, 'open'), 0o777);
   for (const name of ['open/sub', 'open/theirs', 'open']) {

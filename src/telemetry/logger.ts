@@ -11,8 +11,8 @@ import { visibleJson } from '../lib/visible-json.ts';
 import { consoleLine } from './console-line.ts';
 
 /**
- * The log of a server for its operator, as JSON lines or as text. Never on stdout, which belongs to the protocol. SECURITY: fields are names, numbers and codes;
- * no caller hands it code, output, contents of files or tokens.
+ * The log of a server for its operator, as JSON lines or as text. It is never written to stdout, which the protocol
+ * uses. SECURITY: fields are names, numbers and codes; no caller passes code, output, contents of files or tokens.
  */
 export interface Logger {
   error(message: string, fields?: LogFields): void;
@@ -33,7 +33,7 @@ const STDERR = 2;
 
 export type LogOptions = Pick<Config, 'logLevel' | 'logFile'> & Partial<Pick<Config, 'logFormat'>>;
 
-/** Loads pino with the first line that is worth writing: a server that logs nothing starts without it. */
+/** Loads pino with the first line to write, so that a server that logs nothing starts without it. */
 export function createLogger(config: LogOptions): Logger {
   const { logLevel } = config;
   let sink: Promise<Sink> | undefined;
@@ -46,7 +46,7 @@ export function createLogger(config: LogOptions): Logger {
     else {
       if (early.length < 1000) early.push([level, message, fields]);
       sink ??= load();
-      sink.catch(() => {}); // a log that cannot be written is no reason to stop
+      sink.catch(() => {}); // a log that cannot be written must not stop the server
     }
   }
 
@@ -74,7 +74,7 @@ interface Sink {
 }
 
 async function openSink({ logFile, logFormat }: LogOptions): Promise<Sink> {
-  // CommonJS: once bundled, it has its names on `default` alone.
+  // pino is CommonJS; once bundled, its names are only on `default`.
   const { default: pino } = await import('pino');
   const writer = createBoundedWriter(logFile === undefined ? STDERR : openLog(logFile), MOST_WAITING_BYTES);
   const logger = pino(
@@ -86,7 +86,7 @@ async function openSink({ logFile, logFormat }: LogOptions): Promise<Sink> {
       // SECURITY: redacts secrets in case a caller logs a request.
       redact: ['token', 'authorization', 'cookie', 'headers.authorization', 'headers.cookie'],
     },
-    // SECURITY: stderr may be a terminal, and names in fields are strangers' choice.
+    // SECURITY: stderr may be a terminal, and clients choose names in the fields, so control characters are escaped.
     { write: (line: string) => writer.write(visibleJson(logFormat === 'console' ? consoleLine(line) : line)) },
   );
   return {
@@ -96,8 +96,9 @@ async function openSink({ logFile, logFormat }: LogOptions): Promise<Sink> {
 }
 
 /**
- * SECURITY: in `/tmp`, another user could put a link or a pipe in the log's place. One that is new is made here, and nowhere else; one that is there is
- * opened only where no other user can exchange it. Folders are created only below folders that no other user can replace.
+ * SECURITY: in `/tmp`, another user could put a link or a pipe in place of the log. A new file is created exclusively;
+ * an existing one is opened only if no other user can exchange it. Folders are created only below folders that no other
+ * user can replace.
  */
 function openLog(path: string): number {
   const place = join(folderOf(dirname(path)), basename(path));

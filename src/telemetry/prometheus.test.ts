@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createPrometheusMetrics } from './prometheus.ts';
 
-test('counts openings, executions, bytes and refusals, and the sessions of the moment', async () => {
+test('counts openings, executions, bytes, refusals and current sessions', async () => {
   let count = 2;
   const metrics = await createPrometheusMetrics(() => [{ state: 'idle', driver: 'process', count }]);
   metrics.opened('process', 0.015);
@@ -28,7 +28,7 @@ test('counts openings, executions, bytes and refusals, and the sessions of the m
   expect((await metrics.exposition()).text).toContain('hotcell_sessions{state="idle",driver="process"} 0\n');
 });
 
-test('two servers in one process keep their own', async () => {
+test('two servers in one process have separate metrics', async () => {
   const one = await createPrometheusMetrics(() => []);
   const other = await createPrometheusMetrics(() => []);
   one.refused('internal');

@@ -6,7 +6,7 @@ export type SessionCensus = () => readonly {
   readonly count: number;
 }[];
 
-/** Metrics in the form that Prometheus reads. */
+/** Metrics in the Prometheus format. */
 export interface PrometheusMetrics extends Metrics {
   exposition(): Promise<{ contentType: string; text: string }>;
 }
@@ -18,7 +18,7 @@ const OPENING_SECONDS = [0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 /** Loads prom-client, only if metrics are served. Labels have few values by construction: drivers, outcomes, codes. */
 export async function createPrometheusMetrics(census: SessionCensus): Promise<PrometheusMetrics> {
-  // CommonJS: once bundled, it has its names on `default` alone.
+  // prom-client is CommonJS; once bundled, its names are only on `default`.
   const { default: client } = await import('prom-client');
   const { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } = client;
   const registry = new Registry();
@@ -27,7 +27,7 @@ export async function createPrometheusMetrics(census: SessionCensus): Promise<Pr
 
   const sessions = new Gauge({
     name: 'hotcell_sessions',
-    help: 'Sessions there are now',
+    help: 'Current number of sessions',
     labelNames: ['state', 'driver'],
     registers,
     collect: () => {
@@ -37,39 +37,39 @@ export async function createPrometheusMetrics(census: SessionCensus): Promise<Pr
   });
   const opened = new Counter({
     name: 'hotcell_sessions_opened_total',
-    help: 'Sessions that were opened',
+    help: 'Number of opened sessions',
     labelNames: ['driver'],
     registers,
   });
   const opening = new Histogram({
     name: 'hotcell_session_opening_seconds',
-    help: 'How long openings took, waiting included',
+    help: 'Duration of session openings, including time in the queue',
     labelNames: ['driver'],
     buckets: OPENING_SECONDS,
     registers,
   });
   const closed = new Counter({
     name: 'hotcell_sessions_closed_total',
-    help: 'Sessions that were closed, by reason',
+    help: 'Number of closed sessions, by reason',
     labelNames: ['driver', 'reason'],
     registers,
   });
   const executions = new Histogram({
     name: 'hotcell_execution_seconds',
-    help: 'How long executions ran, by outcome',
+    help: 'Duration of executions, by outcome',
     labelNames: ['driver', 'outcome'],
     buckets: EXECUTION_SECONDS,
     registers,
   });
   const bytes = new Counter({
     name: 'hotcell_bytes_total',
-    help: 'Bytes that went into sandboxes and came out of them',
+    help: 'Bytes copied into and out of sandboxes',
     labelNames: ['direction', 'kind'],
     registers,
   });
   const refusals = new Counter({
     name: 'hotcell_refusals_total',
-    help: 'Calls that were refused, by the code of the error',
+    help: 'Number of refused calls, by error code',
     labelNames: ['code'],
     registers,
   });

@@ -11,7 +11,7 @@ const read = (path: string, via?: string): AuditEntry => ({
   ...(via === undefined ? {} : { via }),
 });
 
-test('reads of one file are one entry after the first, with their number and bytes', () => {
+test('reads of one file after the first become one entry, with their count and bytes', () => {
   const tally = createRepeatTally();
   expect(tally.note(read('a'))).toEqual(read('a'));
   for (let count = 0; count < 5; count += 1) expect(tally.note(read('a'))).toBeUndefined();
@@ -22,7 +22,7 @@ test('reads of one file are one entry after the first, with their number and byt
   expect(tally.isEmpty()).toBe(true);
 });
 
-test('reads of ever new files have an end', () => {
+test('reads of ever new files are bounded', () => {
   const tally = createRepeatTally();
   let written = 0;
   for (let file = 0; file < 10_000; file += 1) if (tally.note(read(`f${file}`)) !== undefined) written += 1;

@@ -1,25 +1,32 @@
 import type { AuditEntry } from './audit.ts';
 
-/** An entry as the audit log writes it; `times` says for how many it stands. */
+/** An entry as the audit log writes it; `times` is the number of events that it stands for. */
 export type TalliedEntry = AuditEntry & { readonly times?: number };
 
-/** Gathers entries of one kind: the first is written at once, the others of the same period are one entry with their number. */
+/**
+ * Aggregates entries of one kind: the first is written at once, the others of the same period become one entry with a
+ * count.
+ */
 export interface RepeatTally {
   /** The entry to write now, if there is one. */
   note(entry: AuditEntry): TalliedEntry | undefined;
   /** Entries collected since the last call. Kinds that did not occur again are dropped. */
   drain(): readonly TalliedEntry[];
-  /** Whether a later `drain` has anything to do. */
+  /** Whether `drain` has nothing to do. */
   isEmpty(): boolean;
 }
 
-/** The most files of an owner whose reads are told apart in one period. Further ones are one kind. */
+/**
+ * The maximum number of files per owner and period whose reads are counted separately. Further files are counted
+ * together.
+ */
 const MOST_FILES = 200;
 
 /**
- * SECURITY: a client that writes one entry per request could flood the log, so that older entries rotate out. So a kind of refusal is made of nothing that a client
- * chooses: the owner, who is proven or `unknown`; the code; and the tool or route, from a fixed list. Session, execution and path are not in it. Reads of a file are a kind, because a
- * signed link is read as often as its holder likes; files have a number.
+ * SECURITY: a client that causes one entry per request could flood the log, so that older entries rotate out. So the
+ * kind of a refusal contains nothing that a client chooses: the owner, who is authenticated or `unknown`; the code; and
+ * the tool or route, from a fixed list. Session, execution and path are not part of it. Reads are aggregated by file,
+ * because the holder of a signed link can read it any number of times; the number of files is bounded.
  */
 export function createRepeatTally(): RepeatTally {
   const kinds = new Map<string, { last: AuditEntry; times: number; sizeBytes: number }>();

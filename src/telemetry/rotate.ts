@@ -9,7 +9,10 @@ export interface Rotation {
   readonly files: number;
 }
 
-/** Rotates a file when it is full: `x.jsonl` becomes `x.1.jsonl`, and so on; the oldest is deleted. A lock admits one process at a time, since several may share the file. */
+/**
+ * Rotates a file when it is full: `x.jsonl` becomes `x.1.jsonl`, and so on; the oldest is deleted. A lock serialises
+ * processes that share the file.
+ */
 export async function rotate(path: string, { newBytes, fileBytes, files }: Rotation): Promise<void> {
   const isFull = async () => {
     const size = await sizeOf(path);

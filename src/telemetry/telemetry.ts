@@ -7,18 +7,21 @@ import { createLogger, type Logger } from './logger.ts';
 import { countEvent } from './metrics.ts';
 import { createPrometheusMetrics, type SessionCensus } from './prometheus.ts';
 
-/** The telemetry of a server: a log for the people who run it, and a feed of events, from which the audit log and the Prometheus metrics are made. */
+/**
+ * The telemetry of a server: a log for its operators, and a feed of events for the audit log and the Prometheus
+ * metrics.
+ */
 export interface Telemetry {
   readonly logger: Logger;
   readonly feed: Feed;
-  /** All metrics in the exposition format of Prometheus. Empty where metrics were not asked for. */
+  /** All metrics in the exposition format of Prometheus; empty if metrics are not enabled. */
   exposition(): Promise<{ contentType: string; text: string }>;
   /** Sets how sessions are counted; they are counted on each scrape. */
   watch(census: SessionCensus): void;
   close(): Promise<void>;
 }
 
-/** Opens no file and loads no library before there is something to write, except prom-client where metrics are asked for. */
+/** Opens no file and loads no library before there is something to write, except prom-client if metrics are enabled. */
 export async function openTelemetry(
   config: Pick<Config, 'logLevel' | 'logFile' | 'logFormat' | 'auditBytes' | 'auditFiles'>,
   dataDir: string,
