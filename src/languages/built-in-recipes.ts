@@ -6,13 +6,14 @@ export function builtInRecipes(): Recipe[] {
 }
 
 /**
- * Debian's Go packages lie in a GOPATH, which Go looks at only without modules. Without modules it also gives programs the runtime of an old Go
- * (GODEBUG), so that is left to programs which import more than the standard library.
+ * Debian's Go packages are in a GOPATH, which Go uses only without modules. Without modules Go also gives programs the
+ * behaviour of an old version (GODEBUG), so modules are turned off only for programs that need more than the standard
+ * library.
  */
 const GO_BUILD = `[ ! -d /usr/share/gocode/src ] || go list -deps "$2" >/dev/null 2>&1 || export GO111MODULE=off
 exec go build -o "$1" "$2"`;
 
-/** One entry, one language. Libraries are those that the sandbox has where Debian puts them. */
+/** One entry per language. Libraries are those that Debian installs in the sandbox. */
 const RECIPES: readonly RecipeInput[] = [
   {
     language: 'c',
@@ -42,7 +43,7 @@ const RECIPES: readonly RecipeInput[] = [
     environment: {
       GOCACHE: '/tmp/.cache/go-build',
       GOPATH: '/tmp/.cache/go:/usr/share/gocode',
-      // There is no network: what is not there must fail at once and say so.
+      // There is no network: a missing package must fail at once with a clear message.
       GOPROXY: 'off',
       GOTOOLCHAIN: 'local',
       GOTELEMETRY: 'off',
@@ -65,7 +66,8 @@ const RECIPES: readonly RecipeInput[] = [
     extensions: ['.java'],
     fileName: 'Main.java',
     needs: ['javac', 'java'],
-    // Jars may bring annotation processors, which would run in every build. A folder that is not there is no error.
+    // `-proc:none`: jars may contain annotation processors, which would run in every build. A missing folder is no
+    // error.
     build: [
       'javac',
       '-J-XX:+UseSerialGC',
@@ -76,7 +78,7 @@ const RECIPES: readonly RecipeInput[] = [
       '{folder}',
       '{source}',
     ],
-    // The other collectors start threads by the host's processors.
+    // The other garbage collectors start threads by the number of the host's processors.
     run: ['java', '-XX:+UseSerialGC', '-cp', '{folder}:{workspace}:/usr/share/java/*', '{main}'],
     packages: 'default-jdk-headless',
   },

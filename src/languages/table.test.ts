@@ -10,7 +10,7 @@ describe('the table of languages', () => {
     expect(new Set(names).size).toBe(names.length);
   });
 
-  it('takes a recipe of the user in the place of ours', () => {
+  it("prefers a user's recipe to a built-in one of the same name", () => {
     const clang = recipeSchema.parse({ ...recipe, language: 'c', needs: ['clang'] });
     const languages = allLanguages([recipeSchema.parse(recipe), clang]);
     expect(languageNamed(languages, 'c').needs).toEqual(['clang']);
@@ -18,7 +18,7 @@ describe('the table of languages', () => {
     expect(languages.filter(({ name }) => name === 'c')).toHaveLength(1);
   });
 
-  it('names those that it knows where one is unknown', () => {
+  it('lists the known languages if one is unknown', () => {
     expect(() => languageNamed(allLanguages(), 'cobol')).toThrowError(
       expect.objectContaining({ code: 'unknown_language', remedy: expect.stringContaining('python, bash') }),
     );

@@ -5,19 +5,19 @@ import type { Recipe } from './recipe.ts';
 /** A language that sessions run. */
 export interface Language {
   readonly name: string;
-  /** Other names that people use for it. */
+  /** Alternative names. */
   readonly aliases: readonly string[];
   readonly extensions: readonly string[];
-  /** Whether one execution finds what the last one left: variables, functions, the current folder. */
+  /** Whether state is kept between executions: variables, functions, the current folder. */
   readonly keepsState: boolean;
   /** Commands that the sandbox must have. */
   readonly needs: readonly string[];
-  /** What Debian calls the packages that hold them. */
+  /** The Debian packages that contain them. */
   readonly packages?: string | undefined;
   readonly recipe?: Recipe;
 }
 
-/** The one that is there before anybody asks. */
+/** The default language, whose kernel is started with the sandbox. */
 export const PYTHON: Language = {
   name: 'python',
   aliases: ['py', 'python3'],
@@ -26,7 +26,7 @@ export const PYTHON: Language = {
   needs: [],
 };
 
-/** Those with a kernel of their own in the guest (guest/hotcell_guest/languages/table.py). */
+/** Languages with a kernel in the guest (guest/hotcell_guest/languages/table.py). */
 const WITH_KERNEL: readonly Language[] = [
   PYTHON,
   {
@@ -62,7 +62,7 @@ const ALIASES: Readonly<Record<string, readonly string[]>> = { cpp: ['c++', 'cxx
 
 export type Languages = readonly Language[];
 
-/** Every language there is: a kernel's, then recipes. One of the user's takes the place of ours of that name. */
+/** All languages: those with a kernel, then recipes. A user's recipe replaces a built-in language of the same name. */
 export function allLanguages(recipes: readonly Recipe[] = []): Languages {
   const theirs = new Map([...builtInRecipes(), ...recipes].map((recipe) => [recipe.language, recipe]));
   const kernels = WITH_KERNEL.filter(({ name }) => !theirs.has(name));
@@ -78,7 +78,7 @@ export function kernelOf({ name, recipe }: Pick<Language, 'name' | 'recipe'>): s
   return name === 'javascript' || name === 'typescript' ? 'node' : name;
 }
 
-/** The language of that name. Throws naming those that there are. */
+/** The language of that name. Throws an error that lists the known ones. */
 export function languageNamed(languages: Languages, name: string): Language {
   const wanted = name.toLowerCase();
   const found =
@@ -90,16 +90,16 @@ export function languageNamed(languages: Languages, name: string): Language {
   });
 }
 
-/** The language of files that end so, the extension with its dot. */
+/** The language of a file extension, given with its dot. */
 export function languageOfExtension(languages: Languages, extension: string): Language | undefined {
   return (
-    // A user's own recipe may claim an extension of ours.
+    // A user's recipe may claim an extension of a built-in language.
     languages.findLast(({ extensions }) => extensions.includes(extension)) ??
     languages.findLast(({ extensions }) => extensions.includes(extension.toLowerCase()))
   );
 }
 
-/** What to do where commands of it are missing. */
+/** The hint if commands of a language are missing. */
 export function hintFor({ packages }: Language): string {
   const where = packages === undefined ? '' : ` In Debian: apt-get install ${packages}.`;
   return `The process driver shows the programs of this machine's /usr; with docker and gvisor, open the session with an image that has them.${where}`;

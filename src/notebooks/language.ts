@@ -1,6 +1,6 @@
 import type { CodeCell, Notebook } from './nbformat.ts';
 
-/** Names that kernels of notebooks have and that nobody else has for a language. */
+/** Language names that only notebook kernels use. */
 const ALIASES: ReadonlyMap<string, string> = new Map(
   Object.entries({
     ipython: 'python',
@@ -18,7 +18,7 @@ const ALIASES: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** The language of a notebook's cells, from what it says of its kernel. Python where it says nothing. */
+/** The language of a notebook's cells, from its kernel metadata; Python by default. */
 export function languageOf({ metadata }: Pick<Notebook, 'metadata'>): string {
   const info = asRecord(metadata.language_info);
   const kernel = asRecord(metadata.kernelspec);
@@ -27,7 +27,10 @@ export function languageOf({ metadata }: Pick<Notebook, 'metadata'>): string {
   return ALIASES.get(name) ?? name;
 }
 
-/** A session may hold kernels of several languages; a notebook has one. A cell of another says so, and is read back so. */
+/**
+ * The language of a cell. A session may have kernels of several languages, but a notebook has one, so a cell of another
+ * language has a marker in its metadata.
+ */
 export function cellLanguage(cell: CodeCell, ofNotebook: string): string {
   const { language } = asRecord(cell.metadata.hotcell);
   return typeof language === 'string' ? language : ofNotebook;
@@ -40,7 +43,7 @@ const DISPLAY_NAMES: Readonly<Record<string, string>> = {
   bash: 'Bash',
 };
 
-/** What a notebook says of its kernel, so that Jupyter chooses one for it. */
+/** The kernel metadata of a notebook, from which Jupyter chooses a kernel. */
 export function kernelMetadata(language: string): Record<string, unknown> {
   return {
     kernelspec: {

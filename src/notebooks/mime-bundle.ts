@@ -5,10 +5,13 @@ import { isShallow, type MimeBundle, NOTEBOOK_LIMITS } from './nbformat.ts';
 
 const MEDIA_TYPE = /^[a-z0-9]+\/[a-z0-9.+-]+$/i;
 
-/** Representations as a notebook holds them: JSON as itself, text as text, everything else in base64. What cannot be read is left out. */
+/**
+ * Representations in the form of a notebook: JSON as a value, text as text, everything else in base64. Unreadable ones
+ * are left out.
+ */
 export function mimeBundle(representations: readonly Representation[]): MimeBundle {
   const entries = representations.flatMap(({ mediaType, data }): [string, unknown][] => {
-    // SECURITY: the names come from a sandbox, and Jupyter refuses a whole file for one that is none.
+    // SECURITY: media types come from the sandbox, and Jupyter refuses a whole file with one invalid name.
     if (!MEDIA_TYPE.test(mediaType)) return [];
     if (isJson(mediaType)) {
       const value = jsonIn(data);
@@ -28,7 +31,7 @@ function jsonIn(data: Buffer): unknown {
     const text = data.toString('utf8');
     if (excessIn(text, NOTEBOOK_LIMITS) !== undefined) return undefined;
     const value: unknown = JSON.parse(text);
-    // SECURITY: one display must not make the whole notebook unreadable.
+    // SECURITY: one deeply nested display must not make the whole notebook unreadable.
     return isShallow(value) ? value : undefined;
   } catch {
     return undefined;

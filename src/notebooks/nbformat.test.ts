@@ -36,7 +36,7 @@ describe('a notebook', () => {
     expect(parseNotebook(Buffer.from(text))).toEqual(parseNotebook(value));
   });
 
-  it('has its sources in lines, however they were written', () => {
+  it('has its sources as lines, in whichever form they were given', () => {
     const { cells } = parseNotebook(notebook([code('a\nb'), code(['a\n', 'b'])]));
     expect(cells.map(({ source }) => source)).toEqual([
       ['a\n', 'b'],
@@ -53,7 +53,7 @@ describe('a notebook', () => {
     expect(cells[0]).toMatchObject({ outputs: [], execution_count: null });
   });
 
-  it('gives an id to every cell that has none of its own, and no two the same', () => {
+  it('gives a unique id to every cell without one', () => {
     const { cells } = parseNotebook(
       notebook([code('', { id: 'cell-2' }), code(''), code('', { id: 'cell-2' }), code('', { id: 'no good!' })]),
     );
@@ -63,7 +63,7 @@ describe('a notebook', () => {
     for (const id of ids) expect(id).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);
   });
 
-  it('finds new ids whichever are taken, and in the end', () => {
+  it('finds new ids whichever are taken, and terminates', () => {
     const taken = ['cell-1'];
     while (taken.length < 40) taken.push(`${taken.at(-1)}-x`.slice(-64));
     for (let more = 2; more < 30; more += 1) taken.push(`cell-1-${more}`);
@@ -71,7 +71,7 @@ describe('a notebook', () => {
     expect(new Set(cells.map(({ id }) => id)).size).toBe(cells.length);
   });
 
-  it('says its language in one of several ways', () => {
+  it('declares its language in one of several ways', () => {
     expect(languageOf({ metadata: {} })).toBe('python');
     expect(languageOf({ metadata: { kernelspec: { name: 'python3' } } })).toBe('python');
     expect(languageOf({ metadata: { language_info: { name: 'TypeScript' } } })).toBe('typescript');
@@ -81,19 +81,19 @@ describe('a notebook', () => {
   });
 
   it.each<[string, string | Uint8Array | object, RegExp]>([
-    ['text that is no JSON', '{', /not JSON/],
-    ['bytes that are no text', Buffer.from([0xff, 0xfe]), /not JSON/],
+    ['text that is no JSON', '{', /not valid JSON/],
+    ['bytes that are no text', Buffer.from([0xff, 0xfe]), /not valid JSON/],
     ['JSON that is no notebook', [], /names no nbformat/],
     ['nothing', 'null', /names no nbformat/],
-    ['an old format', { nbformat: 3, worksheets: [] }, /nbformat 3; only 4/],
-    ['a format of the future', notebook([], { nbformat: 5 }), /nbformat 5; only 4/],
+    ['an old format', { nbformat: 3, worksheets: [] }, /nbformat 3; only version 4/],
+    ['a format of the future', notebook([], { nbformat: 5 }), /nbformat 5; only version 4/],
     ['no cells', { nbformat: 4, metadata: {} }, /cells/],
     ['an unknown kind of cell', notebook([{ ...code(''), cell_type: 'heading' }]), /cells\.0\.cell_type/],
     ['a source that is no text', notebook([code(7)]), /cells\.0\.source/],
     [
       'metadata that are nested too deep',
       `{"nbformat":4,"cells":[],"metadata":{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}}`,
-      /deep|not JSON/,
+      /deep|not valid JSON/,
     ],
     [
       'outputs that are nested too deep',
@@ -118,7 +118,7 @@ describe('a notebook', () => {
     expect(process.memoryUsage().heapUsed - before).toBeLessThan(50 * 1_048_576);
   });
 
-  it('is refused where it is too large, before it is parsed', () => {
+  it('is refused if it is too large, before it is parsed', () => {
     expect(refusalOf(Buffer.alloc(65 * 1_048_576)).code).toBe('code_too_large');
   });
 });

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { HotcellError } from '../errors/hotcell-error.ts';
 import { excessIn } from '../lib/json-limits.ts';
 
-/** A notebook as Jupyter's nbformat 4.5 has it: what is written, and what a file that was read becomes. */
+/** A notebook in Jupyter's nbformat 4.5: the form in which it is written, and to which a parsed file is converted. */
 export interface Notebook {
   readonly nbformat: 4;
   readonly nbformat_minor: 5;
@@ -47,19 +47,21 @@ export type NotebookOutput =
       readonly traceback: readonly string[];
     };
 
-/** A notebook, as its JSON text or as what that text says. */
+/** A notebook as JSON text or as the parsed value. */
 export type NotebookSource = string | Uint8Array | object;
 
-/** Outputs that were saved with it count too, though they are not read. */
+/** The size limit. Saved outputs count, though they are not read. */
 export const LARGEST_NOTEBOOK_BYTES = 64 * 1_048_576;
 const MOST_CELLS = 10_000;
 
-/** As nbformat wants ids: others are replaced. */
+/** Valid cell ids of nbformat; others are replaced. */
 const CELL_ID = /^[a-zA-Z0-9_-]{1,64}$/;
 
 const MOST_LINES = 1_000_000;
 
-/** SECURITY: Zod's own lists complain of every wrong element: eight megabytes of `1,` would become gigabytes of complaints. */
+/**
+ * SECURITY: Zod's own arrays report every invalid element: eight megabytes of `1,` would become gigabytes of reports.
+ */
 const lines = z.custom<string[]>(isListOfTexts, { error: `is neither text nor a list of at most ${MOST_LINES} lines` });
 const multiline = z.union([z.string(), lines.transform((parts) => parts.join(''))]);
 const metadata = z
@@ -81,7 +83,7 @@ const cellSchema = z.object({
 
 const notebookSchema = z.object({
   metadata,
-  // Counted before any is looked at, for the same reason.
+  // The number of cells is checked before their content, for the same reason.
   cells: z
     .array(z.unknown())
     .max(MOST_CELLS, { error: `has more than ${MOST_CELLS} cells` })
@@ -90,7 +92,10 @@ const notebookSchema = z.object({
 
 const versionSchema = z.object({ nbformat: z.number(), worksheets: z.unknown().optional() });
 
-/** Reads a notebook of nbformat 4. Its outputs are left out: what is run makes new ones. Throws a HotcellError that says what is wrong with it. */
+/**
+ * Parses a notebook of nbformat 4, without its outputs: running it makes new ones. Throws a HotcellError with the
+ * reason if it is invalid.
+ */
 export function parseNotebook(given: NotebookSource, name = 'notebook'): Notebook {
   const value = typeof given === 'string' || given instanceof Uint8Array ? parsedJson(given, name) : given;
   const version = versionSchema.safeParse(value);
@@ -119,12 +124,12 @@ export function parseNotebook(given: NotebookSource, name = 'notebook'): Noteboo
   return { nbformat: 4, nbformat_minor: 5, metadata: parsed.data.metadata, cells };
 }
 
-/** Text as notebooks keep it: a list of lines with their ends. */
+/** Text in the form of a notebook: a list of lines with their line breaks. */
 export function linesOf(text: string): string[] {
   return text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
 }
 
-/** Labels that say how a cell is to be treated. */
+/** The tags of a cell, which control how it is run. */
 export function tagsOf(cell: NotebookCell): string[] {
   const { tags } = cell.metadata;
   return Array.isArray(tags) ? tags.filter((tag) => typeof tag === 'string') : [];
@@ -136,11 +141,14 @@ function isListOfTexts(value: unknown): boolean {
 
 const DEEPEST = 200;
 
-/** SECURITY: 64 megabytes of `[` would be three gigabytes once parsed. Outputs may hold the numbers of a large plot. */
+/**
+ * SECURITY: 64 megabytes of `[` would take three gigabytes once parsed. The limit of members leaves room for the
+ * numbers of a large plot.
+ */
 export const NOTEBOOK_LIMITS = { members: 4_000_000, levels: DEEPEST + 10 } as const;
 const CLEAR_OUTPUTS = 'Clear its outputs: jupyter nbconvert --clear-output --inplace <file>';
 
-/** What is deeper cannot be written again, nor read by Python, which gives up at a thousand. */
+/** Deeper values can neither be serialised again nor read by Python, whose limit is a thousand. */
 export function isShallow(value: unknown, deepest = DEEPEST): boolean {
   if (typeof value !== 'object' || value === null) return true;
   return deepest > 0 && Object.values(value).every((part) => isShallow(part, deepest - 1));
@@ -160,7 +168,7 @@ function parsedJson(given: string | Uint8Array, name: string): unknown {
     return JSON.parse(text);
   } catch (error) {
     if (error instanceof HotcellError) throw error;
-    throw unusable(`${name}: not JSON, which a notebook is`, 'Give an .ipynb file, as Jupyter saves it.');
+    throw unusable(`${name}: not valid JSON`, 'Give an .ipynb file, as Jupyter saves it.');
   }
 }
 
@@ -168,14 +176,17 @@ function requireVersion(version: number, name: string): void {
   if (version === 4) return;
   if (version < 4) {
     throw unusable(
-      `${name}: a notebook of nbformat ${version}; only 4 is read`,
+      `${name}: a notebook of nbformat ${version}; only version 4 is supported`,
       'Convert it: jupyter nbconvert --to notebook --nbformat 4 <file>',
     );
   }
-  throw unusable(`${name}: a notebook of nbformat ${version}; only 4 is read`, 'Save it in an older format.');
+  throw unusable(
+    `${name}: a notebook of nbformat ${version}; only version 4 is supported`,
+    'Save it in an older format.',
+  );
 }
 
-/** Ids for cells that have none, as files before nbformat 4.5 have not. The same file gets the same ids. */
+/** Generates ids for cells without one (files before nbformat 4.5). The same file gets the same ids. */
 function idsBeside(taken: readonly string[]): (index: number) => string {
   const used = new Set(taken);
   return (index) => {

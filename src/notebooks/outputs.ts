@@ -4,10 +4,10 @@ import { outcomeException, outcomeSentence } from '../sandbox/outcome-table.ts';
 import { mimeBundle } from './mime-bundle.ts';
 import { linesOf, type NotebookOutput } from './nbformat.ts';
 
-/** What of a result a notebook shows. */
+/** The parts of a result that a notebook shows. */
 export type Shown = Pick<ExecutionResult, 'outcome' | 'stdout' | 'stderr' | 'displays' | 'value' | 'truncation'>;
 
-/** A result as the outputs of a cell: what it printed, what it showed, its value, how it failed. */
+/** Converts a result to the outputs of a cell: streams, displays, the value, and the error. */
 export function outputsOf(shown: Shown, executionCount: number): NotebookOutput[] {
   const { stdout, stderr, displays, value, outcome } = shown;
   const error = errorOf(outcome);
@@ -39,10 +39,10 @@ export function stream(name: 'stdout' | 'stderr', text: string): NotebookOutput[
 
 function noteOf(displaysDropped: number): NotebookOutput[] {
   if (displaysDropped === 0) return [];
-  return stream('stderr', `hotcell: ${displaysDropped} displays were too large and are left out\n`);
+  return stream('stderr', `hotcell: ${displaysDropped} displays were left out, because they were too large\n`);
 }
 
-/** How an execution failed, as the exception of a notebook. Undefined where it did not fail. */
+/** A failed outcome as an exception of a notebook; undefined if it did not fail. */
 function errorOf(outcome: Outcome): { ename: string; evalue: string; traceback: readonly string[] } | undefined {
   if (outcome.kind === 'raised') {
     const { name, message, traceback, hint } = outcome;

@@ -22,7 +22,7 @@ const picture = (sizeBytes: number) => ({
 });
 
 describe('the record of a session', () => {
-  it('lets the oldest outputs go first, and says so in the notebook', () => {
+  it('drops the oldest outputs first, and says so in the notebook', () => {
     const record = createRecord(100_000);
     record.add('first', result({ stdout: 'x'.repeat(20_000) }));
     record.add('second', result({ stdout: 'y'.repeat(20_000) }));
@@ -35,7 +35,7 @@ describe('the record of a session', () => {
     expect(JSON.stringify(cells[2])).toMatch(/zzz/);
   });
 
-  it('then lets whole executions go', () => {
+  it('then drops whole executions', () => {
     const record = createRecord(20_000);
     for (let number = 1; number <= 1000; number += 1) record.add(`x = ${number}`, result());
     const { cells, metadata } = notebookOfRecord(record);
@@ -45,15 +45,15 @@ describe('the record of a session', () => {
     expect(cells.at(-1)).toMatchObject({ source: ['x = 1000'], execution_count: 1000 });
   });
 
-  it('keeps the text of one that would push everything else out', () => {
+  it('keeps only the text of an execution that would displace all others', () => {
     const record = createRecord(100_000);
     record.add('first', result({ stdout: 'kept' }));
     record.add('huge', result({ stdout: 'text', displays: [picture(90_000), picture(90_000)] }));
     const text = JSON.stringify(notebookOfRecord(record).cells);
-    expect(text).toMatch(/kept.*text.*2 displays were too large/);
+    expect(text).toMatch(/kept.*text.*2 displays were left out, because they were too large/);
   });
 
-  it('keeps nothing where it is to keep nothing', () => {
+  it('keeps nothing with a limit of 0', () => {
     const record = createRecord(0);
     record.add('x', result({ stdout: 'x' }));
     expect([record.heldBytes(), record.executions().length, record.forgotten()]).toEqual([0, 0, 1]);
@@ -96,7 +96,7 @@ describe('the notebook of a session', () => {
     });
   });
 
-  it('has the language that most of it is in, and names those of other cells', () => {
+  it('has the language of most cells, and marks cells of other languages', () => {
     const record = createRecord(1_000_000);
     for (const language of ['bash', 'python', 'python']) record.add('x', result({ language }));
     const { metadata, cells } = notebookOfRecord(record);

@@ -2,27 +2,30 @@ import type { ExecutionResult } from '../execution/result.ts';
 import { memoryCost } from '../lib/memory-cost.ts';
 import type { Shown } from './outputs.ts';
 
-/** One execution as it is remembered. */
+/** One recorded execution. */
 export interface RecordedExecution {
   readonly id: string;
   readonly source: string;
   readonly language: string;
-  /** Counts from 1; what was forgotten counts too. */
+  /** The number of the execution, from 1; dropped executions count. */
   readonly number: number;
-  /** Undefined once it was let go to make room. */
+  /** The result; undefined once it was dropped to save memory. */
   readonly shown: Shown | undefined;
 }
 
-/** What a session did, for a notebook of it. Holds `limitBytes` at most: the oldest outputs go, and of very many executions the oldest. */
+/**
+ * The executions of a session, for a notebook. It holds at most `limitBytes`: the oldest outputs are dropped first,
+ * then the oldest executions.
+ */
 export interface ExecutionRecord {
   add(source: string, result: ExecutionResult): RecordedExecution;
   executions(): readonly RecordedExecution[];
-  /** Executions of which nothing is left. */
+  /** The number of executions that were dropped entirely. */
   forgotten(): number;
   heldBytes(): number;
 }
 
-/** What an execution costs besides its texts: a million empty ones are bounded too. */
+/** The overhead of an execution besides its texts, so that a million empty ones are bounded too. */
 const ENTRY_BYTES = 1024;
 /** What is part of an entry even where nothing was shown: there is nothing to let go then. */
 const EMPTY_BYTES = memoryCost({ outcome: { kind: 'ok' }, stdout: '', stderr: '', displays: [] } satisfies Shown);
@@ -32,11 +35,14 @@ export function createRecord(limitBytes: number): ExecutionRecord {
   let count = 0;
   let sourceBytes = 0;
   let outputBytes = 0;
-  /** Index of the first that may still have outputs. */
+  /** The index of the first execution that may still have outputs. */
   let firstWhole = 0;
   let forgotten = 0;
 
-  /** Sources have half of the room: many small executions must not cost the last ones their outputs. */
+  /**
+   * Drops entries above the limit. Sources get half of the space, so that many small executions do not displace the
+   * latest outputs.
+   */
   function makeRoom(): void {
     for (let oldest = entries[0]; sourceBytes > limitBytes / 2 && oldest !== undefined; oldest = entries[0]) {
       sourceBytes -= oldest.sourceBytes;

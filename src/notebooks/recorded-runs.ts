@@ -3,14 +3,14 @@ import type { ExecutionResult } from '../execution/result.ts';
 import { commandCell } from './command-cell.ts';
 import { createRecord, type ExecutionRecord } from './record.ts';
 
-/** The record of what a session ran, for a notebook of it. */
+/** Records the runs of a session for a notebook. */
 export interface RecordedRuns {
   readonly observer: RunObserver;
-  /** The record with every run that has ended. */
+  /** The record of all runs that have ended. */
   record(): ExecutionRecord;
 }
 
-/** Records the runs of a session, `limitBytes` at most. Runs that failed before they produced a result are no part of a notebook. */
+/** Records the runs of a session, up to `limitBytes`. Runs that failed before they produced a result are left out. */
 export function recordRuns(limitBytes: number): RecordedRuns {
   const record = createRecord(limitBytes);
   let ended: [code: string, result: ExecutionResult][] = [];

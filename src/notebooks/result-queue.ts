@@ -1,14 +1,16 @@
 import { type Deferred, deferred } from '../lib/deferred.ts';
 
-/** Between what makes results one after the other and whoever iterates over them. Nobody iterating keeps nothing. */
+/**
+ * A queue between the producer of results and a consumer that iterates over them. Without a consumer it keeps nothing.
+ */
 export interface ResultQueue<T> {
-  /** Resolves when there is room for another: a reader that is behind is waited for. */
+  /** Resolves when there is room for another result (backpressure). */
   push(result: T): Promise<void>;
   end(failure?: unknown): void;
   iterator(): AsyncIterator<T, undefined>;
 }
 
-/** Results are large: a reader is let fall behind by no more than these. */
+/** Results are large, so a consumer may be at most this far behind. */
 const MOST_UNREAD = 4;
 
 export function createResultQueue<T>(): ResultQueue<T> {

@@ -10,22 +10,22 @@ import { createResultQueue } from './result-queue.ts';
 import { executedNotebook } from './write.ts';
 
 export interface NotebookOptions {
-  /** Interrupts the cell that runs, and runs no other. */
+  /** A signal that interrupts the running cell and ends the run. */
   readonly signal?: AbortSignal;
   /** The time limit of each cell. */
   readonly timeoutMs?: number;
-  /** Run the cells after one that fails too. */
+  /** Whether to continue after a cell that fails. */
   readonly keepGoing?: boolean;
-  /** How tracebacks and errors name it. */
+  /** The name of the notebook in tracebacks and errors. */
   readonly name?: string;
-  /** Called as each cell begins; the next waits for what it returns. */
+  /** Callback at the start of each cell; the next cell waits for its promise. */
   readonly onCell?: (cell: RunningCell, execution: Execution) => void | Promise<void>;
 }
 
 export interface RunningCell {
-  /** Its place among all cells of the notebook, from 0. */
+  /** The index of the cell in the notebook, from 0. */
   readonly index: number;
-  /** Its place among those that were run, from 1. */
+  /** The number of the cell among the executed ones, from 1. */
   readonly number: number;
   readonly source: string;
   readonly tags: readonly string[];
@@ -33,11 +33,11 @@ export interface RunningCell {
 
 export interface CellResult extends RunningCell {
   readonly result: ExecutionResult;
-  /** A cell tagged `raises-exception` may raise. */
+  /** Whether the cell failed. A cell tagged `raises-exception` may raise. */
   readonly failed: boolean;
 }
 
-/** How one cell ended, without what it printed and showed: that is in the notebook. */
+/** How one cell ended, without its output, which is in the notebook. */
 export interface CellEnd extends Pick<RunningCell, 'index' | 'number'>, Pick<ExecutionResult, 'durationMs' | 'state'> {
   readonly executionId: string;
   readonly outcome: Outcome;
@@ -45,21 +45,24 @@ export interface CellEnd extends Pick<RunningCell, 'index' | 'number'>, Pick<Exe
 }
 
 export interface NotebookResult {
-  /** No cell failed. */
+  /** Whether no cell failed. */
   readonly ok: boolean;
   readonly cells: readonly CellEnd[];
-  /** Code cells that were not reached. */
+  /** The number of code cells that were not reached. */
   readonly cellsNotRun: number;
-  /** It with its new outputs. Those beyond 64 MiB are left out, oldest first, and it says so. */
+  /** The notebook with its new outputs. Outputs beyond 64 MiB are dropped, oldest first, and the notebook says so. */
   readonly notebook: Notebook;
 }
 
-/** A notebook that runs: iterate over it for each cell as it ends, await it for the whole. Both at once is fine; neither is needed for it to run. */
+/**
+ * A running notebook: iterate over it for each cell as it ends, or await it for the whole result. Both may be combined;
+ * it runs without either.
+ */
 export interface NotebookRun extends AsyncIterable<CellResult>, PromiseLike<NotebookResult> {}
 
 const RECORD_BYTES = 64 * 1_048_576;
 
-/** Runs the code cells of a notebook in order. What is wrong with the notebook rejects; how a cell ends is a result. */
+/** Runs the code cells of a notebook in order. An invalid notebook rejects; the end of a cell is a result. */
 export function runNotebook(run: RunCode, source: NotebookSource, options: NotebookOptions = {}): NotebookRun {
   const queue = createResultQueue<CellResult>();
   const begun = deferred<void>();
@@ -68,7 +71,7 @@ export function runNotebook(run: RunCode, source: NotebookSource, options: Noteb
     () => queue.end(),
     (error: unknown) => queue.end(error),
   );
-  queueMicrotask(begun.resolve); // whoever iterates does so before the first cell
+  queueMicrotask(begun.resolve); // a consumer can start to iterate before the first cell
   return {
     // biome-ignore lint/suspicious/noThenProperty: as with an execution
     then: (onResult, onError) => result.then(onResult, onError),
@@ -121,14 +124,14 @@ function executionOptions(cell: RunningCell, language: string, options: Notebook
   };
 }
 
-/** Only an exception is what `raises-exception` allows: a kernel that died has taken the variables with it. */
+/** `raises-exception` allows only an exception: a kernel that died has lost the variables. */
 function isFailure(outcome: Outcome, tags: readonly string[]): boolean {
   if (outcome.kind === 'ok') return false;
   if (outcome.kind === 'raised') return !tags.includes('raises-exception');
   return !(outcome.kind === 'exited' && outcome.exitCode === 0);
 }
 
-/** `sys.exit()` ends a notebook however it is run, and so does whoever withdraws it. */
+/** `sys.exit()` and an abort end a notebook, even with `keepGoing`. */
 function isLast({ result: { outcome }, failed }: CellResult, { keepGoing, signal }: NotebookOptions): boolean {
   return outcome.kind === 'exited' || signal?.aborted === true || (failed && keepGoing !== true);
 }

@@ -3,7 +3,7 @@ import { type CodeCell, linesOf, type Notebook, type NotebookCell, type TextCell
 import { outputsOf, stream } from './outputs.ts';
 import type { ExecutionRecord, RecordedExecution } from './record.ts';
 
-/** A session's executions as a notebook. What was let go to bound memory is named in it, and counted in its metadata. */
+/** A session's executions as a notebook. Dropped parts are named in it, and counted in its metadata. */
 export function notebookOfRecord(record: ExecutionRecord): Notebook {
   const executions = record.executions();
   const language = mostUsed(executions.map((execution) => execution.language)) ?? 'python';
@@ -28,7 +28,10 @@ export function notebookOfRecord(record: ExecutionRecord): Notebook {
   };
 }
 
-/** A notebook that was run: `ran` has what each code cell did, by its place. The others, and cells that were not reached, stay without outputs. */
+/**
+ * A notebook after its run: `ran` has the result of each code cell by index. Other cells, and cells that were not
+ * reached, have no outputs.
+ */
 export function executedNotebook(notebook: Notebook, ran: ReadonlyMap<number, RecordedExecution>): Notebook {
   return {
     ...notebook,
@@ -42,7 +45,7 @@ export function executedNotebook(notebook: Notebook, ran: ReadonlyMap<number, Re
   };
 }
 
-/** The text of an .ipynb file, laid out as Jupyter does it. */
+/** The text of an .ipynb file, formatted as Jupyter does. */
 export function notebookText(notebook: Notebook): string {
   return `${JSON.stringify(notebook, null, 1)}\n`;
 }
@@ -67,7 +70,7 @@ function mostUsed(names: readonly string[]): string | undefined {
   return [...counts].sort(([, a], [, b]) => b - a)[0]?.[0];
 }
 
-/** Jupyter refuses a file whose kernel is named by halves, so that is said anew. */
+/** Jupyter refuses a file with incomplete kernel metadata, so it is written completely. */
 function notebookMetadata({ metadata }: Notebook): Record<string, unknown> {
   const kernel = asRecord(metadata.kernelspec);
   const info = asRecord(metadata.language_info);
