@@ -9,7 +9,7 @@ test('the strongest comes first', () => {
   expect(strongestFirst(DRIVERS)).toEqual(['gvisor', 'docker', 'process']);
 });
 
-test('auto takes the strongest that works and looks no further', async () => {
+test('auto takes the strongest driver that works, and tries no other', async () => {
   const { drivers, probed } = host({ gvisor: true, docker: true, process: true });
   const { driver, passedOver } = await chooseIsolation(drivers, 'auto', 'process');
   expect(driver.name).toBe('gvisor');
@@ -17,7 +17,7 @@ test('auto takes the strongest that works and looks no further', async () => {
   expect(probed).toEqual(['gvisor']);
 });
 
-test('auto takes what was just made for a trial, and makes no other', async () => {
+test('auto takes the sandbox that was created for the trial, and creates no other', async () => {
   const { drivers, probed } = host({ gvisor: true, docker: true });
   const made: string[] = [];
   const attempt = async ({ name }: Driver) => made.push(name);
@@ -25,7 +25,7 @@ test('auto takes what was just made for a trial, and makes no other', async () =
   expect([made, probed]).toEqual([['gvisor'], []]);
 });
 
-test('auto passes over nothing because of what was asked of it, only what a probe says does not work', async () => {
+test('auto passes over a driver only if its probe fails, not because the request fails', async () => {
   const { drivers, probed } = host({ docker: true, process: true });
   const attempt = () => Promise.reject(new Error('no sandbox has that much memory'));
   const { driver, passedOver } = await chooseIsolation(drivers, 'auto', 'process', { attempt });
@@ -36,7 +36,7 @@ test('auto passes over nothing because of what was asked of it, only what a prob
   ]);
 });
 
-test('auto says what it passed over, and why', async () => {
+test('auto reports the drivers that it passed over, and why', async () => {
   const { drivers } = host({ process: true });
   const { driver, passedOver } = await chooseIsolation(drivers, 'auto', 'process');
   expect(driver.name).toBe('process');
@@ -46,7 +46,7 @@ test('auto says what it passed over, and why', async () => {
   ]);
 });
 
-test('auto never goes below the least that was asked for, and does not even try it', async () => {
+test('auto never tries a driver below the requested minimum', async () => {
   const { drivers, probed } = host({ process: true });
   await expect(chooseIsolation(drivers, 'auto', 'docker')).rejects.toMatchObject({
     code: 'isolation_too_weak',
@@ -56,7 +56,7 @@ test('auto never goes below the least that was asked for, and does not even try 
   expect(probed).toEqual(['gvisor', 'docker']);
 });
 
-test('auto on a host where nothing works says what to do for the easiest', async () => {
+test('auto on a host without a working driver names the remedy for the simplest one', async () => {
   const { drivers } = host({});
   await expect(chooseIsolation(drivers, 'auto', 'process')).rejects.toMatchObject({
     code: 'driver_unavailable',
@@ -65,7 +65,7 @@ test('auto on a host where nothing works says what to do for the easiest', async
   });
 });
 
-test('a driver that is named is taken without a trial: its own error says more', async () => {
+test('a named driver is taken without a trial: its own error says more', async () => {
   const { drivers, probed } = host({});
   const { driver, passedOver } = await chooseIsolation(drivers, 'docker', 'process');
   expect(driver.name).toBe('docker');
@@ -73,7 +73,7 @@ test('a driver that is named is taken without a trial: its own error says more',
   expect(probed).toEqual([]);
 });
 
-test('a driver that is named and too weak is refused before it is loaded', async () => {
+test('a named driver that is too weak is refused before it is loaded', async () => {
   const { drivers, loaded } = host({ process: true });
   await expect(chooseIsolation(drivers, 'process', 'gvisor')).rejects.toMatchObject({
     code: 'isolation_too_weak',
@@ -83,10 +83,10 @@ test('a driver that is named and too weak is refused before it is loaded', async
   expect(loaded).toEqual([]);
 });
 
-describe('a driver whose level the host decides', () => {
+describe('a driver whose level depends on the host', () => {
   const both = { gvisor: [2, 4] } as const;
 
-  test('counts for the level that its probe finds, so that another may be stronger', async () => {
+  test('has the level that its probe finds, so that another may be stronger', async () => {
     const weaker = host({ gvisor: 2, docker: true }, { ...both, docker: [3] });
     expect(await chooseIsolation(weaker.drivers, 'auto', 'process')).toMatchObject({
       driver: { name: 'docker' },
@@ -101,7 +101,7 @@ describe('a driver whose level the host decides', () => {
     expect(stronger.probed).toEqual(['gvisor']);
   });
 
-  test('is passed over where it is too weak here, and not only by an attempt that works', async () => {
+  test('is passed over if it is too weak on this host, even if the attempt works', async () => {
     const { drivers, probed } = host({ gvisor: 2 }, { gvisor: [2, 4], docker: [3] });
     const attempt = async ({ name }: Driver) => {
       if (name !== 'gvisor') throw new Error('missing');
@@ -113,7 +113,7 @@ describe('a driver whose level the host decides', () => {
     expect(probed).toEqual(['gvisor', 'docker']);
   });
 
-  test('is probed where it is named and its declaration does not settle that it is strong enough', async () => {
+  test('is probed if it is named and its declaration does not prove that it is strong enough', async () => {
     const weak = host({ gvisor: 2 }, { gvisor: [2, 4], docker: [3] });
     await expect(chooseIsolation(weak.drivers, 'gvisor', 'docker')).rejects.toMatchObject({
       code: 'isolation_too_weak',
@@ -130,7 +130,7 @@ describe('a driver whose level the host decides', () => {
   });
 });
 
-/** Drivers that work or not, some at a level of this host. `levels` stand in for those of the registry. */
+/** Drivers that work or not, some at a level of this host. `levels` replaces those of the registry. */
 function host(
   works: Partial<Record<DriverName, boolean | number>>,
   levels: Partial<Record<DriverName, OfferedDriver['levels']>> = {},

@@ -12,7 +12,7 @@ import type { DriverName, IsolationRequest, PassedOver } from '../sandbox/isolat
 
 export interface IsolationChoice {
   readonly driver: Driver;
-  /** The level that the probe found; where no probe was needed, the least that the driver declares. */
+  /** The level that the probe found; without a probe, the minimum that the driver declares. */
   readonly level: number;
   readonly passedOver: readonly PassedOver[];
 }
@@ -20,15 +20,16 @@ export interface IsolationChoice {
 export interface ChoiceOptions {
   readonly signal?: AbortSignal;
   /**
-   * Makes what the caller wants with this driver. Where that works there is no better trial; where it does not, what is wanted may be at fault,
-   * and only the driver's own probe may pass it over.
+   * Tries the caller's request with this driver. If it works, no other trial is needed. If it fails, the request may be
+   * at fault, so only the driver's own probe decides whether it is passed over.
    */
   readonly attempt?: ((driver: Driver) => Promise<unknown>) | undefined;
 }
 
 /**
- * The driver for a request. `auto` takes the strongest that works by a real trial and says what it passed over; a name takes that one
- * or fails. Nothing weaker than `minIsolation` is ever given: where a declaration does not settle that, the probe does.
+ * Chooses the driver for a request. `auto` takes the strongest that works in a real trial, and reports those it passed
+ * over; a name takes that driver or fails. Nothing weaker than `minIsolation` is ever chosen: if a declaration does not
+ * prove the level, the probe does.
  */
 export async function chooseIsolation(
   drivers: OfferedDrivers,
@@ -44,7 +45,7 @@ export async function chooseIsolation(
   for (const name of strongestFirst(drivers)) {
     const offered = drivers[name];
     if (mostLevel(offered) < least || (best !== undefined && mostLevel(offered) <= best.level)) break;
-    // A trial tells that a driver works, but not at which of several levels.
+    // A trial proves that a driver works, but not at which of several levels.
     const proved = offered.levels.length === 1 ? await attempted(offered, attempt) : undefined;
     if (proved !== undefined) return { driver: proved, level: leastLevel(offered), passedOver };
     const probe = await probeDriver(name, offered, { signal });
@@ -81,7 +82,7 @@ async function chooseNamed(
   return { driver: await offered.load(), level, passedOver: [] };
 }
 
-/** Why `auto` does not take a driver that was probed, or undefined where it may. */
+/** Why `auto` passes over a probed driver; undefined if it may be taken. */
 export function whyPassedOver(probe: Probe, least: number): PassedOver | undefined {
   const { driver } = probe;
   if (!probe.available) return { driver, reason: probe.reason, remedy: probe.remedy };
@@ -100,7 +101,7 @@ async function attempted(offered: OfferedDriver, attempt: ChoiceOptions['attempt
   }
 }
 
-/** A driver that cannot even be loaded is unavailable; the others can still be taken. */
+/** Probes a driver. One that cannot be loaded is unavailable; the others can still be chosen. */
 export async function probeDriver(
   name: DriverName,
   { load }: Pick<OfferedDriver, 'load'>,

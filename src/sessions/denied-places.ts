@@ -6,17 +6,17 @@ import { mountDenied } from '../sandbox/mount-denied.ts';
 import type { Mount } from '../sandbox/spec.ts';
 import { folderKeys } from './mount-entry.ts';
 
-/** Places that servers of this installation use (`server-places.ts`). */
+/** Paths that servers of this installation use (`server-places.ts`). */
 export interface PlacesInUse {
-  /** Shown to no sandbox, besides what is known when the server starts. */
+  /** Paths that are never mounted, in addition to those known when the server starts. */
   secret(): readonly string[];
-  /** Executed, loaded or written by a server: no sandbox may write to them. */
+  /** Paths that a server executes, loads or writes: no sandbox may write to them. */
   relied(): readonly string[];
 }
 
 export type JudgedMount = Pick<Mount, 'source' | 'readOnly'>;
 
-/** Why a folder is not mounted, below or above whatever place it is. */
+/** Why a folder is not mounted, because of a path inside it or above it. */
 export interface Reason {
   readonly place: string;
   readonly kind: 'secret' | 'relied';
@@ -29,17 +29,23 @@ interface Policy {
   readonly inUse?: PlacesInUse;
 }
 
-/** SECURITY: with the links on the way to them. Who can write to the folder of such a link decides where it leads. */
+/**
+ * SECURITY: resolves paths, and includes the links on them. A sandbox that can write to the folder of such a link could
+ * change where it leads.
+ */
 export function resolvedWithLinks(paths: readonly string[]): string[] {
   return [...resolveDenied(paths), ...paths.flatMap((path) => placeOfDenied(path).links)];
 }
 
-/** The same for paths that the administrator or this server named: whoever made their links, they are followed. */
+/**
+ * Like `resolvedWithLinks`, for paths that the administrator or this server named: their links are followed, whoever
+ * made them.
+ */
 export function followedPlaces(paths: readonly string[]): string[] {
   return paths.flatMap((path) => [resolve(path), placeOf(path).real, ...placeOf(path).links]);
 }
 
-/** By paths alone. */
+/** Compares by path alone. */
 export function reasonAgainst(mount: JudgedMount, policy: Policy): Reason | undefined {
   const { source } = mount;
   return reasonsFor(mount, policy).find(({ place }) => meets(source, place));

@@ -1,10 +1,13 @@
 import * as z from 'zod';
 
 const MOST_VARIABLES = 100;
-/** With all else that a guest is told first, they must fit into the head of one frame (docs/guest-protocol.md, section 1). */
+/**
+ * The size limit: with the rest of the guest's configuration, the variables must fit into the head of one frame
+ * (docs/guest-protocol.md, section 1).
+ */
 const MOST_BYTES = 49_152;
 
-/** Environment variables that a caller wants inside. */
+/** Environment variables that a caller sets in the sandbox. */
 export const environmentVariables = z
   .record(
     z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, { error: 'not the name of an environment variable' }),

@@ -6,10 +6,13 @@ import { recordsFolder } from './records-folder.ts';
 import type { Membership, Registry } from './registry.ts';
 import { deadServers, forgetServer, holdServerLock, isServerAlive, type ServerFolders } from './server-lock.ts';
 
-/** The registry of one host: a listening socket for each server, a file for each record and for the mounts of each session. */
+/**
+ * The registry of one host: a listening socket for each server, a file for each record, and one for the mounts of each
+ * session.
+ */
 export function createFileRegistry(folders: ServerFolders): Registry {
   const { dataDir } = folders;
-  // In the data folder: servers that were started with another XDG_RUNTIME_DIR have another run folder.
+  // In the data folder, because servers started with another XDG_RUNTIME_DIR have another run folder.
   const mountsFolder = join(dataDir, 'mounts');
   const isAlive = (serverId: string) => isServerAlive(folders, serverId);
   const recordsOf = (serverId: string) =>

@@ -28,7 +28,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-test('a folder is held open, and entered, until it is released', async () => {
+test('a folder is held open and registered until it is released', async () => {
   expect(await openHere()).toEqual([join(folder, 'data')]);
   expect(entered).toBe(1);
   await held.requireSame();
@@ -52,7 +52,7 @@ test.each<[string, () => Promise<void>]>([
   });
 });
 
-test('mounts of a session that is taken over are compared when another sandbox is to be made', async () => {
+test('mounts of an adopted session are compared before another sandbox is created', async () => {
   const known = await holdKnownMounts(held.mounts, { roots: [folder], denied: [] }, registry);
   await known.requireSame();
   await rename(join(folder, 'data'), join(folder, 'moved'));
@@ -73,7 +73,7 @@ test.each<[string, (folder: string) => MountPolicy]>([
   await known.release();
 });
 
-test('what the registry refuses is not held', async () => {
+test('a mount that the registry refuses is not held', async () => {
   const refusing = { ...registry, claim: async () => Promise.reject(new Error('refused')) };
   const requests = [{ source: folder, target: '/all' }];
   await expect(holdMounts(requests, { roots: [folder], denied: [] }, refusing)).rejects.toThrow('refused');
@@ -89,7 +89,7 @@ function enter(): () => Promise<void> {
   };
 }
 
-/** What this process holds open of the test's folder. */
+/** The descriptors of this process in the test's folder. */
 async function openHere(): Promise<string[]> {
   const names = await readdir('/proc/self/fd');
   const targets = await Promise.all(names.map((name) => readlink(`/proc/self/fd/${name}`).catch(() => '')));

@@ -5,14 +5,20 @@ import type { Mount } from '../sandbox/spec.ts';
 import type { MountRegistry, Release, ReleaseOptions } from './mount-registry.ts';
 import { type MountPolicy, type MountRequest, requireAllowed, requirePlainPlaces, resolveMounts } from './mounts.ts';
 
-/** What one session mounts: held open and entered in the registry from its check until the session has ended. */
+/** The mounts of one session: held open and registered from the check until the session has ended. */
 export interface HeldMounts {
   readonly mounts: readonly Mount[];
-  /** Throws `mount_denied` where the configuration of this server does not allow them: another server may have. */
+  /**
+   * Throws `mount_denied` if the configuration of this server does not allow them; another server may have allowed
+   * them.
+   */
   requireAllowed(): void;
-  /** To be awaited before each making of a sandbox. Rejects with `mount_denied` where a path no longer leads to the folder that was checked. */
+  /**
+   * Await it before creating a sandbox. Rejects with `mount_denied` if a path no longer leads to the folder that was
+   * checked.
+   */
   requireSame(): Promise<void>;
-  /** Only when nothing of the session runs any more. Safe to repeat. */
+  /** Call it only when nothing of the session runs any more. Idempotent. */
   release(how?: ReleaseOptions): Promise<void>;
 }
 
@@ -39,8 +45,8 @@ export async function holdMounts(
 }
 
 /**
- * Those of a session that another server left: its sandbox has them already. Whether they are allowed now is asked by `requireAllowed`: by whoever takes the
- * sandbox over, who alone can end it.
+ * Holds the mounts of a session that another server left; its sandbox has them already. The server that adopts the
+ * sandbox calls `requireAllowed`, since only that server can end it.
  */
 export async function holdKnownMounts(
   mounts: readonly Mount[],
@@ -55,7 +61,7 @@ function heldMounts(
   folders: HeldFolder[],
   { policy, leaveRegistry }: { policy: MountPolicy; leaveRegistry: Release },
 ): HeldMounts {
-  /** Held from now on where it was not before. */
+  /** Holds the folder unless it is held already. */
   async function hold({ source, identity }: Mount): Promise<void> {
     if (folders.some(({ path }) => path === source)) return;
     const folder = await holdFolder(source);
@@ -85,7 +91,7 @@ function heldMounts(
   };
 }
 
-/** SECURITY: for a refusal that says why. What is bound after it is compared once more, by the driver. */
+/** SECURITY: this check is for a refusal with a reason. The driver compares the folder again when it is bound. */
 async function leadsThere({ source, identity }: Mount): Promise<boolean> {
   try {
     const found = await stat(source, { bigint: true });

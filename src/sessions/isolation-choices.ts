@@ -2,7 +2,7 @@ import type { OfferedDrivers } from '../sandbox/declaration.ts';
 import type { DriverName, IsolationRequest } from '../sandbox/isolation.ts';
 import { type ChoiceOptions, chooseIsolation, type IsolationChoice } from './choose-isolation.ts';
 
-/** Which driver serves which request on this server. Trials are made once; what failed is tried again the next time. */
+/** Chooses the driver for each request on this server. Successful trials are cached; failed ones are repeated. */
 export type IsolationChoices = (
   request: IsolationRequest,
   options?: Pick<ChoiceOptions, 'attempt'>,

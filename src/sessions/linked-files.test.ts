@@ -25,12 +25,12 @@ const mount = (readOnly: boolean) =>
     mountPolicy({ roots: [folder], denied: [installed], linked: () => linkedFile(installed) }),
   );
 
-it('of a Hotcell that is installed as copies is none, and folders beside it are mounted writable', async () => {
+it('a Hotcell installed as copies has no linked file, and folders beside it are mounted writable', async () => {
   expect(linkedFile(installed)).toBeUndefined();
   for (const { close } of (await mount(false)).folders) await close();
 });
 
-it('of a Hotcell that is installed as hard links keeps the file system from being mounted writable', async () => {
+it('a Hotcell installed as hard links prevents writable mounts of its file system', async () => {
   linkSync(chunk(), join(folder, 'store/a'));
   expect(linkedFile(installed)).toEqual({ path: chunk(), device: statSync(folder, { bigint: true }).dev });
   const before = readdirSync('/proc/self/fd').length;

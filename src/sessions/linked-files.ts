@@ -4,16 +4,17 @@ import type { HotcellError } from '../errors/hotcell-error.ts';
 import { packageRoot } from '../lib/package-root.ts';
 import { mountDenied } from '../sandbox/mount-denied.ts';
 
-/** A file of Hotcell that has another name on the same file system. */
+/** A file of Hotcell that has another name on the same file system (hard link). */
 export interface LinkedFile {
   readonly path: string;
   readonly device: bigint;
 }
 
 /**
- * The first file of ours that has more names than one. SECURITY: the places that are never mounted writable are known by their paths and folders. pnpm installs packages as hard links
- * into its store: code in a sandbox that can write to the store, or to another project that has the same package, would rewrite what the server loads. Root's files are
- * out of reach of a sandbox, which never runs as root.
+ * The first file of ours with more than one hard link. SECURITY: paths that are never mounted writable are known by
+ * their paths and folders. pnpm installs packages as hard links into its store: code in a sandbox with write access to
+ * the store, or to another project with the same package, could rewrite what the server loads. Files of root are out of
+ * reach, because a sandbox never runs as root.
  */
 export function linkedFile(root: string = packageRoot(), parts: readonly string[] = PARTS): LinkedFile | undefined {
   for (const path of parts.flatMap((part) => filesIn(join(root, part)))) {
@@ -30,7 +31,7 @@ export function besideLinked(shown: string, { path }: LinkedFile): HotcellError 
   );
 }
 
-/** The parts of the package that are loaded or handed to a guest. */
+/** The parts of the package that the server loads or sends to a guest. */
 const PARTS = ['package.json', 'dist', 'guest'];
 
 function filesIn(path: string): string[] {

@@ -28,7 +28,7 @@ export interface OpenOptions extends SandboxWishes {
   readonly signal?: AbortSignal;
 }
 
-/** What a server decides for a session, and a user of the library does not. */
+/** Session options that a server sets, and a user of the library does not. */
 export interface GivenToSession extends Pick<SessionCoreOptions, 'slots' | 'beginUse'> {
   readonly uniqueId: string;
   /** Waits for a place among the sandboxes that the server starts at once; the returned function gives it back. For a sandbox that replaces a lost one. */
@@ -37,21 +37,24 @@ export interface GivenToSession extends Pick<SessionCoreOptions, 'slots' | 'begi
   readonly persistence: PersistencePlan | undefined;
 }
 
-/** What is on record of a session whose server is gone. */
+/** The record of a session whose server is gone. */
 export interface LeftSession {
   readonly driver: DriverName;
   readonly spec: Pick<SandboxSpec, 'mounts'>;
 }
 
-/** The sessions of one Hotcell that are open or being opened, and the sandboxes made ahead for more. */
+/** The sessions of one Hotcell that are open or opening, and the sandboxes created ahead for more. */
 export interface LiveSessions {
-  /** Rejects with a HotcellError, with nothing left. */
+  /** Opens a session. Rejects with a HotcellError, without leftovers. */
   open(wanted: OpenOptions, given?: Partial<GivenToSession>): Promise<SessionCore>;
-  /** Whether a session that another server left is this one's to take over: isolated well enough, with folders that concern this server. */
+  /**
+   * Whether this server may take over a session that another server left: its isolation is strong enough, and this
+   * server's policy covers its folders.
+   */
   mayTakeOver(left: LeftSession): boolean;
   /** Resolves when nothing is being made ahead, and nothing of closed sessions is being removed. */
   settled(): Promise<void>;
-  /** Withdraws what is being opened and closes the rest. Safe to repeat. */
+  /** Aborts openings and closes all sessions. Idempotent. */
   close(): Promise<void>;
 }
 
@@ -198,7 +201,7 @@ export function createLiveSessions(
         });
       }
       const opening = openSession(wanted, given).catch((error: unknown) => {
-        requireOpen(); // whatever the closing did to it, this is why
+        requireOpen(); // if Hotcell was closed meanwhile, report that instead of its consequences
         throw error;
       });
       openings.add(opening);
@@ -235,7 +238,7 @@ function once<T>(find: () => T): () => T {
   };
 }
 
-/** Whatever stops such a sandbox is no fault of what was asked for. */
+/** Whether the request is plain, so that a failure to create its sandbox is not the request's fault. */
 function isPlain({ image, mounts, persistent }: SandboxSpec): boolean {
   return image === undefined && mounts.length === 0 && persistent === undefined;
 }

@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { identityOf } from '../lib/held-folder.ts';
 import type { Mount } from '../sandbox/spec.ts';
 
-/** What the registry knows of the mounts of one session. */
+/** The registered mounts of one session. */
 export interface MountEntry {
   readonly mounts: readonly RegisteredMount[];
 }
@@ -12,13 +12,16 @@ export interface MountEntry {
 export interface RegisteredMount {
   readonly source: string;
   readonly readOnly: boolean;
-  /** Names the folder: one may have several paths, and may have been moved since. */
+  /** The identity of the folder, which may have several paths and may have been moved since. */
   readonly key: string;
-  /** The folders above it. SECURITY: found once, by who enters it: whoever compares would else look at thousands of folders for mounts of others. */
+  /**
+   * The parent folders. SECURITY: recorded once, on registration; otherwise each comparison would have to read
+   * thousands of folders of other sessions' mounts.
+   */
   readonly above: readonly string[];
 }
 
-/** As it is written down: a server of another version may read it, and writes no `above` if it is older. */
+/** An entry in the form that is stored. A server of another version may read it; older ones write no `above`. */
 export type WrittenMount = Pick<Mount, 'source' | 'readOnly' | 'identity'> & Partial<Pick<RegisteredMount, 'above'>>;
 
 const written = z.array(
@@ -30,7 +33,7 @@ const written = z.array(
   }),
 );
 
-/** Nothing where the text is no entry: after a loss of power a file may be empty, or hold half of it. */
+/** Parses an entry; undefined if it is invalid: after a power loss a file may be empty or incomplete. */
 export function parseEntry(text: string): WrittenMount[] | undefined {
   try {
     return written.parse(JSON.parse(text));
@@ -57,7 +60,9 @@ async function keysAbove(path: string): Promise<string[]> {
   return above.filter((key) => key !== undefined);
 }
 
-/** Keys of a path and of all folders above it, from the inside out; undefined where nothing is. Each is asked for once. */
+/**
+ * The keys of a path and of all its parents, innermost first; undefined for a missing folder. Each folder is read once.
+ */
 export function folderKeys(): (path: string) => Promise<(string | undefined)[]> {
   const asked = new Map<string, Promise<string | undefined>>();
   const keyAt = (path: string) => {
@@ -83,15 +88,19 @@ function keyOf({ device, inode }: Mount['identity']): string {
 }
 
 /**
- * Those of `ended` that were in touch with one of `live`, or with another that was. SECURITY: through a socket in a folder sessions hand each other open folders,
- * which outlive the session that they were mounted for (not under gVisor). One of them must be able to write there, to make the socket; it answers through a
- * read-only mount of that folder, or of one above it, too. So a session that could only read is a link between others.
+ * The entries of `ended` that were in touch with one of `live`, directly or through others. SECURITY: through a socket
+ * in a shared folder, sessions can hand each other open folders, which outlive the session that mounted them (not under
+ * gVisor). One of them needs write access there to create the socket; the other can answer through a read-only mount of
+ * that folder or of a parent. So a session that could only read can connect two others.
  */
 export function stillReachable<T extends MountEntry>(live: readonly MountEntry[], ended: readonly T[]): T[] {
   return reachableInSteps(live, ended).flat();
 }
 
-/** The same, those first that were in touch with one of `live`, then those that were with the first, and so on. */
+/**
+ * Like `stillReachable`, in steps: first the entries in touch with one of `live`, then those in touch with the first,
+ * and so on.
+ */
 export function reachableInSteps<T extends MountEntry>(live: readonly MountEntry[], ended: readonly T[]): T[][] {
   const steps: T[][] = [];
   const [any, writable] = [createReach(), createReach()];
@@ -112,7 +121,7 @@ export function reachableInSteps<T extends MountEntry>(live: readonly MountEntry
   }
 }
 
-/** Folders, and whether another is one of them, lies in one of them or holds one. */
+/** A set of folders, with a test whether another folder is one of them, inside one of them, or contains one. */
 function createReach() {
   const [keys, above] = [new Set<string>(), new Set<string>()];
   return {
@@ -125,14 +134,20 @@ function createReach() {
   };
 }
 
-/** Whether `ended` need not be kept beside `later`, which has ended too: `later` had each of its folders, with the same right or a wider one. */
+/**
+ * Whether the ended session `ended` need not be kept, because `later`, which has ended too, had each of its folders
+ * with the same or wider access.
+ */
 export function covers(later: MountEntry, ended: MountEntry): boolean {
   return ended.mounts.every(({ key, readOnly }) =>
     later.mounts.some((mount) => mount.key === key && (readOnly || !mount.readOnly)),
   );
 }
 
-/** What counts of a session that has ended: it mounts no folder again, and one that can only be read can be exchanged by nobody, whoever was handed it. */
+/**
+ * The part of an ended session that still matters: it mounts no folder again, and a read-only folder cannot be changed
+ * even by a session that was handed it.
+ */
 export function writableOf({ mounts }: MountEntry): MountEntry {
   return { mounts: mounts.filter(({ readOnly }) => !readOnly) };
 }

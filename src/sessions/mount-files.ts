@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import { mountDenied } from '../sandbox/mount-denied.ts';
 import { type MountEntry, mountEntry, parseEntry, type WrittenMount } from './mount-entry.ts';
 
-/** An entry of the registry, and the file that it is in. */
+/** An entry of the registry and its file. */
 export interface FoundEntry extends MountEntry {
   readonly path: string;
 }
 
 const ENTRY = /\.json$/;
 
-/** Whole or not there at all, for whoever reads it meanwhile. */
+/** Writes a file atomically, so that concurrent readers see all of it or none. */
 export async function writeWhole(path: string, written: readonly WrittenMount[], draft = `${path}.new`): Promise<void> {
   await writeFile(draft, JSON.stringify(written), { mode: 0o600 });
   await rename(draft, path);
@@ -20,7 +20,7 @@ export async function entryPaths(folder: string): Promise<string[]> {
   return (await namesIn(folder)).filter((name) => ENTRY.test(name)).map((name) => join(folder, name));
 }
 
-/** `onBroken` is told of each file that holds no entry, and then it counts for nothing, or throws. */
+/** Reads entries. `onBroken` is called for each invalid file; the file is ignored, unless `onBroken` throws. */
 export async function readEntries(
   paths: readonly string[],
   onBroken: (path: string) => Promise<void>,
@@ -35,7 +35,7 @@ export async function readEntries(
   return found.filter(({ mounts }) => mounts.length > 0);
 }
 
-/** What is gone meanwhile is no entry. */
+/** Reads one file; undefined if it was removed meanwhile. */
 async function readWritten(path: string) {
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return '[]';
@@ -44,7 +44,9 @@ async function readWritten(path: string) {
   return parseEntry(text);
 }
 
-/** SECURITY: nobody is let in beside an entry of a live server that says nothing: it may be one that counts. */
+/**
+ * SECURITY: an unreadable entry of a live server may be one that forbids the mount, so no mount is allowed beside it.
+ */
 export async function unreadable(path: string): Promise<never> {
   throw mountDenied(
     `${path}: this entry of the mount registry cannot be read`,

@@ -78,7 +78,7 @@ test('a session that outlives its server counts', async () => {
   await expect(ours.claim([await writable('proj')])).rejects.toMatchObject({ code: 'mount_denied' });
 });
 
-test('what a session had counts until the last is closed that shared a writable folder with it, in whatever server', async () => {
+test('mounts of an ended session count until the last session that shared a writable folder with it ends, in any server', async () => {
   await mkdir(join(folder, 'shared'));
   await mkdir(join(folder, 'more'));
   const closeFirst = await ours.claim([await writable('shared'), await writable('proj'), await writable('more')]);
@@ -92,7 +92,7 @@ test('what a session had counts until the last is closed that shared a writable 
   expect((await readdir(join(folder, 'run'))).sort()).toEqual([OURS, THEIRS]);
 });
 
-test('what a session had counts no more when it has shared nothing, or what both could only read', async () => {
+test('mounts of an ended session do not count if it shared no folder, or only folders that both could only read', async () => {
   const closeFirst = await ours.claim([await readOnly('project'), await writable('proj')]);
   const closeSecond = await theirs.claim([await readOnly('project')]);
   await closeFirst();
@@ -119,7 +119,7 @@ test.each([
   expect((await readdir(join(folder, 'run'))).sort()).toEqual([OURS, THEIRS]);
 });
 
-test('a session that could only read, and has ended, is a link between those that it was in touch with', async () => {
+test('an ended session with read-only access connects the sessions that it was in touch with', async () => {
   for (const name of ['a', 'b']) await mkdir(join(folder, name));
   const closeGiver = await ours.claim([await writable('a'), await writable('proj')]);
   const closeTaker = await ours.claim([await writable('b')]);
@@ -130,14 +130,14 @@ test('a session that could only read, and has ended, is a link between those tha
   await ours.claim([await readOnly('proj/sub')]);
 });
 
-test('two that shared a folder and end at once leave nothing', async () => {
+test('two sessions that shared a folder and end at once leave no entry', async () => {
   const both = [await ours.claim([await writable('proj')]), await ours.claim([await writable('proj')])];
   await Promise.all(both.map((close) => close()));
   expect(await readdir(join(folder, 'run'))).toEqual([OURS]);
   expect(await readdir(join(folder, 'run', OURS))).toEqual([]);
 });
 
-test('sessions with the same folders leave one entry when they end, however many', async () => {
+test('any number of ended sessions with the same folders leave one entry', async () => {
   await ours.claim([await writable('proj')]);
   for (let round = 0; round < 20; round += 1) {
     const release = await ours.claim([await writable('proj'), await writable('project')]);
@@ -147,7 +147,7 @@ test('sessions with the same folders leave one entry when they end, however many
   expect(await readdir(join(folder, 'run/ended'))).toHaveLength(1);
 });
 
-test('what sessions with other folders leave when they end is bounded; the latest count', async () => {
+test('the entries of ended sessions are bounded; the latest are kept', async () => {
   for (let round = 0; round <= 70; round += 1) await mkdir(join(folder, `f${round}/in`), { recursive: true });
   const close = await ours.claim([await writable('proj')]);
   for (let round = 0; round <= 70; round += 1)
@@ -158,12 +158,12 @@ test('what sessions with other folders leave when they end is bounded; the lates
   await expect(ours.claim([await readOnly('f70/in')])).rejects.toMatchObject({ code: 'mount_denied' });
   await close();
   await ours.claim([await readOnly('f70/in')]);
-  // The last that lived had a folder that they shared: nothing is left.
+  // The last live session had a folder that they shared: no entry is left.
   await (await ours.claim([await writable('project')]))();
   expect(await readdir(join(folder, 'run'))).toEqual([OURS]);
 });
 
-test('where each shared a folder with the next, the bound loses none of those in between', async () => {
+test('in a chain of shared folders the bound drops none in the middle', async () => {
   for (let round = 0; round <= 70; round += 1) await mkdir(join(folder, `f${round}/in`), { recursive: true });
   await ours.claim([await writable('f0')]);
   for (let round = 0; round < 70; round += 1)
@@ -173,7 +173,7 @@ test('where each shared a folder with the next, the bound loses none of those in
     await expect(ours.claim([await readOnly(name)])).rejects.toMatchObject({ code: 'mount_denied' });
 });
 
-test('of a session that has ended only what it could write to counts, and nothing that it could not hand on', async () => {
+test('of an ended session only writable folders count, and none that it could not hand on', async () => {
   await mkdir(join(folder, 'shared'));
   await ours.claim([await writable('shared')]);
   await (await ours.claim([await writable('shared'), await readOnly('proj/sub')]))();
@@ -187,29 +187,29 @@ test('of a session that has ended only what it could write to counts, and nothin
   ]);
 });
 
-test('the last that shared a folder takes what the others left with it, also if it could hand on nothing', async () => {
+test('the last session that shared a folder removes the entries of the others, even if it could hand on nothing', async () => {
   const close = await ours.claim([await writable('proj')]);
   await (await ours.claim([await writable('proj'), await writable('project')]))();
   await close({ mayBeHandedOn: false });
   expect(await readdir(join(folder, 'run'))).toEqual([OURS]);
 });
 
-test('whoever compares does not look at the folders above the mounts of others', async () => {
+test('a comparison does not read the parent folders of other mounts', async () => {
   await mkdir(join(folder, `deep${'/d'.repeat(60)}`), { recursive: true });
   await ours.claim([await readOnly(`deep${'/d'.repeat(60)}`)]);
   await rename(join(folder, 'deep'), join(folder, 'proj/deep'));
   await ours.claim([await writable('project')]);
-  // It is known by what was above it when it was entered.
+  // The parents recorded on registration identify it.
   await expect(ours.claim([await writable('proj/deep')])).rejects.toMatchObject({ code: 'mount_denied' });
 });
 
-test('a folder counts wherever it has been moved to', async () => {
+test('a folder counts even after it was moved', async () => {
   await ours.claim([await writable('proj')]);
   await rename(join(folder, 'proj'), join(folder, 'moved'));
   await expect(ours.claim([await readOnly('moved/sub')])).rejects.toMatchObject({ code: 'mount_denied' });
 });
 
-test('of two at once that lie in each other at most one is let in', async () => {
+test('of two nested folders claimed at once at most one is accepted', async () => {
   const [outer, inner] = [await writable('proj'), await readOnly('proj/sub')];
   for (let round = 0; round < 50; round += 1) {
     const claims = await Promise.allSettled([ours.claim([outer]), theirs.claim([inner])]);
@@ -218,11 +218,11 @@ test('of two at once that lie in each other at most one is let in', async () => 
     for (const release of releases) await release();
   }
   const release = await ours.claim([outer]);
-  await release(); // what was refused has left nothing behind
+  await release(); // the refused claim has left no entry
   await theirs.claim([inner]);
 });
 
-test('an opening that is refused refuses no other of its server meanwhile', async () => {
+test('a refused claim does not cause other claims of its server to be refused', async () => {
   await mkdir(join(folder, 'project/in'));
   await ours.claim([await writable('project')]);
   const refused = [await writable('proj'), await readOnly('project/in')];
@@ -267,7 +267,7 @@ test.each(BROKEN)(
   },
 );
 
-test.each(BROKEN)('an entry of a dead server that is %s counts no more than any other', async (_what, text) => {
+test.each(BROKEN)('an entry of a dead server that is %s does not count', async (_what, text) => {
   await theirs.claim([await readOnly('project')]);
   await writeFile(join(folder, 'run', THEIRS, 'm-1.json'), text);
   alive.delete(THEIRS);
@@ -285,7 +285,7 @@ test.each(BROKEN)('an entry of a session that has ended is removed when it is %s
   expect(await readdir(join(folder, 'run'))).toEqual([OURS]);
 });
 
-test('a session whose own entry was lost meanwhile ends like any other', async () => {
+test('a session whose entry was lost meanwhile ends normally', async () => {
   const releases = [await ours.claim([await writable('proj')]), await ours.claim([await writable('proj')])];
   for (const name of await readdir(join(folder, 'run', OURS))) await writeFile(join(folder, 'run', OURS, name), '');
   for (const release of releases) await release();

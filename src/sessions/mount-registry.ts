@@ -18,29 +18,33 @@ import {
 import { entryPaths, type FoundEntry, namesIn, readEntries, unreadable, writeWhole } from './mount-files.ts';
 
 /**
- * The folders that live sessions have mounted, in all servers of an installation, and in sessions that outlive their server.
+ * The folders mounted by live sessions in all servers of an installation, and by sessions that outlive their server.
  *
- * SECURITY: code in a sandbox can exchange whatever lies below a folder that it can write to, for a link to anywhere. So nothing that lies strictly below such
- * a folder is mounted into another session, before or after. An entry ends with its session, unless another that lives has shared a folder with it that one of
- * them could write to, and may have been handed its folders: then what it could write to counts until the last of those ends. It counts no more when its server is gone.
+ * SECURITY: code in a sandbox can replace anything below a folder that it can write to by a link to anywhere. So
+ * nothing strictly below such a folder is mounted into another session, before or after. An entry ends with its
+ * session, unless a live session shared a folder with it that one of them could write to, and may have been handed its
+ * folders: then its writable folders count until the last of those ends. An entry also ends with its server.
  */
 export interface MountRegistry {
-  /** Enters the mounts of a session, unless they and those of another would lie in each other that way: `mount_denied`, with nothing entered. */
+  /**
+   * Registers the mounts of a session. If they and those of another session would be nested in that way, it rejects
+   * with `mount_denied` and registers nothing.
+   */
   claim(mounts: readonly Mount[]): Promise<Release>;
-  /** Enters mounts that exist already, of a session that is taken over. */
+  /** Registers existing mounts of an adopted session. */
   enter(mounts: readonly Mount[]): Promise<Release>;
 }
 
-/** Safe to repeat. Never rejects: what cannot be taken out counts until its server is gone. */
+/** Removes the entry. Idempotent. Never rejects: an entry that cannot be removed counts until its server is gone. */
 export type Release = (how?: ReleaseOptions) => Promise<void>;
 
 export interface ReleaseOptions {
-  /** Whether its sandbox could hand open folders to another. So unless it is said not to be. */
+  /** Whether its sandbox could hand open folders to another; true by default. */
   readonly mayBeHandedOn?: boolean;
 }
 
 export interface RegistryOptions {
-  /** Common to all servers of the installation. */
+  /** The folder of the registry, common to all servers of the installation. */
   readonly folder: string;
   readonly serverId: string;
   readonly isServerAlive: (serverId: string) => Promise<boolean>;
@@ -48,11 +52,12 @@ export interface RegistryOptions {
   readonly left: () => Promise<readonly (readonly Mount[])[]>;
 }
 
-/** Beside the folders of servers: for entries of sessions that have ended. */
+/** The folder for entries of ended sessions, beside the folders of servers. */
 const ENDED = 'ended';
 /**
- * So many of one server, and one is dropped for each beyond (`dropOne`). SECURITY: every opening compares with all of them, so without an end whoever opens and closes sessions
- * beside one that lives would slow down all others. Who may have been handed the folders of a dropped one could exchange what lies in them under a later session.
+ * The maximum number of ended entries of one server; above it `dropOne` drops one. SECURITY: every opening compares
+ * with all of them, so a client that opens and closes sessions beside a live one would slow down all others. The price:
+ * a session that was handed the folders of a dropped entry could exchange what is in them under a later session.
  */
 const MOST_ENDED = 64;
 const SERVER_ID = /^[0-9a-f]{12}$/;
@@ -62,7 +67,7 @@ export function createMountRegistry(options: RegistryOptions): MountRegistry {
   const folder = join(common, serverId);
   const endedFolder = join(common, ENDED);
   let knownLeft = new Map<string, Promise<MountEntry>>();
-  /** Entries of sessions that ended here, the oldest first. */
+  /** Entries of sessions that ended here, oldest first. */
   let endedHere: string[] = [];
   let lastEnd: Promise<void> = Promise.resolve();
   let lastClaim: Promise<unknown> = Promise.resolve();
@@ -80,11 +85,14 @@ export function createMountRegistry(options: RegistryOptions): MountRegistry {
     return { path, release };
   }
 
-  /** Kept as long as a session that lives may hold its folders. One at a time: of two that shared a folder, the second finds the first ended. */
+  /**
+   * Ends an entry. It is kept while a live session may hold its folders. Serialised: of two sessions that shared a
+   * folder, the second finds the first ended.
+   */
   function end(path: string, written: readonly WrittenMount[], mayBeHandedOn: boolean): Promise<void> {
     const ending = lastEnd.then(async () => {
       const own: FoundEntry = { ...(await mountEntry(written)), path: join(endedFolder, basename(path)) };
-      // Where it cannot be told what lives, it is kept, and told by the next that ends.
+      // If the live sessions cannot be read, the entry is kept, and the next end decides.
       const { live, ended } = await allBut(path).catch(() => ({ live: [own], ended: undefined }));
       const reachable = stillReachable(live, [...(ended ?? []), ...(mayBeHandedOn ? [own] : [])]);
       const isKept = reachable.includes(own);
@@ -101,7 +109,9 @@ export function createMountRegistry(options: RegistryOptions): MountRegistry {
     return lastEnd;
   }
 
-  /** The oldest of those that no other is reached by: with one in the middle all behind it would be lost. */
+  /**
+   * Drops the oldest entry that no other depends on; an entry in the middle of a chain would take all behind it along.
+   */
   async function dropOne(steps: readonly FoundEntry[][]): Promise<void> {
     const last = steps.findLast((step) => step.some(({ path }) => endedHere.includes(path))) ?? [];
     const dropped = endedHere.find((path) => last.some((entry) => entry.path === path)) ?? endedHere[0];
@@ -113,13 +123,14 @@ export function createMountRegistry(options: RegistryOptions): MountRegistry {
     makeOwnFolder(endedFolder, 0o700);
     await writeWhole(join(endedFolder, basename(path)), written, `${path}.new`).catch((error: unknown) => {
       if (attempts === 1) throw error;
-      return writeEnded(path, written, attempts - 1); // another server has found the folder empty meanwhile, and removed it
+      return writeEnded(path, written, attempts - 1); // another server found the folder empty meanwhile and removed it
     });
   }
 
   /**
-   * Entered first and compared then: of two at once, in whatever servers, at least one sees the other. SECURITY: here one at a time, so that nobody is refused
-   * for an entry that is about to be refused itself: a tenant could keep others from their folders by openings that fail.
+   * Registers first and compares then: of two concurrent claims, in any servers, at least one sees the other. SECURITY:
+   * serialised within this server, so that no claim is refused because of an entry that is itself about to be refused:
+   * a tenant could block the folders of others by failing openings.
    */
   async function claim(written: readonly Required<WrittenMount>[]): Promise<Release> {
     const entry = await mountEntry(written);
@@ -134,7 +145,10 @@ export function createMountRegistry(options: RegistryOptions): MountRegistry {
     }
   }
 
-  /** Each found once: whoever leaves sessions with many mounts must not make every opening look at all folders above them. */
+  /**
+   * Caches the entries of left sessions, so that many mounts in them do not make every opening read all their parent
+   * folders.
+   */
   async function leftEntries(): Promise<MountEntry[]> {
     const found = (await left()).map((mounts) => [JSON.stringify(mounts), mounts] as const);
     const before = knownLeft;
@@ -146,12 +160,12 @@ export function createMountRegistry(options: RegistryOptions): MountRegistry {
     const live: MountEntry[] = [];
     for (const server of (await namesIn(common)).filter((name) => SERVER_ID.test(name))) {
       const paths = (await entryPaths(join(common, server))).filter((path) => path !== own);
-      // Asked before anything is read: whatever a dead server left is nobody's, and may be broken.
+      // Liveness is checked before anything is read: entries of a dead server do not count and may be broken.
       if (paths.length === 0 || (server !== serverId && !(await isServerAlive(server)))) continue;
       live.push(...(await readEntries(paths, unreadable)));
     }
     live.push(...(await leftEntries()));
-    // Last: an entry goes from one to the other, and may then be found in both, but not in neither.
+    // Ended entries are read last: an entry moves from live to ended, so it may be found twice, but never missed.
     const remove = (path: string) => rm(path, { force: true });
     return { live, ended: await readEntries(await entryPaths(endedFolder), remove) };
   }
@@ -159,7 +173,7 @@ export function createMountRegistry(options: RegistryOptions): MountRegistry {
   return {
     enter: async (mounts) => (await enter(await writtenMounts(mounts))).release,
     claim: async (mounts) => {
-      // Before its turn: a file system that does not answer must not hold up the others.
+      // Outside the queue: a file system that does not answer must not block other claims.
       const written = await writtenMounts(mounts);
       if (written.length === 0) return (await enter(written)).release;
       const claiming = lastClaim.then(() => claim(written));
@@ -191,7 +205,7 @@ function requireApart(entry: MountEntry, entries: readonly MountEntry[]): void {
   }
 }
 
-/** The one of `outers` that lies strictly above. */
+/** The one of `outers` that is strictly above the mount. */
 function liesBelow({ above }: RegisteredMount, outers: readonly RegisteredMount[]): RegisteredMount | undefined {
   return outers.find(({ key }) => above.includes(key));
 }

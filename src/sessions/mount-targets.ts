@@ -3,16 +3,18 @@ import { isWithin } from '../lib/is-within.ts';
 import { trimEndOf } from '../lib/trim-end.ts';
 import { mountDenied } from '../sandbox/mount-denied.ts';
 
-/** Folders of the system, and ours. */
+/** Reserved paths of the system and of Hotcell, including everything below. */
 const RESERVED = [
   ...['/proc', '/sys', '/dev', '/etc', '/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'],
   ...['/run', '/opt', '/var', '/boot', '/mnt/hotcell', '/hotcell_guest'],
 ];
-/** Folders that hold some of these, or places of the sandbox's own; what lies below them is free. */
+/** Paths that are reserved themselves; paths below them are free. */
 const RESERVED_ALONE = ['/', '/tmp', '/mnt'];
 const TARGET = /^\/[A-Za-z0-9._/-]{1,200}$/;
 
-/** The path inside that a mount is to have, without a slash at its end. Throws `mount_denied` for one that no mount may have. */
+/**
+ * Validates the target of a mount, and removes a trailing slash. Throws `mount_denied` for a reserved or invalid one.
+ */
 export function checkedTarget(target: string): string {
   const path = trimEndOf(normalize(target), '/');
   if (!isAbsolute(target) || path !== trimEndOf(target, '/') || !TARGET.test(path)) {

@@ -23,7 +23,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-test('a folder below an allowed root is mounted, read-only unless it was asked otherwise', async () => {
+test('a folder below an allowed root is mounted, read-only by default', async () => {
   const source = join(folder, 'allowed/data');
   const identity = identityOf(await stat(source, { bigint: true }));
   expect(await resolve({ source, target: '/data' })).toEqual([{ source, target: '/data', readOnly: true, identity }]);
@@ -32,20 +32,20 @@ test('a folder below an allowed root is mounted, read-only unless it was asked o
   ]);
 });
 
-test('a link that stays inside is resolved to where it leads', async () => {
+test('a link that stays inside the root is resolved', async () => {
   await symlink(join(folder, 'allowed/data'), join(folder, 'allowed/link'));
   expect(await resolve({ source: join(folder, 'allowed/link'), target: '/data' })).toMatchObject([
     { source: join(folder, 'allowed/data') },
   ]);
 });
 
-test('a root that is itself a link allows what lies below where it leads', async () => {
+test('a root that is a link allows folders below its target', async () => {
   await symlink(join(folder, 'allowed'), join(folder, 'root'));
   policy = mountPolicy({ ...policy, roots: [join(folder, 'root')] });
   expect(await resolve({ source: join(folder, 'root/data'), target: '/data' })).toHaveLength(1);
 });
 
-describe('what code in a sandbox puts into a folder that it can write to', () => {
+describe('a link that code in a sandbox creates in a writable folder', () => {
   const put = async (name: string, target: string) => {
     await rm(join(folder, name), { recursive: true, force: true });
     await symlink(target, join(folder, name));
@@ -65,7 +65,7 @@ describe('what code in a sandbox puts into a folder that it can write to', () =>
     expect(await resolve({ source: join(folder, 'allowed'), target: '/data' })).toHaveLength(1);
   });
 
-  test('makes no root of one that was not there', async () => {
+  test('does not create a root that was missing', async () => {
     policy = mountPolicy({ roots: [join(folder, 'allowed/later/root')], denied: [] });
     await mkdir(join(folder, 'allowed/later/root/in'), { recursive: true });
     expect(await resolve({ source: join(folder, 'allowed/later/root/in'), target: '/data' })).toHaveLength(1);
@@ -76,7 +76,7 @@ describe('what code in a sandbox puts into a folder that it can write to', () =>
     }
   });
 
-  test('allows nothing that was denied: nor does taking away a link that is', async () => {
+  test('does not allow a denied folder, and neither does removing a denied link', async () => {
     await put('allowed/hidden', join(folder, 'elsewhere'));
     policy = mountPolicy({ roots: [folder], denied: [join(folder, 'allowed/hidden')] });
     await expect(resolve({ source: join(folder, 'allowed'), target: '/data' })).rejects.toThrow(/never mounted/);
@@ -84,7 +84,7 @@ describe('what code in a sandbox puts into a folder that it can write to', () =>
     await expect(resolve({ source: join(folder, 'elsewhere'), target: '/data' })).rejects.toThrow(/never mounted/);
   });
 
-  test('tells nothing of the host by what is said of a link', async () => {
+  test('reveals nothing about the host in the error message', async () => {
     await writeFile(join(folder, 'elsewhere/file'), '');
     const answers = ['elsewhere', 'elsewhere/file', 'elsewhere/nothing', 'nowhere/at/all'].flatMap((name, index) =>
       ['', '/in'].map(async (below) => {
@@ -98,7 +98,7 @@ describe('what code in a sandbox puts into a folder that it can write to', () =>
   });
 });
 
-test('a folder that lies too deep is denied, and so are too many', async () => {
+test('a folder nested too deep is denied, and so are too many mounts', async () => {
   const deep = join(folder, 'allowed/data', ...Array.from({ length: 64 }, () => 'd'));
   await mkdir(deep, { recursive: true });
   await expect(resolve({ source: deep, target: '/data' })).rejects.toThrow(/more than 64 folders/);
@@ -119,11 +119,11 @@ describe('a mount inside another', () => {
     );
   };
 
-  test('has its place in the folder of the other', async () => {
+  test('uses a folder that exists in the other', async () => {
     expect(await inside('/data/there', true)).toHaveLength(2);
   });
 
-  test('has one made where that is writable', async () => {
+  test('has its folder created if the other is writable', async () => {
     expect(await inside('/data/there/new/deep', false)).toHaveLength(2);
   });
 
@@ -164,7 +164,7 @@ describe('a mount is denied', () => {
     await expect(mounting).rejects.toMatchObject({ code: 'mount_denied', message: expect.stringMatching(message) });
   });
 
-  test('outside of every root in the same words, whether it is there, is a file or is not: whoever asks learns nothing of the host', async () => {
+  test('outside of every root with the same message, whether it is a folder, a file or missing, so that nothing is revealed', async () => {
     await writeFile(join(folder, 'elsewhere/file'), '');
     const answers = ['elsewhere', 'elsewhere/file', 'elsewhere/nothing', 'nowhere/at/all'].map(async (name) => {
       const source = join(folder, name);
@@ -177,7 +177,7 @@ describe('a mount is denied', () => {
     expect(new Set(await Promise.all(answers)).size).toBe(1);
   });
 
-  test('where no root is allowed', async () => {
+  test('if no root is allowed', async () => {
     policy = { ...policy, roots: [] };
     await expect(resolve({ source: join(folder, 'allowed/data'), target: '/data' })).rejects.toMatchObject({
       code: 'mount_denied',
@@ -257,7 +257,7 @@ test.each([
   ).toBe(expected);
 });
 
-describe('what the server itself runs, loads or writes', () => {
+describe('a path that the server itself runs, loads or writes', () => {
   const relied = () => [join(folder, 'allowed/app/dist'), join(folder, 'allowed/logs/hotcell.log')];
   const secret = () => [join(folder, 'allowed/run')];
   beforeEach(async () => {
@@ -276,17 +276,17 @@ describe('what the server itself runs, loads or writes', () => {
     });
   });
 
-  test('is mounted read-only, and what lies beside it writable', async () => {
+  test('is mounted read-only, and folders beside it writable', async () => {
     for (const name of ['app', 'app/dist', 'logs']) expect(await mount(name, true)).toHaveLength(1);
     for (const name of ['app/data', 'logs/other']) expect(await mount(name, false)).toHaveLength(1);
   });
 
-  test.each([true, false])('is not mounted at all where servers listen (read-only: %j)', async (readOnly) => {
+  test.each([true, false])('is not mounted at all if servers listen there (read-only: %j)', async (readOnly) => {
     for (const name of ['', 'run', 'run/jails'])
       await expect(mount(name, readOnly)).rejects.toMatchObject({ code: 'mount_denied' });
   });
 
-  test('is found through links, also where one is on the way to it', async () => {
+  test('is found through links, also through one on its path', async () => {
     await symlink(join(folder, 'allowed/app'), join(folder, 'allowed/link'));
     await expect(mount('link', false)).rejects.toMatchObject({ code: 'mount_denied' });
     await mkdir(join(folder, 'allowed/bin'));

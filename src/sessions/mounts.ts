@@ -19,35 +19,38 @@ import { besideLinked, type LinkedFile } from './linked-files.ts';
 import { checkedTarget } from './mount-targets.ts';
 import { ownParts } from './own-part.ts';
 
-/** A host folder that a caller wants to see inside. */
+/** A mount that a caller requests. */
 export interface MountRequest {
   readonly source: string;
   readonly target: string;
-  /** Read-only unless this is false. */
+  /** Whether it is read-only; true by default. */
   readonly readOnly?: boolean;
   /** Identity of the folder that the caller means. The mount is refused where the source leads to another one by then. */
   readonly identity?: FolderIdentity;
 }
 
-/** What may be mounted. Its paths are resolved when the server starts: `mountPolicy`. */
+/** The rules for mounts. Its paths are resolved when the server starts (`mountPolicy`). */
 export interface MountPolicy {
-  /** Only folders below these may be mounted. None: no mounts. */
+  /** Only folders below these may be mounted; empty means no mounts. */
   readonly roots: readonly string[];
-  /** Never these, nor anything below or above them. */
+  /** These are never mounted, nor anything inside or above them. */
   readonly denied: readonly string[];
   /** How far the server looks at each of them (`own-part.ts`). Found by `mountPolicy`. */
   readonly ownParts?: ReadonlyMap<string, string>;
   /** What servers of this installation use. Asked at every mount: servers start, and environments are made, after this one. */
   readonly inUse?: PlacesInUse;
-  /** The file of Hotcell that has a second name, if there is one. Asked at the first writable mount. */
+  /** The file of Hotcell with a second hard link, if any. Checked at the first writable mount. */
   readonly linked?: () => LinkedFile | undefined;
 }
 
 const MOST_MOUNTS = 64;
-/** SECURITY: each folder above a mount is looked at when it is entered in the registry. Sandboxes can make paths of 2,000 folders. */
+/**
+ * SECURITY: each parent folder of a mount is read when it is registered, and sandboxes can create paths of 2,000
+ * folders.
+ */
 const DEEPEST = 64;
 
-/** Resolves what the configuration names. Once, when the server starts: `configured-paths.ts` tells why. */
+/** Resolves the configured paths once, when the server starts; `configured-paths.ts` explains why. */
 export function mountPolicy({ roots, denied, ...rest }: MountPolicy): MountPolicy {
   const resolved = resolvedWithLinks(denied);
   return {
@@ -58,13 +61,16 @@ export function mountPolicy({ roots, denied, ...rest }: MountPolicy): MountPolic
   };
 }
 
-/** Checked mounts, and their folders, held open since they were checked. */
+/** Checked mounts, with their folders held open since the check. */
 export interface ResolvedMounts {
   readonly mounts: readonly Mount[];
   readonly folders: readonly HeldFolder[];
 }
 
-/** Checks requests against the policy, with links resolved first. Rejects with `mount_denied`, naming what and why, and with nothing held. */
+/**
+ * Checks requests against the policy, with links resolved first. Rejects with `mount_denied` and the reason, and holds
+ * nothing then.
+ */
 export async function resolveMounts(requests: readonly MountRequest[], policy: MountPolicy): Promise<ResolvedMounts> {
   if (requests.length === 0) return { mounts: [], folders: [] };
   if (requests.length > MOST_MOUNTS)
@@ -99,8 +105,8 @@ async function requireApart(mounts: readonly Mount[]): Promise<void> {
 }
 
 /**
- * SECURITY: a mount inside another is put where that one's folder leads. A link there, planted by code that could write to it, would have the place
- * made, and the mount put, somewhere else; where bubblewrap makes it, on the host.
+ * SECURITY: a nested mount is created in the folder of the outer one. A link there, planted by code with write access,
+ * would redirect it elsewhere; if bubblewrap creates the folder, on the host.
  */
 export async function requirePlainPlaces(mounts: readonly Mount[]): Promise<void> {
   for (const { target } of mounts) {
@@ -118,12 +124,15 @@ async function requirePlainPlace(target: string, outer: Mount): Promise<void> {
     if (found?.isDirectory() === true) continue;
     if (found !== undefined)
       throw mountDenied(`${target}: ${place} already exists and is not a folder`, 'Choose another target.');
-    if (!outer.readOnly) return; // it will be made
+    if (!outer.readOnly) return; // it will be created
     throw mountDenied(`${target}: ${outer.source} has no such folder, and is read-only`, `Create ${place} first.`);
   }
 }
 
-/** SECURITY: also for mounts that a session has already: the folder may have been taken from the roots since, or denied. */
+/**
+ * SECURITY: this also applies to existing mounts of a session: the folder may have been removed from the roots, or
+ * denied, since.
+ */
 export function requireAllowed(shown: string, mount: Partial<JudgedMount>, policy: MountPolicy): void {
   const { source, readOnly = true } = mount;
   if (source === undefined || !isBelowRoots(source, policy)) {
@@ -137,8 +146,9 @@ export function requireAllowed(shown: string, mount: Partial<JudgedMount>, polic
 }
 
 /**
- * Whether a server with this policy has any business with a session that has these mounts: not where one merely lies outside its roots, as another server of
- * the installation may have others. Where one is denied it has: to end the session.
+ * Whether a server with this policy is responsible for a session with these mounts. A mount outside its roots belongs
+ * to another server of the installation with other roots. For a denied mount it is responsible: it must end the
+ * session.
  */
 export function concernsPolicy(mounts: readonly JudgedMount[], policy: MountPolicy): boolean {
   if (mounts.some((mount) => reasonAgainst(mount, policy) !== undefined)) return true;
@@ -162,7 +172,7 @@ async function resolveMount(request: MountRequest, policy: MountPolicy): Promise
   requireAnswering(request, policy);
   // SECURITY: everything below is about the resolved path. A link inside an allowed root may point anywhere.
   const source = await realpath(request.source).catch(() => undefined);
-  // SECURITY: before anything is said of what is there or is not: what a host has elsewhere is nobody's business.
+  // SECURITY: checked before any message about existence, which would reveal what other folders the host has.
   const readOnly = request.readOnly !== false;
   requireAllowed(request.source, { source: source ?? (await missingPlace(request.source)), readOnly }, policy);
   if (source === undefined) throw mountDenied(`${request.source}: there is no such folder`, 'Create it first.');
@@ -170,7 +180,7 @@ async function resolveMount(request: MountRequest, policy: MountPolicy): Promise
     throw mountDenied(`${request.source}: not a folder`, 'Mount the folder that contains it.');
   if (source.split(sep).length - 1 > DEEPEST)
     throw mountDenied(`${request.source}: nested in more than ${DEEPEST} folders`, 'Mount one of its parent folders.');
-  // SECURITY: by device and inode as well: a folder that is mounted twice on the host has two paths.
+  // SECURITY: compares device and inode as well: a folder that is mounted twice on the host has two paths.
   const reason = await reasonAgainstFolder({ source, readOnly }, policy);
   if (reason !== undefined) throw refusal(request.source, reason);
   const folder = await holdFolder(source);

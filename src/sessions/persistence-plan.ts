@@ -7,8 +7,11 @@ import type { PersistentRecord } from './persistent-records.ts';
 export interface PersistencePlan {
   /** Timeouts of a sandbox that no server is connected to. */
   readonly alone: AloneLimits;
-  /** Writes the record of the session. Awaited before a sandbox is made: a container without a record is removed as an orphan. */
+  /**
+   * Writes the record of the session. Await it before a sandbox is created: a container without a record is removed as
+   * an orphan.
+   */
   readonly keep: (spec: SandboxSpec, driver: DriverName) => Promise<void>;
-  /** The record of a session that exists, which is to be taken over. */
+  /** The record of an existing session that is to be taken over. */
   readonly resume?: PersistentRecord;
 }

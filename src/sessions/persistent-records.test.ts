@@ -52,7 +52,7 @@ const age = (ms: number) => {
   utimesSync(join(folder, readdirSync(folder)[0]!), then, then);
 };
 
-test('what was written is found by another server, as it was', async () => {
+test('another server reads a record unchanged', async () => {
   await recordsOf('aa').write(RECORD);
   expect(await recordsOf('bb').all()).toEqual([{ record: RECORD, holder: 'aa', lastUsedAt: expect.any(Number) }]);
 });
@@ -64,7 +64,7 @@ test('records that another user of the machine could have written are refused', 
   await expect(recordsOf('bb').write(RECORD)).rejects.toThrow(/can be written to by other users/);
 });
 
-test('only the user of the server can read it: environment variables may be secrets', async () => {
+test('only the user of the server can read a record: environment variables may be secrets', async () => {
   await recordsOf('aa').write(RECORD);
   expect(statSync(folder).mode & 0o077).toBe(0);
   expect(statSync(join(folder, readdirSync(folder)[0]!)).mode & 0o077).toBe(0);
@@ -82,13 +82,13 @@ test.each<[string, object]>([
   expect(await recordsOf('bb').all()).toEqual([]);
 });
 
-test('members that a later version adds to a spec are kept', async () => {
+test('unknown members of a spec, from a later version, are kept', async () => {
   const record = { ...RECORD, spec: { ...RECORD.spec, later: { x: 1 } } };
   await recordsOf('aa').write(record);
   expect(await recordsOf('bb').all()).toMatchObject([{ record }]);
 });
 
-test('of many that claim it at once, one gets it', async () => {
+test('of many concurrent claims one succeeds', async () => {
   await recordsOf('aa').write(RECORD);
   const rivals = Array.from({ length: 20 }, (_, index) => recordsOf(`b${index}`));
   const found = await Promise.all(rivals.map(async (rival) => ({ rival, found: (await rival.all())[0]! })));
@@ -97,13 +97,13 @@ test('of many that claim it at once, one gets it', async () => {
   expect(await recordsOf('cc').all()).toMatchObject([{ holder: `b${claims.indexOf(true)}` }]);
 });
 
-test('a sandbox is kept while its record is, and its server lives or its time is not over', async () => {
+test('a sandbox is kept while it has a record, and its server lives or it has not expired', async () => {
   const records = recordsOf('aa');
   await records.write(RECORD);
   expect(await recordsOf('bb').isKept('s-0a1b')).toBe(true);
   expect(await recordsOf('bb').isKept('s-0c')).toBe(false);
   age(61_000);
-  expect(await recordsOf('bb').isKept('s-0a1b')).toBe(true); // its server knows better
+  expect(await recordsOf('bb').isKept('s-0a1b')).toBe(true); // its server decides
   alive.delete('aa');
   expect(await recordsOf('bb').isKept('s-0a1b')).toBe(false);
   await records.touch('s-0a1b');
@@ -112,7 +112,7 @@ test('a sandbox is kept while its record is, and its server lives or its time is
   expect(await recordsOf('bb').isKept('s-0a1b')).toBe(false);
 });
 
-test('those that count are all but those over their time whose server is gone', async () => {
+test('`kept` returns all records except expired ones whose server is gone', async () => {
   await recordsOf('aa').write(RECORD);
   age(61_000);
   expect(await recordsOf('bb').kept()).toMatchObject([{ record: { uniqueId: 's-0a1b' } }]);
@@ -120,7 +120,7 @@ test('those that count are all but those over their time whose server is gone', 
   expect(await recordsOf('bb').kept()).toEqual([]);
 });
 
-test('a sandbox that goes from server to server is kept at every moment', async () => {
+test('a sandbox is kept at every moment while it moves from server to server', async () => {
   const [one, other, third] = [recordsOf('aa'), recordsOf('bb'), recordsOf('cc')];
   await one.write(RECORD);
   let isOver = false;
@@ -137,7 +137,7 @@ test('a sandbox that goes from server to server is kept at every moment', async 
   expect(kept.filter((isKept) => !isKept)).toHaveLength(0);
 });
 
-test('what a server was writing when it was killed is cleared away, and what one that lives writes is not', async () => {
+test('an unfinished file of a killed server is removed, and one of a live server is not', async () => {
   await recordsOf('aa').write(RECORD);
   for (const holder of ['dd', 'aa'])
     writeFileSync(join(folder, `s-0d.${holder}.json.new`), '{"spec": {"environment": ');
@@ -145,13 +145,13 @@ test('what a server was writing when it was killed is cleared away, and what one
   expect(readdirSync(folder).sort()).toEqual(['s-0a1b.aa.json', 's-0d.aa.json.new']);
 });
 
-test('a record that speaks of another session than its name is nobody’s', async () => {
+test('a record whose content names another session than its file is ignored', async () => {
   await recordsOf('aa').write(RECORD);
   writeFileSync(join(folder, 's-0d.aa.json'), JSON.stringify({ version: 1, ...RECORD, session: '../../tokens' }));
   expect((await recordsOf('bb').all()).map(({ record }) => record.uniqueId)).toEqual(['s-0a1b']);
 });
 
-test('what nobody holds is forgotten when its time is over, and not before', async () => {
+test('a record without a live server is removed when it expires, and not before', async () => {
   await recordsOf('aa').write(RECORD);
   alive.delete('aa');
   await recordsOf('bb').clear();
@@ -161,7 +161,7 @@ test('what nobody holds is forgotten when its time is over, and not before', asy
   expect(readdirSync(folder)).toEqual([]);
 });
 
-test('files that are no records, or of another version, are nobody’s session', async () => {
+test('files that are not records, or of another version, are ignored', async () => {
   await recordsOf('aa').write(RECORD);
   writeFileSync(join(folder, 's-1.aa.json'), '{"version": 2}');
   writeFileSync(join(folder, 's-2.aa.json'), '{');
@@ -169,7 +169,7 @@ test('files that are no records, or of another version, are nobody’s session',
   expect((await recordsOf('bb').all()).map(({ record }) => record.uniqueId)).toEqual(['s-0a1b']);
 });
 
-test('links, pipes and what is too large are not even opened', async () => {
+test('links, pipes and files that are too large are not opened', async () => {
   await recordsOf('aa').write(RECORD);
   symlinkSync('/dev/zero', join(folder, 's-1.aa.json'));
   execFileSync('mkfifo', [join(folder, 's-2.aa.json')]);
@@ -178,7 +178,7 @@ test('links, pipes and what is too large are not even opened', async () => {
   expect((await recordsOf('bb').all()).map(({ record }) => record.uniqueId)).toEqual(['s-0a1b']);
 });
 
-test('where there is no folder there are no records', async () => {
+test('without a folder there are no records', async () => {
   expect(await recordsOf('aa').all()).toEqual([]);
   await recordsOf('aa').clear();
 });

@@ -6,22 +6,22 @@ import { DRIVER_NAMES } from '../sandbox/isolation.ts';
 import type { SandboxSpec } from '../sandbox/spec.ts';
 import { whyDue } from './lifetime.ts';
 
-/** What a later server must know of a session that outlives this one. */
+/** The record of a session that outlives its server, for the next server. */
 export interface PersistentRecord {
   readonly uniqueId: string;
-  /** As its owner calls it. */
+  /** The id that the owner uses. */
   readonly id: string;
   readonly name?: string | undefined;
   readonly owner: string;
   readonly driver: (typeof DRIVER_NAMES)[number];
-  /** Its id is that of the sandbox it lives in now. */
+  /** The specification; its id is that of the current sandbox. */
   readonly spec: SandboxSpec;
   readonly openedAt: number;
   readonly idleMs: number;
   readonly maxAgeMs: number;
 }
 
-/** A record as it was found, and whose it is. */
+/** A record as it was found, and the server that holds it. */
 export interface FoundRecord {
   readonly record: PersistentRecord;
   readonly holder: string;
@@ -29,28 +29,37 @@ export interface FoundRecord {
 }
 
 /**
- * The sessions of an installation that outlive their servers: a file for each, whose name says which server holds it. Renaming is how one takes it over, so
- * that of two only one does. A server that is gone holds nothing: `isServerAlive` tells.
+ * The records of sessions that outlive their servers: one file each, whose name contains the server that holds it. A
+ * takeover renames the file, so that only one of two servers succeeds. A dead server holds nothing (`isServerAlive`).
  */
 export interface PersistentRecords {
-  /** Written before its sandbox is made: a container without a record is a remnant. Replaces an older one of the session. */
+  /**
+   * Writes a record, before its sandbox is created: a container without a record is an orphan. Replaces an earlier
+   * record of the session.
+   */
   write(record: PersistentRecord): Promise<void>;
-  /** The session was used. */
+  /** Updates the time of last use. */
   touch(uniqueId: string): Promise<void>;
   remove(uniqueId: string): Promise<void>;
-  /** All that can be read, whoever holds them. Rejects where the folder cannot be: that there are none would end their sandboxes. */
+  /**
+   * All readable records, whichever server holds them. Rejects if the folder cannot be read: an empty answer would end
+   * their sandboxes.
+   */
   all(): Promise<readonly FoundRecord[]>;
-  /** Those whose sandbox may be in use, or be come back to. */
+  /** The records whose sandbox may be in use or be taken over. */
   kept(): Promise<readonly FoundRecord[]>;
-  /** False where another server was faster. */
+  /** Takes a record over. False if another server was faster. */
   claim(found: FoundRecord): Promise<boolean>;
-  /** Whether somebody is in that sandbox, or may come back to it. */
+  /** Whether a session uses that sandbox, or may be taken over with it. */
   isKept(sandboxId: string): Promise<boolean>;
-  /** Forgets those that nobody holds and that are over their time, and what a server was writing when it was killed. */
+  /** Removes expired records without a live server, and unfinished files of killed servers. */
   clear(): Promise<void>;
 }
 
-/** SECURITY: what a driver is given must be what one of ours wrote. Other members pass: a spec may know more than is checked here. */
+/**
+ * SECURITY: a driver must only get specs that one of our servers wrote. Unknown members are kept: a spec may have more
+ * members than are checked here.
+ */
 const specSchema = z.looseObject({
   id: z.string().regex(/^s-[0-9a-f]+$/),
   owner: z.string(),
@@ -80,7 +89,7 @@ const specSchema = z.looseObject({
 
 const recordSchema = z.object({
   version: z.literal(1),
-  /** The unique id. Its name in the file is that of the first version. */
+  /** The unique id, under the name that it has had since the first version. */
   session: z.string(),
   id: z.string(),
   name: z.string().optional(),
@@ -95,7 +104,7 @@ const recordSchema = z.object({
 const NAME = /^(s-[0-9a-f]+)\.([0-9a-f]+)\.json$/;
 const UNFINISHED = /^s-[0-9a-f]+\.([0-9a-f]+)\.json\.new$/;
 const MOST_LOOKS = 20;
-/** A hundred of the largest environment variables, each character escaped. */
+/** The size of a hundred environment variables of the maximum length, with every character escaped. */
 const MOST_BYTES = 32 * 1_048_576;
 
 export interface RecordsOptions {
@@ -107,11 +116,14 @@ export interface RecordsOptions {
 export function createPersistentRecords({ folder, serverId, isServerAlive }: RecordsOptions): PersistentRecords {
   const pathOf = (uniqueId: string, holder = serverId) => join(folder, `${uniqueId}.${holder}.json`);
 
-  /** One that another server takes over meanwhile has another name then: it is looked for again, or a sandbox in use would pass for a remnant. */
+  /**
+   * Reads all records. A record that another server takes over meanwhile changes its name, so it is looked for again;
+   * otherwise a sandbox in use would be taken for an orphan.
+   */
   async function all(): Promise<FoundRecord[]> {
     for (let look = 1; ; look += 1) {
       const found: Awaited<ReturnType<typeof read>>[] = [];
-      // Not all at once: they may be many, and others read and write files too.
+      // One at a time: there may be many, and other code uses files too.
       for (const name of await names()) found.push(await read(name));
       if (look === MOST_LOOKS || !found.includes('gone'))
         return found.filter((one) => one !== 'gone' && one !== 'no record');
@@ -119,7 +131,7 @@ export function createPersistentRecords({ folder, serverId, isServerAlive }: Rec
   }
 
   async function names(): Promise<string[]> {
-    // SECURITY: a record says which folders of the host its sandbox gets, and whose it is.
+    // SECURITY: a record decides which host folders its sandbox gets, and who owns it.
     requireTrusted(folder);
     return readdir(folder).catch(unlessMissing([]));
   }
@@ -130,7 +142,7 @@ export function createPersistentRecords({ folder, serverId, isServerAlive }: Rec
     const path = join(folder, name);
     const stats = await lstat(path).catch(unlessMissing(undefined));
     if (stats === undefined) return 'gone';
-    // What else may lie here under such a name: a pipe would be waited for, and a device has no end.
+    // Another kind of file may have such a name: reading a pipe would block, and a device has no end.
     if (!stats.isFile() || stats.size > MOST_BYTES) return 'no record';
     const text = await readFile(path, 'utf8').catch(unlessMissing(undefined));
     if (text === undefined) return 'gone';
@@ -193,7 +205,7 @@ function textOf({ uniqueId, ...record }: PersistentRecord): string {
   return JSON.stringify({ version: 1, session: uniqueId, ...record });
 }
 
-/** The record, or undefined where the text is none, or of an unknown version. */
+/** The record; undefined if the text is invalid or of an unknown version. */
 function parse(text: string): PersistentRecord | undefined {
   try {
     const { version: _, session: uniqueId, ...record } = recordSchema.parse(JSON.parse(text));

@@ -10,16 +10,19 @@ import { createDemand, type Demand, RECENT_MS } from './pool-demand.ts';
 import { kindOf, ownerOf } from './pool-kind.ts';
 import { type Making, makeAhead } from './pool-making.ts';
 
-/** How many sandboxes are kept ready for each kind that was asked for, and how many in all. */
+/** The number of ready sandboxes for each requested kind, and in total. */
 export interface PoolLimits {
   /** The least of a kind; the pool is off where it is 0. */
   readonly perKind: number;
   /** The most of a kind, while many are claimed. */
   readonly mostPerKind: number;
   readonly total: number;
-  /** Nothing is made ahead while the host has less memory than this to give. */
+  /** The free memory of the host below which no sandbox is created ahead. */
   readonly leastFreeBytes: number;
-  /** How long a sandbox waits to be claimed. An owner who does not come back must not keep it, nor the zygote behind it, for as long as the server runs. */
+  /**
+   * The time that a sandbox waits to be claimed. An owner who does not return must not keep it, nor its zygote, for the
+   * life of the server.
+   */
   readonly idleMs: number;
   /** The same for a sandbox with mounts: the host cannot unmount a folder while a sandbox has it. */
   readonly mountedIdleMs: number;

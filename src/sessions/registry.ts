@@ -2,13 +2,17 @@ import type { MountRegistry } from './mount-registry.ts';
 import type { PersistentRecords } from './persistent-records.ts';
 
 /**
- * What the servers of one installation know of each other: which are alive, which sessions outlive their server, and which folders are mounted. `Host`
- * answers drivers from it. `file-registry.ts` keeps it in files and sockets of one host; in a cluster, leases and annotations could.
+ * The knowledge that servers of one installation share: which are alive, which sessions outlive their server, and which
+ * folders are mounted. `Host` answers drivers from it. `file-registry.ts` implements it with files and sockets of one
+ * host; in a cluster, leases and annotations could.
  */
 export interface Registry {
-  /** Whether the server with this id still runs. Answers true where that cannot be told: what belongs to a live server must not be cleared. */
+  /**
+   * Whether the server with this id still runs. True if that is unknown: resources of a live server must not be
+   * removed.
+   */
   isServerAlive(serverId: string): Promise<boolean>;
-  /** The records of all servers, for a caller that is none. */
+  /** The records of all servers, for a caller that is not a server. */
   readonly records: Pick<PersistentRecords, 'all'>;
   /** Announces a server. It counts as alive until it leaves or its process ends, however that ends. */
   join(serverId: string): Promise<Membership>;
@@ -18,10 +22,10 @@ export interface Registry {
 export interface Membership {
   readonly records: PersistentRecords;
   readonly mounts: MountRegistry;
-  /** Ids of servers that no longer live and left something: in the registry, or under their id in one of these folders of the host. */
+  /** Ids of dead servers with leftovers: in the registry, or under their id in one of these host folders. */
   deadServers(folders: readonly string[]): Promise<readonly string[]>;
-  /** Removes what a dead server left in the registry, and where it listened. */
+  /** Removes leftovers of a dead server from the registry, and its socket. */
   forget(serverId: string): Promise<void>;
-  /** The server is gone: takes out its mounts, then its sign of life. Its records stay. */
+  /** Ends the membership: removes the server's mounts, then its lock. Its records stay. */
   leave(): Promise<void>;
 }

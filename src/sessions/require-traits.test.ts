@@ -5,7 +5,7 @@ import { requireTraits } from './require-traits.ts';
 const passedOver = [{ driver: 'docker', reason: 'no engine answers' }] as const;
 const process = { driver: { name: 'process', traits: DRIVERS.process.traits }, passedOver } as const;
 
-test('a driver without a needed trait is refused, with the names of those that have it and why they were passed over', () => {
+test('a driver without a needed trait is refused, with the drivers that have it and why they were passed over', () => {
   expect(() => requireTraits(['mounts', 'images'], process, DRIVERS)).toThrow(
     expect.objectContaining({
       code: 'invalid_argument',
@@ -25,7 +25,7 @@ test('names in messages come from the declarations', () => {
   );
 });
 
-test('a driver with all that is needed is taken', () => {
+test('a driver with all needed traits is accepted', () => {
   expect(() => requireTraits(['mounts'], process, DRIVERS)).not.toThrow();
   const gvisor = { driver: { name: 'gvisor', traits: DRIVERS.gvisor.traits }, passedOver: [] } as const;
   expect(() => requireTraits(['images', 'mounts', 'persistence'], gvisor, DRIVERS)).not.toThrow();

@@ -31,8 +31,9 @@ export interface ChosenDriver {
 }
 
 /**
- * Throws where the chosen driver lacks a trait that the request needs, and names the drivers that have it. A request is never silently given less:
- * code meant for an image does not run outside it, and a persistent session does not end with its server.
+ * Throws if the chosen driver lacks a trait that the request needs, and names the drivers that have it. A request is
+ * never silently weakened: code meant for an image does not run outside it, and a persistent session does not end with
+ * its server.
  */
 export function requireTraits(
   needed: readonly NeededTrait[],

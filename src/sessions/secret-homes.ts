@@ -7,7 +7,10 @@ import { followedPlaces } from './denied-places.ts';
 
 const NAMES = ['.ssh', '.aws', '.gnupg', '.config/gcloud', '.azure', '.kube', '.docker', '.netrc'];
 
-/** Files and folders in which the people of this host keep keys: this user's, wherever their links lead, and for root, who can read them, everybody's. */
+/**
+ * Files and folders with keys of users: those of this user, with links followed, and for root, who can read them, those
+ * of all users.
+ */
 export function secretsOfHomes(homes: readonly Home[] = otherHomes()): string[] {
   const own = followedPlaces(ownHomes().flatMap((home) => NAMES.map((name) => join(home, name))));
   const opaque = foreignMounts();
@@ -18,22 +21,28 @@ export function secretsOfHomes(homes: readonly Home[] = otherHomes()): string[] 
   return [...new Set([...own, ...others])];
 }
 
-/** The home that `HOME` names, and the one of the account. SECURITY: keys lie in the second also where a service manager or a user has set the first. */
+/**
+ * The home that `HOME` names, and that of the account. SECURITY: keys are in the second, even if a service manager or a
+ * user has set the first.
+ */
 export function ownHomes(home = homedir()): string[] {
   try {
     return [...new Set([home, userInfo().homedir])];
   } catch {
-    return [home]; // an account that is in no passwd
+    return [home]; // an account without a passwd entry
   }
 }
 
 export interface Home {
   readonly path: string;
-  /** A daemon has no keys unless they are there, and its home may be `/usr/sbin` or `/var/www`, which nobody may be kept from for keys that there are not. */
+  /**
+   * Whether the account is a person's. A daemon's home may be `/usr/sbin` or `/var/www`, which must not be denied for
+   * keys that do not exist.
+   */
   readonly isPerson: boolean;
 }
 
-/** The homes of all users, for root. A directory service's are not in passwd, but in `/home`. */
+/** The homes of all users, for root. Accounts of a directory service are not in passwd, but in `/home`. */
 export function otherHomes(isRoot = process.getuid?.() === 0, passwd = readPasswd()): Home[] {
   if (!isRoot) return [];
   const known = passwd.split('\n').flatMap((line) => {
@@ -45,7 +54,7 @@ export function otherHomes(isRoot = process.getuid?.() === 0, passwd = readPassw
   return [...known, ...found.map((path) => ({ path, isPerson: true }))];
 }
 
-/** Of a person's account, by convention. */
+/** The first uid of persons, by convention. */
 const FIRST_PERSON = 1000;
 
 function readPasswd(): string {

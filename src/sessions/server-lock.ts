@@ -5,16 +5,19 @@ import { join, resolve } from 'node:path';
 import { makeOwnFolder, requireTrusted } from '../lib/own-folder.ts';
 
 /**
- * Says that a server lives, in a way that ends with it however it ends: a listening socket. A file with a pid in it outlives a
- * SIGKILL and may come to name somebody else.
+ * A liveness lock: a listening socket, which ends with its process however that ends. A pid file would outlive a
+ * SIGKILL, and its pid could be reused.
  */
 export interface ServerLock {
   release(): Promise<void>;
 }
 
-/** Where the servers of an installation find each other. */
+/** The folders in which servers of an installation find each other. */
 export interface ServerFolders {
-  /** Names, for each server, the run folder that its socket is in: servers that were started with different environments share this folder alone. */
+  /**
+   * The data folder. It has a file for each server with the path of its run folder: servers started with different
+   * environments share only this folder.
+   */
   readonly dataDir: string;
   /** The run folder of the caller. It exists and belongs to this user (`openRunFolder`). */
   readonly runRoot: string;
@@ -26,15 +29,15 @@ const SERVER_ID = /^[0-9a-f]{12}$/;
 
 export async function holdServerLock(folders: ServerFolders, serverId: string): Promise<ServerLock> {
   const path = join(folders.runRoot, serverId + SUFFIX);
-  // The caller installs its cleanup right after this call: before that, nothing may exist that needs cleanup.
+  // The caller installs its cleanup right after this call. Before that, nothing may exist that needs cleanup.
   await undefined;
   const server = createServer((socket) => socket.destroy());
   await new Promise<void>((done, reject) => {
     server.once('error', reject);
-    // Listening before it has its name: one that has the name and does not answer is taken for dead.
+    // It listens before it gets its name: a socket with that name that does not answer counts as dead.
     server.listen(`${path}.new`, done);
   });
-  // SECURITY: under a loose umask other local users could connect, and keep a server busy.
+  // SECURITY: with a loose umask other local users could connect, and keep a server busy.
   await chmod(`${path}.new`, 0o600);
   await rename(`${path}.new`, path);
   await writeRunFolder(folders, serverId);
@@ -56,14 +59,15 @@ export async function isServerAlive(folders: ServerFolders, serverId: string): P
       socket.destroy();
       done(true);
     });
-    // Only these two errors mean that no process listens. A host out of descriptors, or a full queue, must not make a living server a dead one.
+    // Only these two errors mean that no process listens. If the host is out of descriptors, or the queue is full, the
+    // server still counts as alive.
     socket.once('error', (error: NodeJS.ErrnoException) =>
       done(error.code !== 'ENOENT' && error.code !== 'ECONNREFUSED'),
     );
   });
 }
 
-/** Ids of servers that no longer live and left a lock, or something under their id in the run folder or in `others`. */
+/** Ids of dead servers with leftovers: a lock, or something under their id in the run folder or in `others`. */
 export async function deadServers(folders: ServerFolders, others: readonly string[] = []): Promise<string[]> {
   const places = [folders.runRoot, serversFolder(folders), ...others];
   const names = await Promise.all(places.map((place) => readdir(place).catch(() => [])));
@@ -72,7 +76,7 @@ export async function deadServers(folders: ServerFolders, others: readonly strin
   return ids.filter((_, index) => !alive[index]);
 }
 
-/** Removes what a dead server left in its run folder, and its lock. */
+/** Removes a dead server's run folder and lock. */
 export async function forgetServer(folders: ServerFolders, serverId: string): Promise<void> {
   const runFolder = runFolderOf(folders, serverId);
   if (runFolder !== undefined) {
@@ -82,7 +86,7 @@ export async function forgetServer(folders: ServerFolders, serverId: string): Pr
   await rm(join(serversFolder(folders), serverId), { force: true });
 }
 
-/** The run folders of all servers of the installation that live, or have left something. */
+/** The run folders of all live servers of the installation, and of those with leftovers. */
 export function runFoldersInUse(folders: ServerFolders): string[] {
   const named = serversIn(folders).flatMap((id) => runFolderOf(folders, id) ?? []);
   return [...new Set([folders.runRoot, ...named])];
@@ -100,7 +104,10 @@ async function writeRunFolder(folders: ServerFolders, serverId: string): Promise
   await rename(draft, join(folder, serverId));
 }
 
-/** Undefined where the folder now belongs to another user, who could answer in the place of a server: after a restart of the machine `/tmp` is empty. */
+/**
+ * Undefined if the folder now belongs to another user, who could impersonate the server: `/tmp` is empty after a
+ * reboot.
+ */
 function runFolderOf(folders: ServerFolders, serverId: string): string | undefined {
   const folder = namedRunFolder(folders, serverId) ?? folders.runRoot;
   try {
@@ -111,7 +118,7 @@ function runFolderOf(folders: ServerFolders, serverId: string): string | undefin
   }
 }
 
-/** Nothing for one that is about to write it, whose socket listens already. */
+/** Undefined for a server that is about to write it; its socket already listens. */
 function namedRunFolder(folders: ServerFolders, serverId: string): string | undefined {
   try {
     return readFileSync(join(serversFolder(folders), serverId), 'utf8') || undefined;

@@ -19,8 +19,8 @@ afterEach(() => {
 
 const places = () => ({ dataDir, runRoot: '/srv/run', logFile: '/srv/log/hotcell.log' });
 
-describe('what a server keeps from every sandbox', () => {
-  it("holds secrets, the host's machinery, its own data and the folders that servers listen in", () => {
+describe('paths that are never mounted', () => {
+  it("include secrets, system folders, Hotcell's data and the folders with servers' sockets", () => {
     const uid = process.getuid?.();
     const standard = uid ? [join(tmpdir(), `hotcell-${uid}`)] : [];
     expect(secretPlaces(places())).toEqual(
@@ -28,14 +28,14 @@ describe('what a server keeps from every sandbox', () => {
     );
   });
 
-  it("holds the engine's socket, wherever that is", () => {
+  it("include the engine's socket, wherever it is", () => {
     vi.stubEnv('DOCKER_HOST', 'unix:///srv/engine/docker.sock');
     expect(secretPlaces(places())).toContain('/srv/engine/docker.sock');
     vi.stubEnv('DOCKER_HOST', 'tcp://127.0.0.1:2375');
     expect(secretPlaces(places()).filter((path) => path.includes('2375'))).toEqual([]);
   });
 
-  it("holds everybody's keys for root, who can read them", () => {
+  it('include the keys of all users for root, who can read them', () => {
     const passwd = [
       'root:x:0:0::/root:/bin/sh',
       'www-data:x:33:33::/var/www:/bin/sh',
@@ -48,12 +48,12 @@ describe('what a server keeps from every sandbox', () => {
   });
 });
 
-it("of this user are those of the account's home, too, where HOME is another", () => {
+it("the keys of this user include those in the account's home if HOME is another", () => {
   expect(ownHomes('/srv/another')).toEqual(['/srv/another', userInfo().homedir]);
   expect(secretsOfHomes([])).toEqual(expect.arrayContaining(ownHomes().map((home) => join(home, '.ssh'))));
 });
 
-describe.skipIf(process.getuid?.() !== 0)("a link in the home of another user, to somebody's project", () => {
+describe.skipIf(process.getuid?.() !== 0)("a link in the home of another user, to a third user's project", () => {
   const stranger = 61_842;
   beforeEach(() => {
     rmSync(dataDir, { recursive: true });
@@ -73,14 +73,14 @@ describe.skipIf(process.getuid?.() !== 0)("a link in the home of another user, t
   const mount = (denied: readonly string[], source = project()) =>
     resolveMounts([{ source, target: '/p' }], mountPolicy({ roots: [dataDir], denied }));
 
-  it('refuses no mount of that project', async () => {
+  it('does not block mounts of that project', async () => {
     const { home, denied } = made(project(), 0);
     const { folders } = await mount(denied);
     for (const folder of folders) await folder.close();
     await expect(mount(denied, home)).rejects.toMatchObject({ code: 'mount_denied' });
   });
 
-  it('refuses none where it was made after the server had started', async () => {
+  it('does not block them if it was created after the server had started', async () => {
     const denied = secretsOfHomes([{ path: join(dataDir, 'home'), isPerson: true }]);
     const policy = mountPolicy({ roots: [dataDir], denied });
     made(project(), 0);
@@ -88,7 +88,7 @@ describe.skipIf(process.getuid?.() !== 0)("a link in the home of another user, t
     for (const folder of folders) await folder.close();
   });
 
-  it('refuses it where that project is the same user’s', async () => {
+  it('blocks them if the project belongs to the same user', async () => {
     await expect(mount(made(project(), stranger).denied)).rejects.toMatchObject({ code: 'mount_denied' });
   });
 
@@ -110,8 +110,8 @@ describe.skipIf(process.getuid?.() !== 0)("a link in the home of another user, t
   });
 });
 
-describe('what a server relies on', () => {
-  it('holds its own files, Node, its modules, the programs that it starts, its configuration and its log', () => {
+describe('paths that a server relies on', () => {
+  it('include its own files, Node, its modules, the programs that it starts, its configuration and its log', () => {
     vi.stubEnv('HOTCELL_CONFIG', '/srv/settings/hotcell.json');
     expect(reliedPlaces(places())).toEqual(
       expect.arrayContaining([

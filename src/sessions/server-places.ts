@@ -9,17 +9,21 @@ import { followedPlaces } from './denied-places.ts';
 import { secretsOfHomes } from './secret-homes.ts';
 import { runFoldersInUse } from './server-lock.ts';
 
-/** What a server needs on its host. The one list of it: what a server comes to execute, load, write or keep is entered here. */
+/**
+ * The paths that a server needs on its host. This is the only list: a new path that a server executes, loads, writes or
+ * keeps is added here.
+ */
 export interface ServerPlaces {
   readonly dataDir: string;
-  /** The folder of running servers. */
+  /** The folder with the run folders of servers. */
   readonly runRoot: string;
   readonly logFile?: string | undefined;
 }
 
 /**
- * Never mounted, and never copied by `load_file`: secrets, the host's own machinery, what Hotcell keeps and where it listens. SECURITY: a socket answers through
- * a read-only mount, too: the engine's would give the host away, a jail's control socket another owner's code.
+ * Paths that are never mounted, and never copied by `load_file`: secrets, system folders, Hotcell's data and its
+ * sockets. SECURITY: a socket works through a read-only mount, too: the engine's would give control of the host, a
+ * jail's control socket access to another owner's code.
  */
 export function secretPlaces({ dataDir, runRoot }: ServerPlaces): string[] {
   const { socketPath } = engineAddress();
@@ -27,7 +31,8 @@ export function secretPlaces({ dataDir, runRoot }: ServerPlaces): string[] {
   const machinery = [
     ...['/proc', '/sys', '/dev', '/run', '/var/run', '/boot', '/etc'],
     ...[dataDir, ...runFoldersInUse({ dataDir, runRoot })],
-    // SECURITY: before it is there, too: code in a jail has this user's uid, and would make a folder that passes for one of ours.
+    // SECURITY: denied even before it exists: code in a jail has this user's uid, and could create a folder that passes
+    // for ours.
     ...(uid ? [temporaryRunDir(uid)] : []),
     ...(socketPath === undefined || process.platform === 'win32' ? [] : [socketPath]),
   ];
@@ -35,8 +40,9 @@ export function secretPlaces({ dataDir, runRoot }: ServerPlaces): string[] {
 }
 
 /**
- * Never mounted writable: what the server executes, loads or writes. SECURITY: it loads parts of itself when they are first needed, and starts programs at every
- * opening. Code in a sandbox that could rewrite them would run as the server, outside.
+ * Paths that are never mounted writable: those that the server executes, loads or writes. SECURITY: it loads parts of
+ * itself on first use, and starts programs at every opening. Code in a sandbox that could rewrite them would run as the
+ * server, outside.
  */
 export function reliedPlaces({ dataDir, logFile }: ServerPlaces): string[] {
   const program = process.argv[1];
@@ -51,10 +57,13 @@ export function reliedPlaces({ dataDir, logFile }: ServerPlaces): string[] {
   ];
 }
 
-/** Where Node looks for modules of any program: ~/.node_modules, ~/.node_libraries, a folder beside Node, NODE_PATH. Its types leave the list out. */
+/**
+ * Node's global module folders: ~/.node_modules, ~/.node_libraries, a folder beside Node, NODE_PATH. The type
+ * definitions lack the list.
+ */
 const GLOBAL_MODULES = (Module as unknown as { readonly globalPaths?: readonly string[] }).globalPaths ?? [];
 
-/** Where Node looks for the modules of a package, whether they are there or not. */
+/** The folders in which Node looks for modules of a package, whether they exist or not. */
 function modulesAround(folder: string): string[] {
   const parent = dirname(folder);
   const own = basename(folder) === 'node_modules' ? folder : join(folder, 'node_modules');

@@ -27,7 +27,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-test('what a session has mounted that outlived its server counts for the next one', async () => {
+test('mounts of a session that outlived its server count for the next server', async () => {
   const [project, sub] = [await mountOf('project', false), await mountOf('project/sub', true)];
   const gone = await another();
   await gone.records.write({
@@ -43,7 +43,7 @@ test('what a session has mounted that outlived its server counts for the next on
   await (await server.mounts.claim([sub]))();
 });
 
-test('what a session of another server has mounted counts as long as that lives', async () => {
+test('mounts of another server count as long as it lives', async () => {
   const [project, sub] = [await mountOf('project', false), await mountOf('project/sub', true)];
   const other = await another();
   await other.mounts.claim([project]);
@@ -52,7 +52,7 @@ test('what a session of another server has mounted counts as long as that lives'
   await (await server.mounts.claim([sub]))();
 });
 
-test('servers that were started with different run folders know of each other, and clear after each other', async () => {
+test('servers with different run folders know each other, and clean up after each other', async () => {
   const other = await another('other-run');
   const { serverId } = other.host;
   expect(await server.host.isServerAlive(serverId)).toBe(true);
@@ -69,7 +69,7 @@ test('servers that were started with different run folders know of each other, a
   expect(await readdir(join(folder, 'other-run'))).toEqual([]);
 });
 
-test('what a dead server left in a run folder of its own is removed', async () => {
+test('leftovers of a dead server in its own run folder are removed', async () => {
   const dead = '0123456789ab';
   await mkdir(join(folder, 'other-run', dead, 'jails'), { recursive: true });
   await mkdir(join(folder, 'data/mounts', dead), { recursive: true });
@@ -82,7 +82,7 @@ test('what a dead server left in a run folder of its own is removed', async () =
   expect(await readdir(join(folder, 'data/mounts'))).toEqual([]);
 });
 
-test('a server answers its drivers from the registry that it is given, and leaves that when it ends', async () => {
+test('a server answers its drivers from the given registry, and leaves it when it ends', async () => {
   const folders = { dataDir: join(folder, 'data'), runRoot: join(folder, 'run') };
   const files = createFileRegistry(folders);
   const leases = new Set(['elsewhere']);

@@ -9,15 +9,15 @@ import type { PersistentRecords } from './persistent-records.ts';
 import type { Registry } from './registry.ts';
 import type { ServerFolders } from './server-lock.ts';
 
-/** This server among others of its installation: its lock, its folders, and what dead ones left behind. */
+/** This server among others of its installation: its lock, its folders, and the cleanup after dead ones. */
 export interface Server {
   readonly host: Host;
-  /** The folder that the servers of this user listen in, with the same environment. */
+  /** The folder with the sockets of this user's servers, for the current environment. */
   readonly runRoot: string;
   readonly records: PersistentRecords;
   readonly mounts: MountRegistry;
   logFolder(sessionId: string): string;
-  /** Removes folders of servers that no longer live. Never on the way to a first result. */
+  /** Removes folders of dead servers. It must not delay a first result. */
   clearAfterDead(): Promise<void>;
   release(): Promise<void>;
 }
@@ -29,7 +29,7 @@ export async function becomeServer({ dataDir, runRoot }: ServerFolders, registry
   const membership = await registry.join(serverId);
   const { records, mounts } = membership;
   const runDir = join(runRoot, serverId);
-  // Others may pass through, which the jail's user must, but not look around.
+  // Other users may enter the folder, which the jail's user needs, but not list it.
   makeOwnFolder(runDir, 0o711);
   const logs = join(dataDir, 'logs');
   const removeLogs = (id: string) => rm(join(logs, id), { recursive: true, force: true });
@@ -55,7 +55,7 @@ export async function becomeServer({ dataDir, runRoot }: ServerFolders, registry
       }
     },
     release: async () => {
-      // A log that cannot be removed must not keep the rest from being released.
+      // A log that cannot be removed must not stop the rest of the cleanup.
       await removeLogs(serverId).catch(() => {});
       await rm(runDir, { recursive: true, force: true });
       await membership.leave();

@@ -14,16 +14,16 @@ import type { FileEntry } from '../guest/messages.ts';
 export interface FileRange {
   readonly offset?: number;
   readonly length?: number;
-  /** How the reader came, for the audit log of a server. */
+  /** The route of the read, for the audit log of a server. */
   readonly via?: string;
 }
 
 /** Files of the workspace. Paths are relative to it; none leads out of it. */
 export interface SessionFiles {
   read(path: string, options?: { limitBytes?: number }): Promise<Buffer>;
-  /** The file in pieces, never whole in memory. */
+  /** Streams the file; it is never whole in memory. */
   stream(path: string, range?: FileRange): AsyncIterable<Buffer>;
-  /** Rejects where there is no regular file. */
+  /** Rejects if there is no regular file. */
   stat(path: string): Promise<{ sizeBytes: number }>;
   write(path: string, content: FileContent, options?: { mode?: WriteMode }): Promise<{ sizeBytes: number }>;
   list(

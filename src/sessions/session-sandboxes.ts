@@ -6,11 +6,14 @@ import type { SandboxSpec } from '../sandbox/spec.ts';
 import type { HeldMounts } from './held-mounts.ts';
 import type { PersistencePlan } from './persistence-plan.ts';
 
-/** Makes the sandboxes of one session, one at a time. Each rejects with a HotcellError, with nothing left. Called by `live-sessions.ts`. */
+/**
+ * Creates the sandboxes of one session, one at a time. Each method rejects with a HotcellError, without leftovers.
+ * Called by `live-sessions.ts`.
+ */
 export interface SessionSandboxes {
-  /** The one it begins with; of a session that another server left, the one it lives in. Ends with the opening's signal. */
+  /** The first sandbox; for a session that another server left, the existing one. The opening's signal aborts it. */
   first(driver: Driver): Promise<LiveSandbox>;
-  /** Another, after a loss. */
+  /** Another sandbox, after a loss. */
   next(driver: Driver): Promise<LiveSandbox>;
 }
 
@@ -19,9 +22,9 @@ export interface SandboxesOptions {
   readonly held: Pick<HeldMounts, 'requireSame' | 'requireAllowed'>;
   readonly persistence: PersistencePlan | undefined;
   readonly startTimeoutMs: number;
-  /** Nothing is made any more. */
+  /** A signal that stops all creation. */
   readonly stop: AbortSignal;
-  /** Whoever opens the session withdraws. */
+  /** The signal of the caller that opens the session. */
   readonly signal: AbortSignal | undefined;
 }
 
@@ -29,7 +32,7 @@ export function createSessionSandboxes(options: SandboxesOptions): SessionSandbo
   const { spec, held, persistence, startTimeoutMs, stop, signal } = options;
 
   async function make(driver: Driver, id: string, { adopt = false, signal = stop } = {}): Promise<LiveSandbox> {
-    // One that is taken over has its folders bound already.
+    // An adopted sandbox has its folders bound already.
     if (!adopt) await held.requireSame();
     const its = { ...spec, id };
     await persistence?.keep(its, driver.name);
@@ -38,7 +41,10 @@ export function createSessionSandboxes(options: SandboxesOptions): SessionSandbo
     return live;
   }
 
-  /** SECURITY: one that was taken over ends here where one of its folders has been denied since; else it would have it for ever. One with folders outside the roots is not taken over at all. */
+  /**
+   * SECURITY: an adopted sandbox ends here if one of its folders has been denied since; otherwise it would keep access
+   * for ever. A sandbox with folders outside the roots is not adopted at all.
+   */
   async function endUnlessAllowed(live: LiveSandbox): Promise<void> {
     try {
       held.requireAllowed();
@@ -49,7 +55,8 @@ export function createSessionSandboxes(options: SandboxesOptions): SessionSandbo
   }
 
   return {
-    // The session's own id, so that a person finds it; one that replaces it must not meet its remains.
+    // The first sandbox has the session's own id, so that a person finds it; a replacement has a new one, so that it
+    // cannot clash with leftovers.
     first: (driver) => {
       const resumed = persistence?.resume?.spec.id;
       return make(driver, resumed ?? spec.id, { adopt: resumed !== undefined, signal: either(stop, signal) });

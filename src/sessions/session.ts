@@ -21,7 +21,10 @@ export interface Session extends AsyncDisposable {
   /** The session's id, unique among all sessions of all servers. */
   readonly uniqueId: string;
   readonly isolation: Isolation;
-  /** Runs code, Python unless `language` says otherwise. Iterate over the execution for its output as it comes; await it for the result. */
+  /**
+   * Runs code, in Python unless `language` is set. Iterate over the execution for its output as it comes; await it for
+   * the result.
+   */
   run(code: string, options?: ExecutionOptions): Execution;
   /** Starts a command beside everything else in the session: a line for the shell, or a program and its arguments. */
   command(line: string | readonly string[], options?: CommandOptions): Command;
@@ -30,18 +33,24 @@ export interface Session extends AsyncDisposable {
    * cell tagged `raises-exception` may raise.
    */
   runNotebook(notebook: NotebookSource, options?: NotebookOptions): NotebookRun;
-  /** Everything that was run in this session, with its outputs, as a notebook that Jupyter opens. The notebook names what the record could not hold. */
+  /**
+   * Everything that was run in this session, with its outputs, as a notebook for Jupyter. The notebook says what the
+   * record could not hold.
+   */
   exportNotebook(): Promise<Notebook>;
   /** Every known language, and whether this sandbox has the programs that it needs. */
   languages(): Promise<LanguageStatus[]>;
-  /** The last 64 KiB that background processes printed after their execution had ended. No execution's output has them. */
+  /**
+   * The last 64 KiB that background processes printed after their execution had ended. It is not part of any
+   * execution's output.
+   */
   backgroundOutput(): Promise<string>;
-  /** Completions at the cursor, from the live namespace. Runs none of the program's code. */
+  /** Completions at the cursor, from the live namespace. Does not run code of the program. */
   complete(code: string, options?: CursorOptions): Promise<Completion>;
   /** Signature and documentation of the name at the cursor, or undefined. */
   inspect(code: string, options?: CursorOptions): Promise<Inspection | undefined>;
   readonly variables: SessionVariables;
-  /** Forgets all variables and ends all processes; files stay. */
+  /** Deletes all variables and ends all processes; files are kept. */
   reset(): Promise<void>;
   readonly files: SessionFiles;
   /** Resolves when nobody can reach the sandbox. A container without mounts is removed in the background; `hotcell.close()` waits for that. */
@@ -52,11 +61,17 @@ export interface SessionOptions {
   readonly policy: ExecutionPolicy;
   /** The size limit of the record that `exportNotebook` reads. */
   readonly recordBytes: number;
-  /** Observers of every run besides that record: a server's audit log and admission. They come first, so that a refused run is in no record. */
+  /**
+   * Observers of every run in addition to that record: a server's audit log and admission. They are called first, so
+   * that a refused run is not recorded.
+   */
   readonly observers?: readonly RunObserver[];
 }
 
-/** The public session over its core. This is the one place where a run is assembled; `run` is what surfaces of a server call. */
+/**
+ * The public session over its core. This is the one place where a run is assembled; the surfaces of a server call
+ * `run`.
+ */
 export function createSession(core: SessionCore, options: SessionOptions): Session & { readonly run: RunCode } {
   const { policy, recordBytes, observers = [] } = options;
   const recorded = recordRuns(recordBytes);

@@ -5,18 +5,18 @@ import type { Limits, Mount, SandboxSpec } from '../sandbox/spec.ts';
 import { environmentVariables } from './environment-variables.ts';
 import type { MountRequest } from './mounts.ts';
 
-/** What a caller may say about the sandbox of a new session. */
+/** The caller's options for the sandbox of a new session. */
 export interface SandboxWishes {
-  /** Sandboxes of different owners share nothing. */
+  /** The owner. Sandboxes of different owners share nothing. */
   readonly owner?: string;
   readonly image?: string;
   readonly limits?: Partial<Limits>;
   readonly mounts?: readonly MountRequest[];
   readonly preloads?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
-  /** Where the workspace is inside. For profiles: no caller chooses it. */
+  /** The path of the workspace in the sandbox. Set by profiles, not by callers. */
   readonly workspace?: string;
-  /** Of /tmp. */
+  /** The size of /tmp. */
   readonly tmpBytes?: number;
 }
 
@@ -24,7 +24,10 @@ const MOST_DISK_BYTES = 1_073_741_824;
 
 const wishesSchema = configSchema.pick({ preloads: true, image: true }).extend({ environment: environmentVariables });
 
-/** The spec for a caller's wishes under this configuration, with its mounts checked already. Throws what is not allowed. */
+/**
+ * The spec for a caller's options under this configuration, with mounts that are checked already. Throws if an option
+ * is not allowed.
+ */
 export function specFor(config: Config, wishes: SandboxWishes, mounts: readonly Mount[]): SandboxSpec {
   const image = wishes.image ?? config.image;
   return {
@@ -42,7 +45,7 @@ export function specFor(config: Config, wishes: SandboxWishes, mounts: readonly 
   };
 }
 
-/** Who asks for little memory and says nothing of the disk gets a disk that fits into it. */
+/** If a request sets the memory and not the disk, the disk is reduced to fit into that memory. */
 function withDisk(limits: Partial<Limits>): Partial<Limits> {
   if (limits.memoryBytes === undefined || limits.diskBytes !== undefined) return limits;
   return { ...limits, diskBytes: Math.min(MOST_DISK_BYTES, Math.floor(limits.memoryBytes / 2)) };
