@@ -1,4 +1,4 @@
-"""The guest's entry: `zygote` for the process driver's shared shape, `sandbox` for a guest that has a sandbox to itself."""
+"""The guest's entry point: `zygote` for the process driver's shared shape, `sandbox` for a guest with its own sandbox."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ def main(arguments: list[str]) -> NoReturn:
     parser.add_argument("--peer-uid", type=int, help="only processes of this uid may connect there")
     parser.add_argument("--workspace", default="/workspace")
     options = parser.parse_args(arguments)
-    # A jail inherits that of the server: files in a writable mount would be open to all, or closed to their group.
+    # The guest would inherit the umask of the server: files in a writable mount would be writable for all, or
+    # inaccessible for their group.
     os.umask(0o022)
     if options.role == "zygote":
         from .start import zygote

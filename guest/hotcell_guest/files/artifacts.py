@@ -18,7 +18,9 @@ _SKIPPED_FOLDERS = frozenset({b"__pycache__", b".ipynb_checkpoints"})
 
 @dataclass(frozen=True)
 class Changes:
-    """What changed, as the protocol says it. `omitted` -1: the workspace is too large to compare, or closed to us."""
+    """The changes in the form of the protocol. `omitted` is -1 if the workspace is too large to compare, or not
+    readable.
+    """
 
     files: list[dict[str, Any]]
     omitted: int
@@ -98,10 +100,13 @@ class Workspace:
             self._last_failed_look = self._looks
 
     def _is_still_bare(self) -> bool:
-        """A folder without a single entry that has not changed for a while has none now: most sessions that only compute."""
-        changed = os.stat(self.folder).st_ctime_ns  # which nobody can set back
+        """Whether the folder is known to be empty: it had no entry, and its ctime has been old for a while. Most
+        sessions only compute.
+        """
+        changed = os.stat(self.folder).st_ctime_ns  # ctime cannot be set back
         if changed != self._bare_since:
-            # The clock of a file system ticks in milliseconds: only a change that is old for sure was followed by the look below.
+            # File system clocks tick in milliseconds: only if the change is old enough, the following scan has
+            # certainly seen it.
             is_old = time.time_ns() - changed > _SURELY_OLD_NS
             self._bare_since = changed if is_old and _is_empty(self.folder) else None
             return False
@@ -137,7 +142,7 @@ class _CannotLook(Exception):
 
 
 def _is_empty(folder: str) -> bool:
-    """False also where it cannot be read: it is the program's to close."""
+    """False also if it cannot be read: the program may have removed its permissions."""
     try:
         return not os.listdir(folder)
     except OSError:

@@ -1,4 +1,4 @@
-"""The file requests of the protocol: streams with credit over the functions of workspace_files.py."""
+"""The file requests of the protocol: streams with credit on top of workspace_files.py."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _MAX_LIST_BYTES = 1_000_000
 
 @dataclass(frozen=True)
 class _Download:
-    """A file on its way to the host. `finish` lets go of it, and then answers the request as it is told."""
+    """A download. `finish` closes the file and answers the request."""
 
     request: int
     finish: Callable[[Callable[[], None]], None]
 
 
 class FileRequests:
-    """Serves `file.*`. `changed` is called after the host has written: such files are no artifacts."""
+    """Serves `file.*`. `changed` is called after the host has written a file, because such files are not artifacts."""
 
     def __init__(self, channel: Channel, uploads: Uploads, workspace: str, reply: Reply, changed: Callable[[], None]) -> None:
         self._channel = channel
@@ -46,7 +46,7 @@ class FileRequests:
         }
 
     def abandon(self) -> None:
-        """Nobody waits for what is being read any more."""
+        """Drops all downloads: their host is gone."""
         for download in list(self._downloads.values()):
             download.finish(lambda: None)
 
@@ -84,7 +84,7 @@ class FileRequests:
                         return
                     data = os.pread(fd, min(_PIECE_BYTES, room, end - position), position)
                     if not data:
-                        break  # it shrank while it was read
+                        break  # the file shrank while it was read
                     position += len(data)
                     self._channel.send({"type": "chunk"}, data, stream)
             except OSError as error:
@@ -98,7 +98,7 @@ class FileRequests:
         pump()
 
     def _cancel(self, frame: Frame) -> Head:
-        """The host lost interest in a transfer: nothing of it is kept."""
+        """Cancels a transfer; nothing of it is kept."""
         stream = int(frame.head["stream"])
         download = self._downloads.get(stream)
         if download is not None:

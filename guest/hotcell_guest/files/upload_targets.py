@@ -1,4 +1,4 @@
-"""Where the bytes of an upload go: into a file of the workspace, or into one without a name."""
+"""Targets of an upload: a file of the workspace, or an unnamed file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .workspace_files import FileError, as_file_error, open_folder, parts_of
 
 
 class WorkspaceFile:
-    """A file that is being written. `replace` writes beside the target and renames at the end: whole or not at all."""
+    """A file that is being written. `replace` writes a temporary file and renames it at the end (atomic)."""
 
     def __init__(self, workspace: str, path: str, mode: str) -> None:
         parts = parts_of(workspace, path)
@@ -60,7 +60,7 @@ class WorkspaceFile:
             raise
 
     def finish(self) -> int:
-        """Makes it visible and returns its size."""
+        """Makes the file visible and returns its size."""
         try:
             size = os.fstat(self._fd).st_size
             if self._temporary:
@@ -73,7 +73,7 @@ class WorkspaceFile:
         return size
 
     def abandon(self) -> None:
-        """Lets go; a file that was to be replaced stays as it was. Safe to repeat."""
+        """Aborts; a file that was to be replaced is unchanged. Idempotent."""
         if self._fd < 0:
             return
         os.close(self._fd)
@@ -87,7 +87,7 @@ class WorkspaceFile:
 
 
 class UnnamedFile:
-    """A file that has no name any more: only who is given its descriptor can read it. It counts against the limit of the disk."""
+    """A file without a name: only the holder of its descriptor can read it. It counts towards the disk limit."""
 
     def __init__(self, folder: str) -> None:
         path = os.path.join(folder, f".hotcell-{os.urandom(8).hex()}")
@@ -101,7 +101,7 @@ class UnnamedFile:
         _write_all(self._fd, data, "the upload")
 
     def take(self) -> int:
-        """The descriptor, at the beginning of the file. It is the caller's to close."""
+        """Returns the descriptor, positioned at the beginning of the file. The caller closes it."""
         fd, self._fd = self._fd, -1
         os.lseek(fd, 0, os.SEEK_SET)
         return fd

@@ -13,7 +13,7 @@ from .workspace_files import FileError
 
 
 class Target(Protocol):
-    """Where the bytes go. What it raises ends the upload; `abandon` is safe to repeat."""
+    """The target of the bytes. If it raises, the upload fails; `abandon` is idempotent."""
 
     def write(self, data: bytes) -> None: ...
     def abandon(self) -> None: ...
@@ -28,7 +28,9 @@ class _Upload:
 
 
 class Uploads:
-    """The uploads under way, by stream. Whoever begins one answers its request in `finish`; failures are answered here."""
+    """Uploads in progress, by stream. The module that starts an upload answers its request in `finish`; failures are
+    answered here.
+    """
 
     def __init__(self, channel: Channel, fail: Fail) -> None:
         self._channel = channel
@@ -39,7 +41,7 @@ class Uploads:
         self._uploads[stream] = _Upload(request, target, finish)
 
     def chunk(self, frame: Frame) -> None:
-        """A piece of an upload. One for a stream that has failed is dropped; its error was sent already."""
+        """Handles a chunk of an upload. A chunk for a failed stream is dropped; its error was sent already."""
         upload = self._uploads.get(frame.stream)
         if upload is None:
             return
@@ -60,14 +62,14 @@ class Uploads:
             upload.taken = 0
 
     def withdraw(self, stream: int) -> None:
-        """Nothing of it is kept."""
+        """Cancels an upload; nothing of it is kept."""
         upload = self._uploads.pop(stream, None)
         if upload is not None:
             upload.target.abandon()
             self._fail(upload.request, "cancelled", "the upload was withdrawn")
 
     def abandon(self) -> None:
-        """Nobody waits for any of them any more."""
+        """Drops all uploads: their host is gone."""
         for upload in self._uploads.values():
             upload.target.abandon()
         self._uploads.clear()

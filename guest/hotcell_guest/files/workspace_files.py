@@ -1,4 +1,6 @@
-"""Files of the workspace, found, read and removed for the host inside the sandbox, so that a planted link leads nowhere."""
+"""Finds, reads and removes files of the workspace for the host. This happens inside the sandbox, so that a planted link
+cannot lead to the host.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class FileError(Exception):
-    """A request that cannot be served; `code` is one of the protocol's."""
+    """A request that cannot be served; `code` is an error code of the protocol."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -20,7 +22,7 @@ class FileError(Exception):
 
 
 def open_for_reading(workspace: str, path: str) -> tuple[int, int]:
-    """A descriptor on a regular file, and its size. Never blocks on a FIFO, never opens a device."""
+    """Opens a regular file and returns its descriptor and size. Never blocks on a FIFO, never opens a device."""
     parts = parts_of(workspace, path)
     if not parts:
         raise FileError("bad-path", f"{path}: this is the workspace itself")
@@ -35,14 +37,14 @@ def open_for_reading(workspace: str, path: str) -> tuple[int, int]:
     finally:
         os.close(folder)
     status = os.fstat(fd)
-    if not stat.S_ISREG(status.st_mode):  # swapped between the look and the opening
+    if not stat.S_ISREG(status.st_mode):  # exchanged between stat and open
         os.close(fd)
         raise FileError("bad-path", f"{path}: not a regular file")
     return fd, status.st_size
 
 
 def list_folder(workspace: str, path: str, recursive: bool, limit: int) -> tuple[list[dict[str, Any]], int]:
-    """Entries below a folder, sorted by path, and how many were left out."""
+    """Entries below a folder, sorted by path, and the number of omitted ones."""
     parts = parts_of(workspace, path)
     folder = open_folder(workspace, parts)
     entries: list[dict[str, Any]] = []
@@ -50,7 +52,8 @@ def list_folder(workspace: str, path: str, recursive: bool, limit: int) -> tuple
     omitted = 0
     try:
         for entry in _walk(folder, "/".join(parts), recursive, 0):
-            # Two names that are not UTF-8 can look the same here, and neither can be asked for. The host takes no path twice.
+            # Two names that are not UTF-8 can look the same here, and neither can be requested. The host rejects
+            # duplicate paths.
             if entry is not None and entry["path"] not in seen and len(entries) < limit:
                 seen.add(entry["path"])
                 entries.append(entry)
@@ -65,7 +68,7 @@ def list_folder(workspace: str, path: str, recursive: bool, limit: int) -> tuple
 
 
 def remove(workspace: str, path: str, recursive: bool) -> None:
-    """Removes a file, link or folder. A link is removed, never what it points at."""
+    """Removes a file, link or folder. Of a link, the link itself is removed, never its target."""
     parts = parts_of(workspace, path)
     if not parts:
         raise FileError("bad-path", f"{path}: this is the workspace itself")
@@ -79,7 +82,9 @@ def remove(workspace: str, path: str, recursive: bool) -> None:
 
 
 def parts_of(workspace: str, path: str) -> list[str]:
-    """The names of a path below the workspace. SECURITY: `..` is refused, not resolved, so there is nothing to get wrong."""
+    """The components of a path below the workspace. SECURITY: `..` is refused, not resolved, so that no traversal is
+    possible.
+    """
     if "\0" in path or len(_bytes_of(path)) > _MAX_PATH_BYTES:
         raise FileError("bad-path", "a path has no NUL and at most 4,096 bytes")
     if path.startswith("/"):
@@ -93,7 +98,7 @@ def parts_of(workspace: str, path: str) -> list[str]:
 
 
 def is_too_long(path: str) -> bool:
-    """Whether a path that was found below the workspace is longer than any that can be asked for."""
+    """Whether a path that was found below the workspace is longer than a request allows."""
     return len(os.fsencode(path)) > _MAX_PATH_BYTES
 
 
@@ -105,7 +110,7 @@ def _bytes_of(path: str) -> bytes:
 
 
 def open_folder(workspace: str, parts: list[str], create: bool = False) -> int:
-    """Walks down name by name, following no link."""
+    """Walks down component by component, without following links."""
     try:
         fd = os.open(workspace, _FOLDER_FLAGS)
     except OSError as error:
@@ -127,8 +132,9 @@ def open_folder(workspace: str, parts: list[str], create: bool = False) -> int:
 
 
 def _open_subfolder(folder: int, name: str) -> int:
-    """SECURITY: gVisor follows a link in spite of O_NOFOLLOW when O_DIRECTORY stands beside it, so what was opened is compared with
-    what stands there by that name."""
+    """SECURITY: gVisor follows a link despite O_NOFOLLOW if O_DIRECTORY is set, so the opened folder is compared with
+    the entry of that name.
+    """
     expected = os.stat(name, dir_fd=folder, follow_symlinks=False)
     if stat.S_ISLNK(expected.st_mode):
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
@@ -141,7 +147,7 @@ def _open_subfolder(folder: int, name: str) -> int:
 
 
 def _walk(folder: int, prefix: str, recursive: bool, depth: int) -> Iterator[Optional[dict[str, Any]]]:
-    """None for what has a path that nobody can ask for, because it is too long."""
+    """Yields None for an entry whose path is too long to be requested."""
     with os.scandir(folder) as scan:
         for entry in scan:
             path = f"{prefix}/{entry.name}" if prefix else entry.name

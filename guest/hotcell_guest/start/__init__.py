@@ -1,1 +1,1 @@
-"""How a sandbox begins: the zygote, forks made ahead of time, the jail."""
+"""The start of a sandbox: the zygote, forks ahead, the jail."""

@@ -1,4 +1,6 @@
-"""Pages of mapped files that only loading them has touched: a process that forks others is charged for them, and no fork inherits them."""
+"""Pages of mapped files that were touched only during loading: they are accounted to the zygote, and no fork inherits
+them.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ _FIELD = re.compile(r"(\w+): +(\d+) kB")
 
 
 def forget_file_pages() -> None:
-    """Unmaps them until they are needed again, which is soon for the few that are."""
+    """Unmaps these pages until they are needed again, which is soon for a few of them."""
     try:
         with open("/proc/self/smaps", encoding="utf-8", errors="replace") as file:
             text = file.read()
@@ -23,8 +25,9 @@ def forget_file_pages() -> None:
 
 
 def _unwritten_mappings(smaps: str) -> Iterator[tuple[int, int]]:
-    """Those of files that cannot be written to and hold nothing but the file: a page that was written to once, in memory or in
-    swap, would be lost. Where the kernel does not say so, there are none."""
+    """Read-only file mappings without modified pages: a page that was ever written to, in memory or in swap, would be
+    lost. None if the kernel does not report it.
+    """
     start = end = 0
     unwritten: set[str] = set()
     for line in smaps.split("\n"):

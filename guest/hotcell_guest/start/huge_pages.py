@@ -1,4 +1,4 @@
-"""Memory in large pieces: a fork copies one entry for 2 MiB in place of 512, and gives back as few when it ends."""
+"""Huge pages: a fork copies one page table entry for 2 MiB instead of 512, and frees as few when it ends."""
 
 from __future__ import annotations
 
@@ -14,14 +14,16 @@ _PAGE_BYTES = 4096
 _PAGES = _HUGE_BYTES // _PAGE_BYTES
 _ENTRIES = struct.Struct(f"={_PAGES}Q")
 _PRESENT = 1 << 63
-# Nobody's file, or the heap of C.
+# Anonymous memory, or the heap of C.
 _OWN_MEMORY = re.compile(r"([0-9a-f]+)-([0-9a-f]+) rw-p \S+ \S+ 0 *(?:\[heap\])?$")
 
 
 def join_pages() -> None:
-    """Joins what is in memory without a hole: no page more is used. Before Linux 6.1, and where pages are not of 4 KiB, nothing changes."""
+    """Merges memory that is resident without a hole, so that no additional page is used. Before Linux 6.1, or if pages
+    are not 4 KiB, it has no effect.
+    """
     if mmap.PAGESIZE != _PAGE_BYTES:
-        return  # a large page has another size there, and pagemap one entry for each page
+        return  # huge pages have another size there, and so have the entries of pagemap
     try:
         with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps, open("/proc/self/pagemap", "rb", 0) as pages:
             for start in [start for line in maps for start in _pieces(line)]:

@@ -1,6 +1,6 @@
-"""How a fork of the zygote becomes a sandbox of its own (process driver, shared shape), step by step.
+"""The steps by which a fork of the zygote becomes a sandbox (process driver, shared shape).
 
-The zygote's bubblewrap jail protects the host. What is done here protects sessions from each other.
+The zygote's bubblewrap jail protects the host. These steps protect sessions from each other.
 """
 
 from __future__ import annotations
@@ -18,23 +18,24 @@ CONTROL_FOLDER = "/run/hotcell"
 MOUNTS_FOLDER = "/mnt/hotcell"
 NAMESPACES = linux.CLONE_NEWUSER | linux.CLONE_NEWNS | linux.CLONE_NEWPID | linux.CLONE_NEWIPC | linux.CLONE_NEWUTS | linux.CLONE_NEWNET
 EXCHANGED = "mount-exchanged"
-# What bubblewrap binds below /dev.
+# The devices that bubblewrap binds below /dev.
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 _INSIDE_ID = 1000
 _KEEP = linux.MS_NOSUID | linux.MS_NODEV
 
 
-# Counted for this user namespace and, added up, for all that one zygote made.
+# Counters of this user namespace that also add up for all namespaces of one zygote.
 _SHARED_COUNTERS = ("inotify_instances", "inotify_watches")
 _SHARE = 16
 _LEAST = 4
-# SECURITY: of the session's own network, which is a loopback. Leaving groups takes the host's lock on networks; connections that were
-# closed with data left are counted for the host, and go on for minutes unless they are given up after a second.
+# SECURITY: settings of the session's own network, which is a loopback. Leaving multicast groups takes the host's
+# network lock; connections closed with unread data are counted host-wide, and last for minutes unless they are given up
+# after a second.
 _NETWORK_SETTINGS = (("igmp_max_memberships", b"0"), ("tcp_orphan_retries", b"1"), ("tcp_rto_max_ms", b"1000"), ("tcp_fin_timeout", b"5"))
 
 
 class JailError(Exception):
-    """A step could not be done; the session must not go on."""
+    """A step failed; the session must not start."""
 
     def __init__(self, step: str, cause: OSError) -> None:
         super().__init__(cause.strerror or str(cause))
@@ -51,7 +52,7 @@ class ExchangedError(JailError):
 
 @dataclass(frozen=True)
 class Jail:
-    """What the host decides about one session's inside."""
+    """The host's description of one session's mounts."""
 
     workspace: str
     disk_bytes: int
@@ -75,21 +76,26 @@ class Jail:
 
 
 def map_identity(uid: int, gid: int) -> None:
-    """Right after the clone: one uid and one gid exist in the new user namespace. There is no other group to take, and no way back to the
-    zygote's uid."""
-    linux.set_dumpable(True)  # the change of uid has closed /proc/self to this process itself
+    """Called right after the clone: one uid and one gid exist in the new user namespace, so that the session can join
+    no other group, and cannot return to the zygote's uid.
+    """
+    linux.set_dumpable(True)  # the change of uid has made /proc/self inaccessible for this process
     for name, text in (("setgroups", "deny"), ("uid_map", f"{_INSIDE_ID} {uid} 1"), ("gid_map", f"{_INSIDE_ID} {gid} 1")):
         write_file(f"/proc/self/{name}", text.encode("ascii"))
     os.setresuid(_INSIDE_ID, _INSIDE_ID, _INSIDE_ID)
 
 
 def hide_cgroup() -> None:
-    """Only once the host has put this process into its cgroup: from there a namespace hides the way to it."""
+    """Enters a cgroup namespace, which hides the host's cgroup path. Only after the host has moved this process into
+    its cgroup.
+    """
     linux.unshare(linux.CLONE_NEWCGROUP)
 
 
 def prepare() -> None:
-    """Called as pid 1 of the new namespaces: what is the same for every session. Raises JailError naming the step."""
+    """The setup that is the same for every session, called as pid 1 of the new namespaces. Raises JailError with the
+    step.
+    """
     _take_steps(("loopback", linux.loopback_up), ("hostname", lambda: linux.set_hostname("sandbox")))
     for counter in _SHARED_COUNTERS:
         _leave_for_others(counter)
@@ -98,25 +104,27 @@ def prepare() -> None:
 
 
 def enter(jail: Jail, placed: Callable[[], None]) -> None:
-    """After `prepare`. `placed` comes back when the host has put it into its cgroup. Raises JailError naming the step."""
+    """Call it after `prepare`. `placed` returns when the host has moved this process into its cgroup. Raises JailError
+    with the step.
+    """
     _take_steps(("mounts", lambda: _mount_all(jail)), ("cgroup", placed), ("cgroup-namespace", hide_cgroup))
 
 
 def _leave_for_others(counter: str) -> None:
-    """SECURITY: this session may use a part of what all sessions of its zygote have together, so that none uses it up for the others."""
+    """SECURITY: limits this session to a part of the total of its zygote, so that it cannot use it up for the others."""
     try:
         with open(f"/proc/sys/fs/inotify/max_user_{counter[len('inotify_') :]}", "rb") as file:
             most = int(file.read())
         write_file(f"/proc/sys/user/max_{counter}", str(max(_LEAST, most // _SHARE)).encode("ascii"))
     except (OSError, ValueError):
-        pass  # an older kernel counts for the uid, which is the session's own
+        pass  # an older kernel counts per uid, and the session has its own
 
 
 def _set_network(setting: str, value: bytes) -> None:
     try:
         write_file(f"/proc/sys/net/ipv4/{setting}", value)
     except OSError:
-        pass  # an older kernel has it for the host alone, or not at all
+        pass  # an older kernel has only a host-wide setting, or none
 
 
 def _take_steps(*steps: tuple[str, Callable[[], None]]) -> None:
@@ -129,13 +137,13 @@ def _take_steps(*steps: tuple[str, Callable[[], None]]) -> None:
 
 def _mount_all(jail: Jail) -> None:
     linux.mount(None, "/", None, linux.MS_REC | linux.MS_PRIVATE)
-    # SECURITY: sources are opened, and the folders that lead to them and to the host are covered, before anything of a caller's is
-    # mounted: a link in a mounted folder then leads to neither.
+    # SECURITY: sources are opened, and the folders that lead to them and to the host are covered, before any folder of
+    # a caller is mounted: a link in a mounted folder then leads to neither.
     sources = [_open_source(mount) for mount in jail.mounts]
-    # Covered, not unmounted: what the jail mounted cannot be taken away from inside, only hidden.
+    # The folder is covered, not unmounted: mounts of the jail cannot be removed from inside.
     linux.mount("none", MOUNTS_FOLDER, "tmpfs", _KEEP | linux.MS_NOEXEC | linux.MS_RDONLY, "size=4k,nr_inodes=2,mode=000")
     covers = proc_cover.make_covers(CONTROL_FOLDER)
-    # The jail's root is read-only already; what is mounted below is all that a session can write to.
+    # The jail's root is read-only already; a session can write only to the mounts below.
     targets = [str(mount["target"]) for mount in jail.mounts]
     if jail.workspace not in targets:
         _tmpfs(jail.workspace, jail.disk_bytes, jail.inodes, "0755")
@@ -151,14 +159,15 @@ def _mount_all(jail: Jail) -> None:
 
 
 def _keep_inode(device: str) -> None:
-    """SECURITY: it is the host's own inode, whose times one session could set and every other read. A device on a read-only mount can still
-    be written to."""
+    """SECURITY: this is the host's own inode, whose timestamps one session could set and every other read (a covert
+    channel). A device on a read-only mount can still be written to.
+    """
     kept = os.statvfs(device).f_flag & linux.LOCKED_FLAGS
     linux.mount(None, device, None, linux.MS_REMOUNT | linux.MS_BIND | linux.MS_RDONLY | kept)
 
 
 def _open_source(mount: dict[str, Any]) -> int:
-    """The folder of the host that the jail holds at /mnt/hotcell/<index>. Read-only stays locked from outside."""
+    """Opens the host folder that the jail holds at /mnt/hotcell/<index>. Its read-only flag is locked from outside."""
     source = mount_places.open_folder(f"{MOUNTS_FOLDER}/{int(mount['index'])}")
     if not mount_identity.is_expected(source, mount):
         raise ExchangedError(str(mount["target"]))
@@ -166,9 +175,9 @@ def _open_source(mount: dict[str, Any]) -> int:
 
 
 def _bind_all(workspace: str, mounts: list[tuple[str, int]]) -> None:
-    """From the outermost on, since one may lie in another."""
+    """Binds all folders, outermost first, since they may be nested."""
     outside = [target for target, _ in mounts if not _is_below(target, (workspace, "/tmp"))]
-    # What has a place in the session's own folders needs no root of its own.
+    # If all targets are in the session's own folders, no private root is needed.
     root = MOUNTS_FOLDER if outside else "/"
     if outside:
         mount_places.make_root(root, outside, left_out=(CONTROL_FOLDER, MOUNTS_FOLDER))

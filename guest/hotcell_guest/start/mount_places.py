@@ -1,4 +1,4 @@
-"""Where a session's folders are mounted: places that are found and made without following a link, and a root to make them in."""
+"""Mount points of a session: found and created without following links, in a private root if needed."""
 
 from __future__ import annotations
 
@@ -13,14 +13,17 @@ _ROOT_OPTIONS = "size=1m,nr_inodes=4096,mode=755"
 
 
 def open_folder(path: str) -> int:
-    """A descriptor of a folder, to mount from or to look below. Raises OSError where the last part of the path is a link."""
+    """A descriptor of a folder, for a mount or a lookup below it. Raises OSError if the last component of the path is a
+    link.
+    """
     return os.open(path, _FOLDER)
 
 
 def bind_at(root: int, target: str, source: int) -> None:
     """Mounts the folder behind the descriptor `source` at `target` below `root`.
 
-    SECURITY: by descriptors alone. A path would be resolved again, through links that code in a writable mount has planted on the way.
+    SECURITY: only descriptors are used. A path would be resolved again, through links that code in a writable mount has
+    planted.
     """
     place = _open_place(root, target)
     try:
@@ -49,10 +52,10 @@ def _open_or_make(outer: int, name: str) -> int:
 
 
 def make_root(new: str, targets: Iterable[str], left_out: Iterable[str]) -> None:
-    """Mounts a root of the session's own at `new`: all that "/" shows, with folders that are the session's alone on the way to `targets`.
+    """Mounts a private root at `new`: it shows everything in "/", with private folders on the paths of `targets`.
 
-    The root that sessions of a jail share is read-only, so a place for a mount can be made in this one only. The folders `left_out` are
-    not in it.
+    The root that sessions of a jail share is read-only, so mount points can be created only in this one. The folders
+    `left_out` are not in it.
     """
     linux.mount("tmpfs", new, "tmpfs", linux.MS_NOSUID | linux.MS_NODEV, _ROOT_OPTIONS)
     hidden = set(left_out)
@@ -60,7 +63,9 @@ def make_root(new: str, targets: Iterable[str], left_out: Iterable[str]) -> None
 
 
 def _mirror(old: str, new: str, ways: list[list[str]], left_out: set[str]) -> None:
-    """Shows each entry of `old` in the folder `new`. Folders that a place must be made in are made anew; a mount point cannot be one."""
+    """Shows each entry of `old` in the folder `new`. Parent folders of mount points are created anew; a mount cannot be
+    one of them.
+    """
     for entry in sorted(os.listdir(old)):
         here, there = os.path.join(old, entry), os.path.join(new, entry)
         if here in left_out:
@@ -85,7 +90,9 @@ def _show(here: str, there: str, is_folder: bool) -> None:
 
 
 def enter_root(new: str) -> None:
-    """Closes the root at `new` to writing and makes it the root of every process in this mount namespace. The old one is unmounted."""
+    """Makes the root at `new` read-only, and the root of every process in this mount namespace. The old root is
+    unmounted.
+    """
     linux.mount(None, new, None, linux.MS_REMOUNT | linux.MS_BIND | linux.MS_RDONLY | linux.MS_NOSUID | linux.MS_NODEV)
     os.chdir(new)
     linux.pivot_root(".", ".")

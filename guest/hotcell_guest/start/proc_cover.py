@@ -1,4 +1,4 @@
-"""Covers the entries of a session's /proc that tell of the host, or reach it."""
+"""Masks the entries of a session's /proc that reveal or affect the host."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ _FLAGS = linux.MS_NOSUID | linux.MS_NODEV | linux.MS_NOEXEC
 
 @dataclass(frozen=True)
 class Covers:
-    """An empty file and an empty folder, on a read-only file system of the session's own."""
+    """An empty file and an empty folder, on a read-only file system of the session."""
 
     file: str
     folder: str
 
     def cover(self, proc: str, kept: list[str], covered: list[str]) -> None:
-        """Covers all entries but those of processes and those that are kept, and the paths in `covered`.
+        """Masks all entries except those of processes and those in `kept`, and also the paths in `covered`.
 
-        SECURITY: by what is kept and not by what is known to be harmful, so that an entry of a later kernel is covered, too.
+        SECURITY: an allowlist, so that a new entry of a later kernel is masked, too.
         """
         with os.scandir(proc) as entries:
-            # A link leads to what has a place of its own.
+            # The target of a link has its own entry.
             others = [entry for entry in entries if not entry.name.isdigit() and entry.name not in kept and not entry.is_symlink()]
         for entry in others:
             linux.mount(self.folder if entry.is_dir() else self.file, entry.path, None, linux.MS_BIND)
@@ -33,7 +33,7 @@ class Covers:
 
 
 def make_covers(folder: str) -> Covers:
-    """Covers `folder`, too: nobody in the session can enter what is mounted there."""
+    """Covers `folder` itself, too: the session cannot enter the file system mounted there."""
     linux.mount("none", folder, "tmpfs", _FLAGS, "size=4k,nr_inodes=4,mode=000")
     covers = Covers(file=os.path.join(folder, "file"), folder=os.path.join(folder, "folder"))
     os.close(os.open(covers.file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o444))

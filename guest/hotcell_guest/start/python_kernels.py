@@ -1,4 +1,4 @@
-"""How kernels for Python are started: a fork of this process, now or ahead of the sandbox it will be in."""
+"""Starts Python kernels: forks of this process, on request or ahead of time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .rehearsal import rehearse_kernel
 
 
 def fork_python_kernel(limits: Limits, workspace: str) -> Started:
-    """A KernelStarter: forks this process. It must have one thread."""
+    """A KernelStarter that forks this process, which must have one thread."""
     ours, theirs = socket.socketpair()
     pid = os.fork()
     if pid == 0:
@@ -24,7 +24,7 @@ def fork_python_kernel(limits: Limits, workspace: str) -> Started:
 
 
 class WaitingKernel:
-    """A kernel forked ahead of the sandbox it will be in. It has run nothing but our code."""
+    """A kernel forked ahead of its sandbox. Only our code has run in it."""
 
     def __init__(self, workspace: str, seccomp: str) -> None:
         ours, theirs = socket.socketpair()
@@ -35,17 +35,18 @@ class WaitingKernel:
         self._started: Optional[Started] = Started(pid, ours)
 
     def begin(self, config: Head) -> None:
-        """Gives it its limits and its place. It has its supervisor's mounts from the beginning, and needs them now."""
+        """Sends the kernel its limits and its workspace. It shares its supervisor's mounts, which must be ready by now."""
         if self._started is None:
             return
         try:
             self._started.sock.sendall(encode(Frame({"type": "begin", "config": config})))
         except OSError:
-            # It ended while it waited: a machine short of memory ends kernels first. Whoever takes none forks another.
+            # The kernel ended while it waited: if memory is short, Linux kills kernels first. The next request forks
+            # another.
             self._started.sock.close()
             self._started = None
 
     def take(self) -> Optional[Started]:
-        """Gives it out, once. None where it is gone."""
+        """Returns the kernel, once. None if it has ended."""
         started, self._started = self._started, None
         return started

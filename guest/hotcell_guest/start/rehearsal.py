@@ -1,9 +1,10 @@
-"""The first moments of a sandbox, played before it is anybody's.
+"""Warm-up: runs the first steps of a sandbox before it has a user.
 
-From 3.11 on Python makes code faster while it runs it, and writes that down beside the code. In a fork that is memory of its own for each
-page, and time when somebody waits. Played often enough where sandboxes are forked off, it is done, and shared by all of them. Played once
-in a fork that stands by, what it will write to first is its own already. Where that fails, because descriptors are used
-up or a preload has changed what we stand on, what follows is slower, and nothing else.
+From 3.11 on, Python specialises code while it runs (adaptive interpreter, PEP 659), and writes the result next to the
+code. In a fork, each such write copies a page (copy-on-write) and takes time while a caller waits. If the zygote runs
+the code often enough, the specialisation is done and all forks share it. If a fork ahead runs it once, the pages that
+it will write to are copied already. If the warm-up fails, because descriptors are used up or a preload has changed
+something, the sandbox is only slower.
 """
 
 from __future__ import annotations
@@ -31,26 +32,26 @@ _FILENAME = "<rehearsal>"
 _CODES = (b"print(2)", b"2")
 _OFTEN = 25
 _MOST_SECONDS = 1.0
-_NOBODYS_PID = 4_194_305  # one more than there can be
-_LIMITS = Limits(memory_bytes=1, open_files=1, file_bytes=1, cpus=1)  # of a kernel that is only played
+_NOBODYS_PID = 4_194_305  # above the maximum pid
+_LIMITS = Limits(memory_bytes=1, open_files=1, file_bytes=1, cpus=1)  # limits of a simulated kernel
 _SIGNALS = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGPIPE)
 
 
 def rehearse_often(workspace: str) -> None:
-    """As often as the interpreter wants to have seen code before it is done with it."""
+    """Repeats the warm-up until the interpreter has specialised the code."""
     for _ in range(_OFTEN):
         rehearse_kernel()
         rehearse_supervisor(workspace)
 
 
 def rehearse_kernel() -> None:
-    """Plays a kernel that executes, with nobody at the other end."""
+    """Runs an execution in a simulated kernel, without a supervisor."""
     with contextlib.suppress(Exception), _without_trace():
         _play_kernel()
 
 
 def rehearse_supervisor(workspace: str) -> None:
-    """Plays a supervisor from its configuration on, between a host and a kernel that both only say their lines."""
+    """Runs a supervisor from its configuration on, with a simulated host and kernel."""
     with contextlib.suppress(Exception), _without_trace():
         _play_supervisor(workspace)
 
@@ -129,7 +130,7 @@ class _Play:
 
 @contextlib.contextmanager
 def _without_trace() -> Iterator[None]:
-    """Whatever is done inside, this process is the same afterwards: its descriptors, its signals, its names."""
+    """Restores the state of this process afterwards: its descriptors, signals and names."""
     had_fds, outputs = _open_fds(), _copied_outputs()
     handlers = {number: signal.getsignal(number) for number in _SIGNALS}
     wakeup_fd = signal.set_wakeup_fd(-1)
@@ -146,13 +147,13 @@ def _without_trace() -> Iterator[None]:
             del builtins._
         signal.set_wakeup_fd(wakeup_fd)
         for number, handler in handlers.items():
-            # None is a handler in C of some library's, which Python cannot put back. No fork would keep it either.
+            # None is a C handler of a library, which Python cannot restore. A fork would not keep it either.
             signal.signal(number, signal.SIG_DFL if handler is None else handler)
         for place, fd in enumerate(outputs, start=1):
             os.dup2(fd, place)
         for fd in _open_fds() - had_fds:
             os.close(fd)
-        gc.collect()  # what is left of it holds itself together
+        gc.collect()  # the leftovers contain reference cycles
 
 
 def _copied_outputs() -> tuple[int, int]:
@@ -165,7 +166,7 @@ def _copied_outputs() -> tuple[int, int]:
 
 
 def _open_fds() -> set[int]:
-    """Without the one that this looks through."""
+    """Without the descriptor that is used for the listing."""
     with os.scandir("/proc/self/fd") as entries:
         found = {int(entry.name) for entry in entries}
     return {fd for fd in found if _is_open(fd)}

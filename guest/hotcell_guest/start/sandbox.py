@@ -1,4 +1,4 @@
-"""A guest with a sandbox to itself: a container, a jail of its own, or (in tests) a bare process."""
+"""A guest with its own sandbox: a container, a single jail, or (in tests) a bare process."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .warm import WarmStage
 
 
 def serve(transport: Optional[Transport], workspace: str, listen_on: Optional[str] = None, peer_uid: Optional[int] = None) -> NoReturn:
-    """Serves one sandbox on a transport, or on a socket that can be connected again. Never returns."""
+    """Serves one sandbox on a transport, or on a socket that accepts reconnections. Never returns."""
     if os.getpid() != 1:
         linux.set_child_subreaper()
     loop = Loop()
@@ -34,7 +34,7 @@ def serve(transport: Optional[Transport], workspace: str, listen_on: Optional[st
 
 
 class _Guest:
-    """Kernels come from this process until the preloads are ready in the warm stage, and from that afterwards."""
+    """Kernels are forked from this process until the warm stage has its preloads, and from that stage afterwards."""
 
     def __init__(self, loop: Loop, workspace: str, can_reconnect: bool) -> None:
         self._loop = loop
@@ -67,7 +67,9 @@ class _Guest:
         return Started(None, ours)
 
     def _fork_in_warm_stage(self, _request: Frame, fds: list[int]) -> None:
-        """In the warm stage. Two forks, so that the kernel is orphaned to the supervisor, which then reaps it as its own."""
+        """Runs in the warm stage. It forks twice, so that the kernel becomes an orphan and the supervisor, its
+        subreaper, reaps it.
+        """
         assert self._limits is not None
         if os.fork() != 0:
             return
@@ -83,7 +85,7 @@ class _Guest:
 
 
 def transport_of(name: str) -> Transport:
-    """`stdio`, or the number of a socket's descriptor. Either is moved off 0 to 2, where user code would find it."""
+    """`stdio`, or the number of a socket descriptor. Either is moved away from 0 to 2, where user code would find it."""
     if name == "stdio":
         read_fd, write_fd = os.dup(0), os.dup(1)
         leave_stdio()
@@ -92,7 +94,7 @@ def transport_of(name: str) -> Transport:
 
 
 def leave_stdio() -> None:
-    """What stood at 0 and 1 is nobody's any more."""
+    """Replaces descriptors 0 and 1 after their streams were moved."""
     null = os.open("/dev/null", os.O_RDWR)
     os.dup2(null, 0)
     os.dup2(null, 1)

@@ -1,4 +1,4 @@
-"""The second stage: a fork that imports the preloads while the bare one already serves, and then forks on request."""
+"""The warm stage: a fork that imports the preloads while the bare stage already serves, and then forks on request."""
 
 from __future__ import annotations
 
@@ -24,11 +24,12 @@ def _nothing() -> None:
 
 
 class WarmStage:
-    """Runs a warm fork of this process. `handler` is called in that fork for each request, and usually forks again; `rehearse` once
-    before the first, for what forks are to have behind them.
+    """Runs a warm fork of this process. `handler` is called in that fork for each request, and usually forks again;
+    `rehearse` is called once before the first, as a warm-up.
 
-    A preload that leaves a thread behind is dropped, and the stage is begun anew without it. If the fork dies, `is_ready` is false again
-    and the bare stage goes on serving alone; `on_lost` says that what was requested before may never be done.
+    A preload that leaves a thread behind is dropped, and the stage is started again without it. If the fork dies,
+    `is_ready` is false again and the bare stage continues alone; `on_lost` reports that earlier requests may never be
+    served.
     """
 
     def __init__(
@@ -64,7 +65,9 @@ class WarmStage:
         self._loop.on_readable(ours.fileno(), self._readable)
 
     def request(self, head: Head, fds: tuple[int, ...] = ()) -> None:
-        """Only while `is_ready`. The stage never runs user code, so it is trusted to read; but user code beside it may have stopped it."""
+        """Only while `is_ready`. The stage never runs user code, so it is trusted to read requests; but user code
+        beside it may have stopped it.
+        """
         assert self._sock is not None and self.pid is not None
         os.kill(self.pid, signal.SIGCONT)
         socket.send_fds(self._sock, [encode(Frame(head))], list(fds))
@@ -81,7 +84,7 @@ class WarmStage:
             if was_ready:
                 self._on_lost()
             else:
-                # It died over a preload: whoever waits for it goes on with what the bare stage has.
+                # It died during a preload: callers continue with the bare stage.
                 self._on_ready({"type": "warm", "missing": self._preloads, "dropped": self._dropped})
             return
         for frame in self._decoder.feed(chunk):
@@ -111,12 +114,13 @@ def _serve(sock: socket.socket, preloads: list[str], handler: Handler, rehearse:
     try:
         linux.die_with_parent()
         signal.set_wakeup_fd(-1)
-        # Children are other people's to wait for, or nobody's.
+        # Its children are reaped by others, or ignored.
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-        # The supervisor stops and continues everybody when it ends an execution, also while this forks. The child is born with the
-        # stop; with the continuation too only if the parent does not ignore that, and ignoring it is the default.
+        # When the supervisor ends an execution, it stops and continues all processes, even during a fork. The child
+        # inherits the pending SIGSTOP, and the SIGCONT only if the parent does not ignore that; ignoring is the
+        # default.
         signal.signal(signal.SIGCONT, lambda _number, _frame: None)
-        # The channel and the kernels' sockets belong to the bare stage alone.
+        # The channel and the kernels' sockets belong only to the bare stage.
         sock = socket.socket(fileno=keep_only(sock.detach(), 3))
         try:
             missing = preload.import_all(preloads)
@@ -126,7 +130,7 @@ def _serve(sock: socket.socket, preloads: list[str], handler: Handler, rehearse:
         except preload.LeavesThread as error:
             sock.sendall(encode(Frame({"type": "leaves-thread", "module": error.module})))
             os._exit(0)
-        preload.freeze()  # before as well: each rehearsal collects, and need not go through all that was imported
+        preload.freeze()  # also before the warm-up: it collects garbage, and need not visit all imported objects
         rehearse()
         preload.freeze()
         forget_file_pages()

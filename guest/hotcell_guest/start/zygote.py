@@ -1,4 +1,6 @@
-"""The zygote of the process driver's shared shape: pid 1 of a jail, forks a sandbox for each session of one owner."""
+"""The zygote of the process driver's shared shape: pid 1 of a jail, which forks a sandbox for each session of one
+owner.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ from .rehearsal import rehearse_often, rehearse_supervisor
 from .warm import WarmStage
 
 CONTROL_SOCKET = f"{CONTROL_FOLDER}/control"
-# Why no sandbox can be made here: told to whoever asks for one.
+# The reason why no sandbox can be created here, reported to each request.
 _not_apart: Optional[OSError] = None
 
 
@@ -35,9 +37,10 @@ def serve(control_fd: int, workspace: str) -> NoReturn:
 
 
 def keep_mounts_apart() -> None:
-    """SECURITY: bubblewrap leaves its mounts as followers of the host's. What the host mounts later below a folder that sessions may
-    only read would come into it, and every later session could write to it. In a namespace of its own: the jail's may belong to a user
-    namespace above this one."""
+    """SECURITY: bubblewrap leaves its mounts as slaves of the host's (mount propagation). A file system that the host
+    mounts later below a read-only folder would appear in it, writable for every later session. So the mounts are made
+    private, in a new mount namespace: the jail's may belong to a user namespace above this one.
+    """
     global _not_apart
     try:
         linux.unshare(linux.CLONE_NEWNS)
@@ -48,7 +51,7 @@ def keep_mounts_apart() -> None:
 
 
 class _Zygote:
-    """Bare at first; once the warm stage has its preloads, it makes the sandboxes."""
+    """It is bare at first; once the warm stage has its preloads, that stage creates the sandboxes."""
 
     def __init__(self, control: socket.socket, workspace: str) -> None:
         self._control = control
@@ -58,7 +61,7 @@ class _Zygote:
         self._warm: Optional[WarmStage] = None
 
     def run(self) -> NoReturn:
-        # As pid 1 it inherits every orphan of the jail; ignoring their ends reaps them.
+        # As pid 1 it inherits every orphan of the jail; ignoring SIGCHLD reaps them.
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         self._loop.on_readable(self._control.fileno(), self._readable)
@@ -100,7 +103,7 @@ class _Zygote:
                 self._warm.request(frame.head)
                 return
             except OSError:
-                pass  # it has just died, and its end is not seen yet
+                pass  # it has just died, and its end was not noticed yet
         open_sandbox(frame, self._workspace)
 
     def _say(self, head: Head) -> None:
@@ -108,10 +111,10 @@ class _Zygote:
 
 
 def open_sandbox(frame: Frame, workspace: str) -> None:
-    """Clones the pid 1 of a new sandbox. The parent comes back at once; the child never does."""
+    """Clones pid 1 of a new sandbox. The parent returns at once; the child never does."""
     token, uid = str(frame.head["token"]), frame.head.get("uid")
     own, gid = os.getuid(), os.getgid()
-    # Connected here: the folder of the socket is covered in a session.
+    # Connected here, because the folder of the socket is covered in a session.
     channel = socket.socket(socket.AF_UNIX)
     try:
         channel.connect(CONTROL_SOCKET)
@@ -132,8 +135,10 @@ def open_sandbox(frame: Frame, workspace: str) -> None:
 
 
 def _clone_as(uid: int, own: int) -> int:
-    """SECURITY: a user namespace belongs to the uid that made it, and that uid has every right in it. A session's belongs to its own uid,
-    so that the zygote cannot open `/proc/<pid>/root` of a session, and what the kernel counts for a uid is counted for one session."""
+    """SECURITY: a user namespace belongs to the uid that created it, and that uid has every capability in it. A
+    session's namespace belongs to its own uid, so that the zygote cannot open `/proc/<pid>/root` of a session, and
+    quotas per uid apply to one session.
+    """
     if uid == own:
         return linux.clone(jail_module.NAMESPACES)
     os.setresuid(uid, uid, own)
@@ -149,7 +154,7 @@ def _clone_as(uid: int, own: int) -> int:
 
 def _return_to(own: int) -> None:
     os.setresuid(own, own, own)
-    linux.die_with_parent()  # Linux forgets it with every change of uid
+    linux.die_with_parent()  # Linux clears it with every change of uid
 
 
 def _say_that_it_failed(sock: socket.socket, token: str, error: OSError) -> None:
@@ -159,9 +164,9 @@ def _say_that_it_failed(sock: socket.socket, token: str, error: OSError) -> None
 
 def _become_sandbox(channel: socket.socket, token: str, uid: int, gid: int, workspace: str) -> NoReturn:
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    # Without this a session would hold the sockets of the zygote and of its neighbours.
+    # SECURITY: without this a session would inherit the sockets of the zygote and of its neighbours.
     sock = socket.socket(fileno=keep_only(channel.detach(), 3))
-    # Which pid this is outside: the /proc that is still mounted here is the jail's.
+    # The pid outside: the /proc that is still mounted here belongs to the jail.
     sock.sendall(encode(Frame({"type": "attach", "token": token, "pid": int(os.readlink("/proc/self"))})))
     try:
         jail_module.map_identity(uid, gid)
@@ -171,7 +176,7 @@ def _become_sandbox(channel: socket.socket, token: str, uid: int, gid: int, work
         jail_module.prepare()
         if go["type"] == "stand-by":
             jail_module.hide_cgroup()
-            linux.no_new_privileges()  # now and not when somebody waits: it is not in the way of the mounts
+            linux.no_new_privileges()  # early, while no caller waits; it does not affect the mounts
             waiting = WaitingKernel(workspace, str(go["seccomp"]))
             sock.sendall(encode(Frame({"type": "standing-by"})))
             rehearse_supervisor(workspace)
@@ -180,27 +185,28 @@ def _become_sandbox(channel: socket.socket, token: str, uid: int, gid: int, work
         jail_module.enter(Jail.from_message(go["jail"], workspace), placed=lambda: _expect(sock, "placed"))
         draw_processors(go["config"]["limits"])
         if waiting is not None:
-            waiting.begin(go["config"])  # first of all: it has the longest way to go
+            waiting.begin(go["config"])  # first, because the kernel needs the longest time
         os.chdir(workspace)
         supervisor = supervisor or _make_supervisor(workspace, waiting)
         begin = supervisor.configure(go["config"])
     except (JailError, OSError) as error:
         step, number = (error.step, error.errno) if isinstance(error, JailError) else ("configure", error.errno)
         sock.sendall(encode(Frame({"type": "failed", "step": step, "errno": number, "message": str(error)})))
-        # Until the host hangs up: to a socket that is closed it would fail to write, before it has read why.
+        # Waits until the host closes the socket: if it were closed here, the host could fail to write before it has
+        # read the reason.
         while sock.recv(65_536):
             pass
         os._exit(71)
     sock.sendall(encode(Frame({"type": "entered"})))
-    begin()  # while the host prepares to say hello
-    # Whatever it was forked with is all that its kernels will ever have.
+    begin()  # while the host prepares its hello
+    # Its kernels have exactly the preloads that it was forked with.
     supervisor.announce_warm({"type": "warm", "missing": [], "dropped": []})
     supervisor.attach(SocketTransport(sock))
     supervisor.run()
 
 
 def _make_supervisor(workspace: str, waiting: Optional[WaitingKernel]) -> Supervisor:
-    """`waiting` is the first kernel it gives out, if that is still there."""
+    """`waiting` is the first kernel to use, if it is still alive."""
 
     def configure(config: Head) -> tuple[Limits, KernelStarter]:
         limits = Limits.from_message(config["limits"])
@@ -222,7 +228,7 @@ def _expect(sock: socket.socket, kind: str) -> None:
 
 
 def _receive_one(sock: socket.socket) -> Frame:
-    """Exactly one frame, and not a byte more: what follows belongs to the channel."""
+    """Reads exactly one frame, and no byte more: the following bytes belong to the channel."""
     header = _receive_exactly(sock, HEADER.size)
     _, _, _, head_bytes, body_bytes, _, _, _ = HEADER.unpack(header)
     rest = _receive_exactly(sock, head_bytes + body_bytes)

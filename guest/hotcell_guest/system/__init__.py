@@ -1,1 +1,1 @@
-"""Primitives of Linux and of processes. It knows nothing of the protocol."""
+"""Primitives of Linux and of processes. This package knows nothing of the protocol."""

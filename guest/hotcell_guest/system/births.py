@@ -1,4 +1,6 @@
-"""Whether a process or thread was born in this sandbox since a moment: one small read instead of a look at all of /proc."""
+"""Whether a process or thread was created in this sandbox since a point in time: one small read instead of a scan of
+/proc.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +9,13 @@ from typing import Optional
 
 
 class Births:
-    """The number that the pid namespace gave out last, which only ever moves when something is born."""
+    """The last pid that the pid namespace assigned. It changes only when a process or thread is created."""
 
     def __init__(self) -> None:
         self._fd: Optional[int] = None
 
     def last(self) -> Optional[bytes]:
-        """None where nothing tells (gVisor shows a constant 0)."""
+        """None if it is unknown (gVisor shows a constant 0)."""
         try:
             if self._fd is None:
                 self._fd = os.open("/proc/loadavg", os.O_RDONLY)

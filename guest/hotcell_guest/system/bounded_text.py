@@ -1,4 +1,4 @@
-"""Text that must fit into a frame, whatever characters it has."""
+"""Text that must fit into a frame, whatever characters it contains."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import json
 
 
 def weight(lines: list[str]) -> int:
-    """What they cost in a frame: characters beyond ASCII, and control characters, cost more than one byte."""
+    """The size of the lines in a frame, in bytes: non-ASCII and control characters take more than one byte."""
     return len(json.dumps(lines, ensure_ascii=False).encode("utf-8", "replace"))
 
 
 def cut(text: str, limit: int) -> str:
-    """At most `limit` bytes in a frame."""
+    """Truncates text to at most `limit` bytes in a frame."""
     if len(text) > limit:
         text = f"{text[:limit]}…"
     while weight([text]) > limit + 64:
@@ -20,7 +20,7 @@ def cut(text: str, limit: int) -> str:
 
 
 def bounded_lines(lines: list[str], limit: int) -> list[str]:
-    """All of them where they fit; else the first ten and as many of the last as fit."""
+    """All lines if they fit; otherwise the first ten, and as many of the last as fit."""
     lines = [cut(line, 2_000) for line in lines]
     if len(lines) <= 1_000 and weight(lines) <= limit:
         return lines

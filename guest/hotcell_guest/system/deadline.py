@@ -1,4 +1,6 @@
-"""A limit of time on code that runs in this very thread: a timer whose signal raises in it. Made for answers; only the main thread can."""
+"""A timeout for code that runs in this thread: a timer whose signal handler raises. Used for answers; works only in the
+main thread.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +15,15 @@ _AGAIN_SECONDS = 0.05
 
 
 class TookTooLong(BaseException):
-    """Not an Exception: code that catches those must not go on."""
+    """Not a subclass of Exception, so that code which catches Exception does not continue."""
 
 
 class Deadline:
-    """`with Deadline(2.0) as deadline:` raises TookTooLong inside the block after two seconds, again and again until it is left.
+    """`with Deadline(2.0) as deadline:` raises TookTooLong inside the block after two seconds, and repeatedly until the
+    block is left.
 
-    SIGINT, the supervisor's reminder, does the same. The user's own handlers, timer and mask are put back afterwards. Code that changes
-    them under us escapes it; the supervisor then ends the kernel.
+    SIGINT, the supervisor's reminder, does the same. The user's own handlers, timer and mask are restored afterwards.
+    Code that changes them meanwhile escapes the timeout; the supervisor then kills the kernel.
     """
 
     def __init__(self, seconds: float, not_now: Callable[[], bool] = bool) -> None:
@@ -45,7 +48,7 @@ class Deadline:
         self.stop()
 
     def stop(self) -> None:
-        """Safe to repeat: a signal may have cut the first try short."""
+        """Idempotent: a signal may have interrupted the first attempt."""
         self._armed = False
         if not self._before:
             return
@@ -63,7 +66,7 @@ class Deadline:
         return self._end - time.monotonic()
 
     def at_most(self, seconds: float, work: Callable[[], Result]) -> Optional[Result]:
-        """What `work` returns, or None where it took longer. The whole limit holds as well, and raises."""
+        """Returns the result of `work`, or None if it took longer. The overall timeout still applies, and raises."""
         left = self.remaining()
         if left <= 0:
             raise TookTooLong
@@ -78,7 +81,7 @@ class Deadline:
             signal.setitimer(signal.ITIMER_REAL, max(0.001, self.remaining()), _AGAIN_SECONDS)
 
     def suspend(self) -> None:
-        """For work that is bounded in itself and must not be cut in the middle."""
+        """Suspends the timeout, for work that is bounded in itself and must not be interrupted."""
         self._armed = False
 
     def resume(self) -> None:

@@ -1,4 +1,4 @@
-"""Descriptors of a fork: which one stays, and that no other does."""
+"""Descriptors of a fork: one is kept, and all others are closed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import os
 
 
 def keep_only(fd: int, place: int) -> int:
-    """Moves `fd` to `place` and closes everything from there on. SECURITY: close-on-exec means nothing to a fork."""
+    """Moves `fd` to `place` and closes all descriptors above it. SECURITY: a fork inherits descriptors even if they are
+    close-on-exec.
+    """
     if fd != place:
         os.dup2(fd, place, inheritable=False)
     os.closerange(place + 1, 65_536)
@@ -14,7 +16,9 @@ def keep_only(fd: int, place: int) -> int:
 
 
 def write_file(path: str, data: bytes) -> None:
-    """A small file of /proc in three system calls: a text file object costs a fresh fork hundreds of page faults."""
+    """Writes a small file of /proc with three system calls: a text file object would cost a new fork hundreds of page
+    faults.
+    """
     fd = os.open(path, os.O_WRONLY)
     try:
         os.write(fd, data)

@@ -1,4 +1,4 @@
-"""The environment variables of a sandbox: what the host gave, and nothing that was there before."""
+"""The environment variables of a sandbox: only those that the host sent."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 
 
 def apply_environment(variables: dict[str, str]) -> None:
-    """Replaces os.environ, so that neither an image nor the host's own environment shows through."""
+    """Replaces os.environ, so that no variable of the image or of the host's environment is left."""
     wanted = {str(name): str(value) for name, value in variables.items()}
     if wanted == dict(os.environ):
         return

@@ -1,4 +1,4 @@
-"""The last barriers, the same under every driver, taken before anything of the user's runs. They cannot be taken back."""
+"""The last barriers, the same under every driver, applied before any user code runs. They are irreversible."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from . import limits, linux
 
 
 def harden(seccomp: Optional[str]) -> None:
-    """No core dumps, no capability in any set, no new privileges, the host's system call filter; the supervisor closed to its own uid."""
+    """No core dumps, no capabilities, no new privileges, the host's system call filter; the supervisor is not dumpable."""
     linux.set_dumpable(False)
     limits.forbid_core_dumps()
     linux.drop_all_capabilities()

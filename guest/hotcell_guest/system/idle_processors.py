@@ -1,4 +1,4 @@
-"""Whether a processor has nothing to do: then whoever waits a moment may as well stay awake."""
+"""Whether a processor is idle, so that a short wait can be a busy-wait."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from typing import Optional
 
 
 class IdleProcessors:
-    """Asked after work was handed on: who works and who asks may keep one busy each, and nobody else."""
+    """Checked after work was handed on: the worker and the waiting process may each keep one processor busy, and no
+    other process may need one.
+    """
 
     def __init__(self) -> None:
         self._fd: Optional[int] = None
         self._count = len(os.sched_getaffinity(0))
 
     def is_one_for_waiting(self) -> bool:
-        """False where nothing tells (gVisor shows 0 of 0)."""
+        """False if it is unknown (gVisor shows 0 of 0)."""
         if self._count < 2:
             return False
         try:

@@ -1,4 +1,4 @@
-"""Limits that a process can set on itself, and the watchdog where memory has no harder one."""
+"""Limits that a process sets on itself, and the memory watchdog for sandboxes without a harder limit."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Any, Optional
 
 from . import linux, processes
 
-# V8 from Node 24 on maps half a gibibyte for code that it may make, writable, for each thread that runs JavaScript.
+# From Node 24 on, V8 maps half a gibibyte of writable memory for generated code, for each thread that runs JavaScript.
 _RESERVED_BYTES = 4 * 1024**3
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
-# Only gVisor has it. /proc/meminfo then tells of the sandbox, elsewhere of the whole host.
+# A file that only gVisor has. There, /proc/meminfo describes the sandbox; elsewhere the whole host.
 _OWN_KERNEL = "/proc/sentry-meminfo"
 
 
@@ -49,19 +49,21 @@ class Limits:
 
 
 def forbid_core_dumps() -> None:
-    """SECURITY: with a limit of 0 a crash still starts the program that the host pipes dumps to. 1 stops that, and is too little for a
-    file. To be called before the system call filter is there, which keeps the limit at that."""
+    """SECURITY: with a limit of 0, a crash still starts the program that the host pipes dumps to. A limit of 1 prevents
+    that, and is too small for a file. Call it before the system call filter is installed, which makes the limit
+    permanent.
+    """
     _set(resource.RLIMIT_CORE, 1)
 
 
 def limit_this_process(limits: Limits) -> None:
-    """For a kernel, before it runs anything of the user's. Soft and hard alike: it has no right to raise them again."""
-    # What the zygote had mapped before comes on top, so that a small limit still leaves room for the user's own data.
+    """For a kernel, before it runs user code. Soft and hard limits are equal, and it has no right to raise them again."""
+    # Memory that the zygote had mapped is added, so that a small limit leaves room for the user's own data.
     _limit(limits, mapped_data_bytes())
 
 
 def limit_program(limits: Limits) -> None:
-    """For a kernel that is about to become another program, which may map far more than it uses."""
+    """For a kernel that is about to execute another program, which may map far more than it uses."""
     _limit(limits, _RESERVED_BYTES)
 
 
@@ -69,18 +71,20 @@ def _limit(limits: Limits, mapped_bytes: int) -> None:
     _set(resource.RLIMIT_NOFILE, min(limits.open_files, _most_open_files()))
     _set(resource.RLIMIT_FSIZE, limits.file_bytes)
     _set(resource.RLIMIT_MEMLOCK, 64 * 1024)
-    # Of a uid and, added up, of all sessions that one zygote made: each may use a small part.
+    # Pending signals are counted per uid and, in total, for all sessions of one zygote: each may use a small part.
     _set(resource.RLIMIT_SIGPENDING, 1024)
     _set(resource.RLIMIT_MSGQUEUE, 128 * 1024)
     if limits.processes is not None:
         _set(resource.RLIMIT_NPROC, limits.processes)
-    # DATA and not AS: Node, Java and Arrow reserve far more than they use.
+    # RLIMIT_DATA, not RLIMIT_AS: Node, Java and Arrow reserve far more than they use.
     _set(resource.RLIMIT_DATA, limits.memory_bytes + mapped_bytes)
 
 
 def _most_open_files() -> int:
-    """SECURITY: half of the guest's own. Descriptors that were sent and not received yet are counted for the uid, which neighbours share,
-    and held against the limit of whoever sends: their guests must still be able to when a kernel has used up its own."""
+    """SECURITY: half of the guest's own limit. Descriptors in flight are counted per uid, which neighbours may share,
+    and compared with the limit of the sender: a guest must still be able to send when a kernel has used up its own
+    limit.
+    """
     own = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     return 1_048_576 if own == resource.RLIM_INFINITY else own // 2
 
@@ -103,12 +107,14 @@ def limit_cpus(limits: Limits) -> None:
         return
     os.sched_setaffinity(0, limits.processors)
     if limits.pinned_seccomp is not None:
-        # SECURITY: or one call takes all processors back.
+        # SECURITY: without this filter, one call would reset the affinity.
         linux.install_seccomp(base64.b64decode(limits.pinned_seccomp))
 
 
 def sandbox_memory_bytes(limit: int) -> int:
-    """What all processes of the sandbox but this one hold. Exact only near the limit: the exact number is dear."""
+    """The memory of all processes of the sandbox except this one. Exact only near the limit, because the exact number
+    is expensive.
+    """
     if os.path.exists(_OWN_KERNEL):
         return _own_kernel_bytes()
     pids = [process.pid for process in processes.others_in_sandbox()]
@@ -126,7 +132,7 @@ def supervisor_bytes() -> int:
 
 
 def _resident_bytes(pid: int) -> int:
-    """All that is resident, with what it shares with files and with others. 0 when it is gone."""
+    """Resident memory, including pages shared with files and other processes. 0 if the process is gone."""
     try:
         with open(f"/proc/{pid}/statm", "rb") as file:
             return int(file.read().split()[1]) * _PAGE_BYTES
@@ -135,36 +141,41 @@ def _resident_bytes(pid: int) -> int:
 
 
 def _own_bytes(pid: int) -> int:
-    """The same without what it shares with files. SECURITY: memory that processes share is held by no file, and counts."""
+    """Resident memory without pages shared with files. SECURITY: memory that processes share belongs to no file, and
+    counts.
+    """
     path = f"/proc/{pid}/status"
     anonymous = _kilobytes(path, b"RssAnon:")
     if anonymous is None:
-        return _resident_bytes(pid)  # gone, or a kernel that tells no more (gVisor)
+        return _resident_bytes(pid)  # gone, or a kernel with fewer figures (gVisor)
     return anonymous + (_kilobytes(path, b"RssShmem:") or 0)
 
 
 def proportional_bytes(pid: int) -> int:
-    """Resident memory with shared pages divided by their users: dear, so only asked when the cheap sum is too high."""
+    """Resident memory with shared pages divided by their users. It is expensive, so it is read only when the cheap sum
+    is too high.
+    """
     proportional = _kilobytes(f"/proc/{pid}/smaps_rollup", b"Pss:")
     return _own_bytes(pid) if proportional is None else proportional
 
 
 def _own_kernel_bytes() -> int:
-    """What all processes and files of the sandbox hold, where /proc tells of the sandbox alone.
+    """The memory of all processes and files of the sandbox, if /proc describes only the sandbox.
 
-    gVisor's per-process numbers count a page once for each process that shares it, so a fork would seem to double what is used.
+    gVisor's figures per process count a shared page once for each process, so a fork would seem to double the usage.
     """
     return _kilobytes("/proc/meminfo", b"AnonPages:") or 0
 
 
 def mapped_data_bytes() -> int:
-    # Not statm, where gVisor leaves that field at 0: the limit would then be below what a preloaded kernel has mapped already.
+    # VmData is read from `status`, because gVisor leaves that field of `statm` at 0: the limit would be below what a
+    # preloaded kernel has mapped already.
     mapped = _kilobytes("/proc/self/status", b"VmData:")
     return 256 * 1_048_576 if mapped is None else mapped
 
 
 def _kilobytes(path: str, name: bytes) -> Optional[int]:
-    """A line `Name:  123 kB` of /proc, in bytes."""
+    """The value of a line `Name:  123 kB` in /proc, in bytes."""
     try:
         with open(path, "rb") as file:
             for line in file:
@@ -182,7 +193,7 @@ def _set(which: int, value: int) -> None:
     try:
         resource.setrlimit(which, (value, value))
     except (ValueError, OSError):
-        pass  # gVisor knows fewer of them; the container's own limits hold there
+        pass  # gVisor has fewer of them; the container's own limits apply there
 
 
 def _optional_int(value: Any) -> Optional[int]:

@@ -1,4 +1,4 @@
-"""System calls that Python does not offer, through ctypes. Each raises OSError with the name of what failed."""
+"""System calls that Python does not offer, through ctypes. Each raises OSError with the name of the call."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ MS_REMOUNT = 32
 MS_BIND = 4096
 MS_REC = 16384
 MS_PRIVATE = 1 << 18
-# Of a mount from outside: nosuid, nodev, noexec. Whoever remounts it must keep them; `statvfs` has the same bits.
+# Flags that are locked on a mount from outside: nosuid, nodev, noexec. A remount must keep them; `statvfs` has the same
+# bits.
 LOCKED_FLAGS = MS_NOSUID | MS_NODEV | MS_NOEXEC
 
 _PR_SET_PDEATHSIG = 1
@@ -49,7 +50,7 @@ _MNT_DETACH = 2
 _SIOCSIFFLAGS = 0x8914
 _IFF_UP_RUNNING = 0x1 | 0x40
 
-# PyDLL keeps the interpreter lock during the call: `clone` must not come back in a child whose lock is gone.
+# PyDLL keeps the GIL during the call: after `clone`, a child without the lock could not continue.
 _libc = ctypes.PyDLL(None, use_errno=True)
 
 
@@ -61,10 +62,11 @@ def _check(result: int, what: str) -> int:
 
 
 def clone(flags: int) -> int:
-    """`fork` with namespace flags: 0 in the child, the child's pid in the parent.
+    """`fork` with namespace flags: returns 0 in the child, and the child's pid in the parent.
 
-    One clone in place of fork, unshare and fork again: each copy of a preloaded interpreter costs milliseconds. Only for a process
-    with one thread; the C library does not learn of the new thread id, so the child must not start threads (its own forks may).
+    One clone replaces fork, unshare and another fork: each copy of a preloaded interpreter costs milliseconds. Only for
+    a process with one thread; the C library does not learn the new thread id, so the child must not start threads (its
+    own forks may).
     """
     api = ctypes.pythonapi
     api.PyOS_BeforeFork()
@@ -92,24 +94,26 @@ def pivot_root(new_root: str, put_old: str) -> None:
 
 
 def detach(path: str) -> None:
-    """Unmounts what is mounted there, with all that is mounted below it."""
+    """Unmounts the path, with all mounts below it."""
     _check(_libc.umount2(_bytes(path), _MNT_DETACH), f"umount {path}")
 
 
 def tidy_heap() -> None:
-    """Joins what is free of the C library's heap, and gives back what it can. Other C libraries than GNU's do it in their own way."""
+    """Merges free blocks of the C library's heap and returns memory to the system (malloc_trim). C libraries other than
+    GNU's have no such call.
+    """
     trim = getattr(_libc, "malloc_trim", None)
     if trim is not None:
         trim(0)
 
 
 def forget_pages(start: int, size: int) -> None:
-    """Of a mapping of a file that nothing was written to: they are read from it again when they are needed."""
+    """Drops pages of an unmodified file mapping; they are read from the file again when they are needed."""
     _libc.madvise(ctypes.c_void_p(start), ctypes.c_size_t(size), mmap.MADV_DONTNEED)
 
 
 def join_pages(start: int, size: int) -> None:
-    """Of memory of ours: into large ones, where the kernel can."""
+    """Merges pages of private memory into huge pages, if the kernel can."""
     _libc.madvise(ctypes.c_void_p(start), ctypes.c_size_t(size), _MADV_COLLAPSE)
 
 
@@ -119,13 +123,13 @@ def set_hostname(name: str) -> None:
 
 
 def loopback_up() -> None:
-    """Without this localhost does not work in a new network namespace."""
+    """Brings up the loopback interface; without it localhost does not work in a new network namespace."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         fcntl.ioctl(sock, _SIOCSIFFLAGS, struct.pack("16sh22x", b"lo", _IFF_UP_RUNNING))
 
 
 def set_dumpable(dumpable: bool) -> None:
-    """SECURITY: a process that is not dumpable cannot be traced, and its /proc files are closed to its own uid."""
+    """SECURITY: a process that is not dumpable cannot be traced, and its /proc files are inaccessible for its own uid."""
     _check(_libc.prctl(_PR_SET_DUMPABLE, int(dumpable), 0, 0, 0), "PR_SET_DUMPABLE")
 
 
@@ -154,17 +158,19 @@ _CapSets = _CapData * 2
 
 
 def drop_all_capabilities() -> None:
-    """SECURITY: empties all five sets. A fork that kept CAP_SYS_ADMIN in its namespace could unmount what covers its neighbours."""
+    """SECURITY: empties all five sets. A fork that kept CAP_SYS_ADMIN in its namespace could unmount the masks that
+    hide its neighbours.
+    """
     for capability in range(64):
         if _libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0) < 0:
-            break  # past the last capability of this kernel, or no right to: then the sets below hold nothing either
+            break  # past the last capability of this kernel, or not permitted: then the sets below are empty, too
     _libc.prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
     header = _CapHeader(_CAPABILITY_VERSION_3, 0)
     _check(_libc.capset(ctypes.byref(header), _CapSets()), "capset")
 
 
 def drop_capability(capability: int) -> None:
-    """From all sets that a process of this one could have it from; it keeps the others."""
+    """Removes a capability from all sets from which a child could get it; the others are kept."""
     _libc.prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_LOWER, capability, 0, 0)
     header, sets = _CapHeader(_CAPABILITY_VERSION_3, 0), _CapSets()
     _check(_libc.capget(ctypes.byref(header), sets), "capget")
@@ -180,7 +186,7 @@ class _FilterProgram(ctypes.Structure):
 
 
 def install_seccomp(program: bytes) -> None:
-    """Installs a classic BPF program, made on the host for this architecture. Needs no-new-privileges."""
+    """Installs a classic BPF program, generated on the host for this architecture. Requires no-new-privileges."""
     buffer = ctypes.create_string_buffer(program, len(program))
     filter_program = _FilterProgram(len(program) // 8, ctypes.cast(buffer, ctypes.c_void_p))
     _check(_libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(filter_program), 0, 0), "PR_SET_SECCOMP")

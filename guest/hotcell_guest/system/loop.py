@@ -1,4 +1,6 @@
-"""A small event loop: descriptors, signals by wake-up, timers. One thread, because the guest forks."""
+"""A small event loop with descriptors, signals (by a wake-up descriptor) and timers. It has one thread, because the
+guest forks.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +15,12 @@ from typing import Callable, Optional, Union
 from .idle_processors import IdleProcessors
 
 Callback = Callable[[], None]
-# A kernel answers what is small in less; to be woken costs half as much.
+# The duration of a busy-wait. A kernel answers small executions within it; waking up takes half as long.
 _AWAKE_SECONDS = 0.00015
 
 
 class Timer:
-    """A callback that will run once, unless it is cancelled before."""
+    """A callback that runs once, unless it is cancelled before."""
 
     __slots__ = ("callback", "cancelled")
 
@@ -31,10 +33,11 @@ class Timer:
 
 
 class Loop:
-    """Readers, writers and timers, run in one thread until `stop`. Of two descriptors the one that could be read first is told first.
+    """Readers, writers and timers, run in one thread until `stop`. Descriptors are served in the order in which they
+    became readable.
 
-    SECURITY: what epoll watches is counted for the uid, which neighbours share. One that has used it all up must not end this guest: poll,
-    which keeps nothing in the kernel and only forgets that order, takes its place.
+    SECURITY: epoll watches are counted per uid, which neighbours may share. A neighbour that uses them up must not end
+    this guest: it falls back to poll, which needs no kernel state and only loses that order.
     """
 
     def __init__(self) -> None:
@@ -48,11 +51,11 @@ class Loop:
         self._running = True
 
     def on_readable(self, fd: int, callback: Optional[Callback]) -> None:
-        """Calls back while `fd` can be read; None ends that."""
+        """Calls back while `fd` is readable; None removes the callback."""
         self._watch(fd, 0, callback)
 
     def on_writable(self, fd: int, callback: Optional[Callback]) -> None:
-        """Calls back while `fd` can be written; None ends that."""
+        """Calls back while `fd` is writable; None removes the callback."""
         self._watch(fd, 1, callback)
 
     def call_later(self, seconds: float, callback: Callback) -> Timer:
@@ -61,11 +64,13 @@ class Loop:
         return timer
 
     def soon(self, callback: Callback) -> None:
-        """Calls back once, at the end of this turn: what many events of a turn need is done together."""
+        """Calls back once, at the end of this turn, so that work for many events of a turn is done together."""
         self._soon.append(callback)
 
     def expect_soon(self) -> None:
-        """An answer may come sooner than this could fall asleep and be woken: where a processor is idle, the next wait begins awake."""
+        """Expects an answer sooner than a sleep and a wake-up would take: if a processor is idle, the next wait starts
+        as a busy-wait.
+        """
         if self._processors.is_one_for_waiting():
             self._awake_until = time.monotonic() + _AWAKE_SECONDS
 
@@ -73,7 +78,7 @@ class Loop:
         self._running = False
 
     def close(self) -> None:
-        """Gives its descriptors back. A loop that serves ends with its process; one of a rehearsal does not."""
+        """Closes its descriptors. The loop of a server ends with its process; that of a rehearsal does not."""
         self._poller.close()
         self._processors.close()
 
@@ -85,7 +90,7 @@ class Loop:
                 if callbacks is None:
                     continue
                 reader, writer = callbacks
-                # An end or an error is for either to find.
+                # Hang-up and error are reported to both callbacks.
                 if events & ~select.EPOLLOUT and reader is not None:
                     reader()
                 if events & ~select.EPOLLIN and writer is not None and fd in self._callbacks:
@@ -159,11 +164,11 @@ class _Poll:
         self.unregister = self._poll.unregister
 
     def poll(self, seconds: Optional[float]) -> list[tuple[int, int]]:
-        # Rounded up: too early would be again and again.
+        # Rounded up: a timeout that is too short would be repeated.
         return self._poll.poll(None if seconds is None else math.ceil(seconds * 1000))
 
     def close(self) -> None:
-        """There is nothing to give back."""
+        """There is no descriptor to close."""
 
 
 def _events(callbacks: list[Optional[Callback]]) -> int:

@@ -1,7 +1,8 @@
-"""Whether a folder that was mounted is the one that the host checked, told by its device and inode.
+"""Whether a mounted folder is the one that the host checked, by its device and inode.
 
-SECURITY: bubblewrap and container engines resolve the path of a folder again when they bind it. Code that can write above that folder
-can put a link in its place between the check and the bind. The host holds the folder open meanwhile, so no other folder gets its inode.
+SECURITY: bubblewrap and container engines resolve the path of a folder again when they bind it. Code that can write
+above that folder can put a link in its place between the check and the bind (TOCTOU). The host holds the folder open
+meanwhile, so no other folder gets its inode.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any, Union
 
 
 def is_expected(place: Union[str, int], expected: dict[str, Any]) -> bool:
-    """Compares a path, or an open descriptor, with `device` and `inode` as the host wrote them. A link is not followed."""
+    """Compares a path, or an open descriptor, with `device` and `inode` as the host sent them. Links are not followed."""
     try:
         found = os.fstat(place) if isinstance(place, int) else os.lstat(place)
     except OSError:
@@ -20,7 +21,7 @@ def is_expected(place: Union[str, int], expected: dict[str, Any]) -> bool:
 
 
 def are_expected(mounts: Any) -> bool:
-    """Checks the `mounts` of a host's configuration, each `{target, device, inode}`. What cannot be read as that is refused."""
+    """Checks the `mounts` of a host's configuration, each `{target, device, inode}`. Invalid values are refused."""
     try:
         return all(is_expected(str(mount["target"]), mount) for mount in mounts)
     except (KeyError, TypeError):

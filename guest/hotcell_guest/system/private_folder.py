@@ -1,4 +1,6 @@
-"""A folder of a sandbox's kernels for sources and what is built of them: outside the workspace, so that nothing of it is an artifact."""
+"""A folder for the sources and builds of a sandbox's kernels. It is outside the workspace, so that its files are not
+artifacts.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +9,13 @@ import shutil
 
 
 class PrivateFolder:
-    """Made when first used, and again where the user's code has removed it. Made by kernels, whose parent is the supervisor."""
+    """Created on first use, and again if user code has removed it. Created by kernels, whose parent is the supervisor."""
 
     def __init__(self) -> None:
         self.path = os.path.join(os.environ.get("TMPDIR", "/tmp"), f".hotcell-{os.getppid()}")
 
     def make(self, name: str = "") -> str:
-        """The folder, or an empty one of that name in it. Raises OSError where the sandbox has no room."""
+        """Returns the folder, or an empty folder of that name in it. Raises OSError if the disk is full."""
         os.makedirs(self.path, mode=0o700, exist_ok=True)
         path = os.path.join(self.path, name)
         if name:
@@ -22,7 +24,7 @@ class PrivateFolder:
         return path
 
     def write(self, name: str, data: bytes) -> str:
-        """A file of that name; its path."""
+        """Writes a file of that name and returns its path."""
         path = os.path.join(self.make(), name)
         self.remove(path)
         fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)

@@ -1,4 +1,4 @@
-"""What runs in this sandbox, and killing what was born in an execution."""
+"""The processes of this sandbox, and killing those that an execution created."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _STILL_SECONDS = 0.1
 
 @dataclass(frozen=True)
 class Process:
-    """One process. `started` is in clock ticks since boot, as /proc counts."""
+    """One process. `started` is in clock ticks since boot, as in /proc."""
 
     pid: int
     parent: int
@@ -24,7 +24,7 @@ class Process:
 
 
 def read_process(pid: int) -> Process:
-    """Raises OSError when it is gone."""
+    """Raises OSError if the process is gone."""
     with open(f"/proc/{pid}/stat", "rb") as file:
         fields = file.read().rpartition(b")")[2].split()
     if len(fields) < 20:
@@ -33,7 +33,7 @@ def read_process(pid: int) -> Process:
 
 
 def cpu_seconds(pid: int) -> float:
-    """Processor time of a process and of those of its children that it has waited for. 0 when it is gone."""
+    """CPU time of a process and of its children that it has waited for. 0 if it is gone."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             fields = file.read().rpartition(b")")[2].split()
@@ -43,10 +43,10 @@ def cpu_seconds(pid: int) -> float:
 
 
 def peak_memory_bytes(pid: int) -> int:
-    """The most that it held at once. 0 where nothing tells."""
+    """Peak resident memory. 0 if it is unknown."""
     try:
         with open(f"/proc/{pid}/status", "rb") as file:
-            # Where there is no peak (gVisor), what it holds now.
+            # Without a peak value (gVisor), the current one.
             found = [int(line.split()[1]) * 1024 for line in file if line.startswith((b"VmHWM:", b"VmRSS:"))]
         return max(found, default=0)
     except (OSError, IndexError, ValueError):
@@ -54,15 +54,15 @@ def peak_memory_bytes(pid: int) -> int:
 
 
 def ticks_now() -> int:
-    """Now, in the clock of `Process.started`, rounded down."""
+    """The current time in the clock of `Process.started`, rounded down."""
     return int(time.clock_gettime(time.CLOCK_BOOTTIME) * _TICKS_PER_SECOND)
 
 
 def others_in_sandbox() -> Iterator[Process]:
-    """Every live process of the sandbox but this one.
+    """Every live process of the sandbox except this one.
 
-    As pid 1 that is all of /proc. A guest without a pid namespace of its own (only in tests) takes its descendants, which stay its
-    descendants because it is their subreaper.
+    For pid 1 that is all of /proc. A guest without its own pid namespace (only in tests) lists its descendants, which
+    stay its descendants because it is their subreaper.
     """
     everyone = list(_all_processes())
     if os.getpid() == 1:
@@ -151,10 +151,11 @@ def _look() -> tuple[list[Process], bool]:
 
 
 def _wait_until_still(killed: set[tuple[int, int]], deadline: float) -> None:
-    """Until all stand that were told to, but not for ever: one that waits for a processor may take long.
+    """Waits until all processes have stopped, with a timeout: a process that waits for a processor may take long.
 
-    Who is in the middle of a fork stops when it has a child. A signal to all that comes before is passed on to that child, but for a
-    continuation that its parent ignores, as most do: continued too early, the child would be born stopped and stay so.
+    A process in the middle of a fork stops when it has a child. The child inherits the pending SIGSTOP, but not a
+    SIGCONT that its parent ignores, as most do: if the parent were continued too early, the child would be created
+    stopped and stay so.
     """
     while any(process.state not in "Tt" for process in _living(killed)):
         if time.monotonic() >= deadline:
@@ -179,7 +180,7 @@ def kill(pid: int, number: signal.Signals = signal.SIGKILL) -> None:
 
 
 def may_be_ended(pid: int) -> bool:
-    """False for one that is gone, or of another user."""
+    """False for a process that is gone, or that belongs to another user."""
     try:
         os.kill(pid, 0)
     except OSError:

@@ -1,1 +1,1 @@
-"""The guest protocol: frames, the channel, and the limits that both ends of a frame keep."""
+"""The guest protocol: frames, the channel, and the limits that both sides enforce."""

@@ -7,8 +7,8 @@ from typing import Callable, Iterator, Optional
 
 from ..system.loop import Loop
 from .frames import Frame, FrameDecoder, Head, ProtocolViolation, encode
-from .greetings import Arrival, Greetings
 from .outgoing import Outgoing
+from .pending_connections import Arrival, PendingConnections
 from .sent_frames import Sent, SentFrames
 from .transports import Transport
 
@@ -19,12 +19,12 @@ UNSEQUENCED = frozenset({"hello", "welcome", "refused", "ping", "pong", "attach"
 
 
 class Channel:
-    """Sends and receives frames over whichever transport is attached. The supervisor owns exactly one.
+    """Sends and receives frames over the attached transport. The supervisor owns exactly one.
 
-    `on_hello` is asked about each new connection: it returns a `welcome` to let it take over, or a `refused`. `on_frame` gets the
-    accepted `hello` and then each frame once and in order; `on_lost` is called when the transport ends or breaks a rule, and when a
-    connection is turned away while there is no other. Sending never blocks and never fails for want of a peer: what cannot go out now is
-    kept for replay.
+    `on_hello` is called for each new connection: it returns a `welcome` to accept it, or a `refused`. `on_frame` gets
+    the accepted `hello` and then each frame once and in order; `on_lost` is called when the transport ends or violates
+    the protocol, and when a connection is rejected while there is no other. Sending never blocks, and never fails
+    because no peer is connected: unsent frames are kept for replay.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class Channel:
         self._on_hello = on_hello
         self._on_frame = on_frame
         self._on_lost = on_lost
-        self._greetings = Greetings(loop, self._decide, self._on_turned_away)
+        self._pending = PendingConnections(loop, self._decide, self._on_turned_away)
         self._transport: Optional[Transport] = None
         self._decoder = FrameDecoder()
         self._outgoing = Outgoing(loop, self._lose)
@@ -51,15 +51,15 @@ class Channel:
 
     @property
     def welcomed(self) -> bool:
-        """Somebody is connected and has been let in."""
+        """Whether a peer is connected and accepted."""
         return self._transport is not None
 
     def attach(self, transport: Transport) -> None:
-        """Listens to a new connection. The one before it lives on until this one's `hello` was accepted."""
-        self._greetings.listen(transport)
+        """Reads from a new connection. The previous one stays until the `hello` of this one is accepted."""
+        self._pending.listen(transport)
 
     def detach(self) -> None:
-        """Lets go of the transport, keeping what is unacknowledged."""
+        """Releases the transport, and keeps unacknowledged frames."""
         transport, self._transport = self._transport, None
         if transport is None:
             return
@@ -68,7 +68,8 @@ class Channel:
         transport.close()
 
     def send(self, head: Head, body: bytes = b"", stream: int = 0) -> None:
-        """Sends a frame, or keeps it until somebody is connected. Raises ProtocolViolation, and sends nothing, if it is too large.
+        """Sends a frame, or keeps it until a peer is connected. Raises ProtocolViolation, and sends nothing, if it is
+        too large.
 
         It is written at the end of the loop's turn, with all others of that turn.
         """
@@ -86,11 +87,11 @@ class Channel:
             self._sent.bound()
 
     def flush(self) -> None:
-        """Writes what was sent in this turn now and not at its end."""
+        """Writes the frames of this turn now instead of at its end."""
         self._outgoing.flush()
 
     def open_stream(self, stream: int, on_credit: Optional[Callable[[], None]] = None) -> None:
-        """Starts counting credit on a stream; `on_credit` is called when there is some again."""
+        """Starts counting credit on a stream; `on_credit` is called when credit is available again."""
         self._windows[stream] = WINDOW_BYTES
         if on_credit is not None:
             self._on_credit[stream] = on_credit
@@ -101,14 +102,16 @@ class Channel:
         self._sent.end_stream(stream)
 
     def credit(self, stream: int) -> int:
-        """How many bytes of output may be sent on a stream now. Nobody listening means no need to wait: output may be dropped."""
+        """The number of output bytes that may be sent on a stream now. Without a peer it is unlimited, because output
+        may be dropped.
+        """
         return self.lossless_credit(stream) if self.welcomed else WINDOW_BYTES
 
     def lossless_credit(self, stream: int) -> int:
-        """The same for what must arrive: it waits while nobody is connected."""
+        """Like `credit`, for data that must arrive: it is 0 while no peer is connected."""
         return max(0, self._windows.get(stream, 0))
 
-    # Who is let in
+    # Accepting connections
 
     def _decide(self, arrival: Arrival, hello: Frame, more: Iterator[Frame]) -> Optional[str]:
         answer = self._on_hello(hello)
@@ -118,7 +121,7 @@ class Channel:
             try:
                 os.write(arrival.transport.write_fd(), encode(Frame(answer, ack=self._received)))
             except OSError:
-                pass  # it has gone, or does not read: it was to go anyway
+                pass  # it has disconnected or does not read; it was to be closed anyway
             return str(answer["reason"])
         self.detach()
         if hello.head.get("fresh"):
@@ -130,13 +133,14 @@ class Channel:
         self._write_unsequenced(answer)
         self._replay(hello.ack)
         self._on_frame(hello)
-        # Not before it is known what the host before has left: a new host would be sent pieces of a file that it never asked for.
+        # Only after the state left by the previous host is known: otherwise a new host would get chunks of a file that
+        # it never requested.
         self._wake_all()
         self._take(more)
         return None
 
     def _begin_anew(self) -> None:
-        """For a host that knows nothing of what was sent: both directions count from 1 again, and nothing is sent twice."""
+        """For a host without knowledge of earlier frames: both directions start at 1 again, and nothing is replayed."""
         self._sent = SentFrames(self._give_back)
         self._received = 0
         self._acked_to_peer = 0
@@ -148,14 +152,14 @@ class Channel:
             self._on_lost(reason)
 
     def _replay(self, peer_has: int) -> None:
-        """Sends again what the peer lacks, after a `gap` where something of it was dropped."""
+        """Replays the frames that the peer lacks, after a `gap` if some of them were dropped."""
         gap, lacking = self._sent.lacking(peer_has)
         if gap is not None:
             self._write_unsequenced(gap)
         for sent in lacking:
             self._write_sent(sent)
 
-    # What comes in
+    # Incoming frames
 
     def _readable(self) -> None:
         assert self._transport is not None
@@ -214,11 +218,11 @@ class Channel:
                 wake()
 
     def _give_back(self, stream: int, size: int) -> None:
-        """The peer will never consume what was dropped, so it will never credit it."""
+        """Restores the credit of dropped frames: the peer never receives them, so it never grants it again."""
         if stream in self._windows:
             self._windows[stream] += size
 
-    # What goes out
+    # Outgoing frames
 
     def _write_unsequenced(self, head: Head, body: bytes = b"", stream: int = 0) -> None:
         self._write(memoryview(encode(Frame(head, body, stream, 0, self._received))))
@@ -234,7 +238,7 @@ class Channel:
     def _lose(self, reason: str) -> None:
         self.detach()
         self._on_lost(reason)
-        # Output need not wait any more. Not at once: it may be in the middle of sending some.
+        # Output need not wait any more. The callback is deferred, because output may be in the middle of being sent.
         self._loop.call_later(0, self._wake_all)
 
     def _wake_all(self) -> None:

@@ -1,4 +1,6 @@
-"""What a display may have, in the kernel that shows it and in the supervisor that checks it (docs/guest-protocol.md, section 7)."""
+"""Limits of a display, in the kernel that creates it and in the supervisor that checks it (docs/guest-protocol.md,
+section 7).
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,7 @@ import re
 from typing import Any
 
 MAX_PARTS = 16
-# The host counts 200 of UTF-16, where one of these may be two.
+# The host allows 200 UTF-16 code units, and a character may take two.
 MAX_ID_CHARS = 100
 _MEDIA_TYPE = re.compile(r"[a-z]+/[a-z0-9][a-z0-9.+_-]*")
 _MAX_MEDIA_TYPE_CHARS = 100

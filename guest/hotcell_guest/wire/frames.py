@@ -15,22 +15,22 @@ _NUMBERS = struct.Struct(">II")
 _NUMBERS_OFFSET = 16
 MAX_HEAD_BYTES = 65_536
 MAX_BODY_BYTES = 1_048_576
-# Objects and arrays in one another, the head itself included.
+# The maximum nesting of objects and arrays, including the head itself.
 MAX_HEAD_DEPTH = 64
-# A string, in which brackets are letters like any other; or a bracket. SECURITY: a string that does not end goes to the end of the text.
-# Were it no string, each quotation mark in it would be tried as the beginning of another, which takes the square of its length.
+# Matches a string, in which brackets do not count, or a bracket. SECURITY: an unterminated string matches to the end of
+# the text. Otherwise each quotation mark in it would be tried as the start of another string, in quadratic time.
 _TOKENS = re.compile(r'"[^"\\]*(?:\\.?[^"\\]*)*(?:"|$)|[\[\]{}]', re.DOTALL)
 
 Head = dict[str, Any]
 
 
 class ProtocolViolation(Exception):
-    """The peer sent something that this protocol does not allow. Reading cannot go on."""
+    """The peer violated the protocol. The channel cannot be read any further."""
 
 
 @dataclass
 class Frame:
-    """One frame, not to be changed. `sequence` 0 means unsequenced, `stream` 0 means control."""
+    """One immutable frame. `sequence` 0 means unsequenced, `stream` 0 is the control stream."""
 
     head: Head
     body: bytes = b""
@@ -38,11 +38,11 @@ class Frame:
     sequence: int = 0
     ack: int = 0
     size: int = field(default=0, compare=False)
-    """Of the whole frame as it travelled, set by the decoder: what it costs in credit."""
+    """Size of the whole frame on the wire, set by the decoder: its cost in credit."""
 
 
 def encode(frame: Frame) -> bytes:
-    """The bytes of one frame."""
+    """Encodes one frame."""
     head = _json(frame.head).encode("utf-8", "replace")
     if len(head) > MAX_HEAD_BYTES:
         raise ProtocolViolation(f"head length: {len(head)} is over {MAX_HEAD_BYTES}")
@@ -53,23 +53,25 @@ def encode(frame: Frame) -> bytes:
 
 
 def set_numbers(encoded: bytearray, sequence: int, ack: int) -> None:
-    """Sets what may change between two sendings of the same frame."""
+    """Sets the fields that may change when a frame is sent again."""
     _NUMBERS.pack_into(encoded, _NUMBERS_OFFSET, sequence, ack)
 
 
 class FrameDecoder:
-    """Turns chunks of any size into frames. Holds at most one frame plus the chunk it was fed."""
+    """Decodes chunks of any size into frames. Holds at most one frame plus the last chunk."""
 
     def __init__(self) -> None:
         self._buffer = bytearray()
 
     @property
     def pending_bytes(self) -> int:
-        """Bytes of a frame that has not ended yet."""
+        """Bytes of an incomplete frame."""
         return len(self._buffer)
 
     def feed(self, chunk: bytes) -> Iterator[Frame]:
-        """Yields each frame that is complete; read to its end before the next chunk. Raises ProtocolViolation from the header alone."""
+        """Yields each complete frame. Consume the iterator before feeding the next chunk. Raises ProtocolViolation as
+        soon as a header is invalid.
+        """
         data: bytes | bytearray = chunk
         if self._buffer:
             self._buffer += chunk
@@ -120,9 +122,10 @@ def _parse_head(raw: bytes) -> Head:
 
 
 def _is_too_deep(text: str) -> bool:
-    """SECURITY: what is nested deeply can be read at one depth of our stack and not be written at another.
+    """SECURITY: a deeply nested head can be parsed at one depth of our stack and overflow it when it is serialised at
+    another.
 
-    Of what is no JSON any answer will do: it is refused in any case.
+    For invalid JSON the result does not matter: it is rejected anyway.
     """
     if text.count("[") + text.count("{") <= MAX_HEAD_DEPTH:
         return False
@@ -136,12 +139,14 @@ def _is_too_deep(text: str) -> bool:
 
 
 def _no_constant(name: str) -> None:
-    """Python reads NaN and Infinity; JSON has no such thing, and the host would refuse to."""
+    """Python accepts NaN and Infinity; JSON has neither, and the host would reject them."""
     raise ValueError(name)
 
 
 def _json_writer() -> Callable[[Head], str]:
-    """json.dumps makes an encoder for each call, and that a second one: with one that is made once a frame costs half."""
+    """json.dumps creates two encoders for each call. With one that is created once, encoding a frame takes half the
+    time.
+    """
     encoder = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False)
     make: Any = getattr(json.encoder, "c_make_encoder", None)
     try:
@@ -161,7 +166,7 @@ def _json_reader() -> Callable[[str], Any]:
         try:
             value, end = scan(text, 0)
         except StopIteration:
-            return decoder.decode(text)  # with white space before it, or not at all
+            return decoder.decode(text)  # with leading white space, or invalid
         return value if end == len(text) else decoder.decode(text)
 
     return read

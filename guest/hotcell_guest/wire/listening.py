@@ -1,4 +1,4 @@
-"""A socket on which the channel can be connected again: what a sandbox that outlives its server listens on (section 11)."""
+"""A socket that accepts reconnections to the channel, for a sandbox that outlives its server (section 11)."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ _CREDENTIALS = struct.Struct("3i")
 
 
 def listen(address: str, peer_uid: Optional[int], loop: Loop, attach: Callable[[Transport], None]) -> None:
-    """Passes every connection to `attach`. `address` is a path, or `@name` for a name that no file stands for.
+    """Passes every connection to `attach`. `address` is a path, or `@name` for an abstract socket.
 
-    SECURITY: user code shares the supervisor's uid and can reach its socket. With `peer_uid` only a process of that uid is heard, which
-    nothing in the sandbox can become; and a name without a file can be neither removed nor taken over.
+    SECURITY: user code has the supervisor's uid and can reach its socket. With `peer_uid` only a process of that uid is
+    accepted, which nothing in the sandbox can get; and an abstract socket can be neither removed nor replaced.
     """
     server = socket.socket(socket.AF_UNIX)
     if address.startswith("@"):
         server.bind("\0" + address[1:])
         server.listen(4)
     else:
-        # Listening before it has its name: whoever sees the name can connect.
+        # It listens before it gets its name, so that a client that sees the name can connect.
         server.bind(f"{address}.new")
         server.listen(4)
         os.rename(f"{address}.new", address)
@@ -34,7 +34,7 @@ def listen(address: str, peer_uid: Optional[int], loop: Loop, attach: Callable[[
         try:
             connection = server.accept()[0]
         except OSError:
-            return  # it has gone again
+            return  # the client has disconnected
         if peer_uid is None or _uid_of(connection) == peer_uid:
             attach(SocketTransport(connection))
         else:

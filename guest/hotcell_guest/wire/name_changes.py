@@ -1,4 +1,4 @@
-"""Names that an execution changed, as a frame carries them: made in the kernel, checked in the supervisor."""
+"""Names that an execution changed, in the form of a frame: created in the kernel, checked in the supervisor."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 
 MOST_NAMES = 100
 _MOST_NAME_CHARS = 200
-# They travel in the head of a frame, which must have room for the rest.
+# They are part of a frame's head, which needs space for the rest.
 _MOST_BYTES = 16_384
 
 Changes = dict[str, Any]
 
 
 def bounded(found: dict[str, list[str]], omitted: int) -> Changes:
-    """As many names as a frame has room for. `omitted` counts the others, unless it says already that nobody knows."""
+    """As many names as fit into a frame. `omitted` is increased by the others, unless it is -1 (unknown)."""
     kept: Changes = {}
     room = _MOST_BYTES
     for kind, names in found.items():

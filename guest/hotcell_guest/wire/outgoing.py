@@ -1,4 +1,4 @@
-"""Bytes on their way out to a transport that may be slow: written together at the end of a turn, never waited for."""
+"""Outgoing bytes for a transport that may be slow: written together at the end of a turn, without blocking."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _WRITE_FRAMES = 64
 
 
 class Outgoing:
-    """Writes to one descriptor at a time. `on_failure` is told when that cannot be written to any more."""
+    """Writes to one descriptor at a time. `on_failure` is called when writing fails."""
 
     def __init__(self, loop: Loop, on_failure: Callable[[str], None]) -> None:
         self._loop = loop
@@ -26,7 +26,7 @@ class Outgoing:
         self._fd = fd
 
     def end(self) -> None:
-        """Before the descriptor is closed; what was not written is forgotten."""
+        """Call it before the descriptor is closed; unwritten bytes are dropped."""
         self._loop.on_writable(self._fd, None)
         self._waiting.clear()
         self._fd = -1
@@ -38,7 +38,7 @@ class Outgoing:
             self._loop.soon(self.flush)
 
     def flush(self) -> None:
-        """Now and not at the end of the turn."""
+        """Writes now, instead of at the end of the turn."""
         self._will_flush = False
         if not self._waiting:
             return

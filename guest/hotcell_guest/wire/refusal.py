@@ -1,4 +1,4 @@
-"""A request that is answered with an error of the protocol's table."""
+"""A request that is answered with an error code of the protocol."""
 
 from __future__ import annotations
 

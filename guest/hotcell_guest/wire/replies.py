@@ -1,4 +1,4 @@
-"""How a request of the host is answered. The supervisor gives both to whoever serves some of them."""
+"""Callbacks that answer a request of the host. The supervisor passes both to the modules that serve requests."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import Callable, Protocol
 
 from .frames import Head
 
-# Its number, a code of the protocol's table, and a message.
+# Arguments: the request id, an error code of the protocol, and a message.
 Fail = Callable[[int, str, str], None]
 
 
 class Reply(Protocol):
-    """Answers the request of that number with its result."""
+    """Answers the request with that id with a result."""
 
     def __call__(self, number: int, result: Head, body: bytes = b"") -> None: ...

@@ -1,4 +1,4 @@
-"""Frames that the peer has not acknowledged, kept to be sent again; of too many the oldest output is dropped (section 3)."""
+"""Frames that the peer has not acknowledged, kept for replay; above the limit the oldest output is dropped (section 3)."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from .frames import Frame, Head, ProtocolViolation, encode, set_numbers
 
 REPLAY_BYTES = 4 * 1_048_576
 _DROPPABLE = frozenset({"stdout", "stderr", "display", "clear", "background"})
-# What a frame that waits costs besides its bytes: many small ones must not fill the memory.
+# The overhead of a queued frame, so that many small ones cannot fill the memory.
 _KEEPING_COST_BYTES = 512
 
 
 @dataclass
 class Sent:
-    """A frame that the peer has not acknowledged, ready to be sent again."""
+    """An unacknowledged frame, ready for replay."""
 
     sequence: int
     encoded: bytearray
@@ -34,12 +34,12 @@ class Sent:
 
     @property
     def display(self) -> Optional[tuple[int, Any]]:
-        """Names the display that it is a piece of."""
+        """The key of the display that the frame is a part of."""
         return (self.stream, self.head.get("index")) if self.head["type"] == "display" else None
 
 
 class SentFrames:
-    """Numbers frames and keeps them in order. `on_dropped` is told the stream and the size of each that is given up."""
+    """Numbers frames and keeps them in order. `on_dropped` is called with stream and size of each dropped frame."""
 
     def __init__(self, on_dropped: Callable[[int, int], None]) -> None:
         self._on_dropped = on_dropped
@@ -48,14 +48,16 @@ class SentFrames:
         self._next_sequence = 1
         self._highest_written = 0
         self._dropped: list[tuple[int, int]] = []
-        # The newest alone: one execution runs at a time, and its displays come one after the other.
+        # Only the latest: one execution runs at a time, and its displays are sent one after the other.
         self._broken_display: Optional[tuple[int, Any]] = None
 
     def __len__(self) -> int:
         return len(self._kept)
 
     def add(self, head: Head, body: bytes, stream: int) -> Optional[Sent]:
-        """None for a piece of a display of which an earlier one was dropped. Raises ProtocolViolation for what is too large."""
+        """Returns None for a part of a display of which an earlier part was dropped. Raises ProtocolViolation if it is
+        too large.
+        """
         if self._is_rest_of_broken(head, stream):
             return None
         sent = Sent(self._next_sequence, bytearray(encode(Frame(head, body, stream))), len(body), stream, head)
@@ -65,7 +67,7 @@ class SentFrames:
         return sent
 
     def ready(self, sent: Sent, received: int) -> memoryview:
-        """The bytes to be written now; `received` is what they acknowledge."""
+        """The bytes to write now; they acknowledge the frames up to `received`."""
         self._highest_written = max(self._highest_written, sent.sequence)
         set_numbers(sent.encoded, sent.sequence, received)
         return memoryview(sent.encoded)
@@ -80,7 +82,7 @@ class SentFrames:
             self._cost -= self._kept.popleft().cost
 
     def bound(self) -> None:
-        """Drops the oldest output while nobody listens; what ends an execution is never dropped."""
+        """Drops the oldest output while no peer is connected; the end of an execution is never dropped."""
         if self._cost <= REPLAY_BYTES:
             return
         kept: deque[Sent] = deque()
@@ -98,16 +100,19 @@ class SentFrames:
             self._broken_display = None
 
     def lacking(self, peer_has: int) -> tuple[Optional[Head], list[Sent]]:
-        """What a peer that has so many lacks, in order, and the `gap` to be told before it where some of it was dropped."""
+        """The frames that a peer with `peer_has` lacks, in order, and the `gap` to send before them if some were
+        dropped.
+        """
         self.acknowledge(peer_has)
         self._renumber()
         first = self._kept[0].sequence if self._kept else self._next_sequence
-        # What the peer had received before the channel was lost may have been dropped here since: that is no loss.
+        # Frames that the peer received before the channel was lost may have been dropped here since; they are not
+        # missing.
         missing_bytes = sum(size for sequence, size in self._dropped if sequence > peer_has)
         self._dropped = []
         if first <= peer_has + 1:
             return None, list(self._kept)
-        # Until the peer is known to have heard of it, it will be told again.
+        # The gap is reported again until the peer has acknowledged it.
         self._dropped = [(first - 1, missing_bytes)]
         self._highest_written = max(self._highest_written, first - 1)
         return {"type": "gap", "frames": first - 1 - peer_has, "bytes": missing_bytes, "next": first}, list(self._kept)
@@ -120,11 +125,11 @@ class SentFrames:
             self._is_rest_of_broken(sent.head, sent.stream)
         before = 0
         if self._dropped and self._dropped[-1][0] > self._highest_written:
-            before = self._dropped.pop()[1]  # the peer has neither of the two for sure: one entry serves
+            before = self._dropped.pop()[1]  # the peer certainly has neither of the two, so one entry is enough
         self._dropped.append((sent.sequence, before + sent.body_bytes))
 
     def _is_rest_of_broken(self, head: Head, stream: int) -> bool:
-        """A picture with a piece missing is no picture: the other pieces go as well, up to its last."""
+        """A display with a missing part is useless: its other parts are dropped as well, up to the last."""
         if head["type"] != "display":
             return False
         if not self._is_broken((stream, head.get("index"))):
@@ -137,7 +142,9 @@ class SentFrames:
         return display is not None and display == self._broken_display
 
     def _renumber(self) -> None:
-        """Numbers what the peer lacks from the end backwards: it then sees one gap and no hole after it."""
+        """Renumbers the frames that the peer lacks, counting back from the last number: the peer then sees exactly one
+        gap.
+        """
         sequence = self._next_sequence - len(self._kept)
         for sent in self._kept:
             sent.sequence = sequence

@@ -1,4 +1,4 @@
-"""What carries the channel: a socket, or the two standard streams of a container."""
+"""The transport of the channel: a socket, or the standard streams of a container."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Protocol
 
 
 class Transport(Protocol):
-    """Two descriptors that bytes come from and go to; the same one for a socket."""
+    """Two descriptors, for reading and for writing; the same one for a socket."""
 
     def read_fd(self) -> int: ...
     def write_fd(self) -> int: ...
@@ -33,7 +33,7 @@ class SocketTransport:
 
 
 class PipeTransport:
-    """A pair of descriptors: what a container's attached standard streams are."""
+    """A pair of descriptors: the attached standard streams of a container."""
 
     def __init__(self, read_fd: int, write_fd: int) -> None:
         os.set_blocking(read_fd, False)

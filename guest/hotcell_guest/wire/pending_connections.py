@@ -1,4 +1,6 @@
-"""Connections to the channel that have not been let in: each is listened to until its first frame, and ends nobody's before that."""
+"""Connections that have not been accepted yet: each is read until its first frame, and does not affect the current
+connection before that.
+"""
 
 from __future__ import annotations
 
@@ -16,16 +18,17 @@ _READ_BYTES = 65_536
 
 @dataclass(eq=False)
 class Arrival:
-    """A connection, with what was read of it beyond the first frame."""
+    """A connection, with the frames that were read beyond the first."""
 
     transport: Transport
     decoder: FrameDecoder = field(default_factory=FrameDecoder)
 
 
-class Greetings:
-    """`decide` gets a connection with its `hello` and the frames behind it: it takes over and returns None, or returns why not.
+class PendingConnections:
+    """`decide` gets a connection with its `hello` and the following frames: it accepts it and returns None, or returns
+    the reason for a rejection.
 
-    `on_turned_away` is told of each that is closed again, and why.
+    `on_turned_away` is called with the reason when a connection is rejected and closed.
     """
 
     def __init__(
@@ -40,7 +43,7 @@ class Greetings:
         self._waiting: list[Arrival] = []
 
     def listen(self, transport: Transport) -> None:
-        """To a new connection. Of too many the oldest is closed."""
+        """Reads from a new connection. If there are too many, the oldest is closed."""
         if len(self._waiting) >= _MOST_WAITING:
             self._close(self._waiting.pop(0))
         arrival = Arrival(transport)
