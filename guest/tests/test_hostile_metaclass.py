@@ -13,7 +13,7 @@ from hotcell_guest.display.screen import Screen
 from hotcell_guest.interpreter.shell import Shell
 from hotcell_guest.kernels.link import Link
 from hotcell_guest.objects import known_types, tables
-from hotcell_guest.objects.brief import brief
+from hotcell_guest.objects.short_text import short_text
 from hotcell_guest.objects.summaries import length_of
 from hotcell_guest.system.deadline import Deadline
 
@@ -42,7 +42,7 @@ def test_they_are_looked_at_without_being_asked() -> None:
     scope: dict[str, Any] = {}
     exec(_MADE, scope)
     value = scope["C"]([1, 2])
-    assert "C" in brief(value, 100)
+    assert "C" in short_text(value, 100)
     assert kind_of(value) == "instance"
     assert kind_of(scope["C"]) == "class"
     assert signature_of(value) is None

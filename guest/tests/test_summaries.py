@@ -9,8 +9,8 @@ import unittest
 from collections import Counter, OrderedDict, defaultdict, deque
 from typing import Any
 
-from hotcell_guest.objects.brief import brief
-from hotcell_guest.objects.glimpse import NOT_LOOKED_AT, TOOK_TOO_LONG
+from hotcell_guest.objects.fork_inspection import NOT_LOOKED_AT, TOOK_TOO_LONG
+from hotcell_guest.objects.short_text import short_text
 from hotcell_guest.objects.summaries import summaries
 from hotcell_guest.system.deadline import Deadline, TookTooLong
 
@@ -38,7 +38,7 @@ class BriefTest(unittest.TestCase):
         for value in values:
             with self.subTest(repr(value)[:80]):
                 expected = f"OrderedDict({dict(value)!r})" if type(value) is OrderedDict else repr(value)
-                self.assertEqual(brief(value, 200), expected)
+                self.assertEqual(short_text(value, 200), expected)
 
     def test_large_values_are_cut_in_little_time(self) -> None:
         loop: list[Any] = []
@@ -51,7 +51,7 @@ class BriefTest(unittest.TestCase):
         more = [list(range(10_000_000)), dict.fromkeys(range(100_000)), Counter("abc"), defaultdict(int, {1: 2})]
         begin = time.process_time()
         for value in values + more:
-            self.assertLessEqual(len(brief(value, 200)), 200)
+            self.assertLessEqual(len(short_text(value, 200)), 200)
         self.assertLess(time.process_time() - begin, 1)
 
     def test_unknown_values_are_named_by_their_type(self) -> None:
@@ -60,8 +60,8 @@ class BriefTest(unittest.TestCase):
                 raise SystemExit
 
         Odd = Sly("Odd", (), {"__repr__": sys.exit, "__module__": "__main__"})
-        self.assertEqual(brief([type.__call__(Odd)], 200), "[<Odd>]")
-        self.assertEqual(brief(Odd, 200), "class Odd")
+        self.assertEqual(short_text([type.__call__(Odd)], 200), "[<Odd>]")
+        self.assertEqual(short_text(Odd, 200), "class Odd")
 
 
 class GlimpseTest(unittest.TestCase):

@@ -1,4 +1,4 @@
-"""The kernel's answers to questions (docs/guest-protocol.md, section 9). Imported when the first one is asked."""
+"""The kernel's answers to questions (docs/guest-protocol.md, section 9). Imported with the first question."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..wire.refusal import Refusal
 
 Answer = Callable[["Asked"], Any]
 
-# Each in a module of its own, loaded when it is first asked for.
+# Each question has a module of its own, which is loaded on first use.
 _MODULES = {
     "complete": "completion",
     "inspect": "inspection",
@@ -25,7 +25,7 @@ _MODULES = {
 
 
 class Asked:
-    """What an answer is made from."""
+    """The context of an answer."""
 
     def __init__(self, shell: Shell, frame: Frame, fds: list[int], deadline: Deadline) -> None:
         self.shell = shell
@@ -43,9 +43,9 @@ class Asked:
 
 
 def answer(shell: Shell, frame: Frame, fds: list[int], not_now: Callable[[], bool] = bool) -> tuple[Head, bytes]:
-    """Head and body of the answer. Raises nothing, and comes back in time unless the user's code prevents even that.
+    """Returns head and body of the answer. Never raises, and returns in time unless user code prevents even that.
 
-    While `not_now`, nothing is cut short.
+    While `not_now` returns true, nothing is interrupted.
     """
     kind = str(frame.head["kind"])
     deadline = Deadline(int(frame.head["timeoutMs"]) / 1000, not_now)
@@ -66,7 +66,7 @@ def answer(shell: Shell, frame: Frame, fds: list[int], not_now: Callable[[], boo
 
 
 def describe_error(error: BaseException) -> str:
-    """An exception of the user's, in one bounded line. Its text is made by their code, within our limit of time."""
+    """An exception of the user in one bounded line. User code makes its text, within our timeout."""
     name = str.__str__(type(error).__name__)
     try:
         text = str.__str__(str(error))

@@ -1,4 +1,6 @@
-"""Where in a piece of Python the cursor stands: in a string, a comment, an import, a call; and which expression ends there."""
+"""The syntactic position of the cursor in Python code: in a string, a comment, an import or a call; and the expression
+that ends there.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +10,10 @@ import re
 from dataclasses import dataclass
 from typing import Any, Optional
 
-# What lies further back says little about the cursor; it is left unread.
+# Code further back says little about the cursor; it is not read.
 _MOST_CHARS = 65_536
-# Comments and strings, each also where it has no end. The parts of a repetition never match the same character: linear time.
+# Comments and strings, also unterminated ones. The parts of a repetition never match the same character, so matching
+# takes linear time.
 _LEXEMES = re.compile(
     r"""(?P<comment>\#[^\n]*)
       | (?P<prefix>\b[rRbBuUfFtT]{1,2})?(?:
@@ -27,7 +30,9 @@ _STATEMENT_START = re.compile(r"(?:.*[\n;])?", re.DOTALL)
 
 @dataclass(frozen=True)
 class Position:
-    """`blanked` is the code up to the cursor with the inside of strings and comments made blank: brackets in them count nothing."""
+    """`blanked` is the code up to the cursor with the content of strings and comments blanked, so that brackets in them
+    do not count.
+    """
 
     before: str
     blanked: str
@@ -36,11 +41,11 @@ class Position:
     """The text of the string that the cursor is in."""
     string_prefix: str
     string_start: int
-    """Where that string begins, its prefix and quote included."""
+    """The start of that string, including its prefix and quote."""
 
     @property
     def prefix(self) -> str:
-        """The part of a name that stands before the cursor."""
+        """The part of a name before the cursor."""
         match = _PREFIX.search(self.before[-500:])
         return match.group() if match else ""
 
@@ -68,14 +73,16 @@ def position_at(code: str, cursor: int) -> Position:
             if ends_open and match.group("end3" if is_long else "end1") in ("", "\\"):
                 blanked = "".join([*pieces, before[last : match.start()]])
                 return Position(before, blanked, False, text, (match.group("prefix") or "").lower(), match.start())
-            # The quotes stay: `"".` and `x[""]` must look like what they are.
+            # The quotes are kept, so that `"".` and `x[""]` are recognised.
             pieces += [before[last : match.start()], '"', "_" * (len(match.group()) - 2), '"']
         last = match.end()
     return Position(before, "".join([*pieces, before[last:]]), False, None, "", -1)
 
 
 def chain_before(position: Position, end: int) -> Optional[ast.expr]:
-    """The expression of names, attributes, constant subscripts and empty calls that ends at `end`; None where there is no such."""
+    """The expression of names, attributes, constant subscripts and empty calls that ends at `end`; None if there is
+    none.
+    """
     blanked = position.blanked[:end]
     start = _chain_start(blanked)
     if start is None:
@@ -88,7 +95,7 @@ def chain_before(position: Position, end: int) -> Optional[ast.expr]:
 
 
 def _chain_start(blanked: str) -> Optional[int]:
-    """Walks back over names, dots and balanced brackets. At most a few hundred characters belong to it."""
+    """Walks back over names, dots and balanced brackets, at most a few hundred characters."""
     index = len(blanked.rstrip())
     least = max(0, index - 1_000)
     start: Optional[int] = None
@@ -134,7 +141,7 @@ def _opening(blanked: str, closing: int, least: int) -> Optional[int]:
 
 
 def call_around(position: Position) -> Optional[int]:
-    """Where the bracket of the call opens that the cursor is in."""
+    """The position of the opening bracket of the call around the cursor."""
     depth = 0
     blanked = position.blanked
     for index in range(len(blanked) - 1, max(-1, len(blanked) - 5_000), -1):
@@ -150,7 +157,9 @@ def call_around(position: Position) -> Optional[int]:
 
 
 def import_at(position: Position) -> Optional[tuple[str, Any]]:
-    """`("module", "a.b")` where a module's name is being written, `("name", ("a.b", "n"))` where a name out of it is."""
+    """`("module", "a.b")` if the cursor is in a module name, `("name", ("a.b", "n"))` if it is in a name imported from
+    it.
+    """
     statement = position.statement
     for pattern in (_IMPORT, _FROM):
         match = pattern.match(statement)

@@ -1,4 +1,4 @@
-"""Completion from the live namespace. Nothing of the user's runs: a property is named, never read."""
+"""Completion from the live namespace. No user code runs: a property is listed, but never read."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MAX_TEXT_CHARS = 200
 _MAX_FILES = 5_000
 
 Match = tuple[str, str]
-"""What would stand there, and what kind of thing that is."""
+"""The completed text, and its kind."""
 
 
 def answer(asked: Asked) -> dict[str, Any]:
@@ -37,7 +37,7 @@ def answer(asked: Asked) -> dict[str, Any]:
 
 
 def complete(code: str, cursor: int, namespace: dict[Any, Any]) -> tuple[int, list[Match]]:
-    """How many characters before the cursor are replaced, and by what."""
+    """The number of characters before the cursor to replace, and the candidates."""
     position = position_at(code, cursor)
     if position.in_comment:
         return 0, []
@@ -55,7 +55,7 @@ def complete(code: str, cursor: int, namespace: dict[Any, Any]) -> tuple[int, li
 
 
 def resolve(expression: Optional[ast.expr], namespace: dict[Any, Any]) -> Any:
-    """The value of an expression as far as nothing must be run for it; MISSING otherwise."""
+    """The value of an expression, if it can be determined without running code; otherwise MISSING."""
     if isinstance(expression, ast.Name):
         found = namespace.get(expression.id, MISSING)
         return builtins.__dict__.get(expression.id, MISSING) if found is MISSING else found
@@ -75,7 +75,7 @@ def resolve(expression: Optional[ast.expr], namespace: dict[Any, Any]) -> Any:
 
 
 class _InstanceOf:
-    """Stands for what calling a class would give, without calling it."""
+    """Represents the result of calling a class, without calling it."""
 
     def __init__(self, cls: type) -> None:
         self.cls = cls
@@ -93,7 +93,7 @@ def _constant(node: Any) -> Any:
 
 
 def attributes_of(value: Any) -> Iterator[Match]:
-    """Names of attributes with their kind, from the namespaces of the object and its classes."""
+    """Attribute names with their kind, from the namespaces of the object and its classes."""
     yield from ((name, "column") for name in known_types.column_names(value) if name.isidentifier())
     for place in places_of(_instance_or(value)):
         for name, found in list(place.items())[:_MAX_LOOKED_AT]:
@@ -121,14 +121,14 @@ _FUNCTIONS = frozenset(
 
 
 def _starting(prefix: str, matches: Iterable[Match]) -> list[Match]:
-    """Those that begin so, sorted. What begins with an underscore only where one was typed."""
+    """The matches with that prefix, sorted. Names with a leading underscore only if one was typed."""
     found = {text: kind for text, kind in matches if text.startswith(prefix) and (prefix.startswith("_") or not text.startswith("_"))}
     return sorted(found.items(), key=lambda match: (match[0].startswith("__"), match[0]))
 
 
 def _names(prefix: str, namespace: dict[Any, Any]) -> list[Match]:
     if not prefix:
-        # Everything there is would be a wall: what the session has made is what one may look for.
+        # Without a prefix only the session's own names are listed; all names would be too many.
         return _starting("", ((name, kind_of(value)) for name, value in list(namespace.items())[:_MAX_LOOKED_AT] if type(name) is str))
     own = ((name, kind_of(value)) for name, value in list(namespace.items()) if type(name) is str and name.startswith(prefix))
     words = ((word, "keyword") for word in [*keyword.kwlist, *getattr(keyword, "softkwlist", [])])
@@ -137,7 +137,7 @@ def _names(prefix: str, namespace: dict[Any, Any]) -> list[Match]:
 
 
 def _parameters(position: Position, namespace: dict[Any, Any]) -> Iterator[Match]:
-    """`name=` of the call that the cursor is in."""
+    """`name=` parameters of the call around the cursor."""
     bracket = call_around(position)
     if bracket is None:
         return
@@ -151,7 +151,7 @@ def _parameters(position: Position, namespace: dict[Any, Any]) -> Iterator[Match
 
 
 def function_of(value: Any) -> Optional[types.FunctionType]:
-    """The Python function that a call of it would run, as far as that is plain to see."""
+    """The Python function that a call would run, if that can be determined statically."""
     if value is MISSING:
         return None
     if type(value) is types.MethodType:

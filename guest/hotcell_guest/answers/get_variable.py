@@ -1,4 +1,4 @@
-"""`variables.get`: one variable, or the value of an expression, with a page of what is in it."""
+"""`variables.get`: one variable, or the value of an expression, with a page of its content."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def answer(asked: Asked) -> Page:
 
 
 def _looked_at(asked: Asked, value: Any, share: int) -> Page:
-    """Summary and page. `share` divides what is asked for, where the whole would not fit into an answer."""
+    """Summary and page. `share` divides the requested size if the whole page would not fit into an answer."""
     try:
         page = _page(asked, value, share)
     except tables.NotPlain:
@@ -49,7 +49,7 @@ def _looked_at(asked: Asked, value: Any, share: int) -> Page:
 
 
 def _value_of(asked: Asked) -> Any:
-    """A name is looked up; anything else is evaluated, as an execution would."""
+    """Looks up a name; anything else is evaluated, as in an execution."""
     source = asked.text.strip()
     if source.isidentifier() and not keyword.iskeyword(source):
         if source in asked.namespace:
@@ -59,7 +59,7 @@ def _value_of(asked: Asked) -> Any:
 
 
 def _page(asked: Asked, value: Any, share: int) -> Optional[Page]:
-    """None of a value that has no parts."""
+    """None for a value without parts."""
     offset = asked.number("offset", 0, 2**53)
     base = sized_base(value)
     if base in _PAGES:
@@ -82,7 +82,7 @@ def _bytes(_asked: Asked, value: Any, base: Any, offset: int, limit: int) -> Pag
 
 
 def _items(asked: Asked, value: Any, base: Any, offset: int, limit: int) -> Page:
-    """By the builtin's own methods, also where the value's class has others."""
+    """Uses the builtin's own methods, even if the value's class overrides them."""
     if base in (list, tuple):
         part = list(base.__getitem__(value, slice(offset, offset + limit)))
     else:

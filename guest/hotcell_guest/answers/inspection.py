@@ -1,4 +1,4 @@
-"""What `name?` asks for: signature and first lines of the documentation of what stands at the cursor, without running anything."""
+"""`inspect` (`name?`): signature and first lines of the documentation of the name at the cursor, without running code."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import sys
 import types
 from typing import Any, Optional
 
-from ..objects.brief import brief
+from ..objects.short_text import short_text
 from ..objects.static_lookup import MISSING, attribute, class_namespace, is_class, is_one_of, module_of, mro_of, name_of
 from .answer import Asked
 from .code_position import call_around, chain_before, position_at
@@ -28,7 +28,7 @@ def answer(asked: Asked) -> dict[str, Any]:
     name, value = _at(code, cursor, asked.namespace)
     if value is MISSING:
         return {"found": False}
-    found: dict[str, Any] = {"found": True, "name": name[:200], "type": name_of(type(value)), "summary": brief(value, 500)}
+    found: dict[str, Any] = {"found": True, "name": name[:200], "type": name_of(type(value)), "summary": short_text(value, 500)}
     signature, doc = signature_of(value), doc_of(value)
     if signature is not None:
         found["signature"] = signature
@@ -38,7 +38,7 @@ def answer(asked: Asked) -> dict[str, Any]:
 
 
 def _at(code: str, cursor: int, namespace: dict[Any, Any]) -> tuple[str, Any]:
-    """What the name under the cursor means, or the function in whose call the cursor is."""
+    """The value of the name under the cursor, or the function whose call the cursor is in."""
     rest = _REST_OF_NAME.match(code, cursor)
     position = position_at(code, rest.end() if rest else cursor)
     ends = [len(position.before.rstrip(" \t?"))]
@@ -78,7 +78,9 @@ def signature_of(value: Any) -> Optional[str]:
 
 
 def _of_function(function: types.FunctionType, drop_first: bool) -> str:
-    """Written out by hand: inspect.signature asks the function's attributes, and prints defaults by their own `__repr__`."""
+    """Formats a signature ourselves: inspect.signature reads the function's attributes, and prints defaults by their
+    own `__repr__`.
+    """
     code = function.__code__
     names = code.co_varnames
     positional = list(names[: code.co_argcount])
@@ -107,7 +109,9 @@ def _of_function(function: types.FunctionType, drop_first: bool) -> str:
 
 
 def _annotations_of(function: types.FunctionType) -> dict[str, Any]:
-    """From 3.14 on they are made when they are read, by code of the user's; there as text, for which none of it runs."""
+    """From 3.14 on annotations are evaluated on access, by user code; there they are read as text, for which none of it
+    runs.
+    """
     if sys.version_info < (3, 14):
         found: Any = function.__annotations__
         return found if type(found) is dict else {}
@@ -123,7 +127,7 @@ def _parameter(name: str, annotations: dict[str, Any], values: dict[str, Any]) -
     text = name if annotation is MISSING else f"{name}: {_annotation(annotation)}"
     if default is MISSING:
         return text
-    return f"{text}={brief(default, 60)}" if annotation is MISSING else f"{text} = {brief(default, 60)}"
+    return f"{text}={short_text(default, 60)}" if annotation is MISSING else f"{text} = {short_text(default, 60)}"
 
 
 def _annotation(value: Any) -> str:
@@ -131,6 +135,6 @@ def _annotation(value: Any) -> str:
         return value[:100]
     if is_class(value):
         return name_of(value)
-    # Those of `typing` and `types` are written in Python that is not the user's, but what they hold may be.
+    # Classes of `typing` and `types` are not user code, but their content may be.
     origin = class_namespace(type(value)).get("__module__", "")
     return name_of(mro_of(type(value))[0]) if type(origin) is str and origin != "typing" else "…"

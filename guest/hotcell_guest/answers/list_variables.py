@@ -1,4 +1,4 @@
-"""`variables.list`: what the session has made, page by page."""
+"""`variables.list`: the variables of the session, page by page."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def answer(asked: Asked) -> dict[str, Any]:
 
 
 def _visible(asked: Asked, wanted: str) -> Iterator[tuple[str, Any]]:
-    """Names in the order in which they came. Those of ours and IPython's are nobody's variables."""
+    """Names in order of creation, without those of Hotcell and IPython."""
     hidden, modules = bool(asked.head.get("hidden")), bool(asked.head.get("modules"))
     of_ipython = asked.shell.names_of_ipython()
     for name, value in list(asked.namespace.items()):

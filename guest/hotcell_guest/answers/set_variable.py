@@ -1,4 +1,6 @@
-"""`variables.set`: makes a variable of bytes that the host sent. They lie in a file without a name; no source text is involved."""
+"""`variables.set`: creates a variable from bytes that the host sent. They are in an unnamed file; no source text is
+involved.
+"""
 
 from __future__ import annotations
 
@@ -24,13 +26,13 @@ def answer(asked: Asked) -> dict[str, Any]:
         raise Refusal("bad-request", f"variables.set: `as` is one of {', '.join(_MAKERS)}")
     value = make(asked.fds[0])
     asked.namespace[name] = value
-    asked.shell.bindings.accept()  # no execution did that
+    asked.shell.bindings.accept()  # this change belongs to no execution
     (summary,) = summaries([value], asked.deadline)
     return {"name": name, **summary}
 
 
 def checked_name(name: Any) -> str:
-    """As Python itself would write it: `ﬁ` and `fi` are one name to its parser."""
+    """Normalises the name as Python's parser does: `ﬁ` and `fi` are the same name."""
     if type(name) is not str or not name.isidentifier() or keyword.iskeyword(name):
         raise Refusal("bad-request", "variables.set: the name is not one that a variable can have")
     normal = unicodedata.normalize("NFKC", name)
@@ -40,7 +42,7 @@ def checked_name(name: Any) -> str:
 
 
 def _text(fd: int) -> str:
-    """Decoded where it lies: not read first and then decoded."""
+    """Decodes the file while reading, without a copy of its bytes in memory."""
     if os.fstat(fd).st_size == 0:
         return ""
     with mmap.mmap(fd, 0, access=mmap.ACCESS_READ) as view:

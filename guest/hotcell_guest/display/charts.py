@@ -1,4 +1,6 @@
-"""Chart libraries that would open a browser, or send a page that needs the network: here they show their data, as in a notebook."""
+"""Chart libraries that would open a browser, or display a page that needs the network: here they display their data, as
+in a notebook.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +16,11 @@ def install(hooks: AfterImport) -> None:
 
 
 def _plotly(module: ModuleType) -> None:
-    """`application/vnd.plotly.v1+json`, for the value of an expression and for show() alike."""
+    """`application/vnd.plotly.v1+json`, both for the value of an expression and for show()."""
     io: Any = module
     try:
         io.renderers.default = "plotly_mimetype"
-    except Exception:  # noqa: BLE001 - an unusual version shows what it shows
+    except Exception:  # noqa: BLE001 - an unusual version keeps its own renderer
         pass
 
 

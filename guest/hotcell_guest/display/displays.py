@@ -1,4 +1,6 @@
-"""display(), its handles, update_display() and clear_output(): as in a notebook, without IPython. Imported when first called."""
+"""display(), its handles, update_display() and clear_output(), as in a notebook but without IPython. Imported on first
+use.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +11,12 @@ from . import representations
 from .representations import Bundle
 from .screen import Screen
 
-# Publishes a bundle somewhere else than on the screen; IPython's `%%capture` asks for it.
+# Publishes a bundle elsewhere than in the result; used by IPython's `%%capture`.
 Redirect = Callable[[Bundle, Optional[str], bool], None]
 
 
 class Displays:
-    """The display functions of one kernel. `registered` and `redirect` ask IPython's shell, where there is one."""
+    """The display functions of one kernel. `registered` and `redirect` use IPython's shell, if there is one."""
 
     def __init__(self, screen: Screen, registered: Callable[[Any], Bundle], redirect: Callable[[], Optional[Redirect]]) -> None:
         self._screen = screen
@@ -34,7 +36,7 @@ class Displays:
         update: bool = False,
         **_more: Any,
     ) -> Optional[DisplayHandle]:
-        """Shows each object in every media type it knows. With `display_id` it answers with a handle by which it can be updated."""
+        """Displays each object in all its media types. With `display_id` it returns a handle for updates."""
         if clear:
             self.clear_output(wait=True)
         name = _new_id() if display_id is True else None if display_id is None or display_id is False else str(display_id)
@@ -47,17 +49,17 @@ class Displays:
         return None if name is None else DisplayHandle(name, self)
 
     def update_display(self, obj: Any, *, display_id: Any, **options: Any) -> None:
-        """Shows a new state of what was displayed under this id, at its old place."""
+        """Replaces the display with this id, in its old position."""
         self.display(obj, display_id=str(display_id), **{**options, "update": True})
 
     def clear_output(self, wait: bool = False) -> None:
-        """Makes void what this execution has printed and shown; with `wait`, when the next output comes."""
+        """Discards the output and displays of this execution so far; with `wait`, when the next output comes."""
         self._screen.clear(bool(wait))
 
     def publish_display_data(
         self, data: Bundle, metadata: Any = None, source: Any = None, *, transient: Any = None, update: bool = False, **_more: Any
     ) -> None:
-        """What IPython's own publishers are given: a bundle that is made already."""
+        """Called by IPython's own publishers, with a complete bundle."""
         name = transient.get("display_id") if isinstance(transient, dict) else None
         self._publish(data, None if name is None else str(name), update)
 
@@ -76,7 +78,7 @@ class Displays:
 
 
 class DisplayHandle:
-    """What display() answers with: shows more under the same id, or a new state of it."""
+    """The result of display(): displays more under the same id, or updates it."""
 
     def __init__(self, display_id: str, displays: Displays) -> None:
         self.display_id = display_id

@@ -1,4 +1,4 @@
-"""matplotlib figures as displays: at show(), and at the end of an execution what is still open."""
+"""matplotlib figures as displays: at show(), and at the end of an execution those that are still open."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ BACKEND = "module://hotcell_guest.display.matplotlib_backend"
 
 
 def use_our_backend(_matplotlib: ModuleType) -> None:
-    """After `import matplotlib`. Child processes keep the environment's Agg: they cannot import our backend."""
+    """Called after `import matplotlib`. Child processes keep the environment's Agg backend, because they cannot import
+    ours.
+    """
     try:
         _matplotlib.rcParams["backend"] = BACKEND
-    except Exception:  # noqa: BLE001 - an unusual matplotlib is the user's own; figures are then saved by hand
+    except Exception:  # noqa: BLE001 - an unusual matplotlib keeps its own backend; figures must then be saved explicitly
         pass
 
 
@@ -34,13 +36,13 @@ def capture_open_figures(screen: Screen) -> None:
 
 
 def is_open_figure(item: Any) -> bool:
-    """Whether it is a figure that the end of the execution will show anyway."""
+    """Whether it is a figure that the end of the execution will display anyway."""
     pyplot: Any = sys.modules.get("matplotlib.pyplot")
     return pyplot is not None and _is_figure(item) and any(pyplot.figure(number) is item for number in pyplot.get_fignums())
 
 
 def picture_of(item: Any) -> Optional[bytes]:
-    """The PNG of a figure, which is closed if it was open: it is being shown now. None for anything else."""
+    """The PNG of a figure, which is closed if it was open, because it is displayed now. None for other objects."""
     if not _is_figure(item):
         return None
     pyplot: Any = sys.modules.get("matplotlib.pyplot")

@@ -11,7 +11,7 @@ on_show: Optional[Callable[[], None]] = None
 
 
 class FigureManager(FigureManagerBase):  # type: ignore[misc,unused-ignore]
-    """Shows all figures at once, as pyplot.show() means it."""
+    """Displays all figures at once, like pyplot.show()."""
 
     @classmethod
     def pyplot_show(cls, *, block: Any = None) -> None:

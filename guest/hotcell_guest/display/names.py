@@ -1,4 +1,4 @@
-"""The names under which user code finds display() and its like. What they do is imported when one is first called."""
+"""The names under which user code finds display() and related functions. Their implementation is imported on first use."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..system.import_hooks import AfterImport
 _FUNCTIONS = ("display", "update_display", "clear_output", "publish_display_data")
 _IN_BUILTINS = ("display", "update_display", "clear_output")
 _IPYTHON_FUNCTIONS = "IPython.core.display_functions"
-# Modules of IPython that keep names of the first for themselves.
+# Modules of IPython that have their own copies of the names.
 _HOLDERS = (
     _IPYTHON_FUNCTIONS,
     "IPython.display",
@@ -23,7 +23,9 @@ _HOLDERS = (
 
 
 def install(hooks: AfterImport, displays: Callable[[], Any]) -> None:
-    """Without an import, and by `from IPython.display import display`, whose own would only print where there is no shell."""
+    """Makes the names available as builtins, and by `from IPython.display import display`, whose own version would only
+    print without a shell.
+    """
     functions = {name: _lazily(name, displays) for name in _FUNCTIONS}
     for name in _IN_BUILTINS:
         setattr(builtins, name, functions[name])

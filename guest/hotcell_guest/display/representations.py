@@ -1,7 +1,7 @@
-"""What an object shows of itself: the `_repr_*_` methods that notebooks know, called without IPython. Imported when first needed.
+"""The representations of an object: the `_repr_*_` methods of notebooks, called without IPython. Imported on first use.
 
-The methods are the user's. They may raise, loop (an interrupt ends that like any other loop) or return anything; what comes back is
-bounded before it is copied.
+The methods are user code. They may raise, loop (an interrupt ends that like any other loop) or return anything; their
+results are bounded before they are copied.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from ..wire.display_limits import MAX_PARTS, is_media_type
 from . import figures
 from .screen import Part, Parts
 
-# A media type and what a method gave for it.
+# Results of methods by media type.
 Bundle = dict[str, Any]
 
 MAX_PART_BYTES = 8 * 1_048_576
 MAX_TEXT_BYTES = 65_536
-# The poorest first.
+# From the least to the most informative.
 _METHODS = (
     ("application/json", "_repr_json_"),
     ("text/latex", "_repr_latex_"),
@@ -40,10 +40,10 @@ _GIVES_ALL = "_repr_mimebundle_"
 
 
 def bundle_of(item: Any, registered: Optional[Callable[[Any], Bundle]] = None) -> Optional[Bundle]:
-    """All that an object shows besides its text; None where it has displayed itself by `_ipython_display_`.
+    """All representations of an object except its text; None if it has displayed itself by `_ipython_display_`.
 
-    `registered` are functions for its type that the user gave to IPython. An object that has both ways is asked for data first: plotly's
-    figures have, and would open a browser.
+    `registered` returns results of functions that the user registered in IPython for its type. If an object has both
+    kinds of methods, its data come first: plotly's figures have both, and would open a browser.
     """
     picture = figures.picture_of(item)
     if picture is not None:
@@ -54,7 +54,7 @@ def bundle_of(item: Any, registered: Optional[Callable[[Any], Bundle]] = None) -
     for media_type, name in _METHODS:
         if media_type not in bundle and defines_any(type(item), (name,)):
             if media_type == "image/jpeg" and defines_any(type(item), ("_repr_png_",)):
-                continue  # the same picture, and worse
+                continue  # the same picture in lower quality
             data = _call(item, name)
             if data is not None:
                 bundle[media_type] = data
@@ -69,13 +69,15 @@ def plain_text(item: Any) -> str:
 
 
 def chosen(bundle: Bundle, include: Optional[Iterable[str]], exclude: Container[str]) -> Bundle:
-    """As the caller of display() wishes."""
+    """Applies the `include` and `exclude` options of display()."""
     wanted = None if include is None else set(include)
     return {name: data for name, data in bundle.items() if (wanted is None or name in wanted) and name not in exclude}
 
 
 def encoded(bundle: Bundle) -> Parts:
-    """The bundle in bytes, the richest last. What is no media type, no data or too large is left out, and stderr says so."""
+    """The bundle as bytes, the most informative type last. Invalid media types, invalid data and data that are too
+    large are left out, with a note on stderr.
+    """
     parts = [part for part in map(_encoded_part, list(bundle.items())[: 4 * MAX_PARTS]) if part is not None]
     parts.sort(key=lambda part: _RANKS.get(part[0], len(_METHODS)))
     return parts[:1] + parts[1:][1 - MAX_PARTS :]
@@ -92,7 +94,7 @@ def _all_at_once(item: Any) -> Bundle:
         complain(f"{_GIVES_ALL} of {type(item).__name__} raised", error)
         return {}
     data = _without_metadata(given)
-    # Its text/plain would take the place of the repr.
+    # Its text/plain would replace the repr.
     return {name: value for name, value in data.items() if value is not None} if isinstance(data, dict) else {}
 
 
@@ -143,7 +145,7 @@ def _in_bytes(media_type: str, data: Any) -> bytes:
         _check_size(view.nbytes)
         return view.tobytes()
     if isinstance(data, str):
-        # Unbound: a subclass of the user's may have its own idea of these.
+        # Called on the builtin class: a user's subclass may override these methods.
         if media_type == "text/plain":
             return cut_text(data)[0].encode("utf-8", "backslashreplace")
         _check_size(str.__len__(data))
@@ -155,7 +157,7 @@ def _in_bytes(media_type: str, data: Any) -> bytes:
 
 
 def cut_text(text: str) -> tuple[str, bool]:
-    """At most what a value may have in bytes, and whether that left something out."""
+    """Truncates text to the maximum size of a value, and returns whether it was truncated."""
     data = str.__getitem__(text, slice(0, MAX_TEXT_BYTES)).encode("utf-8", "backslashreplace")
     cut = str.__len__(text) > MAX_TEXT_BYTES or len(data) > MAX_TEXT_BYTES
     return data[:MAX_TEXT_BYTES].decode("utf-8", "ignore"), cut

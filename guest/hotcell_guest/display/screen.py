@@ -1,4 +1,4 @@
-"""Where a kernel's displays and its value go: frames to the supervisor, in their place among what was printed."""
+"""The output of displays and of the value: frames to the supervisor, in the right order relative to printed output."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Callable, Optional, Protocol
 
 from ..wire.frames import Head
 
-# A media type and its bytes; the richest last.
+# A media type and its bytes; the most informative last.
 Part = tuple[str, bytes]
 Parts = list[Part]
 
@@ -24,7 +24,7 @@ class Link(Protocol):
 
 
 class Screen:
-    """What one kernel shows. `flush` brings out what Python has printed and not yet written."""
+    """The display output of one kernel. `flush` writes what Python has buffered."""
 
     def __init__(self, link: Link, flush: Callable[[], None]) -> None:
         self._link = link
@@ -43,7 +43,9 @@ class Screen:
         self._value = None
 
     def show(self, parts: Parts, display_id: Optional[str] = None, update: bool = False) -> None:
-        """Shows one thing. A fork of the user's has the same objects but must stay off the kernel's socket: it prints the text."""
+        """Sends one display. A fork of the user has the same objects but must not write to the kernel's socket: it
+        prints the text.
+        """
         if os.getpid() != self._pid:
             _print_text(parts)
             return
@@ -51,7 +53,7 @@ class Screen:
         if update:
             head["update"] = True
         self._send(head, parts)
-        self._link.drain()  # what is printed afterwards, by whomever, comes after it
+        self._link.drain()  # output printed afterwards, by any process, comes after it
 
     def clear(self, wait: bool) -> None:
         if os.getpid() == self._pid:
@@ -65,19 +67,19 @@ class Screen:
         self._value = ({"truncated": truncated}, text.encode("utf-8", "replace"))
 
     def take_value(self) -> Optional[tuple[Head, bytes]]:
-        """The value, for the frame that ends the execution: one frame less for most of them."""
+        """The value, for the frame that ends the execution: this saves a frame in most executions."""
         value, self._value = self._value, None
         return value
 
     def _settle(self) -> None:
-        """What was printed before comes before."""
+        """Makes earlier printed output arrive first."""
         self._flush()
         self._link.drain()
 
     def _send(self, head: Head, parts: Parts) -> None:
-        """Sends the parts of one display together, whichever threads display at the same time.
+        """Sends the parts of one display together, even if several threads display at the same time.
 
-        A display made by a signal handler is sent after the display, or whatever else, that it interrupts in the middle of a write.
+        A display from a signal handler is sent after the display, or other write, that it interrupts.
         """
         self._settle()
         self._unsent.append((head, parts))
@@ -85,8 +87,9 @@ class Screen:
             self._send_unsent()
 
     def _send_unsent(self) -> None:
-        """Only the signal handlers of a program can run under the lock, in the thread that holds it: what they add is sent by whoever
-        is sending, or, where that one had just finished, by the next turn of the outer loop."""
+        """Only signal handlers of a program can run under the lock, in the thread that holds it: their displays are
+        sent by the interrupted sender or, if that had just finished, by the next iteration of the outer loop.
+        """
         while self._unsent:
             with self._lock:
                 if self._is_sending:

@@ -1,1 +1,1 @@
-"""Runs Python in a namespace that lives on, and explains failures."""
+"""Runs Python in a persistent namespace, and explains failures."""

@@ -1,7 +1,7 @@
-"""Which names of a namespace an execution added, bound anew or deleted.
+"""Which names of a namespace an execution added, rebound or deleted.
 
-By identity alone: nothing of the user's runs, nothing is kept alive. A value that was changed in place is still bound to its name, and
-not reported.
+Compared by identity: no user code runs, and no value is kept alive. A value that was changed in place is still bound to
+its name, and not reported.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from typing import Any, Callable, Iterator, Optional
 from ..objects.static_lookup import is_one_of
 from ..wire.name_changes import Changes, bounded
 
-# Beyond so many names only those are compared that the code assigns by itself; the cost stays below a tenth of a millisecond.
+# Above this number only names that the code itself assigns are compared, so that the cost stays below a tenth of a
+# millisecond.
 MOST_COMPARED = 1_000
 _MOST_SMALL = 1_000
 
@@ -29,9 +30,9 @@ _IsSame = Callable[[Any], bool]
 
 
 class Bindings:
-    """Watches one namespace. The shell tells it of each piece of code before it runs, and asks for the changes at the end.
+    """Watches one namespace. The shell reports each piece of code before it runs, and asks for the changes at the end.
 
-    `hidden` gives names with values that are nobody's variables.
+    `hidden` returns names with values that are not variables of the user.
     """
 
     def __init__(self, namespace: dict[Any, Any], hidden: Callable[[], dict[str, Any]] = dict) -> None:
@@ -44,19 +45,19 @@ class Bindings:
         self.accept()
 
     def accept(self) -> None:
-        """Takes the namespace as it is for known."""
+        """Takes the current namespace as the base."""
         if len(self._namespace) > MOST_COMPARED:
             self._names, self._ids = None, ()
         else:
             self._names = tuple(self._namespace)
-            # Not the values: what the user deletes must be gone.
+            # Ids instead of values, so that values which the user deletes are freed.
             self._ids = tuple(map(id, self._namespace.values()))
         self._assigned = {}
         self._may_differ = False
 
     def will_run(self, code: CodeType) -> None:
         if not code.co_names and CodeType not in map(type, code.co_consts):
-            return  # it names nothing, so it can reach nothing
+            return  # code without names cannot change any
         self._may_differ = True
         for name in assigned_names(code):
             if name not in self._assigned:
@@ -64,7 +65,7 @@ class Bindings:
                 self._assigned[name] = _is_absent if value is _ABSENT else _still(value)
 
     def changes(self) -> Optional[Changes]:
-        """What differs from when this was last asked; None where nothing does. `omitted` is -1 where not all was compared."""
+        """The changes since the last call; None if there are none. `omitted` is -1 if not everything was compared."""
         if not self._may_differ:
             return None
         before, ids_before, assigned = self._names, self._ids, self._assigned
@@ -75,7 +76,7 @@ class Bindings:
             if self._ids == ids_before and self._names == before and not assigned:
                 return None
             return self._compared(before, ids_before, assigned)
-        except Exception:  # noqa: BLE001 - names of a class of the user's, put there by hand: they are compared by its code
+        except Exception:  # noqa: BLE001 - names of a user's class, inserted by hand: comparing them runs its code
             return None
 
     def _compared(self, before: tuple[Any, ...], ids_before: tuple[int, ...], assigned: dict[str, _IsSame]) -> Optional[Changes]:
@@ -90,7 +91,7 @@ class Bindings:
             deleted = [name for name in before if name not in namespace]
         fresh = set(added)
         for name, is_same in assigned.items():
-            # An address can have been used again: the code assigns this name, and the value is not known to be the same.
+            # An address may have been reused: the code assigns this name, and the value is not known to be the same.
             if name in namespace and name not in fresh and not is_same(namespace[name]):
                 rebound.add(name)
         return self._bounded(added, [name for name in names if name in rebound] if rebound else [], deleted, 0)
@@ -113,14 +114,14 @@ class Bindings:
         return bounded(found, omitted) if any(found.values()) else None
 
     def _visible(self, names: list[Any]) -> list[str]:
-        """As a list of variables shows them: no modules, nothing of IPython's."""
+        """The names that a list of variables shows: no modules, nothing of IPython."""
         found = [(name, self._namespace.get(name)) for name in _plain(names)]
         hidden = self._hidden() if found else {}
         return [name for name, value in found if type(value) is not ModuleType and hidden.get(name, _ABSENT) is not value]
 
 
 def assigned_names(code: CodeType) -> Iterator[str]:
-    """Names that the code binds or deletes in its namespace, read from its instructions: no walk through its tree."""
+    """Names that the code binds or deletes in its namespace, read from its instructions instead of its syntax tree."""
     yield from _stored(code, _STORES)
     waiting = [inner for inner in code.co_consts if type(inner) is CodeType]
     while waiting:
@@ -149,14 +150,14 @@ def _is_absent(_value: Any) -> bool:
 
 
 def _still(value: Any) -> Callable[[Any], bool]:
-    """Whether another value is this very one, without keeping it alive where that would cost memory."""
+    """A test whether another value is this very one, without keeping it alive if that would cost memory."""
     kind = type(value)
     if is_one_of(kind, _NUMBERS) or (is_one_of(kind, (str, bytes)) and len(value) <= _MOST_SMALL):
         return lambda other: other is value
     try:
         reference = weakref.ref(value)
     except TypeError:
-        return _is_absent  # a list, a dictionary, a tuple: nobody knows
+        return _is_absent  # a list, a dictionary or a tuple: unknown
     return lambda other: other is reference()
 
 

@@ -1,4 +1,4 @@
-"""The frames of a traceback: which are the user's, which a library's, and which only say the same again."""
+"""The frames of a traceback: the user's, those of libraries, and repetitions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _OUR_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.s
 _PACKAGES = ("site-packages", "dist-packages")
 _STANDARD_LIBRARY = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 _CYTHON = (".pyx", ".pxi", ".pxd")
-# Of a stack that is deeper, the middle is left out.
+# Of a deeper stack the middle is left out.
 _MAX_KEPT = 1_000
 _LONGEST_CYCLE = 6
 
@@ -36,7 +36,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Repeats:
-    """The `calls` calls before it, `times` times more."""
+    """Stands for `times` more repetitions of the last `calls` calls."""
 
     calls: int
     times: int
@@ -51,7 +51,7 @@ Entry = Union[Call, Repeats, Omitted]
 
 
 def calls_of(traceback: Optional[TracebackType]) -> list[Union[Call, Omitted]]:
-    """From the outermost to the innermost, without ours."""
+    """The calls from the outermost to the innermost, without frames of the guest."""
     head: list[TracebackType] = []
     tail: list[TracebackType] = []
     omitted = 0
@@ -67,7 +67,7 @@ def calls_of(traceback: Optional[TracebackType]) -> list[Union[Call, Omitted]]:
 
 
 def folded(calls: list[Union[Call, Omitted]]) -> list[Entry]:
-    """The same with recursion written once: what repeats three times or more is said, not shown."""
+    """The same with recursion collapsed: three or more repetitions become a note."""
     entries: list[Entry] = []
     at = 0
     while at < len(calls):
@@ -82,7 +82,9 @@ def folded(calls: list[Union[Call, Omitted]]) -> list[Entry]:
 
 
 def _cycle_at(calls: list[Union[Call, Omitted]], at: int) -> tuple[int, int]:
-    """How long the block is that begins here and repeats most, and how often it comes. (1, 1) where nothing repeats."""
+    """The length of the block that starts here and repeats most, and the number of repetitions. (1, 1) if nothing
+    repeats.
+    """
     for length in range(1, _LONGEST_CYCLE + 1):
         block = _places(calls, at, length)
         times = 1
@@ -102,7 +104,7 @@ def _is_ours(traceback: TracebackType) -> bool:
 
 
 def local_names(frame: FrameType) -> dict[str, Any]:
-    """The local variables of a frame; none where a metaclass gave a class body a mapping of the user's own."""
+    """The local variables of a frame; none if a metaclass gave a class body a mapping of the user's own."""
     found = frame.f_locals
     if type(found) is not dict and type(found).__name__ != "FrameLocalsProxy":
         return {}
@@ -114,7 +116,7 @@ def is_our_file(file: str) -> bool:
 
 
 def package_of(file: str) -> Optional[str]:
-    """The library that a file belongs to: `pandas`, `json`. None for what the user wrote."""
+    """The library that a file belongs to: `pandas`, `json`. None for the user's code."""
     for folder in _PACKAGES:
         _, found, rest = file.rpartition(f"{os.sep}{folder}{os.sep}")
         if found:
@@ -123,7 +125,7 @@ def package_of(file: str) -> Optional[str]:
         return _first_name(file[len(_STANDARD_LIBRARY) :])
     if file.startswith("<frozen "):
         return file[8:].rstrip(">").split(".")[0] or "Python"
-    # Compiled by Cython: a path in a tree that was left behind when the package was built.
+    # A Cython module: the path is relative to the tree in which the package was built.
     if file.endswith(_CYTHON) and not os.path.isabs(file) and os.sep in file:
         return _first_name(file)
     return None
@@ -140,7 +142,7 @@ def _call(traceback: TracebackType) -> Call:
 
 
 def _columns(traceback: TracebackType, line: int) -> Optional[tuple[int, int]]:
-    """Where in its line the failing part lies, in bytes; only from Python 3.11 on."""
+    """The columns of the failing expression in its line, in bytes; only from Python 3.11 on."""
     if sys.version_info < (3, 11) or traceback.tb_lasti < 0:
         return None
     positions: Iterator[tuple[Optional[int], ...]] = traceback.tb_frame.f_code.co_positions()

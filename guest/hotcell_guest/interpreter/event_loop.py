@@ -1,6 +1,8 @@
-"""The asyncio event loop of a session, as notebooks have it: tasks outlive the cell that made them. Imported when asyncio is.
+"""The asyncio event loop of a session, as in notebooks: tasks outlive the cell that created them. Imported with
+asyncio.
 
-Cells without `await` run outside the loop, so that `asyncio.run()` and libraries that refuse to block a running loop work there.
+Cells without `await` run outside the loop, so that `asyncio.run()` and libraries that refuse to block a running loop
+work there.
 """
 
 from __future__ import annotations
@@ -15,9 +17,9 @@ from typing import Any, Callable, Coroutine, Optional
 
 
 class SessionLoop:
-    """One loop for the life of a kernel, made when it is first needed: it costs three descriptors.
+    """One loop for the life of a kernel, created on first use: it needs three descriptors.
 
-    The loop runs while a cell awaits. Between cells it stands still, and so do background tasks.
+    The loop runs while a cell awaits. Between cells it is stopped, and so are background tasks.
     """
 
     def __init__(self) -> None:
@@ -28,9 +30,9 @@ class SessionLoop:
         self._inherited: list[object] = []
 
     def install(self) -> None:
-        """From now on `create_task`, `ensure_future`, `gather` and `get_event_loop` find this loop where none is running."""
+        """From now on `create_task`, `ensure_future`, `gather` and `get_event_loop` find this loop if none is running."""
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # policies are deprecated from 3.14 on, and still asked
+            warnings.simplefilter("ignore", DeprecationWarning)  # policies are deprecated from 3.14 on, but still used
             policy: Any = asyncio.get_event_loop_policy()
         policy.get_event_loop = self._current_or(policy.get_event_loop)
         policy.set_event_loop = self._noting(policy.set_event_loop)
@@ -38,11 +40,11 @@ class SessionLoop:
         _replace("run", runners, self._run_beside)
 
     def begin(self) -> None:
-        """A cell begins: a loop that an earlier one set as current is no longer."""
+        """A cell starts: a loop that an earlier cell set as current is unset."""
         self._set_by_user = None
 
     def run(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
-        """Runs a cell that awaits. An interrupt cancels the cell alone: background tasks go on with the next one."""
+        """Runs a cell that awaits. An interrupt cancels only the cell: background tasks continue with the next one."""
         self._set_by_user = None
         loop = self._current()
         task = loop.create_task(coroutine)
@@ -54,9 +56,11 @@ class SessionLoop:
             raise
 
     def run_ready(self) -> None:
-        """At the end of a cell: tasks that are ready run up to their next `await`. A new task so begins in the cell that made it."""
+        """Called at the end of a cell: ready tasks run up to their next `await`, so that a new task starts in the cell
+        that created it.
+        """
         loop = self._loop
-        # Not every loop tells what is ready: uvloop's is always run.
+        # Not every loop exposes its ready queue: uvloop is always run.
         if loop is None or not getattr(loop, "_ready", True) or loop.is_closed() or os.getpid() != self._pid:
             return
         loop.call_soon(loop.stop)
@@ -71,8 +75,9 @@ class SessionLoop:
         return self._loop
 
     def _notice_fork(self) -> None:
-        """A child that the code forked gets a loop of its own. It shares the epoll of the kernel's loops: they are neither used nor
-        collected there, because closing one would take the kernel's sockets out of that epoll."""
+        """A child that the code forked gets its own loop. It shares the epoll descriptor of the kernel's loops: they
+        are neither used nor collected there, because closing one would remove the kernel's sockets from that epoll.
+        """
         if os.getpid() != self._pid:
             self._inherited += [self._loop, self._set_by_user]
             self._loop = self._set_by_user = None
@@ -103,7 +108,9 @@ class SessionLoop:
         return create_task
 
     def _run_beside(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        """`asyncio.run()` brings a loop of its own, so it works in a cell that awaits too: the session's loop waits meanwhile."""
+        """`asyncio.run()` creates its own loop, so it works in a cell that awaits, too: the session's loop waits
+        meanwhile.
+        """
 
         @functools.wraps(original)
         def run(main: Any, **options: Any) -> Any:

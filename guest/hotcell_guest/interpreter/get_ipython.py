@@ -1,4 +1,6 @@
-"""get_ipython(), the builtin and `from IPython import get_ipython`: both make IPython's shell when a program asks for it."""
+"""get_ipython(), as a builtin and by `from IPython import get_ipython`: both create IPython's shell when a program
+calls it.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +13,12 @@ from typing import Any, Callable
 from ..system.import_hooks import AfterImport
 
 _MODULE = "IPython.core.getipython"
-# Its decorators, such as `register_line_magic`, call the function that their user sees.
+# Decorators of this module, such as `register_line_magic`, call get_ipython() on behalf of the program.
 _ASKS_FOR_ITS_USER = "IPython.core.magic"
 
 
 def install(hooks: AfterImport, main: ModuleType, existing: Callable[[], Any], make: Callable[[], Any]) -> None:
-    """`existing` gives the shell of `main` or None; `make` makes it. IPython is not imported for this."""
+    """`existing` returns the shell of `main` or None; `make` creates it. IPython is not imported for this."""
 
     def get_ipython() -> Any:
         """The shell that runs this code."""
@@ -39,14 +41,14 @@ def install(hooks: AfterImport, main: ModuleType, existing: Callable[[], Any], m
 
 
 def _made_by_others() -> Any:
-    """A shell that the program made itself, by `InteractiveShell.instance()`."""
+    """A shell that the program created itself, by `InteractiveShell.instance()`."""
     module: Any = sys.modules.get("IPython.core.interactiveshell")
     kind = getattr(module, "InteractiveShell", None)
     return kind.instance() if kind is not None and kind.initialized() else None
 
 
 def _asks_for_a_program(frame: FrameType, main: ModuleType) -> bool:
-    """A library that only looks whether there is a shell (pandas and tqdm do) must not make one."""
+    """Whether the program itself asks. A library that only checks for a shell (pandas, tqdm) must not create one."""
     if frame.f_globals is main.__dict__ or frame.f_globals.get("__name__") == _ASKS_FOR_ITS_USER:
         return True
     from .call_stack import package_of
@@ -55,5 +57,5 @@ def _asks_for_a_program(frame: FrameType, main: ModuleType) -> bool:
     try:
         folder = os.getcwd()
     except OSError:
-        return False  # the program has removed the folder that it stands in
+        return False  # the program has removed its current folder
     return file.startswith(folder + os.sep) and package_of(file) is None

@@ -1,6 +1,6 @@
-"""What helps against an exception, where that is certain: a name that is nearly right, a package, a place.
+"""Hints for an exception, only if they are certain: a similar name, a package, a path.
 
-Each kind of exception has one function. None of them runs the user's code but for attributes of the exception itself.
+Each kind of exception has one function. They run no user code except attributes of the exception itself.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _MAX_FOLDERS = 200
 
 
 def hint_for(error: BaseException) -> Optional[str]:
-    """One or two sentences, or nothing."""
+    """One or two sentences, or None."""
     try:
         for kind, find in _HINTS:
             if isinstance(error, kind):
@@ -47,7 +47,7 @@ def _missing_module(error: Any) -> Optional[str]:
         return None
     top = name.partition(".")[0]
     if top in sys.modules or top in importable.top_level():
-        return None  # the package is there; only a part of it is not
+        return None  # the package is there; only a submodule is missing
     package = PACKAGES.get(top, top)
     near = [] if top in PACKAGES or top in WELL_KNOWN else _nearest(top, importable.top_level(), cutoff=0.8)
     if near:
@@ -55,12 +55,12 @@ def _missing_module(error: Any) -> Optional[str]:
     what = f"The package {top!r}" if package == top else f"{top!r} comes with the package {package!r}, which"
     if package.lower() in STANDARD:
         return (
-            f"{what} is not in this sandbox. It is one of the standard packages: whoever runs Hotcell adds them with "
-            "`hotcell setup process`, or makes an image that has them with `hotcell setup docker`."
+            f"{what} is not in this sandbox. It is one of the standard packages: the operator of Hotcell can add them with "
+            "`hotcell setup process`, or build an image that has them with `hotcell setup docker`."
         )
     return (
-        f"{what} is not in this sandbox, and there is no network to fetch it over. Run with an image that has it "
-        "(isolation docker or gvisor), or mount a folder that holds it and add that to sys.path."
+        f"{what} is not in this sandbox, and there is no network to download it. Use an image that has it "
+        "(isolation docker or gvisor), or mount a folder that contains it and add that to sys.path."
     )
 
 
@@ -85,7 +85,7 @@ _OF_GROUPS = "Column not found: "
 
 
 def _grouped(value: Any) -> Any:
-    """The frame that a groupby is about."""
+    """The frame of a groupby."""
     kind = type(value)
     module, name = (type.__getattribute__(kind, part) for part in ("__module__", "__name__"))
     if not (str(module).startswith("pandas.") and str(name).endswith("GroupBy")):
@@ -115,7 +115,7 @@ def _missing_name(error: Any) -> Optional[str]:
 def _missing_attribute(error: Any) -> Optional[str]:
     name, owner = getattr(error, "name", None), getattr(error, "obj", None)
     if type(name) is not str:
-        # Before Python 3.10 only the text says it, and only for modules does it name the object.
+        # Before Python 3.10 only the message has the name, and only for modules it names the object.
         said = re.fullmatch(r"module '([\w.]+)' has no attribute '(\w+)'", str(error.args[0])) if error.args else None
         if said is None or said.group(1) not in sys.modules:
             return None
@@ -147,15 +147,15 @@ def _missing_file(error: Any) -> Optional[str]:
 
 def _system(error: Any) -> Optional[str]:
     if error.errno == errno.EROFS:
-        return f"That place is read-only in a sandbox. Write below {os.getcwd()} or /tmp."
+        return f"That path is read-only in a sandbox. Write below {os.getcwd()} or /tmp."
     if error.errno in (errno.ENETUNREACH, errno.EHOSTUNREACH) or isinstance(error, socket.gaierror):
         return "A sandbox has no network. Put the data into its workspace, or mount a folder that holds it."
-    # urllib and its like wrap it.
+    # urllib and others wrap the error.
     return _system(error.reason) if isinstance(getattr(error, "reason", None), OSError) else None
 
 
 def _nearest(word: str, candidates: Iterable[str], cutoff: float = 0.6) -> list[str]:
-    """Up to three, the nearest first; capital letters and spaces around do not count."""
+    """Up to three names, the nearest first; case and surrounding spaces do not count."""
     by_form: dict[str, str] = {}
     for candidate, _ in zip(candidates, range(_MAX_CANDIDATES)):
         if candidate != word and len(candidate) <= 200 and (word.startswith("_") or not candidate.startswith("_")):
@@ -166,7 +166,7 @@ def _nearest(word: str, candidates: Iterable[str], cutoff: float = 0.6) -> list[
 
 
 def _files_below(root: str) -> list[str]:
-    """Files of the workspace, a few thousand at most, the nearest first. A folder with millions costs no more than one with thousands."""
+    """Files of the workspace, at most a few thousand, nearest first, so that a folder with millions costs no more."""
     found: list[str] = []
     folders = deque([root])
     for _ in range(_MAX_FOLDERS):
@@ -194,7 +194,7 @@ def _innermost(error: BaseException) -> Any:
 
 
 def _selves(error: BaseException) -> Iterable[Any]:
-    """The objects whose methods of pandas were running, the innermost first."""
+    """The objects whose pandas methods were running, innermost first."""
     for call in reversed(_calls(error)):
         if call.package == "pandas":
             yield local_names(call.frame).get("self")

@@ -1,4 +1,4 @@
-"""Which modules could be imported, and what is in them, without importing any."""
+"""The modules that can be imported, and the names in them, without importing any."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def submodules(package: str) -> set[str]:
 
 
 def names_in_source(module: str) -> list[str]:
-    """What a module that is not loaded defines at its top level, read from its source."""
+    """The top-level names of a module that is not loaded, read from its source."""
     source = _source_of(module)
     if source is None:
         return []
@@ -55,7 +55,7 @@ def _defined_by(node: ast.stmt) -> Iterable[str]:
 
 
 def _in_folder(folder: str) -> set[str]:
-    """Names of modules in a folder, remembered until it changes."""
+    """Names of modules in a folder, cached until it changes."""
     try:
         changed = os.stat(folder).st_mtime_ns
         known = _listed.get(folder)

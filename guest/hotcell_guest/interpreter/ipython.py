@@ -1,4 +1,6 @@
-"""IPython over a kernel's namespace, for what plain Python cannot do: magics, `!cmd`, `name?`. Imported when first needed."""
+"""IPython over a kernel's namespace, for syntax that plain Python lacks: magics, `!cmd`, `name?`. Imported on first
+use.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from ..display.representations import Bundle, complain
 
 
 def attach(main: ModuleType, displays: Displays) -> Any:
-    """The one shell of this process. History stays off: it opens SQLite and starts a thread."""
+    """The only shell of this process. History is off: it would open SQLite and start a thread."""
     config = Config()
     config.HistoryManager.enabled = False
     config.HistoryManager.hist_file = ":memory:"
@@ -29,11 +31,11 @@ def attach(main: ModuleType, displays: Displays) -> Any:
 
 
 def registered(shell: Any, item: Any) -> Bundle:
-    """What functions that the user registered with IPython's formatters make of an object."""
+    """Results of functions that the user registered with IPython's formatters, for an object."""
     bundle: Bundle = {}
     for media_type, formatter in shell.display_formatter.formatters.items():
         if media_type == "text/plain":
-            continue  # IPython has its own for many types
+            continue  # IPython has built-in functions for many types
         try:
             function = formatter.lookup(item)
         except KeyError:
@@ -49,7 +51,7 @@ def registered(shell: Any, item: Any) -> Bundle:
 
 
 def redirect(shell: Any) -> Optional[Redirect]:
-    """Where displays go while something has replaced our publisher, as `%%capture` does."""
+    """The target of displays while something has replaced our publisher, as `%%capture` does."""
     publisher = shell.display_pub
     if isinstance(publisher, _Publisher):
         return None
@@ -61,7 +63,7 @@ def redirect(shell: Any) -> Optional[Redirect]:
 
 
 class _Publisher(DisplayPublisher):  # type: ignore[misc,unused-ignore]
-    """What IPython publishes is shown by the kernel's own displays."""
+    """Passes what IPython publishes to the kernel's own displays."""
 
     displays: Optional[Displays] = None
 
@@ -75,7 +77,7 @@ class _Publisher(DisplayPublisher):  # type: ignore[misc,unused-ignore]
 
 
 class _Shell(InteractiveShell):  # type: ignore[misc,unused-ignore]
-    """IPython's shell with pipes for commands and no terminal, no interrupt handling and no figures of its own."""
+    """IPython's shell with pipes for commands, and without a terminal, interrupt handling and figures of its own."""
 
     def init_display_pub(self) -> None:
         self.display_pub = _Publisher(parent=self, shell=self)
@@ -90,11 +92,11 @@ class _Shell(InteractiveShell):  # type: ignore[misc,unused-ignore]
         """A sandbox has no screen."""
 
     def enable_matplotlib(self, gui: Any = None) -> tuple[str, str]:
-        """`%matplotlib inline` and its like: figures are captured already."""
+        """`%matplotlib inline` and similar magics: figures are captured anyway."""
         return "inline", "hotcell"
 
     def system(self, cmd: str) -> None:
-        """`!cmd`: the command writes to the execution's own pipes. A pseudo-terminal would mix its streams."""
+        """`!cmd`: the command writes to the execution's own pipes. A pseudo-terminal would merge its streams."""
         sys.stdout.flush()
         sys.stderr.flush()
         command = self.var_expand(cmd, depth=1)

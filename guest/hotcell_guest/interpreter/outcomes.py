@@ -1,4 +1,4 @@
-"""How a piece of code ended, from the exception that ended it. What only a failure needs is imported when there is one."""
+"""The outcome of code, from the exception that ended it. Code that only a failure needs is imported with the first one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Outcome = dict[str, Any]
 
 
 def outcome_of(error: BaseException, with_names: bool = False) -> Outcome:
-    """Of anything that can be raised. With `with_names` the traceback of a failure shows the names where it failed."""
+    """The outcome of any exception. With `with_names` the traceback of a failure shows the names where it failed."""
     if isinstance(error, SystemExit):
         return _exit_outcome(error)
     if isinstance(error, KeyboardInterrupt):

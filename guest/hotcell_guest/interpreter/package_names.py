@@ -1,8 +1,8 @@
-"""Modules whose package has another name, and packages of that kind that people import most."""
+"""Modules whose package has another name, and popular packages."""
 
 from __future__ import annotations
 
-# By the name that is imported; the name that a package index knows.
+# By the imported name: the name in the package index.
 PACKAGES = {
     "attr": "attrs",
     "bs4": "beautifulsoup4",
@@ -46,7 +46,7 @@ PACKAGES = {
     "zmq": "pyzmq",
 }
 
-# What everybody calls them.
+# Common abbreviations.
 ALIASES = {
     "np": "import numpy as np",
     "pd": "import pandas as pd",
@@ -57,7 +57,7 @@ ALIASES = {
     "sklearn": "import sklearn",
 }
 
-# Packages of the same name as their module: whoever imports one of these means it.
+# Packages with the same name as their module: an import of one of these is not a typing error.
 WELL_KNOWN = frozenset(
     (
         "altair",
@@ -109,5 +109,5 @@ WELL_KNOWN = frozenset(
     )
 )
 
-# What `hotcell setup` puts into every Python sandbox (src/drivers/python-packages.ts).
+# The packages that `hotcell setup` installs into every Python sandbox (src/drivers/python-packages.ts).
 STANDARD = frozenset(["ipython", "matplotlib", "numpy", "openpyxl", "pandas", "pillow", "pyarrow", "reportlab", "scipy", "seaborn"])

@@ -1,6 +1,6 @@
-"""An exception as its reader needs it, who must repair the code: where, in which line, out of what, and what may help.
+"""An exception for the reader who must fix the code: the place, the line, the values and a hint.
 
-Imported when the first is raised. The text of an exception is made by the user's code, which may raise, loop or return a gigabyte.
+Imported with the first exception. User code makes the text of an exception, and may raise, loop or return a gigabyte.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .source_lines import excerpt
 Outcome = dict[str, Any]
 
 MAX_TRACEBACK_BYTES = 32_768
-# The host counts 500 of UTF-16, where one of these may be two.
+# The host allows 500 UTF-16 code units, and a character may take two.
 MAX_NAME_CHARS = 250
 MAX_MESSAGE_BYTES = 4_096
 _MAX_FRAMES_BYTES = 8_192
@@ -62,7 +62,7 @@ def text_of(error: BaseException) -> str:
 
 
 def _chain(error: BaseException, with_names: bool, depth: int) -> list[str]:
-    """The exceptions that led to this one, the first of them first."""
+    """The chain of exceptions that led to this one, the first one first."""
     links: list[tuple[str, BaseException]] = []
     seen: set[int] = set()
     joint, current = "", error
@@ -113,7 +113,7 @@ def _entries(entries: list[Entry]) -> list[str]:
             continue
         if isinstance(entry, Call):
             lines.append(f'  File "{entry.file}", line {entry.line}, in {entry.function}')
-            # The nearer to the failure, the more there is to see.
+            # More context is shown nearer to the failure.
             around = _AROUND if own_left <= _FULLY_SHOWN else 0
             own_left -= 1
             lines.extend(excerpt(entry.file, entry.line, entry.columns, around))
@@ -147,7 +147,7 @@ def _names(calls: list[Any]) -> list[str]:
 
 
 def _syntax_place(error: Any) -> list[str]:
-    """A SyntaxError names a place of its own; what it says may have been set by the user."""
+    """A SyntaxError has its own position, which the user may have set."""
     file, line, offset, end = error.filename, error.lineno, error.offset, getattr(error, "end_offset", None)
     if not isinstance(line, int):
         return []
@@ -204,7 +204,7 @@ def _is_group(error: BaseException) -> bool:
 
 
 def _frames(error: BaseException) -> list[dict[str, Any]]:
-    """The innermost frames for a program to read."""
+    """The innermost frames, as data for programs."""
     calls = [call for call in call_stack.calls_of(error.__traceback__) if isinstance(call, Call)]
     frames: list[dict[str, Any]] = []
     cost = 0

@@ -1,7 +1,7 @@
-"""Runs one piece of Python in a namespace that lives on: value of the last expression, top-level await, clean tracebacks.
+"""Runs one piece of Python in a persistent namespace: value of the last expression, top-level await, clean tracebacks.
 
-Plain Python is run here, without IPython. What is not Python (magics, `!cmd`, `name?`) is never valid Python either, so
-IPython is loaded only for code that does not parse, or that asks for it by name.
+Plain Python runs here, without IPython. IPython syntax (magics, `!cmd`, `name?`) is never valid Python, so IPython is
+loaded only for code that does not parse, or that uses it by name.
 """
 
 from __future__ import annotations
@@ -32,9 +32,10 @@ if TYPE_CHECKING:
 
 MAX_VALUE_BYTES = 65_536
 _MAX_REMEMBERED_SOURCE = 1_048_576
-# Where a line begins with a magic, a command or a question, ends with a question, or assigns the output of one of them.
+# A line that starts with a magic, a command or a question, ends with a question mark, or assigns the output of a magic
+# or command.
 _LIKE_IPYTHON = re.compile(r"^\s*[%!?]|\?\s*$|=\s*[%!]", re.MULTILINE)
-# An object that has none of these shows its text and nothing else.
+# An object without any of these methods is shown only as text.
 _RICH_METHODS = ("_repr_mimebundle_", "_ipython_display_", "_repr_html_", "_repr_png_", "_repr_svg_", "_repr_jpeg_") + (
     ("_repr_markdown_", "_repr_latex_", "_repr_json_", "_repr_pdf_", "_repr_javascript_")
 )
@@ -43,7 +44,7 @@ _PLAIN_TYPES = frozenset({int, float, str, bool, bytes, complex, list, tuple, di
 
 
 class Shell:
-    """The interpreter state of one kernel. `screen` is where results go. Until it is installed, the process is as it was."""
+    """The interpreter state of one kernel. `screen` receives results. The process is unchanged until `install`."""
 
     def __init__(self, screen: Screen) -> None:
         self._screen = screen
@@ -57,7 +58,7 @@ class Shell:
         self.bindings = Bindings(self.main.__dict__, self.names_of_ipython)
 
     def install(self) -> None:
-        """From now on `__main__`, `input()`, `display()` and their like are this shell's."""
+        """From now on `__main__`, `input()`, `display()` and related names belong to this shell."""
         sys.modules["__main__"] = self.main
         self._warnings.install()
         hooks = AfterImport()
@@ -71,7 +72,7 @@ class Shell:
         display_names.install(hooks, self.displays)
 
     def run(self, source: str, filename: str, with_names: bool = False) -> Outcome:
-        """Runs `source` and says how it ended. Raises nothing, whatever the code does."""
+        """Runs `source` and returns the outcome. Never raises, whatever the code does."""
         self._warnings.begin()
         if self._loop is not None:
             self._loop.begin()
@@ -102,7 +103,7 @@ class Shell:
         return parsed
 
     def _translated(self, text: str, filename: str, failure: Exception) -> tuple[str, Union[ast.Module, Exception]]:
-        """Code that is not Python as it stands, and what parsing says of the code that it is turned into."""
+        """Code that is not plain Python, and the result of parsing the Python code that it is translated to."""
         parsed: Union[ast.Module, Exception] = failure
         plain = pasted_code.plain_code(text)
         if plain != text:
@@ -134,7 +135,7 @@ class Shell:
         self._screen.value(text[:MAX_VALUE_BYTES].decode("utf-8", "ignore"), len(text) > MAX_VALUE_BYTES, parts)
 
     def _parts_of(self, value: Any) -> Parts:
-        """What the value shows besides its text. Most have no more, and pay a look at their type."""
+        """The representations of a value except its text. Most values have none, which costs one look at their type."""
         kind = type(value)
         if self._ipython is None and (is_one_of(kind, _PLAIN_TYPES) or not defines_any(kind, _RICH_METHODS)):
             return []
@@ -149,16 +150,18 @@ class Shell:
         return representations.encoded(bundle)
 
     def evaluate(self, source: str) -> Any:
-        """The value of one expression, for a question. Raises what it raises."""
+        """The value of one expression, for a question. Raises the errors of the expression."""
         return self._run_codes(_compile(ast.parse(source, "<expression>", "eval"), "<expression>", "eval"))
 
     def names_of_ipython(self) -> dict[str, Any]:
-        """What IPython has put into the namespace for itself."""
+        """Names that IPython has put into the namespace for itself."""
         names = getattr(self._ipython, "user_ns_hidden", None)
         return names if type(names) is dict else {}
 
     def _run_codes(self, *codes: CodeType) -> Any:
-        """Runs the parts of one cell and returns the value of the last. If one of them awaits, all run in the event loop."""
+        """Runs the parts of one cell and returns the value of the last. If one of them awaits, all run in the event
+        loop.
+        """
         for code in codes:
             if code.co_flags & inspect.CO_COROUTINE:
                 return self._event_loop().run(self._awaited(codes))
@@ -190,7 +193,7 @@ class Shell:
         self._event_loop().install()
 
     def ipython(self) -> Any:
-        """IPython's shell over this namespace, made when first asked for; None where it is not installed."""
+        """IPython's shell over this namespace, created on first use; None if IPython is not installed."""
         if self._ipython is None:
             try:
                 from . import ipython
@@ -200,7 +203,7 @@ class Shell:
         return self._ipython
 
     def displays(self) -> Displays:
-        """display() and its like, made when first asked for."""
+        """display() and related functions, created on first use."""
         if self._displays is None:
             from ..display.displays import Displays
 

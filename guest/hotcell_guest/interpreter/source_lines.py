@@ -1,4 +1,4 @@
-"""The lines of source around a place, numbered, the one that matters marked."""
+"""The source lines around a position, numbered, with the failing line marked."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MAX_FILE_BYTES = 4 * 1_048_576
 
 
 def excerpt(file: str, line: int, columns: Optional[tuple[int, int]], around: int) -> list[str]:
-    """Up to `around` lines before and after. Empty where there is no source."""
+    """Up to `around` lines before and after. Empty if there is no source."""
     source = _lines_of(file)
     if not 1 <= line <= len(source):
         return []
@@ -29,7 +29,7 @@ def excerpt(file: str, line: int, columns: Optional[tuple[int, int]], around: in
 
 
 def _lines_of(file: str) -> list[str]:
-    """Code may say that it comes from /dev/zero: only files of a sane size are read."""
+    """Code may claim to come from /dev/zero, so only files of a limited size are read."""
     if file not in linecache.cache:
         try:
             if not os.path.isfile(file) or os.path.getsize(file) > _MAX_FILE_BYTES:
@@ -40,7 +40,7 @@ def _lines_of(file: str) -> list[str]:
 
 
 def _underline(text: str, columns: tuple[int, int], width: int) -> list[str]:
-    """Carets under the part that failed, unless that is the whole line."""
+    """Carets under the failing part, unless that is the whole line."""
     data = text.encode("utf-8", "replace")
     begin, end = (len(data[:column].decode("utf-8", "replace")) for column in columns)
     whole = text.strip()

@@ -1,4 +1,4 @@
-"""multiprocessing's spawn and forkserver: a child that can import what the session defined in __main__."""
+"""multiprocessing's spawn and forkserver: children can import what the session defined in __main__."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _DEFINITIONS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDe
 def provide_main(sources: Callable[[], list[str]]) -> Callable[[ModuleType], None]:
     """A hook for `multiprocessing.spawn`: its children get the session's definitions as their main module.
 
-    A spawned child starts empty and looks functions up by name in __main__. A script is run again for that; a session has no
-    script, so its imports, functions, classes and constants are written out as one.
+    A spawned child starts empty and looks functions up by name in __main__. For a script, it runs the script again; a
+    session has none, so its imports, functions, classes and constants are written to a file.
     """
 
     def install(spawn: ModuleType) -> None:
@@ -32,7 +32,7 @@ def provide_main(sources: Callable[[], list[str]]) -> Callable[[ModuleType], Non
 
 
 def _write_main(sources: list[str]) -> str:
-    import tempfile  # rarely needed, and no start should wait for it
+    import tempfile  # rarely needed, so it must not delay every start
 
     with tempfile.NamedTemporaryFile("w", prefix="hotcell-main-", suffix=".py", delete=False) as file:
         for source in sources:
@@ -41,7 +41,7 @@ def _write_main(sources: list[str]) -> str:
 
 
 def definitions_of(source: str) -> str:
-    """The part of a cell that only defines: safe to run again in another process."""
+    """The definitions of a cell, which are safe to run again in another process."""
     kept = [node for node in ast.parse(source).body if isinstance(node, _DEFINITIONS) or _is_constant(node)]
     return "".join(f"{ast.unparse(node)}\n" for node in kept)
 

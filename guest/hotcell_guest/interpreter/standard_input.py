@@ -1,4 +1,4 @@
-"""input() in a kernel: it reads whatever `sys.stdin` is, and where that is the kernel's own empty one, it says what to do instead."""
+"""input() in a kernel: it reads `sys.stdin`; if that is the kernel's own empty one, the error says what to do instead."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import builtins
 import sys
 from typing import Any
 
-_ADVICE = "input() has nobody to ask in a sandbox. Put the value into the code, a variable or a file of the workspace."
+_ADVICE = "input() does not work in a sandbox: there is no user to ask. Put the value into the code, a variable or a file of the workspace."
 
 
 def install() -> None:

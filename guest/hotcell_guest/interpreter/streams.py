@@ -10,7 +10,7 @@ from typing import Callable, Optional, TextIO
 
 
 class _Turn:
-    """Whose turn it is to write. Passing it on waits until what was written before has left the pipe."""
+    """The stream that may write now. Switching to the other waits until earlier output has left the pipe."""
 
     def __init__(self, drain: Callable[[], None]) -> None:
         self._drain = drain
@@ -19,7 +19,7 @@ class _Turn:
         self._pid = os.getpid()
 
     def take(self, stream: OrderedStream) -> None:
-        # A fork of the user's has the same objects but must stay off the kernel's socket.
+        # A fork of the user has the same objects but must not write to the kernel's socket.
         if self._owner is stream or os.getpid() != self._pid:
             return
         with self._lock:
@@ -33,7 +33,7 @@ class _Turn:
 
 
 class OrderedStream(io.TextIOWrapper):
-    """A line-buffered text stream over a descriptor that takes its turn before it writes."""
+    """A line-buffered text stream over a descriptor that waits for its turn before it writes."""
 
     def __init__(self, fd: int, name: str, turn: _Turn) -> None:
         raw = io.FileIO(fd, "w", closefd=False)
@@ -52,7 +52,7 @@ class OrderedStream(io.TextIOWrapper):
 
 
 class Streams:
-    """The two streams of one kernel. `begin` puts them in place for an execution, whatever the last one did to them."""
+    """The two streams of one kernel. `begin` restores them for an execution, whatever the last one did to them."""
 
     def __init__(self, drain: Callable[[], None]) -> None:
         self._turn = _Turn(drain)

@@ -1,4 +1,6 @@
-"""Warnings of an execution: each place once, with the user's line, however often libraries reset Python's own memory of them."""
+"""Warnings of an execution: each place once, with the user's line, even if libraries reset Python's registry of shown
+warnings.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +11,17 @@ from typing import Any
 from .call_stack import is_our_file
 
 _MAX_REMEMBERED = 1_000
-# Where Python puts the blame when the stack is not as deep as the code believed, and where our own start lies.
+# The file names that Python reports if the stack is not as deep as `stacklevel`, and those of our own start.
 _NOBODYS = ("sys", "<sys>", "<string>")
 
-# Python's own way to change how warnings are shown, short of replacing what users replace themselves.
+# Python's internal hook for showing warnings; users replace the public one.
 _python: Any = warnings
 
 
 class WarningsOnce:
-    """Shows warnings in place of Python's own function once it is installed. `begin` forgets those of the last execution."""
+    """Shows warnings in place of Python's own function once it is installed. `begin` forgets those of the last
+    execution.
+    """
 
     def __init__(self) -> None:
         self._shown: set[tuple[str, str, int, str]] = set()
@@ -28,7 +32,7 @@ class WarningsOnce:
             _python._showwarnmsg_impl = self._show
 
     def begin(self) -> None:
-        """Each module remembers which of its lines have warned; from now on they may again."""
+        """Each module records which of its lines have warned; they may warn again from now on."""
         if self._shown:
             self._shown.clear()
             if self._forget_registries is not None:
@@ -50,7 +54,7 @@ class WarningsOnce:
 
 
 def _users_place() -> Any:
-    """Where the code itself is, for a warning that was blamed on its caller, which is us."""
+    """The position of the user's code, for a warning that was attributed to its caller, the guest."""
     frame: Any = sys._getframe()
     while frame is not None:
         if not is_our_file(frame.f_code.co_filename) and frame.f_globals.get("__name__") == "__main__":

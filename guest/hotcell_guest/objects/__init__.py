@@ -1,1 +1,1 @@
-"""A look at the user's objects without running their code."""
+"""Inspection of the user's objects without running their code."""

@@ -1,7 +1,7 @@
-"""Looks at objects whose classes are the user's, in a fork of the kernel: whatever their code does is gone with it.
+"""Inspects objects of the user's classes in a fork of the kernel, so that side effects of their code end with the fork.
 
-An endless loop, one in C, a caught interrupt, a gigabyte of text, a changed namespace, a signal handler, an exit: none of it reaches the
-kernel, and so none costs the session its variables.
+An endless loop, also one in C, a caught interrupt, a gigabyte of text, a changed namespace, a signal handler, an exit:
+none of it reaches the kernel, so none costs the session its variables.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ..system.limits import mapped_data_bytes
 from .static_lookup import class_namespace, mro_of
 
 ITEM_SECONDS = 0.25
-# Until a fork of a large kernel on a busy machine says its first word, which none of the user's code can delay.
+# Timeout for the first output of a fork of a large kernel on a busy machine. No user code can delay it.
 _START_SECONDS = 0.75
 TOOK_TOO_LONG = "(took too long)"
 NOT_LOOKED_AT = "(not looked at: out of time)"
@@ -33,11 +33,14 @@ _MAX_LINE_BYTES = 1_048_576
 _KEPT_SECONDS = 0.2
 
 Seen = dict[str, Any]
-"""`text`, and where the object has them `length`, `shape` and `sizeBytes`. All of it is the word of the user's code, in plain types."""
+"""`text`, and if the object has them `length`, `shape` and `sizeBytes`. All of it comes from user code, in plain types.
+"""
 
 
-def glimpse(values: list[Any], most: int, deadline: Deadline) -> list[Seen]:
-    """What can be seen of each, its text of at most `most` characters. Comes back before the deadline, with what there is by then."""
+def inspect_in_fork(values: list[Any], most: int, deadline: Deadline) -> list[Seen]:
+    """Inspects each value; its text has at most `most` characters. Returns before the deadline, with the results so
+    far.
+    """
     seen: list[Seen] = [{} for _ in values]
     deadline.suspend()
     try:
@@ -62,11 +65,11 @@ def _fill(seen: list[Seen], begin: int, text: str) -> None:
 
 
 def _look_from(begin: int, values: list[Any], most: int, seen: list[Seen], deadline: Deadline) -> int:
-    """Starts one fork; returns the first item that another must go on with."""
+    """Starts one fork; returns the first item that the next fork must continue with."""
     reading, writing = os.pipe()
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that there are threads: the child uses none of them
+            warnings.simplefilter("ignore")  # a warning about threads: the child uses none of them
             child = os.fork()
         if child == 0:
             _be_the_fork(writing, begin, values, most)
@@ -83,7 +86,7 @@ def _look_from(begin: int, values: list[Any], most: int, seen: list[Seen], deadl
 
 
 def _collect(reading: int, begin: int, seen: list[Seen], most: int, deadline: Deadline) -> int:
-    """Reads what the fork says until it is silent for too long. What is expected next is what it hangs on."""
+    """Reads the output of the fork until it is silent for too long. The next expected item is the one that it hangs on."""
     expected, buffer, has_begun = begin, b"", False
     item_end = time.monotonic() + _START_SECONDS + ITEM_SECONDS
     while expected < len(seen):
@@ -97,7 +100,7 @@ def _collect(reading: int, begin: int, seen: list[Seen], most: int, deadline: De
         before = expected
         for line in lines:
             expected = _take(line, expected, seen, most)
-        # Only a new item gets new time: one that talks without end must not keep the others waiting.
+        # Only a new item resets the timeout, so that endless output of one item cannot starve the others.
         if lines and (expected > before or not has_begun):
             has_begun = True
             item_end = time.monotonic() + ITEM_SECONDS
@@ -105,7 +108,7 @@ def _collect(reading: int, begin: int, seen: list[Seen], most: int, deadline: De
 
 
 def _take(line: bytes, expected: int, seen: list[Seen], most: int) -> int:
-    """SECURITY: the user's code can write here what it likes. What is not plain, of the item that is due, and small is left out."""
+    """SECURITY: user code can write anything to this pipe. Only plain, small values of the expected item are accepted."""
     try:
         number, member, value = json.loads(line)
     except (ValueError, TypeError, RecursionError):
@@ -134,7 +137,7 @@ _CHECKS: dict[str, Callable[[Any], bool]] = {
 
 
 def _end(child: int) -> None:
-    """With its group, in which whatever it forked is too."""
+    """Kills the fork with its process group, which includes its own forks."""
     for kill in (os.killpg, os.kill):
         try:
             kill(child, signal.SIGKILL)
@@ -143,7 +146,7 @@ def _end(child: int) -> None:
     try:
         os.waitpid(child, 0)
     except ChildProcessError:
-        pass  # the user's SIGCHLD handler, or a thread of theirs, was faster
+        pass  # the user's SIGCHLD handler, or one of the user's threads, was faster
 
 
 # In the fork
@@ -151,7 +154,8 @@ def _end(child: int) -> None:
 
 def _be_the_fork(writing: int, begin: int, values: list[Any], most: int) -> NoReturn:
     try:
-        # SECURITY: not the kernel's socket, on which answers could be forged; and no file or connection whose state it shares with us.
+        # SECURITY: the fork must not have the kernel's socket, on which it could forge answers, nor files or
+        # connections whose state it shares with the kernel.
         writing = keep_only(writing, 3)
         null = os.open("/dev/null", os.O_RDWR)
         for fd in (0, 1, 2):
@@ -177,7 +181,7 @@ def _limit(which: int, value: int) -> None:
     try:
         resource.setrlimit(which, (value, value))
     except (OSError, ValueError):
-        pass  # gVisor knows fewer of them; the sandbox's own hold
+        pass  # gVisor has fewer of them; the sandbox's own limits apply
 
 
 def _say(writing: int, number: int, member: str, value: Any) -> None:
@@ -198,7 +202,7 @@ def _text_of(value: Any, most: int) -> str:
 def _or_none(measure: Callable[[Any], Any], value: Any) -> Any:
     try:
         return measure(value)
-    except BaseException:  # noqa: BLE001 - then it has no such measure
+    except BaseException:  # noqa: BLE001 - the object has no such size
         return None
 
 

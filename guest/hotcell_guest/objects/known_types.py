@@ -1,4 +1,6 @@
-"""Types that our own code may look into: builtins, and numpy's and pandas' where they are loaded. Always by exact type."""
+"""Types that our own code may inspect: builtins, and those of numpy and pandas if they are loaded. Always compared by
+exact type.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ _MAPPINGS = (dict, OrderedDict, defaultdict)
 
 
 def loaded_class(module: str, name: str) -> Optional[type]:
-    """A class of a package that is loaded already, read from its module without asking the module."""
+    """A class of a package that is already loaded, read from the module's dictionary without running its code."""
     loaded = sys.modules.get(module)
     if type(loaded) is not types.ModuleType:
         return None
@@ -27,7 +29,7 @@ def is_frame(value: Any) -> bool:
 
 
 def item_of(owner: Any, key: Any) -> Any:
-    """`owner[key]` where that runs nothing of the user's."""
+    """`owner[key]`, if no user code runs for it."""
     if owner is MISSING or key is MISSING:
         return MISSING
     if is_one_of(type(owner), _MAPPINGS) and is_one_of(type(key), (str, int, bytes, float, bool)):
@@ -40,7 +42,7 @@ def item_of(owner: Any, key: Any) -> Any:
 
 
 def text_keys(owner: Any) -> list[str]:
-    """Keys of a dictionary, columns of a frame: those that are plain text."""
+    """The keys of a dictionary or the columns of a frame that are plain text."""
     if is_one_of(type(owner), _MAPPINGS):
         return [key for key, _ in zip(list(dict.keys(owner)), range(_MAX_KEYS)) if type(key) is str]
     return column_names(owner)

@@ -1,4 +1,6 @@
-"""A value in a few words, by our own code on exact types. Nothing of the user's runs, and nothing costs more than it shows."""
+"""A short text for a value, by our own code on exact types. No user code runs, and the cost is bounded by the length of
+the text.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +16,11 @@ _MOST_ITEMS = 20
 _DEEPEST = 3
 
 
-def brief(value: Any, most: int, depth: int = 0) -> str:
-    """At most about `most` characters. What it does not know is shown as the name of its type."""
+def short_text(value: Any, most: int, depth: int = 0) -> str:
+    """At most about `most` characters. A value of an unknown type is shown as the name of its type."""
     try:
         text = _text(value, most, depth)
-    except RuntimeError:  # a thread of the user's changed it meanwhile
+    except RuntimeError:  # a thread of the user changed it meanwhile
         text = f"<{qualified(type(value))}>"
     return text if len(text) <= most else text[: max(1, most - 1)] + "…"
 
@@ -30,7 +32,7 @@ def _text(value: Any, most: int, depth: int) -> str:
     if kind is int:
         return repr(value) if value.bit_length() <= _MOST_BITS else f"int of {value.bit_length():,} bits"
     if kind is range:
-        return f"range({brief(value.start, 20)}, {brief(value.stop, 20)}, {brief(value.step, 20)})"
+        return f"range({short_text(value.start, 20)}, {short_text(value.stop, 20)}, {short_text(value.step, 20)})"
     if is_one_of(kind, (str, bytes, bytearray)):
         return _quoted(value, most)
     if depth < _DEEPEST and is_one_of(kind, _CONTAINERS):
@@ -48,24 +50,24 @@ def _text(value: Any, most: int, depth: int) -> str:
 
 
 def qualified(cls: type) -> str:
-    """`numpy.ndarray`, but `list` and what the session itself defined by the bare name."""
+    """`numpy.ndarray`, but the bare name for builtins such as `list` and for classes that the session defined."""
     module = module_of(cls)
     return name_of(cls) if module in ("builtins", "__main__", "") else f"{module}.{name_of(cls)}"
 
 
 def _quoted(value: Any, most: int) -> str:
-    """The end is what is cut, quotes stay: it must not look whole."""
+    """Truncates the text and keeps the quotes. The mark of the cut is outside, so that it does not look complete."""
     if len(value) <= most:
         return repr(value)
     return f"{repr(value[: max(1, most - 4)])}…"
 
 
 def _items(values: Iterable[Any], count: int, most: int, depth: int) -> str:
-    """As many of them as there is room for."""
+    """As many items as fit."""
     parts: list[str] = []
     room = most
     for item in itertools.islice(values, _MOST_ITEMS):
-        part = brief(item, max(8, min(room, most // 2)), depth)
+        part = short_text(item, max(8, min(room, most // 2)), depth)
         room -= len(part) + 2
         if room < 0 and parts:
             break
@@ -92,7 +94,7 @@ def _mapping(value: Any, most: int, depth: int) -> str:
     parts: list[str] = []
     room = most
     for key, item in itertools.islice(dict.items(value), _MOST_ITEMS):
-        part = f"{brief(key, max(8, most // 4), depth)}: {brief(item, max(8, most // 3), depth)}"
+        part = f"{short_text(key, max(8, most // 4), depth)}: {short_text(item, max(8, most // 3), depth)}"
         room -= len(part) + 2
         if room < 0 and parts:
             break

@@ -1,4 +1,4 @@
-"""Looks into objects without running a line of the user's code: no `__getattr__`, no property, no `__class__`, no metaclass."""
+"""Inspects objects without running user code: no `__getattr__`, no property, no `__class__`, no metaclass."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MODULE_OF = type.__dict__["__module__"].__get__
 _NAME = type.__dict__["__name__"].__get__
 
 MISSING: Any = object()
-# Descriptors written in C whose value costs nothing and runs nothing of the user's.
+# Descriptors written in C, whose value is cheap and runs no user code.
 _SAFE_DESCRIPTORS = (types.GetSetDescriptorType, types.MemberDescriptorType)
 
 
@@ -23,12 +23,12 @@ def mro_of(cls: type) -> tuple[type, ...]:
 
 
 def class_namespace(cls: type) -> Any:
-    """The mapping proxy of a class, whatever its metaclass says."""
+    """The mapping proxy of a class, whatever its metaclass defines."""
     return _NAMESPACE(cls)
 
 
 def defines_any(cls: type, names: tuple[str, ...]) -> bool:
-    """Whether the class or one that it inherits from has one of these names."""
+    """Whether the class or one of its bases has one of these names."""
     for base in mro_of(cls):
         namespace = class_namespace(base)
         for name in names:
@@ -38,22 +38,24 @@ def defines_any(cls: type, names: tuple[str, ...]) -> bool:
 
 
 def inherits(cls: type, base: Any) -> bool:
-    """By identity: `in` would compare the classes with `==`, which is a metaclass's to define."""
+    """Compares by identity: `in` would compare the classes with `==`, which a metaclass can define."""
     return any(one is base for one in mro_of(cls))
 
 
 def is_one_of(cls: type, plain: Container[Any]) -> bool:
-    """Whether it is one of these, which have no metaclass of their own. `in` alone would run a metaclass's `__hash__` and `__eq__`."""
+    """Whether the class is one of these, which have no metaclass. `in` alone would run `__hash__` and `__eq__` of a
+    metaclass.
+    """
     return type(cls) is type and cls in plain
 
 
 def name_of(cls: type) -> str:
-    """A plain string even where the name is an instance of a subclass of str."""
+    """A plain string, even if the name is an instance of a subclass of str."""
     return str.__str__(_NAME(cls))[:200]
 
 
 def module_of(cls: type) -> str:
-    """Of a class written in C too, which does not have it in its namespace."""
+    """The module of a class; also for a class written in C, which does not have it in its namespace."""
     try:
         module = _MODULE_OF(cls)
     except AttributeError:
@@ -75,7 +77,7 @@ def instance_namespace(value: Any) -> dict[Any, Any]:
         if slot is MISSING:
             continue
         if type(slot) is not types.GetSetDescriptorType:
-            return {}  # a property of that name
+            return {}  # a property with that name
         try:
             own = slot.__get__(value)
         except Exception:  # noqa: BLE001 - a descriptor of another layout
@@ -85,7 +87,7 @@ def instance_namespace(value: Any) -> dict[Any, Any]:
 
 
 def places_of(value: Any) -> Iterator[Any]:
-    """The namespaces in which the attributes of a value lie, first found first: its own, its class's and so on."""
+    """The namespaces with the attributes of a value, in lookup order: its own, its class's and so on."""
     if is_class(value):
         for cls in mro_of(value):
             yield class_namespace(cls)
@@ -96,7 +98,7 @@ def places_of(value: Any) -> Iterator[Any]:
 
 
 def attribute(value: Any, name: str) -> Any:
-    """The attribute as far as it can be had without running anything; MISSING where it cannot, as for a property."""
+    """The attribute, if it can be read without running code; otherwise MISSING, as for a property."""
     found = MISSING
     for place in places_of(value):
         found = place.get(name, MISSING)
@@ -108,7 +110,7 @@ def attribute(value: Any, name: str) -> Any:
     if is_one_of(kind, _SAFE_DESCRIPTORS) and not inherits(type(value), types.ModuleType):
         try:
             return found.__get__(value)
-        except Exception:  # noqa: BLE001 - a slot that is empty, a state that has no value
+        except Exception:  # noqa: BLE001 - an empty slot, or a state without a value
             return MISSING
     if is_one_of(kind, (staticmethod, classmethod, types.FunctionType)) or not _is_descriptor(found):
         return _unwrapped(found)
@@ -121,5 +123,5 @@ def _unwrapped(found: Any) -> Any:
 
 def _is_descriptor(found: Any) -> bool:
     if is_one_of(type(found), (types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType)):
-        return False  # bound or not, it is what it is
+        return False  # it is the same whether bound or not
     return any("__get__" in class_namespace(cls) for cls in mro_of(type(found)))

@@ -1,4 +1,4 @@
-"""Summaries of variables: type, size, length, shape and a few words, limited in time and length whatever the object is."""
+"""Summaries of variables: type, size, length, shape and a short text, limited in time and length for any object."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any, Callable, Optional
 
 from ..system.deadline import Deadline
 from . import tables
-from .brief import brief, qualified
-from .glimpse import TOOK_TOO_LONG, glimpse
+from .fork_inspection import TOOK_TOO_LONG, inspect_in_fork
+from .short_text import qualified, short_text
 from .static_lookup import inherits, is_class, is_one_of
 
 SUMMARY_CHARS = 200
@@ -24,10 +24,10 @@ _FUNCTIONS = frozenset({types.FunctionType, types.BuiltinFunctionType, types.Met
 
 
 def summaries(values: list[Any], deadline: Deadline, most: int = SUMMARY_CHARS) -> list[Summary]:
-    """One for each. What our own code knows costs microseconds; the rest is looked at in a fork, all of it together."""
+    """One summary per value. Known types take microseconds; all others are inspected together in a fork."""
     found = [_known(value, deadline, most) for value in values]
     unknown = [index for index, summary in enumerate(found) if summary is None]
-    seen = glimpse([values[index] for index in unknown], most, deadline) if unknown else []
+    seen = inspect_in_fork([values[index] for index in unknown], most, deadline) if unknown else []
     for index, what in zip(unknown, seen):
         value = values[index]
         text = what.pop("text", "")
@@ -36,12 +36,14 @@ def summaries(values: list[Any], deadline: Deadline, most: int = SUMMARY_CHARS) 
 
 
 def texts(values: list[Any], deadline: Deadline, most: int) -> list[dict[str, str]]:
-    """Type and text of each: the items of a page."""
+    """Type and text of each value: the items of a page."""
     return [{"type": summary["type"], "text": summary["summary"]} for summary in summaries(values, deadline, most)]
 
 
 def sized_base(value: Any) -> Optional[type]:
-    """The builtin container that it is one of, itself or through its class: its own methods run nothing of the user's."""
+    """The builtin container type that the value is an instance of, directly or by inheritance: its methods run no user
+    code.
+    """
     return next((base for base in _SIZED if inherits(type(value), base)), None)
 
 
@@ -58,9 +60,9 @@ def _length_of(value: Any) -> Summary:
 def _known(value: Any, deadline: Deadline, most: int) -> Optional[Summary]:
     kind = type(value)
     if is_one_of(kind, _BUILTIN):
-        return {"type": qualified(kind), "summary": brief(value, most), "sizeBytes": sys.getsizeof(value), **_length_of(value)}
+        return {"type": qualified(kind), "summary": short_text(value, most), "sizeBytes": sys.getsizeof(value), **_length_of(value)}
     if is_one_of(kind, _FUNCTIONS) or is_class(value):
-        return {"type": qualified(kind), "summary": brief(value, most)}
+        return {"type": qualified(kind), "summary": short_text(value, most)}
     if tables.prints_itself(value):
         return {"type": qualified(kind), "summary": tables.cell(value)}
     describe = tables.describer(value)
@@ -68,7 +70,7 @@ def _known(value: Any, deadline: Deadline, most: int) -> Optional[Summary]:
 
 
 def _within(describe: Callable[[Any, int], Summary], value: Any, deadline: Deadline, most: int) -> Optional[Summary]:
-    """numpy and pandas are not the user's, but a user can change them."""
+    """Applies a timeout: numpy and pandas are not user code, but a user can change them."""
     try:
         found = deadline.at_most(_KNOWN_SECONDS, lambda: describe(value, most))
     except tables.NotPlain:

@@ -1,12 +1,14 @@
-"""numpy arrays and pandas frames, looked into by our own code: a part of them at a time, so that size costs nothing."""
+"""numpy arrays and pandas frames, inspected by our own code in small parts, so that the cost does not depend on their
+size.
+"""
 
 from __future__ import annotations
 
 import datetime
 from typing import Any, Callable, Optional
 
-from .brief import brief
 from .known_types import loaded_class
+from .short_text import short_text
 from .static_lookup import inherits, is_one_of, module_of
 
 _SHOWN_COLUMNS = 8
@@ -18,11 +20,13 @@ Summary = dict[str, Any]
 
 
 class NotPlain(Exception):
-    """SECURITY: its values are of a class of the user's, whose methods numpy or pandas would call. To be looked at in a fork."""
+    """SECURITY: its values have a class of the user, whose methods numpy or pandas would call. They must be inspected
+    in a fork.
+    """
 
 
 def describer(value: Any) -> Optional[Callable[[Any, int], Summary]]:
-    """Who describes a value of this exact type; None where nobody here knows it. It may raise NotPlain."""
+    """The function that describes a value of this exact type; None if the type is unknown. It may raise NotPlain."""
     if is_array(value):
         return _describe_array
     if is_frame(value):
@@ -37,7 +41,7 @@ def is_array(value: Any) -> bool:
 
 
 def array_of(value: Any) -> Any:
-    """A plain view of a numpy array, also of one whose class is the user's: none of their methods runs on it."""
+    """A plain view of a numpy array, also of an instance of the user's subclass: none of its methods runs on the view."""
     ndarray: Any = loaded_class("numpy", "ndarray")
     return ndarray.view(value, ndarray)
 
@@ -65,18 +69,18 @@ def require_plain(*dtypes: Any) -> None:
 
 
 def cell(value: Any) -> str:
-    """Text as it is, dates and numbers as they print themselves, everything else in a few words."""
+    """Text unchanged, dates and numbers as they print, everything else as a short text."""
     kind = type(value)
     if is_one_of(kind, _NUMBERS):
-        return brief(value, CELL_CHARS)
+        return short_text(value, CELL_CHARS)
     if kind is str:
         text: str = value
         return text if len(text) <= CELL_CHARS else text[: CELL_CHARS - 1] + "…"
-    return str(value)[:CELL_CHARS] if prints_itself(value) else brief(value, CELL_CHARS)
+    return str(value)[:CELL_CHARS] if prints_itself(value) else short_text(value, CELL_CHARS)
 
 
 def prints_itself(value: Any) -> bool:
-    """Small things of the standard library, numpy and pandas whose text is made by no code of the user's."""
+    """Whether it is a small value of the standard library, numpy or pandas whose text is made without user code."""
     kind = type(value)
     if is_one_of(kind, _DATES):
         return is_one_of(type(getattr(value, "tzinfo", None)), _ZONES)
@@ -84,7 +88,7 @@ def prints_itself(value: Any) -> bool:
 
 
 def _is_numpy_number(kind: type) -> bool:
-    """Written in C, and not made by a `class` statement, which could have given it another `__str__`."""
+    """Whether it is written in C, and not created by a `class` statement, which could have another `__str__`."""
     return module_of(kind) == "numpy" and inherits(kind, loaded_class("numpy", "generic")) and not _FLAGS(kind) & _HEAP_TYPE
 
 
@@ -110,7 +114,7 @@ def _describe_array(value: Any, most: int) -> Summary:
 
 
 def first_values(array: Any, count: int) -> list[Any]:
-    """By indexing, never by copying: an array of terabytes over one number is a legal thing."""
+    """Reads by index, never by copying: an array of terabytes that repeats one number is valid."""
     if array.size == 0:
         return []
     if array.ndim == 0:
@@ -128,7 +132,7 @@ def _describe_frame(frame: Any, most: int) -> Summary:
     require_plain(*frame.dtypes.iloc[:_MEASURED_COLUMNS])
     shown = []
     for place in range(min(columns, _SHOWN_COLUMNS)):
-        shown.append(f"{brief_name(frame.columns[place])} {_dtype_name(frame.iloc[:0, place].dtype)}")
+        shown.append(f"{short_name(frame.columns[place])} {_dtype_name(frame.iloc[:0, place].dtype)}")
     more = ", …" if columns > _SHOWN_COLUMNS else ""
     text = f"{rows:,} rows × {columns:,} columns: {', '.join(shown)}{more}"
     size = {"sizeBytes": int(frame.memory_usage(deep=False).sum())} if columns <= _MEASURED_COLUMNS else {}
@@ -154,8 +158,8 @@ def _described(values: Any, length: int, first: list[Any], most: int) -> Summary
     return {"summary": text[:most], "shape": [length], "length": length, "sizeBytes": size}
 
 
-def brief_name(name: Any) -> str:
-    return name[:CELL_CHARS] if type(name) is str else brief(name, 40)
+def short_name(name: Any) -> str:
+    return name[:CELL_CHARS] if type(name) is str else short_text(name, 40)
 
 
 def _dtype_name(dtype: Any) -> str:
@@ -163,13 +167,13 @@ def _dtype_name(dtype: Any) -> str:
 
 
 def page(value: Any, offset: int, rows: int, column_offset: int, columns: int) -> Summary:
-    """Rows of a frame, a series or an array as text. A view of that part is all that is touched."""
+    """Rows of a frame, a series or an array as text. Only a view of that part is accessed."""
     if is_frame(value):
         return _frame_page(value, offset, rows, column_offset, columns)
     if is_series(value):
         require_plain(value.dtype)
         part = value.iloc[offset : offset + rows]
-        shown = [{"name": "" if value.name is None else brief_name(value.name), "type": _dtype_name(value.dtype)}]
+        shown = [{"name": "" if value.name is None else short_name(value.name), "type": _dtype_name(value.dtype)}]
         return _rows(shown, part.index[:].tolist(), [part.tolist()], offset, int(value.shape[0]), 0, 1)
     if is_index(value):
         require_plain(value.dtype)
@@ -184,13 +188,13 @@ def _frame_page(frame: Any, offset: int, rows: int, column_offset: int, columns:
     part = frame.iloc[offset : offset + rows, column_offset : column_offset + columns]
     require_plain(*part.dtypes)
     count = int(part.shape[1])
-    shown = [{"name": brief_name(part.columns[place]), "type": _dtype_name(part.dtypes.iloc[place])} for place in range(count)]
+    shown = [{"name": short_name(part.columns[place]), "type": _dtype_name(part.dtypes.iloc[place])} for place in range(count)]
     values = [part.iloc[:, place].tolist() for place in range(count)]
     return _rows(shown, part.index.tolist(), values, offset, total, column_offset, total_columns)
 
 
 def _array_page(array: Any, offset: int, rows: int, column_offset: int, columns: int) -> Summary:
-    """One axis is a column; of three and more, the first index of those beyond the second is shown."""
+    """An array with one axis is shown as a column; with three or more, the first index of the additional axes is shown."""
     kind = _dtype(array.dtype)
     if array.ndim == 0:
         return _rows([{"name": "0", "type": kind}], [0], [[array.item()]], 0, 1, 0, 1)
