@@ -18,7 +18,7 @@ beforeEach(() => {
 afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
 
 describe('a configuration file', () => {
-  test('sets options below the environment and flags, and each value says where it comes from', () => {
+  test('sets options with lower precedence than the environment and flags, and each value has its source', () => {
     const path = write('{ // ours\n "maxSessions": 5, "port": 1, "logLevel": "debug", }');
     const { config, origins } = explainConfig({ port: 3 }, { env: { HOTCELL_LOG_LEVEL: 'warn' }, dataDir });
     expect(config).toMatchObject({ maxSessions: 5, port: 3, logLevel: 'warn' });
@@ -30,7 +30,7 @@ describe('a configuration file', () => {
     });
   });
 
-  test('is the one that HOTCELL_CONFIG names, in place of that of the data folder', () => {
+  test('is the one that HOTCELL_CONFIG names, instead of that in the data folder', () => {
     write('{ "maxSessions": 5 }');
     const other = write('{ "maxCpus": 2 }', 'other.json');
     const named = { env: { HOTCELL_CONFIG: other }, dataDir };
@@ -38,7 +38,7 @@ describe('a configuration file', () => {
     expect(() => loadConfig({}, { env: { HOTCELL_CONFIG: '/nowhere.json' }, dataDir })).toThrow(/cannot be read/);
   });
 
-  test('brings the settings of a profile, whose defaults stand below all options', () => {
+  test('contains settings of a profile, whose defaults have lower precedence than all options', () => {
     write('{ "profile": ["code-sandbox"], "maxCpus": 2, "profiles": { "code-sandbox": { "maxSessions": 4 } } }');
     const { config, origins } = explainConfig({}, { env: {}, dataDir });
     expect(config).toMatchObject({ maxSessions: 4, maxCpus: 2, isolation: 'docker' });
@@ -84,7 +84,7 @@ describe('a configuration file', () => {
     expect(() => loadConfig({}, { env: {}, dataDir })).toThrow(/can be written to by other users/);
   });
 
-  test('with a secret that every user may read is refused, unless its folder is closed', () => {
+  test('with a secret that every user may read is refused, unless its folder is inaccessible', () => {
     const secret = `{ "linkSecret": "${'s'.repeat(40)}" }`;
     const path = write(secret);
     chmodSync(path, 0o644);

@@ -10,7 +10,7 @@ import { UntrustedPathError } from '../lib/untrusted-path.ts';
 import { PROFILE_SETTINGS } from './profiles/index.ts';
 import { configSchema } from './schema.ts';
 
-/** The options that a configuration file sets, not yet checked against their schema. */
+/** The options of a configuration file, not validated yet. */
 export interface ConfigFile {
   readonly path: string;
   readonly options: Readonly<Record<string, unknown>>;
@@ -21,8 +21,9 @@ export interface ConfigFile {
 const MOST_BYTES = 1_048_576;
 
 /**
- * Reads a configuration file: JSON with comments and trailing commas. Undefined where there is none, unless it is required. Throws `invalid_argument` where
- * it cannot be used. SECURITY: the file decides which folders may be mounted and which isolation is enough, so no other user may write to it or exchange it.
+ * Reads a configuration file: JSON with comments and trailing commas. Undefined if there is none and it is not
+ * required. Throws `invalid_argument` if it is invalid. SECURITY: the file decides which folders may be mounted and
+ * which isolation is sufficient, so no other user may write to it or replace it.
  */
 export function readConfigFile(path: string, { required = false } = {}): ConfigFile | undefined {
   const text = textOf(path, required);
@@ -40,13 +41,13 @@ export function readConfigFile(path: string, { required = false } = {}): ConfigF
     const place = `profiles.${name}`;
     requireKnown(Object.keys(tableOf(settings, path, place)), Object.keys(known), `${path}: ${place}`);
   }
-  // SECURITY: with the secret another user signs links to the files of every session.
+  // SECURITY: with this secret another user could sign links to the files of every session.
   if (options.linkSecret !== undefined && othersMayRead(path))
     throw refused(path, 'has linkSecret, and other users can read it', `Run: chmod 600 ${shellQuoted(path)}`);
   return { path, options, profiles: profiles as ConfigFile['profiles'] };
 }
 
-/** Whether users that are neither the owner nor in the group can reach the file and read it. */
+/** Whether users other than the owner and the group can read the file, including access to its folders. */
 function othersMayRead(path: string): boolean {
   if (process.platform === 'win32') return false;
   const real = realpathSync(path);
@@ -93,7 +94,7 @@ function parsed(text: string, path: string): unknown {
   return value;
 }
 
-/** The name of a member that the outermost object has twice. A parser takes the last one silently. */
+/** The name of a duplicate member of the outermost object. A parser would silently use the last one. */
 function repeatedMember(text: string): string | undefined {
   const members = parseTree(text, [], { allowTrailingComma: true })?.children ?? [];
   const seen = new Set<string>();

@@ -7,7 +7,7 @@ export function environmentName(option: string, prefix = 'HOTCELL'): string {
   return `${prefix}_${option.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
 }
 
-/** The options that the environment sets, not yet checked against their schema. A list is separated by commas; recipes are JSON. */
+/** The options set by environment variables, not validated yet. A list is separated by commas; recipes are JSON. */
 export function optionsFromEnvironment(env: NodeJS.ProcessEnv): Record<string, unknown> {
   const found: Record<string, unknown> = {};
   for (const [name, schema] of Object.entries(configSchema.shape)) {

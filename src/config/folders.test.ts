@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { openDataFolder, openRunFolder } from './folders.ts';
 
-it('opens a data folder that is not there yet, and has the same id the next time', () => {
+it('creates a missing data folder, and has the same id the next time', () => {
   const root = mkdtempSync(join(tmpdir(), 'hc-data-'));
   try {
     const id = openDataFolder(join(root, 'a/b'));
@@ -17,7 +17,7 @@ it('opens a data folder that is not there yet, and has the same id the next time
   }
 });
 
-it('refuses a place where other users may write, and says how to close it', () => {
+it('refuses a folder where other users may write, with a remedy', () => {
   const root = mkdtempSync(join(tmpdir(), 'hc-data-'));
   try {
     mkdirSync(join(root, 'open'));
@@ -30,7 +30,7 @@ it('refuses a place where other users may write, and says how to close it', () =
             message: expect.stringContaining(
               `${path}, cannot be used: ${join(root, 'open')} can be written to by other users`,
             ),
-            remedy: `Look at what lies there, then run: chmod go-w ${join(root, 'open')}`,
+            remedy: `Check its contents, then run: chmod go-w ${join(root, 'open')}`,
           }),
         );
       }

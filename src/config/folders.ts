@@ -36,7 +36,7 @@ function orRefuse<T>({ what, path, setting, another }: Wording, open: () => T): 
     return open();
   } catch (error) {
     if (error instanceof UntrustedPathError) {
-      const mend = error.command && `Look at what lies there, then run: ${error.command}`;
+      const mend = error.command && `Check its contents, then run: ${error.command}`;
       throw new HotcellError('invalid_argument', `${what}, ${path}, cannot be used: ${error.message}`, {
         remedy: mend ?? another,
       });

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { PROFILE_SETTINGS } from './profiles/index.ts';
 import { configSchema } from './schema.ts';
 
-/** The JSON Schema of a configuration file, for editors. `config.schema.json` is held equal to it by a test. */
+/** The JSON Schema of a configuration file, for editors. A test keeps `config.schema.json` equal to it. */
 export function configJsonSchema(): Record<string, unknown> {
   const profiles = Object.entries(PROFILE_SETTINGS).map(([name, settings]) => [name, tableOf(settings.schema)]);
   const { properties, ...rest } = tableOf(configSchema);
@@ -11,7 +11,7 @@ export function configJsonSchema(): Record<string, unknown> {
     title: 'Configuration of Hotcell',
     ...rest,
     properties: {
-      $schema: { type: 'string', description: 'The address of this schema' },
+      $schema: { type: 'string', description: 'URL of this schema' },
       ...(properties as object),
       profiles: {
         type: 'object',
@@ -23,7 +23,7 @@ export function configJsonSchema(): Record<string, unknown> {
   };
 }
 
-/** Members are optional and typed as a person writes them: numbers are numbers. */
+/** Makes members optional, with the types of JSON: numbers are numbers. */
 function tableOf(schema: z.ZodObject): Record<string, unknown> {
   const { $schema: _, required: _required, ...table } = z.toJSONSchema(schema, { io: 'output' });
   return { ...table, additionalProperties: false };

@@ -64,7 +64,10 @@ export function explainConfig(
   return { config, origins, ...(file === undefined ? {} : { file }) };
 }
 
-/** SECURITY: the file in the data folder, or one that the caller named. Never one of the current folder: a repository must not configure its own sandbox. */
+/**
+ * SECURITY: reads the file in the data folder, or the one that the caller named. Never one in the current folder: a
+ * repository must not configure its own sandbox.
+ */
 function configFileOf(env: NodeJS.ProcessEnv, dataDir: string): ConfigFile | undefined {
   return readConfigFile(configFilePath(dataDir, env), { required: Boolean(env.HOTCELL_CONFIG) });
 }
@@ -78,10 +81,10 @@ export function configWarnings(env: NodeJS.ProcessEnv = process.env): string[] {
   const known = new Set([...Object.keys(configSchema.shape).map((name) => environmentName(name)), ...OTHER_VARIABLES]);
   return Object.keys(env)
     .filter((name) => name.startsWith('HOTCELL_') && !known.has(name))
-    .map((name) => `${name} is no option; did you mean ${nearestName(name, [...known])}?`);
+    .map((name) => `${name} is not an option; did you mean ${nearestName(name, [...known])}?`);
 }
 
-/** Variables that are no options: the data folder, the configuration file, and the token of `hotcell run --server`. */
+/** Variables that are not options: the data folder, the configuration file, and the token of `hotcell run --server`. */
 const OTHER_VARIABLES = ['HOTCELL_HOME', 'HOTCELL_CONFIG', 'HOTCELL_TOKEN'];
 
 /** Makes this process read that configuration file. For the flag `--config`, before anything reads an option. */
@@ -109,7 +112,7 @@ export function tokenFromEnvironment(env: NodeJS.ProcessEnv = process.env): stri
 /** The data folder: environments, built programs, records of sessions. */
 export function resolveDataDir(env: NodeJS.ProcessEnv = process.env): string {
   if (env.HOTCELL_HOME) return resolve(env.HOTCELL_HOME);
-  // Root's home is closed to the unprivileged user that sandboxes run as.
+  // Root's home is inaccessible for the unprivileged user that sandboxes run as.
   if (process.getuid?.() === 0) return '/var/lib/hotcell';
   if (env.XDG_DATA_HOME) return resolve(env.XDG_DATA_HOME, 'hotcell');
   if (process.platform === 'darwin') return join(homedir(), 'Library', 'Application Support', 'hotcell');
@@ -132,7 +135,7 @@ export function resolveRunDir(dataDir: string, env: NodeJS.ProcessEnv = process.
   return temporaryRunDir(uid);
 }
 
-/** The run folder of an ordinary user without XDG_RUNTIME_DIR: under cron, in containers, after `su`. */
+/** The run folder of an unprivileged user without XDG_RUNTIME_DIR: under cron, in containers, after `su`. */
 export function temporaryRunDir(uid: number): string {
   return join(tmpdir(), `hotcell-${uid}`);
 }

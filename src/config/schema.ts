@@ -16,7 +16,7 @@ const limit = (name: keyof Limits, most: number) =>
     .default(DEFAULT_LIMITS[name]);
 /** A limit that the Linux kernel counts in whole units. */
 const wholeLimit = (name: keyof Limits, most = Number.MAX_SAFE_INTEGER) =>
-  limit(name, most).refine(Number.isInteger, { error: 'is a whole number' });
+  limit(name, most).refine(Number.isInteger, { error: 'must be a whole number' });
 
 export const limitsSchema = z
   .object({

@@ -33,9 +33,7 @@ export function toHotcellError(thrown: unknown): HotcellError {
   if (thrown instanceof UntrustedPathError) {
     const { message, command } = thrown;
     const remedy =
-      command === undefined
-        ? 'Set HOTCELL_HOME to a folder of your own.'
-        : `Look at what lies there, then run: ${command}`;
+      command === undefined ? 'Set HOTCELL_HOME to a folder of your own.' : `Check its contents, then run: ${command}`;
     return new HotcellError('invalid_argument', message, { remedy, cause: thrown });
   }
   const message = thrown instanceof Error ? thrown.message : String(thrown);

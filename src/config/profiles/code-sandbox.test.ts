@@ -55,7 +55,7 @@ describe('the settings of the profile code-sandbox', () => {
     expect(memoryLimitBytes({ memoryLimit })).toBe(bytes);
   });
 
-  test('stand in for the defaults of the server, and an option of ours wins over them', () => {
+  test('replace defaults of the server, and an option of Hotcell overrides them', () => {
     const env = { ...PROFILE, SANDBOX_HTTP_PORT: '9000', SANDBOX_LOG_LEVEL: 'warning', SANDBOX_MAX_SESSIONS: '3' };
     expect(load({}, env)).toMatchObject({
       ...{ port: 9000, logLevel: 'warn', logFormat: 'console', maxSessions: 3, outputBytes: 102_400 },
@@ -64,7 +64,7 @@ describe('the settings of the profile code-sandbox', () => {
     expect(load({ port: 1 }, { ...env, HOTCELL_MAX_SESSIONS: '5' })).toMatchObject({ port: 1, maxSessions: 5 });
   });
 
-  test('may be larger than what the server lets its clients ask for by default: whoever sets them runs it', () => {
+  test('may exceed the default limits for clients, because the operator sets them', () => {
     const { maxMemoryBytes, maxCpus } = load({}, { ...PROFILE, SANDBOX_MEMORY_LIMIT: '16g', SANDBOX_CPU_LIMIT: '12' });
     expect({ maxMemoryBytes, maxCpus }).toEqual({ maxMemoryBytes: 17_179_869_184, maxCpus: 12 });
     expect(load({}, PROFILE)).toMatchObject({
@@ -73,11 +73,11 @@ describe('the settings of the profile code-sandbox', () => {
     });
   });
 
-  test('mean nothing without the profile', () => {
+  test('have no effect without the profile', () => {
     expect(load({}, { SANDBOX_HTTP_PORT: '9000', SANDBOX_LOG_LEVEL: 'loud' })).toEqual(load({}, {}));
   });
 
-  test('isolate by docker unless something else was asked for by name; beside other profiles each says it for itself', () => {
+  test('use docker by default; beside other profiles, only for sessions of this profile', () => {
     expect(load({}, { ...PROFILE, HOTCELL_ISOLATION: 'process' }).isolation).toBe('process');
     expect(load({ profile: ['hotcell', 'code-sandbox'] }, {}).isolation).toBe('auto');
   });

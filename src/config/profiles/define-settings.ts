@@ -1,7 +1,9 @@
 import type * as z from 'zod';
 import type { Config, ProfileName } from '../schema.ts';
 
-/** The settings of one profile: names that its users know, and what they mean for the whole server. Read only where the profile is in use. */
+/**
+ * The settings of one profile: their names, and their effect on the whole server. Read only if the profile is in use.
+ */
 export interface ProfileSettings<Schema extends z.ZodObject = z.ZodObject> {
   readonly profile: ProfileName;
   readonly schema: Schema;
@@ -13,7 +15,7 @@ export interface ProfileSettings<Schema extends z.ZodObject = z.ZodObject> {
   serverDefaults(settings: z.infer<Schema>, context: { readonly isOnly: boolean }): Partial<Config>;
 }
 
-/** Checks the types; a profile's settings are one value. */
+/** Checks the types of a profile's settings. */
 export function defineSettings<Schema extends z.ZodObject>(settings: ProfileSettings<Schema>): ProfileSettings<Schema> {
   return settings;
 }
