@@ -8,7 +8,7 @@ import { createAuthorizer, ownerOfLink } from './authorize.ts';
 import type { HttpApp, HttpContext, HttpEnvironment } from './environment.ts';
 import { errorResponse } from './error-response.ts';
 import type { Exposure } from './exposure.ts';
-import { guard, quietHeaders } from './guards.ts';
+import { defaultHeaders, guard } from './guards.ts';
 import { createInFlight, type InFlightLimits } from './in-flight.ts';
 import type { McpEndpoint } from './mcp/endpoint.ts';
 import { requestLog } from './request-log.ts';
@@ -28,18 +28,18 @@ export interface AppOptions {
   readonly tokens: TokenStore;
   readonly exposure: Exposure;
   readonly linkKey: Buffer;
-  /** Absent beside a stdio server, which serves files alone. */
+  /** The MCP endpoint. Absent beside a stdio server, which serves only files. */
   readonly mcp?: McpEndpoint;
-  /** Files are given by signed links and to tokens alone. */
+  /** Whether files need a signed link or a token. */
   readonly signedFilesOnly?: boolean;
-  /** The largest message of a client. */
+  /** The maximum size of a client's message. */
   readonly largestMessageBytes?: number | undefined;
   notReady?(): string | undefined;
-  /** Told of everybody who may come, with the connection. Throws where that is one too many. */
+  /** Callback for each authorised request, with its connection. Throws if the owner has too many connections. */
   seen?(owner: Owner, socket: Socket): void;
-  /** Told of everybody who comes with a signed link of an owner. Throws where that is one too many. */
+  /** Callback for each request with a signed link of an owner. Throws if there are too many. */
   linkUsed?(owner: Owner, socket: Socket): void;
-  /** Bytes of answers that wait for an owner's readers. */
+  /** Bytes of unread responses to an owner's clients. */
   unsentBytes?(owner: string): number;
   readonly now?: () => number;
   readonly stallMs?: number;
@@ -48,7 +48,7 @@ export interface AppOptions {
 
 const STALL_MS = 60_000;
 
-/** Everything that is served over HTTP. The guard is first: nothing is looked at before it has let a request in. */
+/** The HTTP application. The guard comes first: nothing of a request is processed before it has passed. */
 export function createApp(options: AppOptions): HttpApp {
   const { config, sessions, telemetry, tokens, exposure, mcp, now = Date.now, stallMs = STALL_MS } = options;
   const verify = createAuthorizer(config, exposure, tokens);
@@ -61,7 +61,7 @@ export function createApp(options: AppOptions): HttpApp {
   const metricsAccess = metricsAccessOf(config, exposure);
   const app: HttpApp = new Hono<HttpEnvironment>();
   app.use(requestLog(telemetry.logger, now));
-  app.use(quietHeaders);
+  app.use(defaultHeaders);
   app.use(guard(exposure));
   for (const path of ['/mcp', '/run/*', ...(metricsAccess === 'owner' ? ['/metrics'] : [])]) {
     app.use(path, async (context, next) => {
@@ -69,7 +69,7 @@ export function createApp(options: AppOptions): HttpApp {
       await next();
     });
   }
-  // One of each for all routes that make calls: what one of them takes, the other does not have.
+  // Shared by all routes with calls, so that the limits apply to all of them together.
   const shares = { inFlight: createInFlight(options.inFlightLimits), turns: createTurns() };
   if (mcp !== undefined) {
     const { largestMessageBytes: bodyBytes, unsentBytes = () => 0 } = options;
@@ -99,11 +99,11 @@ export function createApp(options: AppOptions): HttpApp {
   });
   app.notFound(() => {
     const remedy = 'MCP is at /mcp, files at /files/{session}/{path}, code at /run/{session}; see docs/guides/http.md.';
-    return errorResponse(new HotcellError('not_found', 'there is nothing at this address', { remedy }));
+    return errorResponse(new HotcellError('not_found', 'there is nothing at this URL', { remedy }));
   });
   app.onError((thrown, { req }) => {
     const error = toHotcellError(thrown);
-    // What the directory refused, it has counted itself.
+    // The directory has already counted its own refusals.
     if (error.code === 'unauthorized' || error.code === 'forbidden' || error.code === 'link_invalid') {
       telemetry.feed.emit({ event: 'refused', owner: 'unknown', via: routeOf(req.path), refusal: error.code });
     }
@@ -112,7 +112,7 @@ export function createApp(options: AppOptions): HttpApp {
   return app;
 }
 
-/** SECURITY: metrics count what all tenants do, which is no business of every token's. */
+/** SECURITY: metrics reveal the activity of all tenants, which not every token holder may see. */
 function metricsAccessOf({ metricsAccess }: Config, { tokensRequired }: Exposure): 'owner' | 'anyone' | 'nobody' {
   return metricsAccess !== 'auto' ? metricsAccess : tokensRequired ? 'nobody' : 'owner';
 }

@@ -4,7 +4,7 @@ import { HotcellError } from '../errors/hotcell-error.ts';
 import type { Exposure } from './exposure.ts';
 import type { TokenStore } from './tokens/store.ts';
 
-/** Says who asks, by the header `Authorization`. A token that is wrong is refused even where none is needed. */
+/** Authenticates a request by its `Authorization` header. An invalid token is refused even if none is required. */
 export function createAuthorizer(
   config: Config,
   exposure: Exposure,
@@ -13,7 +13,7 @@ export function createAuthorizer(
   return async (authorization) => {
     if (authorization === undefined) {
       if (!exposure.tokensRequired) return anonymousOwner(config);
-      throw unauthorized('a token is needed');
+      throw unauthorized('a token is required');
     }
     const text = /^bearer +(\S+)$/i.exec(authorization)?.[1];
     const token = text === undefined ? undefined : await tokens.verify(text);
@@ -22,7 +22,7 @@ export function createAuthorizer(
   };
 }
 
-/** Whose link this is, if whoever it was made for may still come: a link ends with the token of its owner. */
+/** The owner of a link, if it is still authorised: a link ends with the token of its owner. */
 export async function ownerOfLink(id: string, config: Config, tokens: TokenStore): Promise<Owner | undefined> {
   if (id === 'local' || id === 'anonymous') return { ...anonymousOwner(config), id };
   const token = await tokens.find(id);

@@ -1,59 +1,60 @@
 import { isIPv6, type Socket } from 'node:net';
 import { HotcellError } from '../errors/hotcell-error.ts';
 
-/** The connections of a server: how many there may be, and which gives way when one more comes. */
+/** The connections of a server: their limits, and which one is closed when there are too many. */
 export interface Connections {
-  /** A new connection. It is destroyed where there is no place for it. */
+  /** Registers a new connection. It is destroyed if there is no room for it. */
   opened(socket: Socket): void;
-  /** A request has come over it. What it gives back says that the answer is out. */
+  /** A request starts on the connection. Call the returned function when its response is sent. */
   began(socket: Socket): () => void;
-  /** The caller proved who it is. Throws where that owner has too many connections. */
+  /** The client is authenticated. Throws if that owner has too many connections. */
   proved(socket: Socket, owner: { readonly id: string; readonly isAnonymous?: boolean }): void;
   /**
-   * The caller has a signed link of that owner. Throws where too many have. SECURITY: links are handed on. Whoever has one must not take the connections of its owner, nor
-   * count into what the owner does not read.
+   * The client has a signed link of that owner. Throws if there are too many. SECURITY: links are passed on. Their
+   * holders must not use up the connections of the owner, nor count towards the owner's unread responses.
    */
   provedByLink(socket: Socket, owner: { readonly id: string; readonly isAnonymous?: boolean }): void;
-  /** Ends connections whose readers take nothing of their answers for too long. Is called every second. */
+  /** Ends connections whose clients have not read their responses for too long. Called every second. */
   endUnread(): void;
-  /** Bytes of answers that wait for this owner's readers. */
+  /** Bytes of unread responses to this owner's clients. */
   unsentBytes(owner: string): number;
   count(): number;
 }
 
 export interface ConnectionLimits {
   readonly total: number;
-  /** Connections from one address whose callers have not proved who they are. */
+  /** The maximum number of unauthenticated connections from one address. */
   readonly strangersPerAddress: number;
   readonly perOwner: number;
-  /** Connections over which files of one owner are read by signed links. */
+  /** The maximum number of connections that read files of one owner by signed links. */
   readonly linksPerOwner?: number;
-  /** How long an answer may wait for a reader that takes nothing of it. */
+  /** The time after which a response that is not read is aborted. */
   readonly unreadMs?: number;
 }
 
 export const CONNECTION_LIMITS: ConnectionLimits = { total: 4096, strangersPerAddress: 512, perOwner: 1024 };
 const LINKS_PER_OWNER = 32;
 const UNREAD_MS = 60_000;
-/** What strangers get fits into the buffers of the kernel. */
+/** Responses to unauthenticated clients fit into kernel buffers. */
 const STRANGERS_UNREAD_MS = 5_000;
 
 interface Connection {
   readonly socket: Socket;
   readonly address: string;
   owner?: string;
-  /** Requests that are being answered. One whose headers are still coming is none. */
+  /** Requests that are being answered. A request with incomplete headers does not count. */
   active: number;
-  /** What waited for its reader when that was last found changed, and when that was. */
+  /** The state of the unread bytes when it last changed, and the time of that change. */
   unsent?: { readonly mark: string; readonly since: number };
 }
 
 /**
- * SECURITY: a connection that is kept alive costs its holder nothing, and a server that only counts them is shut by whoever opens them all. So one that is idle gives way: that of a
- * stranger before that of an owner, the one that is idle for longest first. Strangers of one address displace each other, and an owner can have a share.
+ * SECURITY: keeping a connection open costs the client nothing, and an attacker could open all that a server allows. So
+ * idle connections are closed to make room: unauthenticated ones before those of owners, the longest idle first.
+ * Unauthenticated clients of one address displace each other, and each owner has a limit.
  */
 export function createConnections(limits: ConnectionLimits = CONNECTION_LIMITS): Connections {
-  /** Those that were used longest ago first. */
+  /** In order of use, least recently used first. */
   const all = new Map<Socket, Connection>();
 
   function close({ socket }: Connection): void {
@@ -72,7 +73,7 @@ export function createConnections(limits: ConnectionLimits = CONNECTION_LIMITS):
     return found;
   }
 
-  /** Closes one that may give way where there are too many. False: none may. */
+  /** Closes an idle connection if there are too many. Returns false if none may be closed. */
   function makeRoom(address: string): boolean {
     const isNeighbour = (connection: Connection) => isStranger(connection) && connection.address === address;
     if (count(isNeighbour) >= limits.strangersPerAddress) return closed(oldestIdle(isNeighbour));
@@ -90,7 +91,10 @@ export function createConnections(limits: ConnectionLimits = CONNECTION_LIMITS):
     all.set(connection.socket, connection);
   }
 
-  /** All callers of a server without tokens are one owner: a share of it would be a share of all. */
+  /**
+   * Assigns a connection to an owner. All clients of a server without tokens are one owner, so the limit per owner does
+   * not apply to it.
+   */
   function assign(socket: Socket, id: string, most: number): void {
     const connection = all.get(socket);
     if (connection === undefined || connection.owner === id) return;
@@ -147,7 +151,10 @@ export function createConnections(limits: ConnectionLimits = CONNECTION_LIMITS):
   };
 }
 
-/** Changes with every byte that a reader takes. SECURITY: a timeout of the socket would not do, because what the client sends counts as life for it. */
+/**
+ * A value that changes with every byte that the client reads. SECURITY: a socket timeout is not enough, because bytes
+ * from the client reset it.
+ */
 function unsentMark({ socket }: Connection): string | undefined {
   if (socket.writableLength === 0) return undefined;
   const handle = (socket as Socket & { _handle?: { writeQueueSize?: number } | null })._handle;
@@ -158,7 +165,7 @@ function isStranger({ owner }: Connection): boolean {
   return owner === undefined;
 }
 
-/** Whose address it is. An IPv6 address is counted as its /64, because that is what one host is given. */
+/** The key of an address. IPv6 addresses are grouped by /64, the size that one host gets. */
 export function addressKey(address: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
   if (mapped !== undefined || !isIPv6(address)) return mapped ?? address;

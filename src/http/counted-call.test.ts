@@ -19,7 +19,7 @@ test('a call counts until its connection has closed and its handler has ended', 
   await expect.poll(() => countCall(limited, 'a', { bytes: 1 })).toBeDefined();
 });
 
-test('answers have a limit for each owner; one that is alone is made in any case', () => {
+test('responses have a limit per owner; a single one is always allowed', () => {
   const limited = createInFlight({ messages: 9, bytes: 100, totalBytes: 100, answerBytes: 10 });
   const first = countCall(limited, 'a', { bytes: 1 });
   const release = first.hold();

@@ -1,13 +1,16 @@
 import type { CallWatch } from '../mcp/call-watch.ts';
 import type { InFlight } from './in-flight.ts';
 
-/** A call of an owner, counted as in flight until every holder has let go of it: its connection, and the handler that answers it. */
+/** A call of an owner, counted as in flight until all holders have released it: its connection, and its handler. */
 export interface CountedCall extends CallWatch {
-  /** Keeps the call counted until the function that is returned is called. */
+  /** Keeps the call counted until the returned function is called. */
   hold(): () => void;
 }
 
-/** SECURITY: a client that leaves does not end its call at once. A call that was counted no longer than its connection would go on uncounted. Throws where the owner has too much in flight. */
+/**
+ * SECURITY: a call continues for a while after its client has disconnected, so counting it with the connection would be
+ * too short. Throws if the owner has too much in flight.
+ */
 export function countCall(inFlight: InFlight, owner: string, request: { readonly bytes: number }): CountedCall {
   const releases = [inFlight.claim(owner, { messages: 1, ...request })];
   let holders = 0;

@@ -2,7 +2,7 @@ import type { HttpBindings } from '@hono/node-server';
 import type { Context, Hono } from 'hono';
 import type { Owner } from '../directory/directory.ts';
 
-/** What a route finds in its context: Node's own request and response, and who asks, where a guard has found that out. */
+/** The context of a route: Node's request and response, and the owner, if a guard has authenticated the client. */
 export interface HttpEnvironment {
   readonly Bindings: HttpBindings;
   readonly Variables: { owner: Owner };

@@ -2,7 +2,7 @@ import { ERROR_CODES } from '../errors/codes.ts';
 import { toHotcellError } from '../errors/hotcell-error.ts';
 import { type PresentedError, presentError } from '../errors/present.ts';
 
-/** An error as an answer: the status of its code, and the same JSON as everywhere. What was no error of ours says nothing of itself. */
+/** Converts an error to a response: the status of its code, and JSON. Other exceptions reveal no details. */
 export function errorResponse(thrown: unknown): Response {
   const error = toHotcellError(thrown);
   const headers: Record<string, string> = {};
@@ -14,5 +14,5 @@ export function errorResponse(thrown: unknown): Response {
 
 export function shownError(thrown: unknown): PresentedError {
   const shown = presentError(thrown);
-  return shown.code === 'internal' ? { ...shown, message: 'a fault in Hotcell' } : shown;
+  return shown.code === 'internal' ? { ...shown, message: 'a bug in Hotcell' } : shown;
 }

@@ -32,7 +32,7 @@ describe('a server on loopback', () => {
     expect(local.allowsHost(host)).toBe(false);
   });
 
-  it('may be called by its own pages and by what is no page', () => {
+  it('may be called by its own pages and by programs', () => {
     expect(local.allowsOrigin(undefined, 'localhost:7878')).toBe(true);
     expect(local.allowsOrigin('http://localhost:7878', 'localhost:7878')).toBe(true);
   });
@@ -46,12 +46,12 @@ describe('a server on loopback', () => {
     'http://localhost:7878.evil.example',
   ])('may not be called by a page of %s', (origin) => expect(local.allowsOrigin(origin, 'localhost:7878')).toBe(false));
 
-  it('asks for tokens where it is told to, or reached by another name', () => {
+  it('requires tokens if configured, or if it has another host name', () => {
     const options = { host: '127.0.0.1', allowedHosts: [] as string[], tokens: 'always' as const };
-    expect(() => decideExposure(options, 0)).toThrow(/tokens are asked for/);
+    expect(() => decideExposure(options, 0)).toThrow(/tokens are required/);
     expect(decideExposure(options, 1).tokensRequired).toBe(true);
     expect(() => decideExposure({ ...options, tokens: 'auto', allowedHosts: ['a.example'] }, 0)).toThrow(
-      /others could reach it as a\.example/,
+      /other machines could reach it as a\.example/,
     );
   });
 });
@@ -61,9 +61,9 @@ describe('a server that others can reach', () => {
     expect(() => decideExposure({ host, allowedHosts: [], tokens: 'auto' }, 0)).toThrow(/there is no token/);
   });
 
-  it('always asks for one', () => expect(wide.tokensRequired).toBe(true));
+  it('always requires one', () => expect(wide.tokensRequired).toBe(true));
 
-  it('is called by addresses and by the names it was given', () => {
+  it('accepts addresses and configured names as Host', () => {
     const names = ['192.168.1.5:7878', '[fe80::1]', 'box.lan', 'localhost', 'evil.example'];
     expect(names.map((name) => wide.allowsHost(name))).toEqual([true, true, true, true, false]);
   });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { fileHeaders } from './file-headers.ts';
 
-describe('how a file is handed to a browser', () => {
+describe('the headers of a file', () => {
   it.each([
     'x.html',
     'x.HTM',
@@ -35,11 +35,11 @@ describe('how a file is handed to a browser', () => {
     expect(fileHeaders(path)).toMatchObject({ 'content-type': type, 'x-content-type-options': 'nosniff' });
   });
 
-  it('is in a sandbox should it be shown after all', () => {
+  it('include a CSP sandbox, should the file be rendered anyway', () => {
     expect(fileHeaders('x.html')['content-security-policy']).toMatch(/^sandbox; default-src 'none'/);
   });
 
-  it('lets no name out of its header', () => {
+  it('cannot be changed by a file name', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', minLength: 1 }), (name) => {
         const header = fileHeaders(name)['content-disposition']!;

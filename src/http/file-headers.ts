@@ -1,11 +1,12 @@
 import { mediaTypeOf } from '../lib/media-type.ts';
 
-/** What a browser shows without running anything in it. Not SVG, not HTML, not PDF: those are programs. */
+/** Media types that a browser shows without running anything. SVG, HTML and PDF can contain scripts. */
 const INERT = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif', 'text/plain']);
 
 /**
- * How a file of a sandbox is handed to a browser. SECURITY: its content and its name are a stranger's. It is kept, not shown, but for a few kinds that cannot
- * do anything; it is what we say it is, and should it be shown after all, it is in a sandbox without scripts, forms or our origin.
+ * The headers of a file of a sandbox. SECURITY: its content and its name are untrusted. It is downloaded, not shown,
+ * except for a few inert types; its media type is fixed (`nosniff`), and if it is rendered anyway, then in a CSP
+ * sandbox without scripts, forms or our origin.
  */
 export function fileHeaders(path: string): Record<string, string> {
   const mediaType = mediaTypeOf(path);
@@ -22,7 +23,7 @@ export function fileHeaders(path: string): Record<string, string> {
   };
 }
 
-/** The name twice: in plain characters for old programs, and as it is (RFC 6266). Neither can end the header or begin another. */
+/** The name twice: in ASCII for old programs, and unchanged (RFC 6266). Neither can end the header or start another. */
 function filenameOf(name: string): string {
   const plain = name.replace(/[^A-Za-z0-9 ._()-]/g, '_');
   const exact = encodeURIComponent(name.toWellFormed()).replace(

@@ -2,17 +2,18 @@ import { filePath, parseFilePath } from '../artifacts/file-path.ts';
 import { signedPath } from '../artifacts/signed-url.ts';
 import { trimEndOf } from '../lib/trim-end.ts';
 
-/** Makes addresses at which a browser or `curl` gets one file, without a token, for a while. */
+/** Creates URLs at which a browser or `curl` gets one file, without a token, for a limited time. */
 export interface LinkMaker {
   /**
-   * `uniqueId`: of the session, in the server; `shownAs`: what the address calls it, in place of that. Undefined for a name that cannot stand in an address.
+   * `uniqueId`: the unique id of the session; `shownAs`: its name in the URL, if different. Undefined for a name that
+   * cannot be part of a URL.
    */
   linkTo(owner: string, uniqueId: string, path: string, shownAs?: string): string | undefined;
 }
 
 export interface LinkOptions {
   readonly key: Buffer;
-  /** What links begin with: `http://127.0.0.1:7878`. */
+  /** The base of links: `http://127.0.0.1:7878`. */
   readonly baseUrl: string;
   readonly lifetimeMs: number;
   readonly now?: () => number;

@@ -8,21 +8,21 @@ import { type Listening, listen } from './listen.ts';
 import type { ServedHotcell } from './serve.ts';
 import { openTokenStore } from './tokens/store.ts';
 
-/** Where to listen, in place of a free port of loopback. */
+/** Where to listen; by default on a free port of loopback. */
 export interface BesideOptions {
   readonly host?: string;
-  /** Another one if it is taken: the links follow. */
+  /** The preferred port. If it is in use, another one is used, and the links contain that. */
   readonly port?: number;
 }
 
 /** Links to files for a server that speaks stdio. */
 export interface FilesBesideStdio {
-  /** Listens from the first call on. Undefined where that cannot be. */
+  /** Starts to listen with the first call. Undefined if that fails. */
   linkTo(...session: Parameters<LinkMaker['linkTo']>): Promise<string | undefined>;
   close(): Promise<void>;
 }
 
-/** Does nothing until there is a first file to link to: clients start a stdio server only to look at it. */
+/** Does nothing until the first link is requested: clients often start a stdio server only to inspect it. */
 export function filesBesideStdio(
   hotcell: ServedHotcell,
   { host = '127.0.0.1', port = 0 }: BesideOptions = {},
@@ -41,7 +41,8 @@ export function filesBesideStdio(
       telemetry,
       tokens,
       exposure: decideExposure(local, (await tokens.list()).length),
-      // SECURITY: the files are those of whoever started this, who is given links. For anybody else nothing is here: no session is looked up or brought back.
+      // SECURITY: the files belong to the user who started this server, who gets links. Other clients of the port get
+      // nothing: no session is looked up or resumed.
       signedFilesOnly: true,
       linkKey: key,
       unsentBytes: connections.unsentBytes,
@@ -58,7 +59,7 @@ export function filesBesideStdio(
 
   return {
     async linkTo(...session) {
-      // A machine that lets nobody listen has files all the same: they go without a link.
+      // If listening fails, results contain files without links.
       starting ??= start().catch((error: unknown) => {
         telemetry.logger.warn('files have no links', { reason: toHotcellError(error).message });
         return undefined;

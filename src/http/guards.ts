@@ -3,24 +3,24 @@ import { HotcellError } from '../errors/hotcell-error.ts';
 import type { HttpEnvironment } from './environment.ts';
 import type { Exposure } from './exposure.ts';
 
-/** The first thing that every request meets: was it meant for this server, and may whoever sent it send it. */
+/** The first check of every request: whether it is meant for this server, and whether its sender may send it. */
 export function guard(exposure: Exposure): MiddlewareHandler<HttpEnvironment> {
   return async ({ req }, next) => {
     const host = req.header('host');
     if (!exposure.allowsHost(host)) {
       throw forbidden(
-        'this server is not known by the name in Host',
+        'the Host header is not a name of this server',
         'Use its address, or add the name to allowedHosts.',
       );
     }
     if (!exposure.allowsOrigin(req.header('origin'), host)) {
       throw forbidden('pages of that origin may not call this server', 'Call it from a program, not from a page.');
     }
-    // SECURITY: behind a proxy that calls it by its loopback address, everybody would pass for somebody on this machine.
+    // SECURITY: behind a proxy on this machine, every client would have a loopback address and pass for a local one.
     if (!exposure.tokensRequired && FORWARDED.some((name) => req.header(name) !== undefined)) {
       throw forbidden(
-        'a proxy stands before this server',
-        'Name its public host in allowedHosts; then tokens are asked for.',
+        'this server is behind a proxy, and requires no tokens',
+        'Add its public host name to allowedHosts; tokens are then required.',
       );
     }
     await next();
@@ -29,15 +29,15 @@ export function guard(exposure: Exposure): MiddlewareHandler<HttpEnvironment> {
 
 const FORWARDED = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip'];
 
-/** On every answer that has nothing to say about itself: no page may show, guess at, keep or read it. */
-export const quietHeaders: MiddlewareHandler<HttpEnvironment> = async (context, next) => {
+/** Default headers of responses: no page may embed, sniff, cache or read them. */
+export const defaultHeaders: MiddlewareHandler<HttpEnvironment> = async (context, next) => {
   await next();
-  for (const [name, value] of Object.entries(QUIET)) {
+  for (const [name, value] of Object.entries(DEFAULT_HEADERS)) {
     if (!context.res.headers.has(name)) context.res.headers.set(name, value);
   }
 };
 
-export const QUIET: Readonly<Record<string, string>> = {
+export const DEFAULT_HEADERS: Readonly<Record<string, string>> = {
   'x-content-type-options': 'nosniff',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
   'cross-origin-resource-policy': 'same-origin',

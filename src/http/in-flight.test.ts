@@ -4,7 +4,7 @@ import { createInFlight } from './in-flight.ts';
 const limits = { messages: 3, bytes: 100, totalBytes: 150 };
 const tooMuch = expect.objectContaining({ code: 'too_much_in_flight' });
 
-test('an owner holds so many messages and bytes, until they are answered', () => {
+test('calls in flight of an owner are limited in number and bytes, until they are answered', () => {
   const inFlight = createInFlight(limits);
   const release = inFlight.claim('a', { messages: 1, bytes: 60 });
   expect(() => inFlight.claim('a', { messages: 1, bytes: 60 })).toThrow(tooMuch);
@@ -16,7 +16,7 @@ test('an owner holds so many messages and bytes, until they are answered', () =>
   expect(() => inFlight.claim('a', { messages: 1, bytes: 1 })).toThrow(tooMuch);
 });
 
-test('what all hold has a limit too, and the first of an owner is taken in any case', () => {
+test('the total of all owners has a limit too, and the first call of an owner is always accepted', () => {
   const inFlight = createInFlight(limits);
   inFlight.claim('a', { messages: 1, bytes: 90 });
   inFlight.claim('b', { messages: 1, bytes: 90 });
@@ -24,7 +24,7 @@ test('what all hold has a limit too, and the first of an owner is taken in any c
   inFlight.claim('c', { messages: 1, bytes: 1000 });
 });
 
-test('an empty list of messages counts, and lets nothing be forgotten', () => {
+test('an empty batch counts as a call', () => {
   const inFlight = createInFlight(limits);
   const empty = inFlight.claim('a', { messages: 0, bytes: 10 });
   inFlight.claim('a', { messages: 1, bytes: 10 })();

@@ -1,20 +1,20 @@
 import { HotcellError } from '../errors/hotcell-error.ts';
 
-/** Calls that have no answer yet, the bytes that they hold, and the bytes of answers that were made and not taken. */
+/** Calls in flight, the bytes that they hold, and the bytes of responses that are not sent yet. */
 export interface InFlight {
-  /** Counts a request until what it gives back is called. Throws where its owner has too much. */
+  /** Counts a request until the returned function is called. Throws if its owner has too much in flight. */
   claim(owner: string, request: { readonly messages: number; readonly bytes: number }): () => void;
-  /** Counts an answer until what it gives back is called. Undefined where its owner has too much of them. */
+  /** Counts a response until the returned function is called. Undefined if its owner has too many bytes of them. */
   answer(owner: string, bytes: number): (() => void) | undefined;
 }
 
 export interface InFlightLimits {
-  /** Of one owner. */
+  /** The maximum number of calls of one owner. */
   readonly messages: number;
   readonly bytes: number;
-  /** The answers of one owner. */
+  /** The maximum bytes of responses of one owner. */
   readonly answerBytes?: number;
-  /** Of all owners together. */
+  /** The maximum bytes of all owners together. */
   readonly totalBytes: number;
 }
 
@@ -23,8 +23,8 @@ const ANSWER_BYTES = 96 * MiB;
 const LIMITS: InFlightLimits = { messages: 1024, bytes: 64 * MiB, totalBytes: 256 * MiB };
 
 /**
- * SECURITY: a call that waits (for an execution, up to an hour) holds all that it came with. Eighty of four megabytes each are more than a heap takes. One that is alone is
- * taken in any case.
+ * SECURITY: a waiting call (for an execution, up to an hour) keeps its request in memory. Eighty of four megabytes each
+ * exceed the heap. A single call is always accepted.
  */
 export function createInFlight(limits: InFlightLimits = LIMITS): InFlight {
   const owners = new Map<string, { messages: number; bytes: number }>();
@@ -43,7 +43,7 @@ export function createInFlight(limits: InFlightLimits = LIMITS): InFlight {
       };
     },
     claim(owner, { messages: counted, bytes }) {
-      const messages = Math.max(1, counted); // SECURITY: an empty list is a request as well, which would pass by every limit
+      const messages = Math.max(1, counted); // SECURITY: an empty batch is a request as well, and would evade every limit
       const held = owners.get(owner) ?? { messages: 0, bytes: 0 };
       const isMore = held.messages + messages > limits.messages || held.bytes + bytes > limits.bytes;
       if (held.messages > 0 && (isMore || total + bytes > limits.totalBytes)) throw tooMuch();

@@ -1,14 +1,17 @@
 import type { IncomingMessage } from 'node:http';
 
-/** The body of a request as it comes, for a reader who may lose patience. */
+/** The body of a request in chunks, for a reader that may give up. */
 export interface IncomingPieces extends AsyncIterable<Buffer> {
-  /** Ends the reading with this error. The connection lives on, so that the sender can be told. */
+  /** Ends the reading with this error. The connection stays open, so that the client gets a response. */
   giveUp(error: Error): void;
-  /** Since when the sender is waited for, on the clock of `performance`. Undefined while a piece is being worked on. */
+  /**
+   * The time since when the reader waits for the client, by `performance.now`. Undefined while a chunk is being
+   * processed.
+   */
   waitingSince(): number | undefined;
 }
 
-/** Stream and listeners are Node's own: what is made anew for each piece of a large body is garbage of its own. */
+/** Uses Node's own stream and listeners, without new objects for each chunk of a large body. */
 export function incomingPieces(incoming: IncomingMessage): IncomingPieces {
   let waitingSince: number | undefined;
   let failure: Error | undefined;

@@ -3,7 +3,7 @@ import { chmodSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { join } from 'node:path';
 import { openDataFolder } from '../config/folders.ts';
 
-/** The key that links to files are signed with: the secret that was configured, or one of the installation's own, made once and kept to itself. */
+/** The key that signs links to files: the configured secret, or one of the installation, created once. */
 export function linkKey(dataDir: string, secret: string | undefined): Buffer {
   if (secret !== undefined) return Buffer.from(secret, 'utf8');
   openDataFolder(dataDir);
@@ -12,7 +12,7 @@ export function linkKey(dataDir: string, secret: string | undefined): Buffer {
   try {
     return readKey(path);
   } catch {
-    // Written whole before it has its name, and only the first of several servers gives it that.
+    // Written completely before it gets its name; of several servers only the first succeeds.
     writeFileSync(temporary, randomBytes(32), { mode: 0o600, flag: 'wx' });
     try {
       linkSync(temporary, path);
@@ -29,6 +29,6 @@ function readKey(path: string): Buffer {
   const key = readFileSync(path);
   chmodSync(path, 0o600);
   if (key.length !== 32)
-    throw new Error(`${path}: not a key. Remove it, and another is made; links that were given end.`);
+    throw new Error(`${path}: not a key. Remove it to create a new one; existing links become invalid.`);
   return key;
 }

@@ -8,12 +8,12 @@ import { isLoopback } from './exposure.ts';
 import { createOneAtATime } from './one-at-a-time.ts';
 import { createUnreadBodies } from './unread-bodies.ts';
 
-/** Something that listens. */
+/** A listening server. */
 export interface Listening {
-  /** `http://127.0.0.1:7878`, as somebody on this machine reaches it. */
+  /** `http://127.0.0.1:7878`, the URL on this machine. */
   readonly url: string;
   readonly port: number;
-  /** Takes no new connection, lets what is being answered end for a moment, then ends it. */
+  /** Stops accepting connections, gives running requests a moment to finish, then ends them. */
   close(): Promise<void>;
 }
 
@@ -28,7 +28,7 @@ export interface ListenOptions {
 const HEADERS_MS = 10_000;
 const KEEP_ALIVE_MS = 65_000;
 const LAST_ANSWERS_MS = 1_000;
-/** How often answers that nobody reads are looked for. */
+/** The interval of the check for unread responses. */
 const SWEEP_MS = 1_000;
 
 export async function listen(
@@ -41,7 +41,8 @@ export async function listen(
   const listener = getRequestListener(app.fetch, { overrideGlobalObjects: false, autoCleanupIncoming: false });
   const server = createServer(
     {
-      // SECURITY: a client that sends its headers a byte at a time. Bodies have limits of their own, where it is known how large they may be.
+      // SECURITY: limits a client that sends its headers a byte at a time (slow loris). Bodies have their own limits,
+      // by route.
       headersTimeout: HEADERS_MS,
       connectionsCheckingInterval: HEADERS_MS / 2,
       requestTimeout: 0,
@@ -49,11 +50,11 @@ export async function listen(
       keepAlive: true,
       keepAliveInitialDelay: 30_000,
       noDelay: true,
-      // The guard looks at it. Node would answer by itself, past the rule of one request at a time.
+      // The guard checks it. Node would answer by itself, and bypass the rule of one request at a time.
       requireHostHeader: false,
     },
     (incoming, outgoing) => {
-      // A connection that breaks is told to whoever reads from it or writes to it; nobody else needs to know.
+      // Errors of a broken connection are handled by its reader or writer.
       incoming.on('error', () => {});
       outgoing.on('error', () => {});
       oneAtATime.answers(incoming.socket, outgoing);
@@ -63,14 +64,15 @@ export async function listen(
       listener(incoming, outgoing).catch(() => outgoing.destroy());
     },
   );
-  // SECURITY: Node would answer these by itself too, thousands from one packet.
+  // SECURITY: Node would answer these by itself, too, thousands from one packet.
   server.on('checkExpectation', (incoming, outgoing) => {
     outgoing.on('error', () => {});
     oneAtATime.answers(incoming.socket, outgoing);
     unreadBodies.begin(incoming, outgoing);
     if (!incoming.socket.destroyed) outgoing.writeHead(417, { connection: 'close' }).end();
   });
-  // SECURITY: a tunnel is for proxies. `Upgrade` needs no listener: without one Node answers the request as if it had not asked, as clients that offer HTTP/2 expect.
+  // SECURITY: a tunnel is for proxies. `Upgrade` needs no listener: without one Node ignores the header, as clients
+  // that offer HTTP/2 expect.
   server.on('connect', (_, socket) => socket.destroy());
   server.on('connection', (socket) => {
     oneAtATime.watch(socket);

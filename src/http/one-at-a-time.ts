@@ -1,15 +1,18 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** Sees to it that a connection has one request under way. */
+/** Enforces that a connection has one request at a time (no pipelining). */
 export interface OneAtATime {
-  /** A new connection. */
+  /** Registers a new connection. */
   watch(socket: Socket): void;
-  /** Its next request is being answered. */
+  /** A request of the connection is being answered. */
   answers(socket: Socket, outgoing: ServerResponse): void;
 }
 
-/** Node's parser of a connection, as far as it is used here. What it calls for a request may refuse it, and then the rest is not parsed. */
+/**
+ * The parts of Node's HTTP parser that are used here. Its callback for a request may refuse it, and then the rest is
+ * not parsed.
+ */
 interface Parser {
   onIncoming?: (...request: unknown[]) => number;
 }
@@ -17,9 +20,10 @@ interface Parser {
 const REFUSED = -1;
 
 /**
- * SECURITY: whoever sends the next request before the last answer is out (pipelining) gets thousands of them into one packet. All of them would be parsed and begun at once, while
- * everybody else waits, and answers that nobody reads would pile up. No client of today does so: the connection is ended. That happens in the parser, because what a
- * packet holds is parsed to its end otherwise, which alone costs 30 ms. Where a later Node has no such callback, the request itself is refused.
+ * SECURITY: a client that pipelines requests can put thousands of them into one packet. All would be parsed and started
+ * at once, while other clients wait, and unread responses would accumulate. Current clients do not pipeline, so the
+ * connection is ended. This happens in the parser, because otherwise the whole packet is parsed, which alone takes 30
+ * ms. If a later Node has no such callback, the request itself is refused.
  */
 export function createOneAtATime(): OneAtATime {
   const answers = new WeakMap<Socket, ServerResponse>();

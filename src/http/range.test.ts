@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { wantedBytes } from './range.ts';
 
-describe('the bytes that a Range wants of ten', () => {
+describe('the bytes of a Range in a file of ten', () => {
   it.each([
     [undefined, 'all'],
     ['bytes=0-', { offset: 0, length: 10 }],
@@ -23,7 +23,7 @@ describe('the bytes that a Range wants of ten', () => {
     expect(wantedBytes(range, undefined, 10)).toEqual(wanted);
   });
 
-  it('are all of them where the file may have changed', () => {
+  it('are all of them if the file may have changed', () => {
     expect(wantedBytes('bytes=2-4', '"mark"', 10)).toBe('all');
   });
 

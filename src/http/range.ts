@@ -1,9 +1,9 @@
-/** Which bytes of a file are wanted. `unsatisfiable`: none of those are there. */
+/** The requested bytes of a file. `unsatisfiable`: the range is outside the file. */
 export type WantedBytes = { readonly offset: number; readonly length: number } | 'all' | 'unsatisfiable';
 
 /**
- * The header `Range` for a file of that size. One range only: of several, or of what is not understood, all is given, as RFC 9110 allows. With
- * `If-Range` too: a file of a sandbox has no mark by which it could be told to be the same.
+ * Parses the `Range` header for a file of that size. Only one range is supported: several ranges or an invalid header
+ * get the whole file, as RFC 9110 allows. So does `If-Range`, because files of a sandbox have no validator (ETag).
  */
 export function wantedBytes(range: string | undefined, ifRange: string | undefined, sizeBytes: number): WantedBytes {
   const match = range?.match(/^bytes=(\d{0,15})-(\d{0,15})$/i);

@@ -6,11 +6,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { errorResponse } from './error-response.ts';
 import { bodyPieces, LEAST_BYTES_PER_S, readBeginning } from './read-body.ts';
 
-/** So long that a busy machine does not stand still for it. */
+/** Long enough that a busy machine does not stall for it. */
 const STALL_MS = 1_000;
 const LEAST = (LEAST_BYTES_PER_S * STALL_MS) / 1000;
 
-/** Answers as the routes do: with how much came, or with the error. */
+/** Responds like the routes: with the number of bytes, or with the error. */
 const server = createServer(async (incoming, outgoing) => {
   let answer: Response;
   try {
@@ -36,7 +36,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** Sends `piece` every `everyMs`, `count` times or until there is an answer. */
+/** Sends `piece` every `everyMs`, `count` times or until there is a response. */
 async function send(path: string, piece: string, count: number, everyMs: number) {
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1').on('error', () => {});
   let answer = '';
@@ -57,14 +57,14 @@ async function send(path: string, piece: string, count: number, everyMs: number)
   return { answer, tookMs };
 }
 
-test.concurrent('a body that comes a byte at a time is ended with an error that says so', async () => {
+test.concurrent('a body sent byte by byte is rejected with a clear error', async () => {
   const { answer, tookMs } = await send('/large', 'x', Number.POSITIVE_INFINITY, STALL_MS / 10);
   expect(answer).toMatch(/^HTTP\/1\.1 408 /);
-  expect(answer).toMatch(/"code":"too_slow","message":"\d+ bytes came in 1 s/);
+  expect(answer).toMatch(/"code":"too_slow","message":"\d+ bytes in 1 s/);
   expect(tookMs).toBeLessThan(6 * STALL_MS);
 });
 
-test.concurrent('what came fast before buys no time', async () => {
+test.concurrent('earlier fast bytes do not extend the time', async () => {
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1').on('error', () => {});
   const answered = once(socket, 'data');
   socket.write(`PUT /large HTTP/1.1\r\nHost: x\r\nContent-Length: 10000000\r\n\r\n${'x'.repeat(1_000_000)}`);
@@ -76,7 +76,7 @@ test.concurrent('what came fast before buys no time', async () => {
   socket.destroy();
 });
 
-test.concurrent('a body that stands still is ended, small or large', async () => {
+test.concurrent('a stalled body is rejected, small or large', async () => {
   for (const path of ['/large', '/small']) {
     const { answer } = await send(path, 'x'.repeat(900), 1, 0);
     expect(answer).toContain('900 bytes');
@@ -89,13 +89,13 @@ test.concurrent('a body that stands still is ended, small or large', async () =>
   }
 });
 
-test.concurrent('one that is slow and steady arrives, however long it takes', async () => {
+test.concurrent('a slow and steady body is accepted, however long it takes', async () => {
   const { answer, tookMs } = await send('/large', 'x'.repeat(LEAST / 2), 24, STALL_MS / 8);
   expect(answer).toContain(`${LEAST * 12} bytes`);
   expect(tookMs).toBeGreaterThan(2.5 * STALL_MS);
 });
 
-test.concurrent('one that is taken slowly is not called slow', async () => {
+test.concurrent('a slow consumer does not make the sender slow', async () => {
   const { answer } = await send('/taken-slowly', 'x', 2, STALL_MS / 4);
   expect(answer).toContain('2 bytes');
 });

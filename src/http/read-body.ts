@@ -9,7 +9,7 @@ export interface Beginning {
   readonly isWhole: boolean;
 }
 
-/** Reads a body until more than `bytes` of it have come. SECURITY: a sender that takes longer than `timeMs` is not waited for. */
+/** Reads a body until more than `bytes` of it have arrived. SECURITY: times out after `timeMs`. */
 export async function readBeginning(
   incoming: IncomingMessage,
   { bytes, timeMs }: { bytes: number; timeMs: number },
@@ -29,22 +29,24 @@ export async function readBeginning(
   return { pieces: gathered.take(), isWhole: true };
 }
 
-/** The minimum speed of a body: a slower sender is not waited for. A telephone line brought as much. */
+/** The minimum rate of an upload; slower senders are rejected. */
 export const LEAST_BYTES_PER_S = 1024;
 
 export interface Pace {
-  /** How long nothing may come, and the window in which the speed is measured. */
+  /** The timeout without any data, and the window in which the rate is measured. */
   readonly stallMs: number;
   readonly leastBytesPerS?: number;
-  /** For all of it, as far as the sender is waited for. */
+  /** The total time that the server waits for the sender. */
   readonly timeMs?: number;
 }
 
 /**
- * A large body in pieces, as fast as they are taken. Rejects where the sender stalls: nothing for `stallMs`, or too little in `stallMs` of waiting.
+ * Streams a large body with backpressure. Rejects if the sender stalls: no data for `stallMs`, or too little in
+ * `stallMs` of waiting.
  *
- * SECURITY: a byte now and then would hold a connection, a place in the sandbox and a session that is never idle, for ever. What was sent fast before
- * buys no time. Only waiting counts: whoever takes the pieces may take their time.
+ * SECURITY: by a byte now and then (slow loris) a client could hold a connection, a place in the sandbox and a session
+ * that is never idle, for ever. Earlier fast bytes do not extend the time. Only time spent waiting for the sender
+ * counts; the consumer may be slow.
  */
 export async function* bodyPieces(incoming: IncomingMessage, pace: Pace): AsyncGenerator<Buffer> {
   const { stallMs, leastBytesPerS = LEAST_BYTES_PER_S, timeMs = Number.POSITIVE_INFINITY } = pace;
@@ -58,12 +60,12 @@ export async function* bodyPieces(incoming: IncomingMessage, pace: Pace): AsyncG
   function look(): void {
     const sinceMs = performance.now() - lookedAt;
     lookedAt += sinceMs;
-    if (sinceMs > stallMs / 2) return; // this process stood still: what the sender sent meanwhile is not read yet
+    if (sinceMs > stallMs / 2) return; // this process was stalled: data of the sender is not read yet
     const since = source.waitingSince();
     const standsMs = since === undefined ? 0 : performance.now() - since;
-    if (standsMs >= stallMs) source.giveUp(tooSlow(`nothing came for ${stallMs / 1000} s`));
+    if (standsMs >= stallMs) source.giveUp(tooSlow(`no data for ${stallMs / 1000} s`));
     else if (waitedMs + standsMs >= stallMs && bytes < leastBytes) {
-      source.giveUp(tooSlow(`${bytes} bytes came in ${stallMs / 1000} s, and ${leastBytes} are the least`));
+      source.giveUp(tooSlow(`${bytes} bytes in ${stallMs / 1000} s; the minimum is ${leastBytes}`));
     } else if (waitedInAllMs + standsMs >= timeMs) source.giveUp(tooSlow('the request did not come in time'));
   }
 
@@ -85,7 +87,7 @@ export async function* bodyPieces(incoming: IncomingMessage, pace: Pace): AsyncG
   if (!incoming.complete) throw senderLeft();
 }
 
-/** SECURITY: a body is counted while it comes, whatever it says of its length. */
+/** SECURITY: a body is counted while it arrives, whatever its declared length. */
 export function requireBodySize(sizeBytes: number, limitBytes: number): void {
   if (sizeBytes > limitBytes) throw tooLarge(limitBytes);
 }

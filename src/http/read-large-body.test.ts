@@ -7,7 +7,7 @@ import { createBodyReader } from './read-large-body.ts';
 
 const LARGEST = 80_000_000;
 
-/** Answers with how much came. The path names the owner. */
+/** Responds with the number of bytes. The path names the owner. */
 async function serve(): Promise<(owner: string, head: string) => Socket> {
   const read = createBodyReader(LARGEST);
   const server = createServer(async (incoming, outgoing) => {
@@ -33,7 +33,7 @@ async function answerOf(socket: Socket): Promise<string> {
   return String((await once(socket, 'data'))[0]);
 }
 
-test('senders who declare the largest length and are slow keep no other waiting, and are not waited for', async () => {
+test('slow senders that declare the maximum length do not delay others, and time out', async () => {
   const send = await serve();
   const slow = ['mallory', 'mallory', 'trudy', 'trudy', 'eve'].map((owner) => {
     const socket = send(owner, `Content-Length: ${LARGEST}`);
@@ -58,7 +58,7 @@ test('senders who declare the largest length and are slow keep no other waiting,
   for (const answer of await refused) expect(answer).toContain('too_slow');
 });
 
-test('a body of the largest length comes in; one that is longer, or without a length beyond the usual limit, does not', async () => {
+test('a body of the maximum length is accepted; a longer one, or one above the usual limit without a length, is not', async () => {
   const send = await serve();
   const large = send('ada', `Content-Length: ${LARGEST}`);
   large.write(Buffer.alloc(LARGEST));

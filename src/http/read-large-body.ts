@@ -7,19 +7,22 @@ import { bodyPieces, readBeginning, requireBodySize } from './read-body.ts';
 const SMALL_BYTES = 65_536;
 const BODY_MS = 30_000;
 
-/** Of most requests. */
+/** The usual maximum size of a body. */
 export const BODY_BYTES = 4 * 1_048_576;
 
-/** The memory for all bodies that are being read: two of the largest, and as much as this beside them, so that large ones leave room for others. */
+/**
+ * The memory for all bodies that are being read is twice the maximum size plus this, so that large bodies leave room
+ * for others.
+ */
 const BESIDE_LARGEST_BYTES = 32 * 1_048_576;
 const LARGEST_AT_ONCE = 2;
 
-/** The minimum speed of a large body, and the window in which it is measured. */
+/** The minimum rate of a large body, and the window in which it is measured. */
 const LARGE_PACE = { stallMs: 2_000, leastBytesPerS: 16_384, timeMs: BODY_MS };
-/** How much slower than its average a sender may be for a while. */
+/** The factor by which a sender may be slower than its average for a while. */
 const SLOWER = 2;
 
-/** Reads a request's body whole, on behalf of an owner, and passes it to `use`. The memory counts as taken until `use` has ended. */
+/** Reads a whole body on behalf of an owner, and passes it to `use`. The memory is reserved until `use` has ended. */
 export type BodyReader = <Result>(
   incoming: IncomingMessage,
   owner: string,
@@ -27,9 +30,10 @@ export type BodyReader = <Result>(
 ) => Promise<Result>;
 
 /**
- * SECURITY: a hundred clients with the largest body each must not take the server's memory. So what is beyond 64 kB of a body is read only when there is room for all of its declared length, and
- * an owner has a share of the room. A small body needs none, whatever it says of its length. Room that is reserved is room that others lack: a sender must be as fast as the length that it declared
- * demands. A body without a declared length reserves, and may have, no more than the usual limit.
+ * SECURITY: a hundred clients with the largest body each must not use up the server's memory. So the part of a body
+ * beyond 64 kB is read only when there is room for its whole declared length, and the room is shared by owner. A small
+ * body needs none, whatever length it declares. Reserved room blocks others, so a sender must be as fast as its
+ * declared length requires. A body without a declared length reserves the usual limit, and may not exceed it.
  */
 export function createBodyReader(bodyBytes: number = BODY_BYTES): BodyReader {
   const room = createFairQueue(LARGEST_AT_ONCE * bodyBytes + BESIDE_LARGEST_BYTES);
@@ -54,7 +58,7 @@ function declaredBytes({ headers }: IncomingMessage): number | undefined {
   return headers['content-length'] === undefined ? undefined : Number(headers['content-length']);
 }
 
-/** In bytes per second. */
+/** The minimum rate for a declared length, in bytes per second. */
 function leastSpeed(declared = 0): number {
   return Math.max(LARGE_PACE.leastBytesPerS, declared / (BODY_MS / 1000) / SLOWER);
 }
@@ -74,7 +78,7 @@ async function readRest(
   return Buffer.concat(gathered.take());
 }
 
-/** Aborted when the sender leaves: one that has gone waits for no place. */
+/** A signal that aborts when the client disconnects, so that it does not wait for a place any more. */
 function leavingOf(incoming: IncomingMessage): AbortSignal {
   const left = new AbortController();
   const leave = () =>

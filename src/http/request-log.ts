@@ -3,8 +3,9 @@ import type { Logger } from '../telemetry/logger.ts';
 import type { HttpEnvironment } from './environment.ts';
 
 /**
- * A line for each request, for whoever runs the server and looks for a fault. SECURITY: of the address only the first name: the rest may hold the signature of
- * a link, and names of files are their owner's. Faults of ours are told at `error`, with a message and no more.
+ * Logs a line for each request, for the operator. SECURITY: of the path only the first component is logged: the rest
+ * may contain the signature of a link, and file names are private. Bugs of ours are logged at `error`, with the name of
+ * the error only.
  */
 export function requestLog(logger: Logger, now: () => number): MiddlewareHandler<HttpEnvironment> {
   return async (context, next) => {
@@ -13,7 +14,7 @@ export function requestLog(logger: Logger, now: () => number): MiddlewareHandler
     const { status } = context.res;
     const route = `/${context.req.path.split('/')[1]?.slice(0, 40) ?? ''}`;
     const fields = { method: context.req.method, route, status, durationMs: Math.round(now() - begin) };
-    // Whoever leaves makes much fail that has no fault.
+    // A client that disconnects causes errors that are no faults.
     const hasLeft = context.env.outgoing.destroyed;
     if (status >= 500 && context.error !== undefined && !hasLeft)
       logger.error('a request failed', { ...fields, error: context.error.name });

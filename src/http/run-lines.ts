@@ -6,15 +6,16 @@ import { outcomeSchema } from '../sandbox/outcome-table.ts';
 const text = (max: number) => z.string().max(max);
 
 /**
- * What `POST /run/{session}` answers with: a JSON object a line. The first says which execution it is, the last how it ended (`ended`) or why it could not run
- * (`error`); an answer without a last one was cut off. An empty object says nothing: it keeps the connection alive. Both ends are tested against this.
- * SECURITY: whoever reads it may have come to a hostile server: names and lists have the bounds that a guest's have.
+ * The response of `POST /run/{session}`: one JSON object per line. The first names the execution, the last says how it
+ * ended (`ended`) or why it could not run (`error`); a response without a last line was truncated. An empty object is a
+ * keep-alive. Both sides are tested against this schema. SECURITY: a client may be connected to a hostile server, so
+ * names and lists have the same limits as those of a guest.
  */
 export const runLine = z.object({
   execution_id: text(200).optional(),
   stdout: z.string().optional(),
   stderr: z.string().optional(),
-  /** Something was shown: its text, and in which forms the result has it. */
+  /** A display: its text, and the media types that the result has. */
   display: z
     .object({
       id: text(200).optional(),
@@ -28,10 +29,10 @@ export const runLine = z.object({
 });
 export type RunLine = z.infer<typeof runLine>;
 
-/** The text of a display that a line holds at most. SECURITY: as JSON, 32 MB of control characters are 200 MB. */
+/** The maximum text of a display in a line. SECURITY: as JSON, 32 MB of control characters would be 200 MB. */
 const MOST_TEXT_CHARS = 262_144;
 
-/** What an event is on the wire. Undefined for what the result says anyway. */
+/** The line of an event. Undefined if the result contains it anyway. */
 export function lineOf(event: ExecutionEvent): RunLine | undefined {
   switch (event.kind) {
     case 'stdout':
@@ -56,7 +57,7 @@ export function lineOf(event: ExecutionEvent): RunLine | undefined {
 
 const NOTHING = Buffer.alloc(0);
 
-/** The event of a line, without the data of what is no text. */
+/** The event of a line, without data that are not text. */
 export function eventOf({ stdout, stderr, display }: RunLine): ExecutionEvent | undefined {
   if (stdout !== undefined) return { kind: 'stdout', text: stdout };
   if (stderr !== undefined) return { kind: 'stderr', text: stderr };

@@ -20,7 +20,7 @@ afterEach(() => {
 const headers = { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' };
 const event = (data: string) => new TextEncoder().encode(`data: ${data}\n\n`);
 
-/** A server whose one answer comes from the stream that `source` fills. */
+/** A server whose only response comes from the stream that `source` fills. */
 async function serving(source: Source): Promise<number> {
   const server = createServer((_, outgoing) => {
     void sendEvents(outgoing, new Response(new ReadableStream(source), { headers }));
@@ -42,14 +42,14 @@ async function textOf(incoming: IncomingMessage): Promise<string> {
   return text;
 }
 
-describe('an answer in events', () => {
-  test('is told from one that is whole', () => {
+describe('an event stream response', () => {
+  test('is recognised', () => {
     expect(isEvents(new Response('data: 1\n\n', { headers }))).toBe(true);
     expect(isEvents(Response.json({}))).toBe(false);
     expect(isEvents(new Response(null, { headers }))).toBe(false);
   });
 
-  test('goes out in one piece with its head, where it is there at once', async () => {
+  test('is sent in one write with its head, if it is ready at once', async () => {
     let stream: Controller | undefined;
     const port = await serving({
       start: (controller) => {
@@ -67,7 +67,7 @@ describe('an answer in events', () => {
     expect(first.toString()).toMatch(/^HTTP\/1\.1 200 [\s\S]*data: 1\n\n\r\n0\r\n\r\n$/);
   });
 
-  test('shows its head before the first event, where that takes long', async () => {
+  test('sends its head before the first event, if that takes long', async () => {
     let stream: Controller | undefined;
     const port = await serving({
       start: (controller) => {
@@ -81,7 +81,7 @@ describe('an answer in events', () => {
     expect(await textOf(response)).toBe('data: late\n\n');
   });
 
-  test('arrives whole when its reader is slow, and is not made faster than it is read', async () => {
+  test('arrives complete at a slow reader, and is not produced faster than it is read', async () => {
     let made = 0;
     const port = await serving({
       pull: (controller) => {
@@ -119,7 +119,7 @@ describe('an answer in events', () => {
     await expect.poll(() => left).toBe(true);
   });
 
-  test('that fails in the middle does not pass for a whole one', async () => {
+  test('that fails in the middle does not look complete', async () => {
     let stream: Controller | undefined;
     const port = await serving({
       start: (controller) => {

@@ -1,26 +1,27 @@
 import type { ServerResponse } from 'node:http';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
-import { QUIET } from './guards.ts';
+import { DEFAULT_HEADERS } from './guards.ts';
 
-/** So long the head of an answer waits for its first event. */
+/** The time that the head of a response waits for its first event. */
 const HEAD_MS = 20;
 
-/** Whether an answer comes piece by piece. */
+/** Whether a response is an event stream. */
 export function isEvents(response: Response): boolean {
   return response.body !== null && response.headers.get('content-type') === 'text/event-stream';
 }
 
 export interface EventOptions {
-  /** Called when the first event was written. */
+  /** Callback after the first event was written. */
   begun?(): void;
-  /** Whether the reader may still keep what it does not take. */
+  /** Whether the client may still leave responses unread. */
   mayWait?(): boolean;
 }
 
 /**
- * Writes an answer in events to Node's own response, as fast as the reader takes it. Its head goes out with the first event, so that a call which ends at once
- * costs one write; where none comes soon the head goes alone, because clients give up on a server that shows nothing. A reader that leaves ends the stream.
- * SECURITY: so does one that has more waiting than it may have. One that takes nothing is found by whoever watches the connections.
+ * Writes an event stream to Node's response, with backpressure. Its head is sent with the first event, so that a short
+ * call takes one write; if no event comes soon, the head is sent alone, because clients give up on a silent server. A
+ * client that disconnects ends the stream. SECURITY: so does one with too many unread bytes. A client that reads
+ * nothing is found by the check of connections.
  */
 export async function sendEvents(
   outgoing: ServerResponse,
@@ -28,20 +29,20 @@ export async function sendEvents(
   { begun, mayWait = () => true }: EventOptions = {},
 ): Promise<Response> {
   const reader = response.body!.getReader();
-  outgoing.writeHead(response.status, { ...QUIET, ...Object.fromEntries(response.headers) });
+  outgoing.writeHead(response.status, { ...DEFAULT_HEADERS, ...Object.fromEntries(response.headers) });
   const head = setTimeout(() => outgoing.flushHeaders(), HEAD_MS);
   let drained = () => {};
   outgoing.on('drain', () => drained());
   outgoing.once('close', () => {
     drained();
-    reader.cancel().catch(() => {}); // it has failed, and the loop below knows
+    reader.cancel().catch(() => {}); // it has failed, and the loop below handles it
   });
   try {
     for (;;) {
       const { value, done } = await reader.read();
       if (done || outgoing.destroyed) break;
       clearTimeout(head);
-      if (!mayWait()) throw new Error('too much waits for this reader');
+      if (!mayWait()) throw new Error('this client has too many unread bytes');
       const isTaken = outgoing.write(value);
       begun?.();
       if (isTaken) continue;
@@ -52,7 +53,7 @@ export async function sendEvents(
     outgoing.end();
   } catch {
     reader.cancel().catch(() => {});
-    outgoing.destroy(); // a reader must not take what it has for the whole
+    outgoing.destroy(); // the client must not take a truncated response for a complete one
   } finally {
     clearTimeout(head);
   }

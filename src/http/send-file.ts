@@ -5,15 +5,16 @@ import { LEAST_BYTES_PER_S } from './read-body.ts';
 export interface FileToSend {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** Exactly so many bytes are sent, or the connection is ended in the middle, which a client notices. */
+  /** Exactly this many bytes are sent; otherwise the connection is aborted, which a client notices. */
   readonly length: number;
   readonly pieces: AsyncIterable<Buffer>;
 }
 
 /**
- * Writes a file to Node's own response, as fast as the reader takes it and no faster. A reader that takes nothing for `stallMs`, or too little in `stallMs` of waiting
- * for it, is let go, so that nobody keeps a sandbox's file open by doing next to nothing. SECURITY: the guest says how long the file is and sends it; where the two differ it lies or the file
- * changed, and the answer must not pass for a whole one.
+ * Writes a file to Node's response, with backpressure. A client that reads nothing for `stallMs`, or too little in
+ * `stallMs` of waiting, is disconnected, so that it cannot keep a file of a sandbox open at no cost. SECURITY: the
+ * guest reports the length of the file and sends its content; if they differ, it lies or the file changed, and the
+ * response must not look complete.
  */
 export async function sendFile(
   outgoing: ServerResponse,
@@ -50,7 +51,7 @@ interface WatchedReader {
   stop(): void;
 }
 
-/** One timer and two listeners for a whole file: what is made anew for each piece of a large one is garbage of its own. */
+/** One timer and two listeners for a whole file, without new objects for each chunk. */
 function watchReader(outgoing: ServerResponse, stallMs: number): WatchedReader {
   const leastBytes = (LEAST_BYTES_PER_S * stallMs) / 1000;
   let bytes = 0;

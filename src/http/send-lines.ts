@@ -1,21 +1,21 @@
 import type { ServerResponse } from 'node:http';
-import { QUIET } from './guards.ts';
+import { DEFAULT_HEADERS } from './guards.ts';
 
 export interface LineOptions {
-  /** A reader that takes nothing for so long, although there is something to take, is let go. */
+  /** The timeout of a client that does not read although data is waiting; it is disconnected. */
   readonly stallMs: number;
-  /** An empty line goes out so often, for whoever stands between and takes silence for death. */
+  /** The keep-alive interval, so that proxies do not close an idle stream. */
   readonly aliveMs: number;
 }
 
-/** An answer in lines of JSON, written as fast as the reader takes them: what is ahead of it waits where it was made. */
+/** A response of JSON lines, written with backpressure: `send` waits for a slow reader. */
 export interface LineSender {
   send(line: object): Promise<void>;
   end(): void;
 }
 
 export function sendLines(outgoing: ServerResponse, { stallMs, aliveMs }: LineOptions): LineSender {
-  outgoing.writeHead(200, { ...QUIET, 'content-type': 'application/x-ndjson' });
+  outgoing.writeHead(200, { ...DEFAULT_HEADERS, 'content-type': 'application/x-ndjson' });
   const alive = setInterval(() => outgoing.writableNeedDrain || outgoing.write('{}\n'), aliveMs);
   outgoing.once('close', () => clearInterval(alive));
   return {

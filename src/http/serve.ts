@@ -15,7 +15,7 @@ import { openTokenStore } from './tokens/store.ts';
 import { isTokenId } from './tokens/token.ts';
 import { watchTokens } from './watch-tokens.ts';
 
-/** What HTTP stands on. */
+/** The parts of Hotcell that the HTTP server uses. */
 export interface ServedHotcell {
   readonly config: Config;
   readonly dataDir: string;
@@ -28,21 +28,24 @@ export interface HttpServing extends Listening {
 }
 
 export interface ServeOptions {
-  /** An MCP server for one owner. Called for every request, so that making one is cheap. */
+  /** Creates an MCP server for one owner. Called for every request, so it must be cheap. */
   serverFor(owner: Owner, links: LinkMaker): McpServer;
   readonly longTools: ReadonlySet<string>;
   readonly signedFilesOnly?: boolean;
   readonly largestMessageBytes?: number | undefined;
   notReady?(): string | undefined;
-  /** How long a transfer may stand still: for tests. */
+  /** The timeout of a stalled transfer; set by tests. */
   readonly stallMs?: number;
-  /** For tests. */
+  /** Set by tests. */
   readonly connectionLimits?: ConnectionLimits;
-  /** For tests. */
+  /** Set by tests. */
   readonly inFlightLimits?: InFlightLimits;
 }
 
-/** `/mcp`, files, metrics and health, until it is closed. Rejects before anything listens where it would be open to strangers. */
+/**
+ * Serves `/mcp`, files, metrics and health until it is closed. Rejects before it listens if other machines could
+ * connect without a token.
+ */
 export async function serveHttp(hotcell: ServedHotcell, options: ServeOptions): Promise<HttpServing> {
   const { config, dataDir, sessions, telemetry } = hotcell;
   const tokens = openTokenStore(dataDir);
@@ -56,7 +59,7 @@ export async function serveHttp(hotcell: ServedHotcell, options: ServeOptions): 
   const watch = watchTokens(tokens, async (id) => {
     await mcp.closeOf(id);
     const owner = tokenOwner(id, config);
-    // Also those that outlived another server and that nobody has called since.
+    // Also resumes sessions that outlived another server and that no client has called since.
     await sessions.recall(owner);
     await sessions.closeAll(owner);
   });

@@ -1,8 +1,11 @@
 import { createFairQueue } from '../lib/fair-queue.ts';
 
-/** Turns at the one thread that all owners share. */
+/** Fair scheduling of the event loop, which all owners share. */
 export interface Turns {
-  /** A turn when it is this owner's. What it gives back ends it; it ends by itself when the call takes long, because then it waits for something else. */
+  /**
+   * Waits for a turn of this owner. The returned function ends it; a long call ends it automatically, because then it
+   * waits for something else.
+   */
   take(owner: string, signal: AbortSignal): Promise<() => void>;
 }
 
@@ -10,8 +13,9 @@ const AT_ONCE = 8;
 const TURN_MS = 20;
 
 /**
- * SECURITY: five hundred small calls that come at once are begun at once, and the next tenant's comes after all of them. So each owner has a few at work, and the others' come
- * in between: a turn is given on only after the server has looked at what else came.
+ * SECURITY: five hundred small concurrent calls would all be started at once, before the next call of another tenant.
+ * So each owner runs a few at a time, and calls of other owners come in between: the next turn is given only after the
+ * server has read new input.
  */
 export function createTurns(): Turns {
   const queue = createFairQueue(AT_ONCE);

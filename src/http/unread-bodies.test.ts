@@ -8,7 +8,7 @@ type Handler = (incoming: IncomingMessage, outgoing: ServerResponse) => void;
 
 interface ServeOptions {
   readonly barrier?: boolean;
-  /** A listener that comes after the barrier's. */
+  /** A listener that is registered after the barrier's. */
   connected?(socket: Socket): void;
 }
 
@@ -30,7 +30,7 @@ async function serve(handler: Handler, { barrier = true, connected }: ServeOptio
   return (server.address() as AddressInfo).port;
 }
 
-/** Sends a body of chunks, and resolves with what came back when the server has closed the connection. */
+/** Sends a body of chunks, and resolves with the response when the server has closed the connection. */
 async function sendChunks(port: number, chunk: string, count: number): Promise<string> {
   const socket = connect(port, '127.0.0.1').on('error', () => {});
   let answer = '';
@@ -45,7 +45,7 @@ async function sendChunks(port: number, chunk: string, count: number): Promise<s
   return answer;
 }
 
-/** Answers at once and lets the body flow, as a library does that keeps the connection alive. Counts its pieces. */
+/** Responds at once and drains the body, like a library that keeps the connection alive. Counts its chunks. */
 function refusing(): { handler: Handler; pieces(): number } {
   let pieces = 0;
   return {
@@ -70,7 +70,7 @@ test('a body of one-byte chunks is not parsed after its request was refused; wit
   expect(answer).toMatch(/^HTTP\/1\.1 401 [\s\S]*connection: close[\s\S]*no/i);
 });
 
-test('a body that is read ends its connection when it comes in too many small pieces', async () => {
+test('a body in too many small chunks ends its connection', async () => {
   let pieces = 0;
   const handler: Handler = (incoming, outgoing) => {
     incoming.on('data', () => {
@@ -85,7 +85,7 @@ test('a body that is read ends its connection when it comes in too many small pi
   expect(await sendChunks(port, 'x'.repeat(300), 5_000)).toContain('read');
 });
 
-test('a connection is kept alive after a body that was read, and given up after one that was not', async () => {
+test('a connection is kept alive after a body that was read, and closed after one that was not', async () => {
   const port = await serve((incoming, outgoing) => {
     if (incoming.url === '/refused') return void outgoing.writeHead(403).end();
     incoming.resume().once('end', () => outgoing.end('read'));
@@ -101,11 +101,11 @@ test('a connection is kept alive after a body that was read, and given up after 
   expect(await connectionOf('/refused')).toBe('close');
 });
 
-test('a client that sends for longer reads the answer to a request that was refused early', async () => {
+test('a client that is still sending gets the response of a request that was refused early', async () => {
   const port = await serve((_, outgoing) => void outgoing.writeHead(413).end('too large'));
   for (let turn = 0; turn < 5; turn += 1) {
     const sent = request({ port, host: '127.0.0.1', method: 'POST', agent: false });
-    sent.on('error', () => {}); // the rest of the body has no reader
+    sent.on('error', () => {}); // the rest of the body is not read
     sent.end(Buffer.alloc(20_000_000));
     const [response] = (await once(sent, 'response')) as [IncomingMessage];
     expect(response.statusCode).toBe(413);
@@ -113,7 +113,7 @@ test('a client that sends for longer reads the answer to a request that was refu
   }
 });
 
-test('a parser goes back to the pool of Node as it was', async () => {
+test('a parser is returned to the pool of Node unchanged', async () => {
   const refuse = refusing();
   const port = await serve(refuse.handler);
   await sendChunks(port, 'x', 5_000);
@@ -130,12 +130,12 @@ test('a parser goes back to the pool of Node as it was', async () => {
   for (let turn = 0; turn < 5; turn += 1) expect(await sendChunks(whole, 'x', 1_000)).toContain('1000');
 });
 
-/** Reads the body whole. */
+/** Reads the whole body. */
 const reading: Handler = (incoming, outgoing) => {
   incoming.resume().once('end', () => outgoing.setHeader('connection', 'close').end('read'));
 };
 
-test('a parser that is watched very often, by several servers, has one callback of each and reads its bodies', async () => {
+test('a parser that is watched very often, by several servers, has one callback of each and parses its bodies', async () => {
   const [one, other] = [createUnreadBodies(), createUnreadBodies()];
   const callbacks = new Set<unknown>();
   const port = await serve(reading, {
@@ -163,7 +163,7 @@ test('CONNECT, for which Node frees the parser early, adds nothing to the parser
   for (let round = 0; round < 1_000; round += 1) {
     const closed = new Promise((resolve) => socket.once('close', resolve));
     socket.write('CONNECT a:1 HTTP/1.1\r\nHost: x\r\n\r\n');
-    socket = await open(); // most often before the last one has closed: it gets the same parser
+    socket = await open(); // usually before the last one has closed, so that it gets the same parser
     await closed;
   }
   socket.destroy();

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** Limits how much work a request's body can make, and what happens with a body that the server does not read. */
+/** Limits the work that a request body can cause, and handles bodies that the server does not read. */
 export interface UnreadBodies {
   /** Call for a new connection. */
   watch(socket: Socket): void;
@@ -9,17 +9,17 @@ export interface UnreadBodies {
   begin(incoming: IncomingMessage, outgoing: ServerResponse): void;
 }
 
-/** The HTTP parser of a connection, as far as it is used here. Node keeps parsers in a pool that clients and servers share. */
+/** The parts of the HTTP parser that are used here. Node keeps parsers in a pool that clients and servers share. */
 interface Parser {
   socket?: Socket | null;
   onIncoming?: ((...request: unknown[]) => number) | null;
-  /** The callback for each piece of a body. Without a function here the parser drops the body, which costs a fiftieth. */
+  /** The callback for each chunk of a body. Without it the parser drops the body, at a fiftieth of the cost. */
   [ON_BODY]?: OnBody | undefined;
 }
 
 interface OnBody {
   (this: Parser, piece: Buffer): unknown;
-  /** Node's own callback, on a callback that stands in its place. */
+  /** Node's own callback, as a property of the one that replaces it. */
   [NODES_OWN]?: OnBody;
 }
 
@@ -28,10 +28,13 @@ const ON_BODY = 3;
 const NODES_OWN = Symbol('the onBody of Node');
 const REFUSED = -1;
 
-/** The pieces that a body may come in: so many, and one more for each so many bytes, and so many in each second. */
+/**
+ * The allowed number of chunks of a body: a fixed number, one for each `bytesEach` bytes, and `perSecond` in each
+ * second.
+ */
 const PIECES = { free: 256, bytesEach: 256, perSecond: 100 };
 
-/** The time that a client gets to read an answer that came before the end of its request. */
+/** The time that a client gets to read a response that was sent before the end of its request. */
 const LINGER_MS = 500;
 
 interface Count {
@@ -41,14 +44,16 @@ interface Count {
 }
 
 /**
- * SECURITY: a body of one-byte chunks costs its sender nothing and the server a callback for each: a packet of 64 kB costs 40 ms, and a few connections of a stranger
- * take all of the thread. So there are two rules. A body in too many small pieces ends its connection. And a body that is not read to its end (the request was
- * refused) is not parsed any further: the answer says `connection: close`, nothing is read after it, and the connection is destroyed a moment later, so that the
- * client can read the answer before the reset.
+ * SECURITY: a body of one-byte chunks costs its sender nothing and the server a callback for each: a packet of 64 kB
+ * takes 40 ms, and a few connections of an unauthenticated client could occupy the event loop. So there are two rules.
+ * A body in too many small chunks ends its connection. And a body that is not read to its end (the request was refused)
+ * is not parsed any further: the response has `connection: close`, nothing is read after it, and the connection is
+ * destroyed a moment later, so that the client can read the response before the reset.
  *
- * SECURITY: the callback never wraps the one it finds. Node can give a parser back to its pool before the connection closes (it does so for CONNECT), and wrappers of wrappers would grow
- * with each connection until a body overflows the stack. There is one callback for all parsers: it stays in place in the pool, finds the connection by the parser, and for a
- * connection that it does not know calls Node's own.
+ * SECURITY: the callback never wraps the one it finds. Node can return a parser to its pool before the connection
+ * closes (as for CONNECT), and nested wrappers would grow with each connection until a body overflows the stack. There
+ * is one callback for all parsers: it stays in place in the pool, finds the connection by the parser, and for an
+ * unknown connection calls Node's own.
  */
 export function createUnreadBodies(): UnreadBodies {
   const counts = new WeakMap<Socket, Count>();
@@ -73,7 +78,7 @@ export function createUnreadBodies(): UnreadBodies {
       counted ??= countedWith(found[NODES_OWN] ?? found);
       const onBody = counted;
       parser[ON_BODY] = onBody;
-      // Before Node's own listener gives the parser back to the pool.
+      // Before Node's own listener returns the parser to the pool.
       socket.prependOnceListener('close', () => {
         parser[ON_BODY] ??= onBody;
       });
@@ -94,7 +99,7 @@ export function createUnreadBodies(): UnreadBodies {
   };
 }
 
-/** Whether the client announced a body. */
+/** Whether the request has a body. */
 function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) !== 0;
 }
@@ -107,13 +112,13 @@ function isFlood(count: Count | undefined, bytes: number): boolean {
   return over > 0 && over > ((performance.now() - count.since) / 1000) * PIECES.perSecond;
 }
 
-/** Node calls `destroySoon` when the last answer of a connection is out. */
+/** Node calls `destroySoon` when the last response of a connection is sent. */
 function leaveUnread(socket: Socket): void {
   const parser = parserOf(socket);
   if (parser !== undefined) stopParsing(parser);
   socket.destroySoon = () => {
     socket.end();
-    setImmediate(() => socket.pause()); // after Node has begun to read what is left
+    setImmediate(() => socket.pause()); // after Node has started to read the rest
     setTimeout(() => socket.destroy(), LINGER_MS).unref();
   };
 }

@@ -1,24 +1,25 @@
 import type { TokenStore } from './tokens/store.ts';
 
 export interface TokenWatch {
-  /** Somebody came with this token: from now on it is looked after. */
+  /** A client has used this token: it is watched from now on. */
   seen(id: string): void;
   stop(): void;
 }
 
 /**
- * Notices that a token was revoked although its holder asks for nothing new: what they have running must end too. Requests are checked one by one
- * anyway, so that this only has to be soon.
+ * Detects that a token was revoked even if its holder sends no new requests: running work of the holder must end, too.
+ * Requests are checked one by one anyway, so some delay is acceptable.
  *
- * SECURITY: a request is checked when it comes, and may take its time to be sent to its end and to begin: what it begins after the revocation must end as well. So
- * `onRevoked` is called again and again, until none can be left (`lateMs`).
+ * SECURITY: a request is checked when it arrives, and may take long until it is complete and starts its work: work
+ * started after the revocation must end as well. So `onRevoked` is called repeatedly, until no such request can be left
+ * (`lateMs`).
  */
 export function watchTokens(
   tokens: TokenStore,
   onRevoked: (id: string) => Promise<void>,
   { everyMs = 2_000, lateMs = 120_000 }: { everyMs?: number; lateMs?: number } = {},
 ): TokenWatch {
-  /** When each was found revoked, if it was. */
+  /** The time at which each token was found revoked, if it was. */
   const known = new Map<string, number | undefined>();
   let isLooking = false;
   const timer = setInterval(() => void look(), everyMs).unref();

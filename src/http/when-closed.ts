@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { HotcellError } from '../errors/hotcell-error.ts';
 
-/** Calls `done` once, when a response or its connection has closed, however it ended. */
+/** Calls `done` once, when a response or its connection has closed for any reason. */
 export function whenClosed(outgoing: ServerResponse, done: () => void): void {
   const { socket } = outgoing.req;
   const end = () => {
@@ -10,12 +10,13 @@ export function whenClosed(outgoing: ServerResponse, done: () => void): void {
     done();
   };
   outgoing.once('close', end);
-  // SECURITY: an answer that stood behind another when the connection broke has never been given it, and Node does not close it.
+  // SECURITY: a response that was queued behind another when the connection broke never gets the socket, and Node does
+  // not close it.
   socket.once('close', end);
   if (outgoing.destroyed || socket.destroyed) end();
 }
 
-/** Aborted when the client leaves: one that has gone waits for no turn. */
+/** A signal that aborts when the client disconnects, so that it does not wait for a turn any more. */
 export function leavingOf(outgoing: ServerResponse): AbortSignal {
   const left = new AbortController();
   whenClosed(outgoing, () => left.abort(new HotcellError('cancelled', 'the client disconnected')));

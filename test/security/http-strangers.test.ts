@@ -97,7 +97,7 @@ describe.skipIf(skipped !== undefined)('strangers at a server on loopback', () =
 describe.skipIf(skipped !== undefined)('a server that others can reach', () => {
   it('does not start without a token, and says what to do', async () => {
     await expect(serveForTest({ host: '0.0.0.0' })).rejects.toMatchObject({
-      message: expect.stringContaining('others could reach it on 0.0.0.0'),
+      message: expect.stringContaining('other machines could reach it on 0.0.0.0'),
       remedy: expect.stringContaining('hotcell token create'),
     });
   });

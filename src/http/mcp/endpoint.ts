@@ -13,26 +13,28 @@ import type { CallWatch } from '../../mcp/call-watch.ts';
 import { createLegacyConnections } from './legacy-connections.ts';
 import { createListeningStreams } from './listening-streams.ts';
 
-/** MCP over HTTP in both eras of the protocol. Guards, tokens and limits stand before it. */
+/** MCP over HTTP in both eras of the protocol. Guards, tokens and limits are applied before. */
 export interface McpEndpoint {
-  /** `body`: the parsed body of a POST, which was read already. */
+  /** `body`: the parsed body of a POST. */
   answer(request: Request, body: unknown, caller: Caller): Promise<Response>;
   connections(): number;
-  /** Ends what an owner has open, when their token was revoked. */
+  /** Ends all connections and streams of an owner whose token was revoked. */
   closeOf(ownerId: string): Promise<void>;
   close(): Promise<void>;
 }
 
-/** The owner of a request, and where its call is counted. */
+/** The owner of a request, and the counter of its call. */
 export interface Caller {
   readonly owner: Owner;
   readonly call?: CallWatch | undefined;
 }
 
 export interface McpEndpointOptions {
-  /** Called for every request of the modern era, and once for each connection of the older one. */
+  /** Called for every request of the modern era, and once for each connection of the legacy era. */
   serverFor(owner: Owner): McpServer;
-  /** Names of the tools whose answers begin with the first byte: a client that sees none for a minute gives up. */
+  /**
+   * Names of long-running tools, whose response is started at once: a client that gets no byte for a minute gives up.
+   */
   readonly longTools: ReadonlySet<string>;
   readonly now?: () => number;
 }
@@ -42,12 +44,12 @@ const LISTENING = { perOwner: 500, total: 4000 };
 
 export function createMcpEndpoint({ serverFor, longTools, now = Date.now }: McpEndpointOptions): McpEndpoint {
   const factory = (context: McpRequestContext) => serverFor(ownerIn(context.authInfo));
-  // The limit of the library is one for all owners: ours comes first.
+  // The library has one limit for all owners; ours applies first.
   const modern = { legacy: 'reject', maxSubscriptions: 2 * LISTENING.total } as const;
   const whole = createMcpHandler(factory, modern);
   const streamed = createMcpHandler(factory, { ...modern, responseMode: 'sse', bus: whole.bus });
   const listening = createListeningStreams(LISTENING);
-  // One request and no connection: what `curl` sends, and programs that only call a tool.
+  // A single request without a connection, as sent by `curl` and by programs that only call a tool.
   const single = legacyStatelessFallback(factory);
   const legacy = createLegacyConnections({ serverFor, now, ...LEGACY });
 
@@ -78,7 +80,7 @@ export function createMcpEndpoint({ serverFor, longTools, now = Date.now }: McpE
   };
 }
 
-/** The owner travels as the library's own idea of who asks. It was never in the request. */
+/** The owner is passed on as the library's `AuthInfo`. It never comes from the request. */
 function infoOf({ owner, call }: Caller): AuthInfo {
   return { token: '', clientId: owner.id, scopes: [], extra: { owner, call } };
 }
@@ -89,7 +91,10 @@ function ownerIn(info: AuthInfo | undefined): Owner {
   return owner as Owner;
 }
 
-/** A call that names its version in itself is never of the older era. What else is wrong with it the handler finds out: to ask the library first would check every call twice. */
+/**
+ * Whether this is a call of the modern era: it names its protocol version. Other faults are left to the handler; asking
+ * the library would validate every call twice.
+ */
 function isModernCall(body: unknown): boolean {
   const { method, params } = (body ?? {}) as { method?: unknown; params?: { _meta?: unknown } | null };
   const meta = params?._meta;

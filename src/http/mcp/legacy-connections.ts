@@ -8,11 +8,17 @@ import {
 import type { Owner } from '../../directory/directory.ts';
 import { READER_LEFT } from '../../mcp/call-watch.ts';
 
-/** Connections of clients that open with `initialize` (the protocol up to 2025-11-25): each has an id and lives over many requests. */
+/**
+ * Connections of clients that start with `initialize` (protocol versions up to 2025-11-25): each has an id and lasts
+ * for many requests.
+ */
 export interface LegacyConnections {
-  /** Answers `initialize`, which makes one. */
+  /** Answers `initialize`, which creates a connection. */
   open(request: Request, body: unknown, caller: LegacyCaller): Promise<Response>;
-  /** Answers whatever names one by `Mcp-Session-Id`. Another owner's is not found, like one that never was. */
+  /**
+   * Answers a request with an `Mcp-Session-Id`. For another owner's connection the response is the same as for an
+   * unknown one.
+   */
   serve(id: string, request: Request, body: unknown, caller: LegacyCaller): Promise<Response>;
   count(): number;
   closeOf(ownerId: string): Promise<void>;
@@ -26,10 +32,10 @@ export interface LegacyCaller {
 
 export interface LegacyOptions {
   serverFor(owner: Owner): McpServer;
-  /** The most of one owner. One more takes the place of the one that was not used for longest. */
+  /** The maximum per owner. Another one replaces the least recently used. */
   readonly perOwner: number;
   readonly total: number;
-  /** One that was not used for so long, and has nothing under way, is closed. Its client opens another. */
+  /** The idle timeout of a connection without pending calls. Its client opens another. */
   readonly idleMs: number;
   now(): number;
 }
@@ -38,15 +44,15 @@ interface Connection {
   readonly owner: string;
   readonly transport: WebStandardStreamableHTTPServerTransport;
   usedAt: number;
-  /** The ids of calls that have no answer yet. A stream that only listens for news is none: its client opens another connection. */
+  /** The ids of calls without a response. A notification stream does not count: its client opens another connection. */
   readonly pending: Set<RequestId>;
 }
 
-/** SECURITY: for each answer the SDK looks at all calls of the connection that have none yet. */
+/** SECURITY: for each response the SDK iterates over all pending calls of the connection. */
 const MOST_PENDING = 256;
 
 export function createLegacyConnections(options: LegacyOptions): LegacyConnections {
-  /** In the order of their last use. */
+  /** In order of use, least recently used first. */
   const connections = new Map<string, Connection>();
 
   function touch(id: string, connection: Connection): void {
@@ -60,7 +66,10 @@ export function createLegacyConnections(options: LegacyOptions): LegacyConnectio
     await transport.close().catch(() => {});
   }
 
-  /** Before another is made: what is idle for too long goes, then what is over the limits, the longest unused first. False: all are at work. */
+  /**
+   * Makes room for another connection: closes idle ones after their timeout, then the least recently used above the
+   * limits. Returns false if all are busy.
+   */
   function makeRoom(owner: string): boolean {
     const limit = options.now() - options.idleMs;
     for (const [id, connection] of idleOnes()) if (connection.usedAt < limit) void drop(id, connection);
@@ -91,9 +100,8 @@ export function createLegacyConnections(options: LegacyOptions): LegacyConnectio
       if (withdrawn !== undefined && pending.has(withdrawn)) endCall(transport, withdrawn);
       return response;
     }
-    if (pending.has(id))
-      return refused(-32600, 'Invalid Request: the id is that of a call that has no answer yet', 400);
-    if (pending.size >= MOST_PENDING) return refused(-32000, 'Too many calls wait for their answers', 429);
+    if (pending.has(id)) return refused(-32600, 'Invalid Request: a pending call has the same id', 400);
+    if (pending.size >= MOST_PENDING) return refused(-32000, 'Too many pending calls', 429);
     pending.add(id);
     const done = () => {
       pending.delete(id);
@@ -122,7 +130,7 @@ export function createLegacyConnections(options: LegacyOptions): LegacyConnectio
       });
       await options.serverFor(owner).connect(transport);
       const response = await transport.handleRequest(request, { parsedBody: body, authInfo });
-      if (transport.sessionId === undefined) await transport.close(); // it was no proper `initialize`
+      if (transport.sessionId === undefined) await transport.close(); // it was not a valid `initialize`
       return response;
     },
 
@@ -147,10 +155,10 @@ export function createLegacyConnections(options: LegacyOptions): LegacyConnectio
 }
 
 function tooMany(): Response {
-  return refused(-32000, 'Too many connections are at work; try again later', 503);
+  return refused(-32000, 'Too many busy connections; try again later', 503);
 }
 
-/** What tells a client to open another. */
+/** The response that makes a client open another connection. */
 function unknownConnection(): Response {
   return refused(-32001, 'Session not found', 404);
 }
@@ -160,13 +168,13 @@ function refused(code: number, message: string, status: number): Response {
   return Response.json({ jsonrpc: '2.0', id: null, error: { code, message } }, { status, headers });
 }
 
-/** The id of a call that gets an answer. Notifications, responses and what is no message have none. */
+/** The id of a call that expects a response. Notifications, responses and invalid messages have none. */
 function requestIdOf(body: unknown): RequestId | undefined {
   const { id, method } = (body ?? {}) as { id?: unknown; method?: unknown };
   return typeof method === 'string' && (typeof id === 'string' || typeof id === 'number') ? id : undefined;
 }
 
-/** The id of the call that a message withdraws. */
+/** The id of the call that a message cancels. */
 function withdrawnBy(body: unknown): RequestId | undefined {
   const { method, params } = (body ?? {}) as { method?: unknown; params?: { requestId?: unknown } | null };
   const id = method === 'notifications/cancelled' ? params?.requestId : undefined;
@@ -174,8 +182,8 @@ function withdrawnBy(body: unknown): RequestId | undefined {
 }
 
 /**
- * Ends a call whose reader left. There is no event store, so that its answer cannot be delivered any more. SECURITY: without this, calls that wait for an hour go on for
- * clients that left.
+ * Ends a call whose client has disconnected. There is no event store, so its response cannot be delivered any more.
+ * SECURITY: without this, calls that wait for an hour would continue for clients that are gone.
  */
 function abandonCall(transport: WebStandardStreamableHTTPServerTransport, id: RequestId): void {
   const params = { requestId: id, reason: READER_LEFT };
@@ -183,14 +191,20 @@ function abandonCall(transport: WebStandardStreamableHTTPServerTransport, id: Re
   endCall(transport, id);
 }
 
-/** Makes the transport forget a call that was withdrawn, for which the SDK sends no answer: its stream would stay open, and its id be kept. */
+/**
+ * Makes the transport forget a cancelled call, for which the SDK sends no response: otherwise its stream would stay
+ * open, and its id be kept.
+ */
 function endCall(transport: WebStandardStreamableHTTPServerTransport, id: RequestId): void {
   transport.closeSSEStream(id);
   const error = { code: -32000, message: 'Withdrawn' };
   transport.send({ jsonrpc: '2.0', id, error }).catch(() => {}); // it was answered meanwhile
 }
 
-/** The same answer. `done` is called when its last byte was taken or its reader left, and `left` before that in the second case. */
+/**
+ * Wraps a response. `done` is called when its last byte was read or its client has disconnected; in the second case
+ * `left` is called before.
+ */
 function whenRead(response: Response, done: () => void, left: () => void): Response {
   if (response.body === null) {
     done();

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createListeningStreams } from './listening-streams.ts';
 
-/** An answer that never ends by itself. */
+/** A response that never ends by itself. */
 function endless() {
   let isCancelled = false;
   const body = new ReadableStream<Uint8Array>({
@@ -26,7 +26,7 @@ test('streams of an owner whose token was revoked end, and those of others do no
   expect([streams.count('ada'), streams.count()]).toEqual([0, 1]);
 });
 
-test('one more than an owner may have ends its oldest', async () => {
+test('a stream above the limit of an owner ends its oldest', async () => {
   const streams = createListeningStreams({ perOwner: 2, total: 4 });
   const all = [endless(), endless(), endless()];
   const texts = all.map(({ response }) => streams.hold('ada', response).text());
@@ -34,7 +34,7 @@ test('one more than an owner may have ends its oldest', async () => {
   expect(all.map(({ isCancelled }) => isCancelled())).toEqual([true, false, false]);
 });
 
-test('one more than all may have ends the oldest of the owner who has the most', () => {
+test('a stream above the total limit ends the oldest of the owner with the most', () => {
   const streams = createListeningStreams({ perOwner: 3, total: 4 });
   for (const owner of ['bob', 'ada', 'ada', 'ada', 'carl']) streams.hold(owner, endless().response);
   expect(['bob', 'ada', 'carl'].map((owner) => streams.count(owner))).toEqual([1, 2, 1]);

@@ -1,16 +1,16 @@
-/** Answers of `subscriptions/listen`: streams that stay open until the client goes. */
+/** Responses to `subscriptions/listen`: notification streams that stay open until the client disconnects. */
 export interface ListeningStreams {
-  /** The same answer, which ends when it is closed here. It may take the place of an older one. */
+  /** Wraps a response, so that it can be closed here. It may replace an older one. */
   hold(owner: string, response: Response): Response;
   count(owner?: string): number;
-  /** Ends all of an owner's. */
+  /** Ends all streams of an owner. */
   closeOf(owner: string): void;
 }
 
 export interface ListeningLimits {
-  /** The most of one owner. One more takes the place of the oldest. */
+  /** The maximum per owner. Another one replaces the oldest. */
   readonly perOwner: number;
-  /** The most of all. One more takes the place of the oldest of the owner who has the most. */
+  /** The total maximum. Another one replaces the oldest of the owner with the most. */
   readonly total: number;
 }
 
@@ -19,9 +19,12 @@ interface Stream {
   end(): void;
 }
 
-/** SECURITY: nothing else ends such a stream. Without limits one owner could hold all that a server has, and a token that was revoked would keep its own. */
+/**
+ * SECURITY: nothing else ends such a stream. Without limits one owner could use up all connections of a server, and a
+ * revoked token would keep its streams.
+ */
 export function createListeningStreams({ perOwner, total }: ListeningLimits): ListeningStreams {
-  /** The oldest first. */
+  /** Oldest first. */
   const streams = new Set<Stream>();
   const of = (owner: string) => [...streams].filter((stream) => stream.owner === owner);
 

@@ -13,18 +13,21 @@ import { sendFile } from '../send-file.ts';
 export interface FilesOptions {
   readonly sessions: SessionDirectory;
   readonly linkKey: Buffer;
-  /** Who asks, by the header `Authorization`. Rejects where nobody may. */
+  /** Authenticates a request by its `Authorization` header. Rejects if that fails. */
   authorize(context: HttpContext): Promise<Owner>;
-  /** Whose link it is, if they may still come. */
+  /** The owner of a link, if it is still authorised. */
   ownerOfLink(id: string, context: HttpContext): Promise<Owner | undefined>;
-  /** Nobody gets a file without a signature or a token, not even from this machine. */
+  /** Whether every file needs a signature or a token, even for clients on this machine. */
   readonly signedOnly: boolean;
   now(): number;
-  /** How long a transfer may stand still. */
+  /** The timeout of a stalled transfer. */
   readonly stallMs: number;
 }
 
-/** `/files/{session}/{path}`: a file of a workspace, out with GET or HEAD and in with PUT, of any size and never whole in memory. */
+/**
+ * `/files/{session}/{path}`: reads a file of a workspace with GET or HEAD and writes it with PUT. Files of any size are
+ * streamed.
+ */
 export function addFilesRoutes(app: HttpApp, options: FilesOptions): void {
   app.on(['GET', 'HEAD'], '/files/*', async (context) => {
     const file = await readable(context, options);
@@ -55,11 +58,11 @@ export function addFilesRoutes(app: HttpApp, options: FilesOptions): void {
 interface ReadableFile {
   readonly session: ManagedSession;
   readonly path: string;
-  /** For the audit log, where it is not the owner who reads. */
+  /** The route for the audit log, if the reader is not the owner. */
   readonly via?: string;
 }
 
-/** By a signed link, or as whoever the request comes from. */
+/** Authorises a read: by a signed link, or by the sender of the request. */
 async function readable(context: HttpContext, options: FilesOptions): Promise<ReadableFile> {
   const { session: id, path } = named(context);
   if (context.req.query('signature') !== undefined) {
@@ -71,10 +74,13 @@ async function readable(context: HttpContext, options: FilesOptions): Promise<Re
   return { session: await options.sessions.use(owner, id, { via: 'GET /files' }), path };
 }
 
-/** SECURITY: where a link is needed, to be on this machine is no proof of anything. A link reads; it is a token that writes. */
+/**
+ * SECURITY: if a signed link is required, being on this machine proves nothing. A link can only read; writing needs a
+ * token.
+ */
 function requireProof(context: HttpContext, { signedOnly }: FilesOptions): void {
   if (!signedOnly || context.req.header('authorization') !== undefined) return;
-  throw new HotcellError('unauthorized', 'a signed link is needed', { remedy: ASK_AGAIN });
+  throw new HotcellError('unauthorized', 'a signed link is required', { remedy: ASK_AGAIN });
 }
 
 async function linked(context: HttpContext, options: FilesOptions): Promise<ManagedSession> {
@@ -124,7 +130,7 @@ function named(context: HttpContext): NamedFile {
   return file;
 }
 
-/** As it came over the wire. SECURITY: a URL that was parsed is one in which `..` and its encodings were resolved already. */
+/** The raw path and query. SECURITY: a parsed URL has `..` and its encodings resolved already. */
 function pathAndQuery(context: HttpContext): string {
   return context.env.incoming.url ?? '';
 }

@@ -15,14 +15,17 @@ export interface McpRouteOptions {
   readonly inFlight: InFlight;
   readonly turns: Turns;
   readonly bodyBytes?: number;
-  /** Bytes of answers that wait for an owner's readers. */
+  /** Bytes of unread responses to an owner's clients. */
   unsentBytes(owner: string): number;
 }
 
-/** SECURITY: what may wait for the readers of one owner. Each answer has some megabytes at most, and nothing else limits how many there are. */
+/**
+ * SECURITY: the maximum bytes of unread responses of one owner. Each response has some megabytes at most, but their
+ * number is not limited otherwise.
+ */
 const UNSENT_BYTES = 64 * 1_048_576;
 
-/** `/mcp`: where clients speak the protocol. The guard has found out who asks. */
+/** `/mcp`: the MCP endpoint. The guard has authenticated the client. */
 export function addMcpRoute(
   app: HttpApp,
   endpoint: McpEndpoint,
@@ -74,14 +77,14 @@ export function addMcpRoute(
 
 const NO_BATCHES = 'JSON-RPC batches are not supported; send each message in a request of its own';
 
-/** The message, or what is wrong with it. */
+/** The parsed message, or an error response. */
 async function parsed(data: Buffer, owner: string, parse: JsonParser): Promise<object | Response> {
   const result = await parse(data, owner);
   if ('excess' in result) return protocolError(-32600, `Invalid Request: ${result.excess}`);
   if ('fault' in result) return protocolError(-32700, 'Parse error: the body is not JSON');
   const body = result.value;
   if (typeof body !== 'object' || body === null) return protocolError(-32600, 'Invalid Request: not an object');
-  // SECURITY: the answers of a batch are kept until its last one is there, and one of them can wait for an hour.
+  // SECURITY: the responses of a batch are kept until the last one is ready, and one of them can wait for an hour.
   if (Array.isArray(body)) return protocolError(-32600, `Invalid Request: ${NO_BATCHES}`);
   const oversized = oversizedIn(body);
   return oversized === undefined ? body : protocolError(-32600, `Invalid Request: ${oversized}`);

@@ -18,7 +18,7 @@ const HOW = 'Send {"code": …} as application/json, with language, timeout_ms a
 const request = z.strictObject({
   code: z.string(),
   language: z.string().max(40).optional(),
-  /** Shown in tracebacks. */
+  /** The file name in tracebacks. */
   filename: z
     .string()
     .max(255)
@@ -28,9 +28,10 @@ const request = z.strictObject({
 });
 
 /**
- * `POST /run/{session}`: runs code, and answers with what it prints as it prints it, in order and whole (`run-lines.ts`). For programs that show output live: MCP has
- * notifications but no way to wait for whoever reads them, and the output of `yes` would pile up here. A reader that is slow slows the program down;
- * one that goes ends it. The result is asked for as always, with `get_execution`. The guard has found out who asks.
+ * `POST /run/{session}`: runs code, and streams its output in order and complete (`run-lines.ts`), for programs that
+ * show output live. MCP notifications have no backpressure, so the output of `yes` would accumulate here. A slow client
+ * slows the program down; one that disconnects ends it. The result is available through `get_execution`. The guard has
+ * authenticated the client.
  */
 export function addRunRoute(app: HttpApp, options: RunRouteOptions): void {
   const { config, sessions, stallMs } = options;

@@ -2,14 +2,14 @@ import { HotcellError } from '../../errors/hotcell-error.ts';
 import type { HttpApp } from '../environment.ts';
 
 export interface StatusOptions {
-  /** What stands in the way of work, if anything does. */
+  /** The reason why the server accepts no work, if any. */
   notReady(): string | undefined;
   exposition(): Promise<{ contentType: string; text: string }>;
-  /** Whether `/metrics` is there at all. */
+  /** Whether `/metrics` is enabled. */
   readonly metrics: boolean;
 }
 
-/** For whoever watches over the server: does it live, does it take work, what did it do. */
+/** Routes for monitoring: liveness, readiness, metrics. */
 export function addStatusRoutes(app: HttpApp, options: StatusOptions): void {
   app.get('/healthz', (context) => context.json({ status: 'ok' }));
 

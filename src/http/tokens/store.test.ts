@@ -13,7 +13,7 @@ afterEach(() => rmSync(home, { recursive: true, force: true }));
 const files = () => readdirSync(join(home, 'tokens')).map((name) => join(home, 'tokens', name));
 
 describe('tokens', () => {
-  it('are known by what their holder has, and by nothing that is stored', async () => {
+  it('cannot be derived from what is stored', async () => {
     const store = openTokenStore(home);
     const { text, id } = await store.create('ci', { sessions: 3 });
     expect(await store.verify(text)).toMatchObject({ id, name: 'ci', quotas: { sessions: 3 } });
@@ -22,18 +22,18 @@ describe('tokens', () => {
     expect(await store.verify(JSON.parse(stored[0]!).hash)).toBeUndefined();
   });
 
-  it('are kept from other users of the machine', async () => {
+  it('are unreadable for other users of the machine', async () => {
     await openTokenStore(home).create('ci');
     expect([join(home, 'tokens'), ...files()].map((path) => statSync(path).mode & 0o777)).toEqual([0o700, 0o600]);
   });
 
-  it.each(['tokens', '.'])('are believed only where other users of the machine cannot put one (%s)', (name) => {
+  it.each(['tokens', '.'])('are trusted only if other users of the machine cannot write there (%s)', (name) => {
     mkdirSync(join(home, 'tokens'));
     chmodSync(join(home, name), 0o777);
     expect(() => openTokenStore(home)).toThrow(/can be written to by other users/);
   });
 
-  it('are refused with one character changed, cut off, or of another installation', async () => {
+  it('are refused with one character changed, truncated, or of another installation', async () => {
     const store = openTokenStore(home);
     const { text } = await store.create('ci');
     const last = text.at(-2) === 'A' ? 'B' : 'A';
@@ -50,7 +50,7 @@ describe('tokens', () => {
     expect(await store.verify(text)).toBeUndefined();
   });
 
-  it('end for a server that already knows them', async () => {
+  it('are revoked for a server that has used them already', async () => {
     const server = openTokenStore(home);
     const { text, id } = await openTokenStore(home).create('laptop');
     expect(await server.verify(text)).toBeDefined();
@@ -59,7 +59,7 @@ describe('tokens', () => {
     expect(files()).toEqual([]);
   });
 
-  it('say when they were last used, to the minute', async () => {
+  it('record their last use, to the minute', async () => {
     let time = Date.UTC(2026, 0, 1);
     const store = openTokenStore(home, () => time);
     const { text } = await store.create('ci');
@@ -82,11 +82,11 @@ describe('tokens', () => {
     await expect(store.revoke('ci')).rejects.toMatchObject({ code: 'invalid_argument' });
   });
 
-  it.each(['', ' x', '../x', 'a\nb', 'x'.repeat(65)])('are not called %j', async (name) => {
+  it.each(['', ' x', '../x', 'a\nb', 'x'.repeat(65)])('cannot have the name %j', async (name) => {
     await expect(openTokenStore(home).create(name)).rejects.toMatchObject({ code: 'invalid_argument' });
   });
 
-  it('let nobody in by a file that is broken', async () => {
+  it('are not accepted from a corrupt file', async () => {
     const store = openTokenStore(home);
     const { text } = await store.create('ci');
     writeFileSync(files()[0]!, '{}');

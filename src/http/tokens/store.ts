@@ -7,7 +7,7 @@ import { coalesced } from '../../lib/coalesced.ts';
 import { makeOwnFolder, requireTrusted } from '../../lib/own-folder.ts';
 import { claimedId, hashOf, isTokenId, matches, newToken } from './token.ts';
 
-/** What a token's holder may have at once; what is not said is as the configuration says. */
+/** The quotas of a token's holder; by default those of the configuration. */
 const tokenQuotas = z.object({
   sessions: z.number().int().min(1).max(10_000).optional(),
   memoryBytes: z.number().int().min(1).optional(),
@@ -25,7 +25,7 @@ const record = z.object({
 });
 type StoredToken = z.infer<typeof record>;
 
-/** A token as it may be shown: without anything that it could be used with. */
+/** The public data of a token, without its secret. */
 export interface TokenRecord {
   readonly id: string;
   readonly name: string;
@@ -35,24 +35,24 @@ export interface TokenRecord {
 }
 
 /**
- * Tokens in the data folder, a file for each: making and revoking one is one file that comes or goes, so that several servers and the command line
- * need no lock, and a running server sees a revocation at the next request.
+ * Tokens in the data folder, one file each. Creating or revoking a token creates or removes one file, so that several
+ * servers and the command line need no lock, and a running server sees a revocation at the next request.
  */
 export interface TokenStore {
-  /** `text` is shown once: it cannot be found again. */
+  /** `text` is shown once; it cannot be recovered. */
   create(name: string, quotas?: TokenQuotas): Promise<TokenRecord & { readonly text: string }>;
   list(): Promise<TokenRecord[]>;
-  /** By id or name. Rejects where there is none, or more than one of that name. */
+  /** Revokes by id or name. Rejects if there is none, or more than one of that name. */
   revoke(idOrName: string): Promise<TokenRecord>;
-  /** Whose token this is, if it is one. */
+  /** The record of a token, if it is valid. */
   verify(text: string): Promise<TokenRecord | undefined>;
-  /** The token of that id, if it was not revoked. */
+  /** The token with that id, if it was not revoked. */
   find(id: string): Promise<TokenRecord | undefined>;
 }
 
 const USE_IS_NOTED_EVERY_MS = 60_000;
 
-/** Throws where another user of the machine could put a token there. */
+/** Throws if another user of the machine could write tokens there. */
 export function openTokenStore(dataDir: string, now: () => number = Date.now): TokenStore {
   const folder = join(dataDir, 'tokens');
   requireTrusted(folder);
@@ -60,7 +60,8 @@ export function openTokenStore(dataDir: string, now: () => number = Date.now): T
   const fileOf = (id: string) => join(folder, `${id}.json`);
   const usedFileOf = (id: string) => join(folder, `${id}.used`);
 
-  // SECURITY: the threads that read files are few, and serve who came first. Five hundred requests of one token would keep everybody else from being let in.
+  // SECURITY: the threads that read files are few and serve in order of arrival. Five hundred requests of one token
+  // would block the authentication of all other clients.
   const read = coalesced(readNow);
   const lastUse = coalesced((id: string) => stat(usedFileOf(id)).catch(() => undefined));
   const noteUse = coalesced(noteUseNow);
@@ -72,7 +73,7 @@ export function openTokenStore(dataDir: string, now: () => number = Date.now): T
     try {
       return record.parse(JSON.parse(text));
     } catch {
-      return undefined; // a broken file lets nobody in
+      return undefined; // a corrupt file is not accepted
     }
   }
 
@@ -129,9 +130,9 @@ export function openTokenStore(dataDir: string, now: () => number = Date.now): T
     async verify(text) {
       const id = claimedId(text);
       const token = id === undefined ? undefined : await read(id);
-      // Compared with something in any case: how long it takes must not tell whether there is such an id.
+      // A comparison is made in any case: its duration must not reveal whether the id exists.
       if (!matches(text, installation(), token?.hash ?? hashOf('', '')) || token === undefined) return undefined;
-      await noteUse(token.id).catch(() => {}); // a full disk keeps nobody out
+      await noteUse(token.id).catch(() => {}); // a full disk must not lock out a client
       return shown(token);
     },
 

@@ -1,6 +1,6 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 
-/** A token as its holder has it: `hotcell_<id>_<secret>`. The id names it, the secret proves it. */
+/** A token as its holder has it: `hotcell_<id>_<secret>`. The id identifies it, the secret authenticates it. */
 export interface Token {
   readonly id: string;
   readonly text: string;
@@ -13,7 +13,7 @@ export function newToken(): Token {
   return { id: `t-${id}`, text: `hotcell_${id}_${randomBytes(32).toString('base64url')}` };
 }
 
-/** The id that a text claims to be the token of, or undefined where it is none. Proves nothing. */
+/** The id in a token, or undefined if the text is not a token. It is not verified. */
 export function claimedId(text: string): string | undefined {
   const id = TOKEN.exec(text)?.[1];
   return id === undefined ? undefined : `t-${id}`;
@@ -24,14 +24,15 @@ export function isTokenId(id: string): boolean {
 }
 
 /**
- * What is stored of a token. SECURITY: one round of SHA-256 is enough, because the secret is 256 random bits and no password: there is no list of likely
- * ones to try. The installation's id is in it, so that a stored hash means nothing elsewhere.
+ * The stored hash of a token. SECURITY: one round of SHA-256 is enough, because the secret is 256 random bits and not a
+ * password: there is no dictionary to try. The installation's id is part of it, so that a stored hash is useless
+ * elsewhere.
  */
 export function hashOf(text: string, installationId: string): string {
   return createHash('sha256').update(`${installationId}\n${text}`).digest('base64url');
 }
 
-/** In a time that does not tell how much of it is right. */
+/** Compares in constant time. */
 export function matches(text: string, installationId: string, stored: string): boolean {
   const [left, right] = [Buffer.from(hashOf(text, installationId)), Buffer.from(stored)];
   return left.length === right.length && timingSafeEqual(left, right);
