@@ -34,7 +34,7 @@ describe('hotcell config', () => {
     ]);
     const checked = await hotcell.run(['dist/cli.js', 'config', 'check'], { env });
     expect(checked).toMatchObject({ exitCode: 0, stdout: `${path}: ok, 2 options set.\n` });
-    expect(checked.stderr).toContain('HOTCELL_MAX_SESIONS is no option; did you mean HOTCELL_MAX_SESSIONS?');
+    expect(checked.stderr).toContain('HOTCELL_MAX_SESIONS is not an option; did you mean HOTCELL_MAX_SESSIONS?');
     expect(checked.stderr).toContain('is readable by other users: run chmod 600.');
     const asJson = JSON.parse((await hotcell.run(['dist/cli.js', 'config', 'show', '--json'])).stdout);
     expect(asJson.options.maxSessions).toEqual({ value: 5, origin: { kind: 'file', path } });
