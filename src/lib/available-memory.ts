@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** The memory that the host can give without swapping; infinite where it does not say. */
+/** The memory that the host can give without swapping; infinite if it is unknown. */
 export function availableBytes(): number {
   try {
     const line = readFileSync('/proc/meminfo', 'utf8').match(/^MemAvailable:\s+(\d+)/m);

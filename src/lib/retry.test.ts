@@ -14,19 +14,19 @@ function failing(times: number, error = new Error('busy')) {
 const options = { attempts: 3, pauseMs: 1, isTransient: (error: unknown) => (error as Error).message === 'busy' };
 
 describe('retry', () => {
-  it('calls again after an error that may pass', async () => {
+  it('retries after a transient error', async () => {
     const { calls, work } = failing(2);
     expect(await retry(work, options)).toBe('done');
     expect(calls.count).toBe(3);
   });
 
-  it('gives up after so many attempts, with the last error', async () => {
+  it('rejects with the last error after the maximum number of attempts', async () => {
     const { calls, work } = failing(9);
     await expect(retry(work, options)).rejects.toThrow('busy');
     expect(calls.count).toBe(3);
   });
 
-  it('does not repeat what will fail again', async () => {
+  it('does not retry after another error', async () => {
     const { calls, work } = failing(1, new Error('gone'));
     await expect(retry(work, options)).rejects.toThrow('gone');
     expect(calls.count).toBe(1);

@@ -29,7 +29,7 @@ export const NO_MOUNTS: HeldMounts = {
   release: async () => {},
 };
 
-/** Checks what a caller asks for. Rejects with `mount_denied`, and with nothing held. */
+/** Checks the mounts of a request. Rejects with `mount_denied`, and holds nothing then. */
 export async function holdMounts(
   requests: readonly MountRequest[],
   policy: MountPolicy,

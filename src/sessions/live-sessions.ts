@@ -52,7 +52,7 @@ export interface LiveSessions {
    * server's policy covers its folders.
    */
   mayTakeOver(left: LeftSession): boolean;
-  /** Resolves when nothing is being made ahead, and nothing of closed sessions is being removed. */
+  /** Resolves when no sandbox is being created ahead, and none of a closed session is being removed. */
   settled(): Promise<void>;
   /** Aborts openings and closes all sessions. Idempotent. */
   close(): Promise<void>;
@@ -63,7 +63,9 @@ const POOL_TOTAL = 32;
 const POOL_LEAST_FREE_BYTES = 1_073_741_824;
 const POOL_IDLE_MS = 15 * 60_000;
 const POOL_MOUNTED_IDLE_MS = 60_000;
-/** SECURITY: sessions that are opened and closed in a loop must not pile up sandboxes that wait for their removal. */
+/**
+ * SECURITY: sessions that are opened and closed in a loop must not accumulate sandboxes that wait for their removal.
+ */
 const MOST_REMOVALS = 8;
 
 export function createLiveSessions(
@@ -82,7 +84,8 @@ export function createLiveSessions(
       linked: once(linkedFile),
     }),
   );
-  // SECURITY: before the first session, whose programs could change where a path leads. A server without roots mounts nothing, and its start need not wait.
+  // SECURITY: resolved before the first session, whose programs could change where a path leads. A server without roots
+  // mounts nothing, so its start need not wait.
   if (config.mountRoots.length > 0) policy();
   const pool = createPool(
     {
@@ -154,7 +157,7 @@ export function createLiveSessions(
     return session;
   }
 
-  /** A sandbox that was made ahead, else a new one. */
+  /** A sandbox from the pool, else a new one. */
   async function firstOf(
     driver: Driver,
     spec: SandboxSpec,
@@ -208,7 +211,7 @@ export function createLiveSessions(
       return opening.finally(() => openings.delete(opening));
     },
     mayTakeOver: ({ driver, spec }) =>
-      // No probe is awaited for this: a driver counts for the least that it declares.
+      // Without waiting for a probe: the driver's minimum level counts.
       leastLevel(declared[driver]) >= leastLevel(declared[config.minIsolation]) &&
       concernsPolicy(spec.mounts, policy()),
     settled: async () => {
@@ -219,7 +222,7 @@ export function createLiveSessions(
       closing ??= (async () => {
         stop.abort();
         await Promise.allSettled(openings);
-        // One that cannot be closed must not keep the rest from it.
+        // A session that fails to close must not stop the others.
         const endings = await Promise.allSettled([...sessions].map((session) => session.close()));
         await pool.close();
         await Promise.all(removals);
@@ -244,14 +247,18 @@ function isPlain({ image, mounts, persistent }: SandboxSpec): boolean {
 }
 
 /**
- * Whether `close` need not wait for the removal of the sandbox. A program of a session with mounts could still write there, and a persistent session must not be
- * forgotten before it is gone. A sandbox that shares a zygote is removed within milliseconds.
+ * Whether `close` need not wait for the removal of the sandbox. With mounts, its programs could still write there, and
+ * a persistent session must not be forgotten before its sandbox is gone. A sandbox that shares a zygote is removed
+ * within milliseconds.
  */
 function mayRemoveBehind({ traits }: Driver, { mounts, persistent }: SandboxSpec): boolean {
   return mounts.length === 0 && persistent === undefined && !traits.sharesWithinOwner;
 }
 
-/** The traits that a request needs. An image that is only the server's default is for drivers that have images, and needs none. */
+/**
+ * The traits that a request needs. The server's default image applies only to drivers with images, so it needs no
+ * trait.
+ */
 function neededBy({ image }: OpenOptions, { mounts, persistent }: SandboxSpec): NeededTrait[] {
   return [
     ...(persistent === undefined ? [] : (['persistence'] as const)),

@@ -1,7 +1,10 @@
-/** The demand for one kind of sandbox: how many the pool keeps of it, by how often it was claimed of late. */
+/** The demand for one kind of sandbox: the number that the pool keeps, from the number of recent claims. */
 export interface Demand {
   claimed(now: number): void;
-  /** How many are to be ready or in the making. Grows by one with each recent claim, and falls back to the least as they age. */
+  /**
+   * The number of sandboxes to have ready or in progress. It grows by one with each recent claim, and falls back to the
+   * minimum as they age.
+   */
   target(now: number): number;
 }
 
@@ -10,19 +13,22 @@ export interface DemandLimits {
   readonly most: number;
 }
 
-/** A claim counts for so long. Sessions that follow each other within seconds are one piece of work, and the next of them is near. */
+/**
+ * The time for which a claim counts. Sessions that follow each other within seconds belong to one piece of work, and
+ * the next is likely.
+ */
 export const RECENT_MS = 10_000;
 
 export function createDemand({ least, most }: DemandLimits): Demand {
   let claims: number[] = [];
   return {
     claimed: (now) => {
-      // More than `most` make no difference.
+      // More than `most` claims make no difference.
       claims = [...claims, now].slice(-most);
     },
     target: (now) => {
       claims = claims.filter((at) => now - at < RECENT_MS);
-      // The first claim says that there is demand, each further one that there is more of it.
+      // The first claim shows that there is demand, each further one that there is more.
       return Math.min(most, least + Math.max(0, claims.length - 1));
     },
   };

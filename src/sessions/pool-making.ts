@@ -5,13 +5,22 @@ import { holdFolder } from '../lib/held-folder.ts';
 import type { Driver } from '../sandbox/driver.ts';
 import type { SandboxSpec } from '../sandbox/spec.ts';
 
-/** A sandbox that is being made ahead. It belongs to the pool until it is claimed. */
+/** A sandbox that is being created ahead. It belongs to the pool until it is claimed. */
 export interface Making {
-  /** Whether a claim gets it sooner than a sandbox of its own. A jail is forked within milliseconds, and what is made ahead waits for its zygote's preloads. */
+  /**
+   * Whether a claim gets it sooner than a new sandbox. A jail is forked within milliseconds, but one created ahead
+   * waits for the preloads of its zygote.
+   */
   readonly isAhead: boolean;
-  /** The sandbox as soon as its guest answers, for one claimant; its preloads are still being loaded. Undefined where it could not be made. Never rejects. */
+  /**
+   * The sandbox as soon as its guest answers, for one claim; its preloads are still being imported. Undefined if it
+   * could not be created. Never rejects.
+   */
   claim(): Promise<LiveSandbox | undefined>;
-  /** The sandbox once its preloads are in. Undefined where it could not be made, or was claimed before. Never rejects. */
+  /**
+   * The sandbox once its preloads are imported. Undefined if it could not be created, or was claimed before. Never
+   * rejects.
+   */
   readonly ready: Promise<LiveSandbox | undefined>;
 }
 
@@ -22,7 +31,7 @@ export interface MakingOptions {
 
 export function makeAhead(driver: Driver, spec: SandboxSpec, { startTimeoutMs, stop }: MakingOptions): Making {
   let isClaimed = false;
-  // The claimant that needs one will fail for itself and be told the reason.
+  // The next claim fails by itself and reports the reason.
   const answering = holdingMounts(spec, () =>
     openLiveSandbox(driver, spec, startTimeoutMs, { signal: stop, warm: true }),
   ).catch(() => undefined);
@@ -43,7 +52,7 @@ export function makeAhead(driver: Driver, spec: SandboxSpec, { startTimeoutMs, s
 
   async function warmUp({ connection }: LiveSandbox): Promise<void> {
     await Promise.all([connection.ready, connection.warm]);
-    // The code of a claimant would wait for it.
+    // Otherwise the code of the claimant would wait for it.
     if (!isClaimed) await connection.request({ type: 'exercise' }, nothing);
   }
 
@@ -58,8 +67,8 @@ export function makeAhead(driver: Driver, spec: SandboxSpec, { startTimeoutMs, s
 }
 
 /**
- * Runs `work` with the mounted folders held open. SECURITY: the number of an inode is given to another folder once its own is gone. `work` compares what it binds
- * with `identity`; from then on the sandbox itself holds the folder.
+ * Runs `work` with the mounted folders held open. SECURITY: the inode number of a removed folder is reused. `work`
+ * compares the bound folder with `identity`; from then on the sandbox itself holds the folder.
  */
 async function holdingMounts<T>({ mounts }: SandboxSpec, work: () => Promise<T>): Promise<T> {
   const held = await Promise.all(mounts.map(({ source }) => holdFolder(source)));

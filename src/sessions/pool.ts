@@ -12,9 +12,9 @@ import { type Making, makeAhead } from './pool-making.ts';
 
 /** The number of ready sandboxes for each requested kind, and in total. */
 export interface PoolLimits {
-  /** The least of a kind; the pool is off where it is 0. */
+  /** The minimum per kind; 0 disables the pool. */
   readonly perKind: number;
-  /** The most of a kind, while many are claimed. */
+  /** The maximum per kind, while many are claimed. */
   readonly mostPerKind: number;
   readonly total: number;
   /** The free memory of the host below which no sandbox is created ahead. */
@@ -24,29 +24,29 @@ export interface PoolLimits {
    * life of the server.
    */
   readonly idleMs: number;
-  /** The same for a sandbox with mounts: the host cannot unmount a folder while a sandbox has it. */
+  /** The same for a sandbox with mounts: the host cannot unmount a folder while a sandbox uses it. */
   readonly mountedIdleMs: number;
 }
 
 /**
- * Sandboxes that were made ahead: preloads in, a kernel forked, nothing of a user's ever run. One is given out once and never comes back.
- * Nothing is made before the first `claim` of its kind; then as many as the claims of the last seconds let expect.
- * What fails while it is being made is forgotten; the next opening will say why.
+ * Warm pool: sandboxes created ahead, with preloads imported and a kernel forked; no user code has run in them. Each is
+ * used once. Nothing is created before the first `claim` of its kind; after that, as many as recent claims suggest. A
+ * failure is dropped; the next opening reports the reason.
  */
 export interface Pool {
   /**
-   * A ready sandbox for `spec`, else one in the making where that answers sooner than another would, else undefined; either way, the pool sees to the next.
-   * Rejects only where the claimant withdraws.
+   * Returns a ready sandbox for `spec`, else one in progress if that is faster than a new one, else undefined. Either
+   * way, the pool prepares the next. Rejects only if the signal aborts.
    */
   claim(driver: Driver, spec: SandboxSpec, signal?: AbortSignal): Promise<LiveSandbox | undefined>;
-  /** Counts as a claim of a session that has its sandbox already: the pool learns what to make ahead. */
+  /** Counts as a claim by a session that already has its sandbox, so that the pool learns what to create ahead. */
   expect(driver: Driver, spec: SandboxSpec): void;
-  /** Resolves when there is nothing more to make. */
+  /** Resolves when nothing is left to create. */
   settled(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** One kind of sandbox: what is ready of it, and what is being made. */
+/** One kind of sandbox: the ready ones, and the one in progress. */
 interface Kind {
   readonly key: string;
   readonly demand: Demand;
@@ -76,7 +76,7 @@ export function createPool(limits: PoolLimits, startTimeoutMs: number): Pool {
     return ahead === undefined ? ready : taken(ahead, signal);
   }
 
-  /** Refills only after the claimant's first work, which that competes with for the processor. */
+  /** Refills after the claimant's first work, with which it would compete for the CPU. */
   function expect(driver: Driver, spec: SandboxSpec): void {
     if (!isPooled(driver, spec)) return;
     const kind = kindFor(driver, spec);
@@ -90,15 +90,17 @@ export function createPool(limits: PoolLimits, startTimeoutMs: number): Pool {
   }
 
   /**
-   * A persistent session's sandbox outlives this server, and one that was made ahead would end with it. A jail takes its mounts when it is claimed, in no time.
-   * SECURITY: a container with mounts is claimed only by an opening whose own check found the very same folders (pool-kind.ts). Until then nothing runs in it.
+   * Whether a spec is pooled. Not for persistent sessions: their sandbox outlives this server, and a pooled one would
+   * end with it. Not for jails with mounts: they get them when they are claimed, at once. SECURITY: a container with
+   * mounts is claimed only by an opening whose own check found the very same folders (pool-kind.ts). Until then no user
+   * code runs in it.
    */
   function isPooled(driver: Driver, { mounts, persistent }: SandboxSpec): boolean {
     if (limits.perKind <= 0 || persistent !== undefined) return false;
     return mounts.length === 0 || !driver.traits.sharesWithinOwner;
   }
 
-  /** Ends the sandbox whose claimant withdraws: the pool gives out only what it has finished itself. */
+  /** Disposes of the sandbox if its claimant aborts: the pool hands out only sandboxes that it has completed itself. */
   function taken(one: Making, signal: AbortSignal | undefined): Promise<LiveSandbox | undefined> {
     const coming = one.claim();
     return unlessWithdrawn(coming, signal, () => {
@@ -107,7 +109,7 @@ export function createPool(limits: PoolLimits, startTimeoutMs: number): Pool {
     });
   }
 
-  /** Makes one at a time of a kind: several would only slow each other down, and the sessions that are open. */
+  /** Creates one at a time per kind: several would slow down each other, and the open sessions. */
   function refill(driver: Driver, spec: SandboxSpec): void {
     const kind = kindFor(driver, spec);
     if (kind.making !== undefined || kind.ready.length >= kind.demand.target(performance.now())) return;
@@ -142,7 +144,7 @@ export function createPool(limits: PoolLimits, startTimeoutMs: number): Pool {
     return index >= 0;
   }
 
-  /** Ends what is ready beyond the demand, once the last claim is no longer recent. */
+  /** Disposes of ready sandboxes beyond the demand, once the last claim is no longer recent. */
   function trimLater(kind: Kind): void {
     clearTimeout(kind.trimming);
     kind.trimming = setTimeout(() => {
@@ -157,13 +159,13 @@ export function createPool(limits: PoolLimits, startTimeoutMs: number): Pool {
     track(live.dispose());
   }
 
-  /** Has `close` wait for the end of a sandbox. */
+  /** Makes `close` wait for the end of a sandbox. */
   function track(ending: Promise<void>): void {
     const ended = ending.catch(() => {}).finally(() => disposals.delete(ended));
     disposals.add(ended);
   }
 
-  /** Callers choose what a kind is made of, so that there is no end of kinds. */
+  /** Forgets an empty kind: callers choose the properties of a kind, so the number of kinds is unlimited. */
   function forgetIfEmpty(kind: Kind): void {
     if (kind.ready.length === 0 && kind.making === undefined && kind.trimming === undefined) kinds.delete(kind.key);
   }

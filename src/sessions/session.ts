@@ -53,7 +53,10 @@ export interface Session extends AsyncDisposable {
   /** Deletes all variables and ends all processes; files are kept. */
   reset(): Promise<void>;
   readonly files: SessionFiles;
-  /** Resolves when nobody can reach the sandbox. A container without mounts is removed in the background; `hotcell.close()` waits for that. */
+  /**
+   * Resolves when no program can reach the sandbox any more. A container without mounts is removed in the background;
+   * `hotcell.close()` waits for that.
+   */
   close(): Promise<void>;
 }
 
