@@ -15,14 +15,14 @@ export interface Place {
   readonly real: string;
   /** The paths of the symbolic links that it leads through. */
   readonly links: readonly string[];
-  /** Whether the path leads into a file system that was not looked into: what follows is taken as it is written. */
+  /** Whether the path leads into a file system that was not examined; the rest of the path is then taken as text. */
   readonly isOpaque: boolean;
 }
 
 interface Walk {
-  /** Links that are taken for folders. */
+  /** Links that are treated as folders. */
   readonly ignored?: readonly string[];
-  /** Mount points of file systems that are not looked into. */
+  /** Mount points of file systems that are not examined. */
   readonly opaque?: ReadonlySet<string>;
 }
 
@@ -62,14 +62,19 @@ export function resolveRoots(roots: readonly string[], writable: readonly string
 }
 
 /**
- * As `placeOf`, but for links that another user made to what is not that user's alone. SECURITY: root keeps sandboxes from the keys of all users. A user who made `~/.aws` a link to the
- * project of another would keep everybody from mounting that; and one who mounted a file system there that never answers would stop the server.
+ * Like `placeOf`, but ignores links that another user made, unless the target belongs to that user alone. SECURITY: if
+ * Hotcell is root, it keeps sandboxes away from the keys of all users. A user could otherwise make `~/.aws` a link to
+ * another user's project and so block mounts of it, or mount a file system there that never answers and so block the
+ * server.
  */
 export function placeOfDenied(path: string, opaque = foreignMounts()): Place {
   return placeOf(path, { opaque, ignored: strangersLinks(path, opaque) });
 }
 
-/** The links on the way of a path that another user, other than root, made to what others have a part in and does not lie beside the link. */
+/**
+ * The links on a path that another user (not root) made, to a target that other users have access to and that does not
+ * lie beside the link.
+ */
 export function strangersLinks(path: string, opaque = foreignMounts()): string[] {
   const { real, links, isOpaque } = placeOf(path, { opaque });
   const own = process.getuid?.();
@@ -86,7 +91,8 @@ function ownerOf(path: string): number | undefined {
 }
 
 /**
- * Whether a place is a user's, in folders of that user or of root to which no others can write. SECURITY: a user can have a file in a folder for uploads of somebody else's project.
+ * Whether a path belongs to a user, in folders of that user or of root to which no other user can write. SECURITY: a
+ * user can have a file in an upload folder of another user's project.
  */
 function isOfAlone(user: number, path: string): boolean {
   const entry = lstatSync(path, { throwIfNoEntry: false });

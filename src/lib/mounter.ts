@@ -11,8 +11,8 @@ export function mounterOf(path: string, mounts: string = readMounts()): number |
 }
 
 /**
- * Where other users than root and this one have mounted FUSE file systems. SECURITY: looking at anything there waits for a program of theirs, which need not
- * ever answer.
+ * The mount points of FUSE file systems of users other than root and this one. SECURITY: any access there waits for a
+ * program of that user, which may never answer.
  */
 export function foreignMounts(mounts: string = readMounts()): ReadonlySet<string> {
   const trusted = [undefined, 0, process.getuid?.()];

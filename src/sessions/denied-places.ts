@@ -24,7 +24,7 @@ export interface Reason {
 
 interface Policy {
   readonly denied: readonly string[];
-  /** How far the server looks at the denied places (`own-part.ts`). */
+  /** The part of each denied path that the server examines (`own-part.ts`). */
   readonly ownParts?: ReadonlyMap<string, string>;
   readonly inUse?: PlacesInUse;
 }
@@ -51,13 +51,17 @@ export function reasonAgainst(mount: JudgedMount, policy: Policy): Reason | unde
   return reasonsFor(mount, policy).find(({ place }) => meets(source, place));
 }
 
-/** By device and inode: of the folder and all above it, and of the places and all above them, as far as the server looks at these. */
+/**
+ * Compares by device and inode: the folder and all its parents with the denied paths and all of theirs, as far as the
+ * server examines them.
+ */
 export async function reasonAgainstFolder(mount: JudgedMount, policy: Policy): Promise<Reason | undefined> {
   const keysOf = folderKeys();
   const [own, ...above] = await keysOf(mount.source);
   for (const reason of reasonsFor(mount, policy)) {
     const known = policy.ownParts?.get(reason.place);
-    // SECURITY: a link that a stranger has put there since would refuse whatever it leads to.
+    // SECURITY: another user could otherwise block mounts of any folder by creating a link to it after the server has
+    // started.
     if (known === undefined && strangersLinks(reason.place).length > 0) continue;
     const reached = known ?? reason.place;
     const keys = await keysOf(reached);
@@ -69,7 +73,7 @@ export async function reasonAgainstFolder(mount: JudgedMount, policy: Policy): P
   return undefined;
 }
 
-/** The path in a folder that another path has with its last names. */
+/** The last `names` components of `path`, below `folder`. */
 function below(folder: string, path: string, names: number): string {
   return join(folder, ...path.split(sep).slice(-names));
 }

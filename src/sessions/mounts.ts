@@ -25,7 +25,9 @@ export interface MountRequest {
   readonly target: string;
   /** Whether it is read-only; true by default. */
   readonly readOnly?: boolean;
-  /** Identity of the folder that the caller means. The mount is refused where the source leads to another one by then. */
+  /**
+   * Identity of the folder that the caller means. The mount is refused if the source leads to another folder by then.
+   */
   readonly identity?: FolderIdentity;
 }
 
@@ -35,9 +37,12 @@ export interface MountPolicy {
   readonly roots: readonly string[];
   /** These are never mounted, nor anything inside or above them. */
   readonly denied: readonly string[];
-  /** How far the server looks at each of them (`own-part.ts`). Found by `mountPolicy`. */
+  /** The part of each denied path that the server examines (`own-part.ts`). Set by `mountPolicy`. */
   readonly ownParts?: ReadonlyMap<string, string>;
-  /** What servers of this installation use. Asked at every mount: servers start, and environments are made, after this one. */
+  /**
+   * Paths that servers of this installation use. Read at every mount, because servers start and environments are
+   * created after this one.
+   */
   readonly inUse?: PlacesInUse;
   /** The file of Hotcell with a second hard link, if any. Checked at the first writable mount. */
   readonly linked?: () => LinkedFile | undefined;
@@ -159,7 +164,7 @@ function isBelowRoots(source: string, { roots }: MountPolicy): boolean {
   return roots.some((root) => isWithin(source, root));
 }
 
-/** SECURITY: looking into a FUSE file system of another user waits for a program of that user, which need not ever answer. */
+/** SECURITY: access to another user's FUSE file system waits for a program of that user, which may never answer. */
 function requireAnswering({ source, readOnly = true }: MountRequest, policy: MountPolicy): void {
   const { real, isOpaque } = placeOf(source, { opaque: foreignMounts() });
   if (!isOpaque) return;
@@ -170,7 +175,7 @@ function requireAnswering({ source, readOnly = true }: MountRequest, policy: Mou
 async function resolveMount(request: MountRequest, policy: MountPolicy): Promise<{ mount: Mount; folder: HeldFolder }> {
   const target = checkedTarget(request.target);
   requireAnswering(request, policy);
-  // SECURITY: everything below is about the resolved path. A link inside an allowed root may point anywhere.
+  // SECURITY: all checks below use the resolved path. A link inside an allowed root may point anywhere.
   const source = await realpath(request.source).catch(() => undefined);
   // SECURITY: checked before any message about existence, which would reveal what other folders the host has.
   const readOnly = request.readOnly !== false;

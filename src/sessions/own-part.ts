@@ -3,10 +3,11 @@ import { join, parse, sep } from 'node:path';
 import { foreignMounts } from '../lib/mounter.ts';
 
 /**
- * Finds for each place the deepest folder on its path that is there and, with all above it, belongs to root or to this user. Asked once, when the server starts.
+ * Finds, for each path, the deepest existing folder that belongs, with all its parents, to root or to this user.
+ * Determined once, when the server starts.
  *
- * SECURITY: beyond that folder another user decides what a path leads to: a link to the project of somebody else, or a FUSE file system that never answers. From
- * then on the server looks no further than to that folder, and judges the rest of the path as text.
+ * SECURITY: below that folder another user decides where a path leads: a link to a third user's project, or a FUSE file
+ * system that never answers. So the server examines the path only down to that folder, and compares the rest as text.
  */
 export function ownParts(places: readonly string[]): ReadonlyMap<string, string> {
   const opaque = foreignMounts();
@@ -25,7 +26,7 @@ function ownPart(place: string, isOwnFolder: (path: string) => boolean): string 
   return reached;
 }
 
-/** A link is none: what it leads to is a place of its own in the list. */
+/** A link does not count: its target is a path of its own in the list. */
 function isOwn(path: string): boolean {
   try {
     const found = lstatSync(path);

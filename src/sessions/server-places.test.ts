@@ -57,7 +57,7 @@ describe.skipIf(process.getuid?.() !== 0)("a link in the home of another user, t
   const stranger = 61_842;
   beforeEach(() => {
     rmSync(dataDir, { recursive: true });
-    dataDir = mkdtempSync(join(homedir(), '.hotcell-places-')); // not in /tmp, which is for everybody
+    dataDir = mkdtempSync(join(homedir(), '.hotcell-places-')); // not in /tmp, where all users can write
     chmodSync(dataDir, 0o755);
   });
   const made = (target: string, owner: number) => {
@@ -104,7 +104,7 @@ describe.skipIf(process.getuid?.() !== 0)("a link in the home of another user, t
     for (const folder of folders) await folder.close();
   });
 
-  it('is followed where the administrator named it', async () => {
+  it('is followed if the administrator named it', async () => {
     const { home } = made(project(), 0);
     await expect(mount(followedPlaces([join(home, '.aws')]))).rejects.toMatchObject({ code: 'mount_denied' });
   });

@@ -89,7 +89,10 @@ describe('hotcell serve', () => {
 
   it('refuses to be reached from elsewhere without a token', async () => {
     const { exitCode, stderr } = await hotcell.run(['dist/cli.js', 'serve', '--host', '0.0.0.0', '--port', '0']);
-    expect([exitCode, stderr]).toEqual([64, expect.stringContaining('→ Create one with `hotcell token create <name>`')]);
+    expect([exitCode, stderr]).toEqual([
+      64,
+      expect.stringContaining('→ Create one with `hotcell token create <name>`'),
+    ]);
   });
 
   it('says that its port is taken, and what to do', async () => {
