@@ -1,6 +1,6 @@
 import { ownBytes } from './own-bytes.ts';
 
-/** Pieces of bytes that are held until they are taken, in memory that their bytes bound and not their number. */
+/** A buffer for pieces of bytes, whose memory is bounded by the number of bytes and not by the number of pieces. */
 export interface GatheredBytes {
   push(piece: Buffer): void;
   /** The number of bytes held. */
@@ -15,7 +15,10 @@ const MIN_BLOCK_BYTES = 512;
 const MAX_BLOCK_BYTES = 65_536;
 const EMPTY = Buffer.alloc(0);
 
-/** SECURITY: a guest that sends a file byte by byte, or in frames with long heads, would make the server hold some hundred times the file. */
+/**
+ * SECURITY: a guest that sends a file byte by byte, or in frames with long heads, would otherwise make the server use
+ * about a hundred times the size of the file.
+ */
 export function createGatheredBytes(): GatheredBytes {
   let pieces: Buffer[] = [];
   let block = EMPTY;

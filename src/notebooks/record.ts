@@ -27,7 +27,7 @@ export interface ExecutionRecord {
 
 /** The overhead of an execution besides its texts, so that a million empty ones are bounded too. */
 const ENTRY_BYTES = 1024;
-/** What is part of an entry even where nothing was shown: there is nothing to let go then. */
+/** The cost of an entry without output, which cannot be dropped. */
 const EMPTY_BYTES = memoryCost({ outcome: { kind: 'ok' }, stdout: '', stderr: '', displays: [] } satisfies Shown);
 
 export function createRecord(limitBytes: number): ExecutionRecord {
@@ -63,7 +63,7 @@ export function createRecord(limitBytes: number): ExecutionRecord {
     add(source, result) {
       count += 1;
       const whole = shownOf(result);
-      // One that would push everything else out keeps its text alone.
+      // An execution that would displace all others keeps only its text.
       const shown = memoryCost(whole) > limitBytes / 2 ? withoutDisplays(whole) : whole;
       const entry: Entry = {
         id: result.executionId,

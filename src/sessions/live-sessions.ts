@@ -31,9 +31,12 @@ export interface OpenOptions extends SandboxWishes {
 /** Session options that a server sets, and a user of the library does not. */
 export interface GivenToSession extends Pick<SessionCoreOptions, 'slots' | 'beginUse'> {
   readonly uniqueId: string;
-  /** Waits for a place among the sandboxes that the server starts at once; the returned function gives it back. For a sandbox that replaces a lost one. */
+  /**
+   * Waits for a place among the sandboxes that the server starts at once, before a lost sandbox is replaced; the
+   * returned function releases it.
+   */
   readonly placeToStart: (signal: AbortSignal) => Promise<() => void>;
-  /** The plan of a session that is to outlive the server. */
+  /** The plan for a session that outlives the server. */
   readonly persistence: PersistencePlan | undefined;
 }
 

@@ -164,7 +164,7 @@ def _wait_until_still(killed: set[tuple[int, int]], deadline: float) -> None:
 
 
 def signal_group(group: int, number: signal.Signals) -> None:
-    """Reaches nobody where the group is gone."""
+    """Does nothing if the group is gone."""
     try:
         os.killpg(group, number)
     except (ProcessLookupError, PermissionError):
