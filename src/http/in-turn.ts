@@ -30,7 +30,7 @@ export async function inTurn<T>(
   const call = countCall(inFlight, id, { bytes });
   whenClosed(outgoing, call.hold());
   const ended = call.hold();
-  const endTurn = await turns.take(id, gone).catch((error: unknown) => {
+  const endTurn = await turns.take(id, { leaving: () => gone, bytes }).catch((error: unknown) => {
     ended();
     throw error;
   });

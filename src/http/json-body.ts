@@ -1,13 +1,12 @@
 import { HotcellError } from '../errors/hotcell-error.ts';
-import { excessIn } from '../lib/json-limits.ts';
 import type { HttpContext } from './environment.ts';
-import type { BodyReader } from './read-large-body.ts';
+import type { JsonBody, JsonReader } from './read-json.ts';
 
-/** The text of a body that must be JSON. `how`: the remedy, where it is not. */
-export async function jsonText(context: HttpContext, read: BodyReader, how: string): Promise<string> {
+/** A body that must be JSON. `how`: the remedy, where it is not. */
+export async function jsonBody(context: HttpContext, read: JsonReader, how: string): Promise<JsonBody> {
   // SECURITY: a form on somebody's page can send text, but not this.
   requireContentType(context, 'application/json', how);
-  return read(context.env.incoming, context.get('owner').id, (body) => body.toString('utf8'));
+  return read(context.env.incoming, context.get('owner').id);
 }
 
 export function requireContentType(context: HttpContext, wanted: string, how: string): void {
@@ -16,12 +15,10 @@ export function requireContentType(context: HttpContext, wanted: string, how: st
   throw new HotcellError('invalid_argument', `Content-Type must be ${wanted}`, { remedy: how });
 }
 
-export function parsedJson(text: string, how: string): unknown {
-  const excess = excessIn(text);
-  if (excess !== undefined) throw new HotcellError('invalid_argument', `the body has ${excess}`, { remedy: how });
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new HotcellError('invalid_argument', 'the body is not JSON', { remedy: how });
-  }
+/** Call it within a turn of the owner, where a small body is parsed. */
+export function parsedJson(body: JsonBody, how: string): unknown {
+  const parsed = body.parsed();
+  if ('value' in parsed) return parsed.value;
+  const message = 'excess' in parsed ? `the body has ${parsed.excess}` : 'the body is not JSON';
+  throw new HotcellError('invalid_argument', message, { remedy: how });
 }

@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { HotcellError } from '../errors/hotcell-error.ts';
 import { createFairQueue } from '../lib/fair-queue.ts';
-import { createGatheredBytes } from '../lib/gathered-bytes.ts';
 import { bodyPieces, readBeginning, requireBodySize } from './read-body.ts';
 
 const SMALL_BYTES = 65_536;
@@ -63,19 +62,19 @@ function leastSpeed(declared = 0): number {
   return Math.max(LARGE_PACE.leastBytesPerS, declared / (BODY_MS / 1000) / SLOWER);
 }
 
+/** SECURITY: each piece is copied as it comes: to join the pieces of 80 MB at the end takes 50 ms in which nobody else is served. The system provides the memory as it is written to. */
 async function readRest(
   incoming: IncomingMessage,
   beginning: Buffer,
   { limitBytes, leastBytesPerS }: { limitBytes: number; leastBytesPerS: number },
 ): Promise<Buffer> {
-  // SECURITY: a sender of single bytes would make a piece of each.
-  const gathered = createGatheredBytes();
-  gathered.push(beginning);
+  const body = Buffer.allocUnsafeSlow(limitBytes);
+  let size = beginning.copy(body);
   for await (const piece of bodyPieces(incoming, { ...LARGE_PACE, leastBytesPerS })) {
-    gathered.push(piece);
-    requireBodySize(gathered.length(), limitBytes);
+    requireBodySize(size + piece.length, limitBytes);
+    size += piece.copy(body, size);
   }
-  return Buffer.concat(gathered.take());
+  return body.subarray(0, size);
 }
 
 /** A signal that aborts when the client disconnects, so that it does not wait for a place any more. */

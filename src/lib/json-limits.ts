@@ -12,6 +12,7 @@ export interface JsonLimits {
 export const JSON_LIMITS: JsonLimits = { members: 10_000, levels: 64 };
 
 const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
 const isOpening = (code: number) => code === 0x5b || code === 0x7b;
 const isClosing = (code: number) => code === 0x5d || code === 0x7d;
@@ -53,13 +54,12 @@ function createScan({ members, levels }: JsonLimits, isOfEvents: boolean): (piec
   let isEscaped = false;
   return (piece) => {
     for (let index = 0; index < piece.length; index += 1) {
-      if (isEscaped && !isLineEnd(piece.charCodeAt(index))) index += 1;
-      isEscaped = false;
       if (isInString) {
-        const end = endOfPart(piece, index);
-        if (end === -1) return undefined;
-        isEscaped = piece[end] === '\\';
-        isInString = isEscaped;
+        const start = isEscaped && !isLineEnd(piece.charCodeAt(index)) ? index + 1 : index;
+        const end = endOfString(piece, start);
+        isEscaped = end > piece.length;
+        if (end >= piece.length) return undefined;
+        isInString = false;
         if (isLineEnd(piece.charCodeAt(end))) matched = 0;
         index = end;
         continue;
@@ -82,11 +82,16 @@ function createScan({ members, levels }: JsonLimits, isOfEvents: boolean): (piec
 }
 
 /**
- * The end of the part of a string that begins at `start`: the end of the string or of its line, or the next escaped
- * character.
+ * Where the rest of a string ends that begins at `start`: at its quotation mark or with its line. Where the text ends before that it is the length of the text, and one more where the character
+ * that is missing is escaped. SECURITY: character by character. A regular expression that starts again at each escape takes 110 ms for four megabytes of them.
  */
-function endOfPart(text: string, start: number): number {
-  const end = /["\\\r\n]/g;
-  end.lastIndex = start;
-  return end.exec(text)?.index ?? -1;
+function endOfString(text: string, start: number): number {
+  let index = start;
+  while (index < text.length) {
+    const code = text.charCodeAt(index);
+    if (code === QUOTE || code === 0x0a || code === 0x0d) return index;
+    // What is escaped is passed over, but for the end of a line.
+    index += code === BACKSLASH && !isLineEnd(text.charCodeAt(index + 1)) ? 2 : 1;
+  }
+  return index;
 }

@@ -22,3 +22,23 @@ test('names and tokens are short', () => {
   expect(oversizedIn(call({ name: 'x'.repeat(300) }))).toMatch(/name is longer/);
   expect(oversizedIn(call({ name: 'a', _meta: { progressToken: 'x'.repeat(300) } }))).toMatch(/progressToken/);
 });
+
+test('a message is measured by the lengths of its strings, in a fraction of the time that writing it takes', () => {
+  const message = { id: 1, method: 'ping', params: { a: '\\'.repeat(2_000_000) } };
+  const best = (work: () => unknown) =>
+    Math.min(
+      ...Array.from({ length: 5 }, () => {
+        const begin = performance.now();
+        work();
+        return performance.now() - begin;
+      }),
+    );
+  expect(oversizedIn(message)).toMatch(/more than 20000 characters/);
+  expect(best(() => oversizedIn(message))).toBeLessThan(best(() => JSON.stringify(message)) / 5);
+});
+
+test('small members are counted too, with their names', () => {
+  const many = Object.fromEntries(Array.from({ length: 3_000 }, (_, index) => [`k${index}`, [null, true, 1]]));
+  expect(oversizedIn(call({ name: 'a', _meta: many }))).toMatch(/more than 20000 characters/);
+  expect(oversizedIn(call({ name: 'a', arguments: many, _meta: { a: [1, 2, 3] } }))).toBeUndefined();
+});

@@ -5,7 +5,8 @@ import { createCommandInputs } from '../command-inputs.ts';
 import type { HttpApp, HttpContext } from '../environment.ts';
 import { commandOf, type FoundCommand, sessionOf } from '../found-command.ts';
 import { inTurn } from '../in-turn.ts';
-import { jsonText, parsedJson, requireContentType } from '../json-body.ts';
+import { jsonBody, parsedJson, requireContentType } from '../json-body.ts';
+import { createJsonReader } from '../read-json.ts';
 import { createBodyReader } from '../read-large-body.ts';
 import { type RunRouteOptions, terminalCells } from '../run-route-options.ts';
 
@@ -23,7 +24,7 @@ const sizeRequest = z.strictObject({ columns: terminalCells, rows: terminalCells
 export function addCommandControlRoutes(app: HttpApp, options: RunRouteOptions): void {
   const { sessions } = options;
   const readInput = createBodyReader(INPUT_BYTES);
-  const readJson = createBodyReader();
+  const readJson = createJsonReader();
   const inputs = createCommandInputs();
 
   app.post('/run/:session/commands/:id/input', async (context) => {
@@ -55,9 +56,9 @@ export function addCommandControlRoutes(app: HttpApp, options: RunRouteOptions):
     how: string,
     work: (command: FoundCommand, body: unknown) => Promise<void>,
   ): Promise<Response> {
-    const text = await jsonText(context, readJson, how);
-    return inTurn(context, options, Buffer.byteLength(text), async ({ gone }) => {
-      await work(await found(context, gone), parsedJson(text, how));
+    const body = await jsonBody(context, readJson, how);
+    return inTurn(context, options, body.bytes, async ({ gone }) => {
+      await work(await found(context, gone), parsedJson(body, how));
       return context.json({});
     });
   }

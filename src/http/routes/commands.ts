@@ -8,8 +8,8 @@ import { createCommandReaders } from '../command-readers.ts';
 import type { HttpApp, HttpContext } from '../environment.ts';
 import { commandLines, commandOf, sessionOf } from '../found-command.ts';
 import { inTurn } from '../in-turn.ts';
-import { jsonText, parsedJson } from '../json-body.ts';
-import { createBodyReader } from '../read-large-body.ts';
+import { jsonBody, parsedJson } from '../json-body.ts';
+import { createJsonReader } from '../read-json.ts';
 import { ALIVE_MS, type RunRouteOptions, terminalCells } from '../run-route-options.ts';
 import { requireSameSite } from '../same-site.ts';
 import { sendLines } from '../send-lines.ts';
@@ -35,13 +35,13 @@ const request = z.strictObject({
  */
 export function addCommandRoutes(app: HttpApp, options: RunRouteOptions): void {
   const { config, sessions, stallMs } = options;
-  const read = createBodyReader();
+  const read = createJsonReader();
   const readers = createCommandReaders();
 
   app.post('/run/:session/commands', async (context) => {
-    const text = await jsonText(context, read, HOW);
-    await inTurn(context, options, Buffer.byteLength(text), async ({ gone, endTurn }) => {
-      const execution = await begin(context, parsedJson(text, HOW), gone);
+    const body = await jsonBody(context, read, HOW);
+    await inTurn(context, options, body.bytes, async ({ gone, endTurn }) => {
+      const execution = await begin(context, parsedJson(body, HOW), gone);
       endTurn();
       await stream(context, execution, { gone });
     });

@@ -1,12 +1,12 @@
 import { HotcellError } from '../../errors/hotcell-error.ts';
-import { createJsonParser, type JsonParser } from '../../lib/json-parser.ts';
+import type { Parsed } from '../../lib/json-parser.ts';
 import type { CallWatch } from '../../mcp/call-watch.ts';
 import { oversizedIn } from '../../mcp/message-limits.ts';
 import { countCall } from '../counted-call.ts';
 import type { HttpApp, HttpContext } from '../environment.ts';
 import type { InFlight } from '../in-flight.ts';
 import type { McpEndpoint } from '../mcp/endpoint.ts';
-import { BODY_BYTES, createBodyReader } from '../read-large-body.ts';
+import { createJsonReader } from '../read-json.ts';
 import { isEvents, sendEvents } from '../send-events.ts';
 import type { Turns } from '../turns.ts';
 import { leavingOf, whenClosed } from '../when-closed.ts';
@@ -29,24 +29,22 @@ const UNSENT_BYTES = 64 * 1_048_576;
 export function addMcpRoute(
   app: HttpApp,
   endpoint: McpEndpoint,
-  { inFlight, turns, bodyBytes = BODY_BYTES, unsentBytes }: McpRouteOptions,
+  { inFlight, turns, bodyBytes, unsentBytes }: McpRouteOptions,
 ): void {
-  const read = createBodyReader(bodyBytes);
-  const parse = createJsonParser();
+  const read = createJsonReader(bodyBytes);
 
   app.all('/mcp', async (context) => {
     const { id } = context.get('owner');
     if (context.req.method !== 'POST') return sent(context, await answer(context, undefined));
-    const { body, bytes } = await read(context.env.incoming, id, async (data) => ({
-      bytes: data.length,
-      body: await parsed(data, id, parse),
-    }));
-    if (body instanceof Response) return body;
+    const message = await read(context.env.incoming, id);
+    const { bytes } = message;
     const { outgoing } = context.env;
     const call = countCall(inFlight, id, { bytes });
     whenClosed(outgoing, call.hold());
-    const endTurn = await turns.take(id, leavingOf(outgoing));
+    const endTurn = await turns.take(id, { leaving: () => leavingOf(outgoing), bytes });
     try {
+      const body = checked(message.parsed());
+      if (body instanceof Response) return body;
       requireReader(id);
       const response = await answer(context, body, call);
       requireReader(id, response);
@@ -77,9 +75,8 @@ export function addMcpRoute(
 
 const NO_BATCHES = 'JSON-RPC batches are not supported; send each message in a request of its own';
 
-/** The parsed message, or an error response. */
-async function parsed(data: Buffer, owner: string, parse: JsonParser): Promise<object | Response> {
-  const result = await parse(data, owner);
+/** The message, or what is wrong with it. */
+function checked(result: Parsed): object | Response {
   if ('excess' in result) return protocolError(-32600, `Invalid Request: ${result.excess}`);
   if ('fault' in result) return protocolError(-32700, 'Parse error: the body is not JSON');
   const body = result.value;

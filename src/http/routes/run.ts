@@ -7,8 +7,8 @@ import { HotcellError } from '../../errors/hotcell-error.ts';
 import { requireCodeSize } from '../../execution/check-run.ts';
 import type { HttpApp, HttpContext } from '../environment.ts';
 import { inTurn } from '../in-turn.ts';
-import { jsonText, parsedJson } from '../json-body.ts';
-import { createBodyReader } from '../read-large-body.ts';
+import { jsonBody, parsedJson } from '../json-body.ts';
+import { createJsonReader } from '../read-json.ts';
 import { ALIVE_MS, type RunRouteOptions } from '../run-route-options.ts';
 import { sendLines } from '../send-lines.ts';
 import { streamExecution } from '../stream-execution.ts';
@@ -35,11 +35,11 @@ const request = z.strictObject({
  */
 export function addRunRoute(app: HttpApp, options: RunRouteOptions): void {
   const { config, sessions, stallMs } = options;
-  const read = createBodyReader();
+  const read = createJsonReader();
   app.post('/run/:session', async (context) => {
-    const text = await jsonText(context, read, HOW);
-    await inTurn(context, options, Buffer.byteLength(text), async ({ gone, endTurn }) => {
-      const execution = await begin(context, parsedJson(text, HOW), gone);
+    const body = await jsonBody(context, read, HOW);
+    await inTurn(context, options, body.bytes, async ({ gone, endTurn }) => {
+      const execution = await begin(context, parsedJson(body, HOW), gone);
       endTurn();
       await streamExecution(execution, sendLines(context.env.outgoing, { stallMs, aliveMs: ALIVE_MS }));
     });
