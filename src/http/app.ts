@@ -4,7 +4,9 @@ import type { Config } from '../config/schema.ts';
 import type { Owner, SessionDirectory } from '../directory/directory.ts';
 import { HotcellError, toHotcellError } from '../errors/hotcell-error.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
+import { arrivals } from './arrivals.ts';
 import { createAuthorizer, ownerOfLink } from './authorize.ts';
+import { strangerAt } from './connections.ts';
 import type { HttpApp, HttpContext, HttpEnvironment } from './environment.ts';
 import { errorResponse } from './error-response.ts';
 import type { Exposure } from './exposure.ts';
@@ -39,7 +41,9 @@ export interface AppOptions {
   seen?(owner: Owner, socket: Socket): void;
   /** Callback for each request with a signed link of an owner. Throws if there are too many. */
   linkUsed?(owner: Owner, socket: Socket): void;
-  /** Bytes of unread responses to an owner's clients. */
+  /** The party that a request is counted for before it proves anything. Absent: its address. */
+  partyOf?(socket: Socket): string;
+  /** Bytes of answers that wait for an owner's readers. */
   unsentBytes?(owner: string): number;
   readonly now?: () => number;
   readonly stallMs?: number;
@@ -48,7 +52,7 @@ export interface AppOptions {
 
 const STALL_MS = 60_000;
 
-/** The HTTP application. The guard comes first: nothing of a request is processed before it has passed. */
+/** Everything that is served over HTTP. A request waits for its turn, and nothing of it is looked at before the guard has let it in. */
 export function createApp(options: AppOptions): HttpApp {
   const { config, sessions, telemetry, tokens, exposure, mcp, now = Date.now, stallMs = STALL_MS } = options;
   const verify = createAuthorizer(config, exposure, tokens);
@@ -61,11 +65,13 @@ export function createApp(options: AppOptions): HttpApp {
   const metricsAccess = metricsAccessOf(config, exposure);
   const app: HttpApp = new Hono<HttpEnvironment>();
   app.use(requestLog(telemetry.logger, now));
-  app.use(defaultHeaders);
+  app.use(quietHeaders);
+  app.use(arrivals(createTurns(), options.partyOf ?? strangerAt));
   app.use(guard(exposure));
   for (const path of ['/mcp', '/run/*', ...(metricsAccess === 'owner' ? ['/metrics'] : [])]) {
     app.use(path, async (context, next) => {
       await authorize(context);
+      context.get('endArrival')(); // the call takes a turn of its owner's when its body is there
       await next();
     });
   }

@@ -18,6 +18,8 @@ export interface Connections {
   endUnread(): void;
   /** Bytes of unread responses to this owner's clients. */
   unsentBytes(owner: string): number;
+  /** The party that a request over this connection is counted for before it proves anything: the owner that was last proved over it, or its address. */
+  partyOf(socket: Socket): string;
   count(): number;
 }
 
@@ -147,14 +149,17 @@ export function createConnections(limits: ConnectionLimits = CONNECTION_LIMITS):
       for (const connection of all.values()) if (connection.owner === owner) bytes += connection.socket.writableLength;
       return bytes;
     },
+    partyOf: (socket) => all.get(socket)?.owner ?? strangerAt(socket),
     count: () => all.size,
   };
 }
 
-/**
- * A value that changes with every byte that the client reads. SECURITY: a socket timeout is not enough, because bytes
- * from the client reset it.
- */
+/** The party of a connection over which nobody has proved anything. No owner has such a name. */
+export function strangerAt({ remoteAddress = '' }: Socket): string {
+  return `stranger at ${addressKey(remoteAddress)}`;
+}
+
+/** Changes with every byte that a reader takes. SECURITY: a timeout of the socket would not do, because what the client sends counts as life for it. */
 function unsentMark({ socket }: Connection): string | undefined {
   if (socket.writableLength === 0) return undefined;
   const handle = (socket as Socket & { _handle?: { writeQueueSize?: number } | null })._handle;
