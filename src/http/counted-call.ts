@@ -1,9 +1,9 @@
 import type { CallWatch } from '../mcp/call-watch.ts';
 import type { InFlight } from './in-flight.ts';
 
-/** A call of an owner, counted as in flight until all holders have released it: its connection, and its handler. */
-export interface CountedCall extends CallWatch {
-  /** Keeps the call counted until the returned function is called. */
+/** A call of an owner, counted as in flight until every holder has let go of it: its connection, and the handler that answers it. */
+export interface CountedCall extends Omit<CallWatch, 'encodes'> {
+  /** Keeps the call counted until the function that is returned is called. */
   hold(): () => void;
 }
 

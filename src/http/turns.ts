@@ -1,4 +1,5 @@
 import { createFairQueue } from '../lib/fair-queue.ts';
+import { createPlacesPerKey } from '../lib/places-per-key.ts';
 
 /** Turns at the one thread that all parties share: owners, and strangers by their address. */
 export interface Turns {
@@ -9,31 +10,57 @@ export interface Turns {
 export interface TurnOptions {
   /** Aborted when the caller leaves. Asked for only where there is no turn at once. */
   leaving(): AbortSignal;
-  /** Bytes of the call. A large call is the only one of its party. */
+  /** Bytes of the call. Of large ones a party has one at a time. */
   readonly bytes?: number;
 }
 
 const AT_ONCE = 8;
 const LARGE_BYTES = 65_536;
-/** As many as one party can have. */
-const LARGE_PLACES = AT_ONCE / 2;
 const TURN_MS = 20;
+/** A large call that kept the thread for longer is followed by a pause, as many times as long. */
+const SHORT_MS = 5;
+const PAUSES = 2;
 
 /**
  * SECURITY: five hundred small requests that come at once are begun at once, and the next tenant's comes after all of them. So each party has a few at work, and the others' come
- * in between: a turn is given on only after the server has looked at what else came.
+ * in between: a turn is given on only after the server has looked at what else came. What is large is worked on one at a time for each party, with pauses: megabytes are encoded in one go, and a
+ * party that asks for one answer after the other would leave the others a moment between them.
  */
 export function createTurns(): Turns {
   const queue = createFairQueue(AT_ONCE);
+  const large = createPlacesPerKey(1);
+
+  async function takeLarge(party: string, signal: AbortSignal): Promise<Release> {
+    const pause = await large.take(party, { signal });
+    try {
+      const release = await queue.take(party, { signal });
+      return (workedMs = 0) => {
+        release();
+        setTimeout(pause, workedMs > SHORT_MS ? workedMs * PAUSES : 0);
+      };
+    } catch (error) {
+      pause();
+      throw error;
+    }
+  }
+
+  async function take(party: string, { leaving, bytes = 0 }: TurnOptions): Promise<Release> {
+    if (bytes > LARGE_BYTES) return takeLarge(party, leaving());
+    return queue.tryTake(party) ?? (await queue.take(party, { signal: leaving() }));
+  }
+
   return {
-    async take(party, { leaving, bytes = 0 }) {
-      const count = bytes > LARGE_BYTES ? LARGE_PLACES : 1;
-      const release = queue.tryTake(party, count) ?? (await queue.take(party, { signal: leaving(), count }));
+    async take(party, options) {
+      const release = await take(party, options);
       const long = setTimeout(release, TURN_MS);
       return () => {
         clearTimeout(long);
-        setImmediate(release);
+        const endedAt = performance.now();
+        setImmediate(() => release(performance.now() - endedAt));
       };
     },
   };
 }
+
+/** `workedMs`: how long the event loop took to come to its next turn. */
+type Release = (workedMs?: number) => void;

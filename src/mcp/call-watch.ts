@@ -6,6 +6,8 @@ export interface CallWatch {
   began(work: Promise<unknown>): void;
   /** The size of the answer that the handler made, before it is encoded. False: the caller may not have another one that large. */
   mayAnswer(bytes: number): boolean;
+  /** Waits for a turn in which an answer of that size is encoded. The turn lasts as long as the current turn of the event loop. */
+  encodes(bytes: number): Promise<void>;
 }
 
 /** The reason of an abort where the reader of the answer left without withdrawing the call. */
@@ -27,7 +29,10 @@ function watched(handler: Handler, request: unknown, context: ServerContext): un
   if (call === undefined) return handler(request, context);
   const work = (async () => {
     const result = await handler(request, context);
-    if (!call.mayAnswer(sizeOf(result))) throw tooMuch();
+    const size = sizeOf(result);
+    if (!call.mayAnswer(size)) throw tooMuch();
+    // SECURITY: a dozen answers of megabytes that are ready at once must not be encoded at once.
+    if (size > LARGE_CHARS) await call.encodes(size);
     return result;
   })();
   call.began(work.catch(() => {}));
@@ -43,6 +48,9 @@ export function sizeOf(value: unknown): number {
     chars += (Array.isArray(value) ? 0 : key.length) + MEMBER_CHARS + sizeOf(member);
   return chars;
 }
+
+/** An answer of so many characters is encoded in a millisecond at most. */
+const LARGE_CHARS = 65_536;
 
 /** Quotation marks, a colon, a comma, a short number. */
 const MEMBER_CHARS = 6;

@@ -20,7 +20,7 @@ export interface McpDeps {
   readonly largestReplyBytes?: number;
   /** Places for computations that take long on the main thread. An owner has one at a time. */
   readonly computing: FairQueue;
-  /** Places for edits, each of which holds a file in memory. An owner has a few, however long its sandboxes take. */
+  /** Places for edits and for reading resources, each of which holds a file in memory. An owner has a few, however long its sandboxes take. */
   readonly editing: PlacesPerKey;
   readonly log: Logger;
   readonly feed: Pick<Feed, 'emit'>;

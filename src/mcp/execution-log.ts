@@ -10,14 +10,28 @@ export interface LogPiece {
 }
 
 /** A chunk of the output of an execution: from its log on disk if there is one, otherwise from the kept parts of both streams. */
-export async function readLog(
-  execution: ManagedExecution,
-  range: { offset: number; length: number },
-): Promise<LogPiece> {
+export async function readLog(execution: ManagedExecution, range: LogRange): Promise<LogPiece> {
+  return asPiece(await readLogBytes(execution, range));
+}
+
+export interface LogRange {
+  readonly offset: number;
+  readonly length: number;
+}
+
+/** A chunk that is not decoded yet. */
+export interface LogBytes {
+  readonly offset: number;
+  readonly bytes: Buffer;
+  /** The size of the whole log. */
+  readonly sizeBytes: number;
+}
+
+export async function readLogBytes(execution: ManagedExecution, range: LogRange): Promise<LogBytes> {
   const path = execution.state() === 'ended' ? await logPathOf(execution) : undefined;
-  const kept = () => pieceOf(Buffer.from(keptText(execution)), range);
+  const kept = () => bytesOf(Buffer.from(keptText(execution)), range);
   if (path === undefined) return kept();
-  return pieceOfFile(path, range).catch((error: NodeJS.ErrnoException) => {
+  return bytesOfFile(path, range).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return kept(); // the logs of a session are bounded together, and the oldest go first
     throw error;
   });
@@ -34,30 +48,30 @@ function keptText(execution: ManagedExecution): string {
   return stderr === '' ? stdout : `${stdout}${stdout === '' || stdout.endsWith('\n') ? '' : '\n'}${stderr}`;
 }
 
-async function pieceOfFile(path: string, { offset, length }: { offset: number; length: number }): Promise<LogPiece> {
+async function bytesOfFile(path: string, { offset, length }: LogRange): Promise<LogBytes> {
   const file = await open(path, 'r');
   try {
     const { size } = await file.stat();
     const buffer = Buffer.alloc(Math.max(0, Math.min(length, size - offset)));
     const { bytesRead } = await file.read(buffer, 0, buffer.length, offset);
-    return asPiece(buffer.subarray(0, bytesRead), offset, size);
+    return { offset, bytes: buffer.subarray(0, bytesRead), sizeBytes: size };
   } finally {
     await file.close();
   }
 }
 
-function pieceOf(all: Buffer, { offset, length }: { offset: number; length: number }): LogPiece {
-  return asPiece(all.subarray(offset, offset + length), offset, all.length);
+function bytesOf(all: Buffer, { offset, length }: LogRange): LogBytes {
+  return { offset, bytes: all.subarray(offset, offset + length), sizeBytes: all.length };
 }
 
-/** A chunk that ends at a character boundary if more follows. */
-function asPiece(bytes: Buffer, offset: number, size: number): LogPiece {
-  const end = offset + bytes.length < size ? wholeCharacters(bytes) : bytes.length;
+/** Decodes a chunk. It ends at a character boundary if more follows. */
+export function asPiece({ offset, bytes, sizeBytes }: LogBytes): LogPiece {
+  const end = offset + bytes.length < sizeBytes ? wholeCharacters(bytes) : bytes.length;
   const next = offset + end;
   return {
     offset,
     text: bytes.subarray(0, end).toString('utf8'),
-    ...(next < size && end > 0 ? { next_offset: next } : {}),
-    size_bytes: size,
+    ...(next < sizeBytes && end > 0 ? { next_offset: next } : {}),
+    size_bytes: sizeBytes,
   };
 }

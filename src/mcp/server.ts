@@ -32,11 +32,6 @@ export function createMcpFactory(deps: McpDeps, options: McpOptions = {}): () =>
       { name: 'hotcell', title: 'Hotcell', version: deps.version },
       {
         instructions: instructionsFor(deps.owner, options.instructions),
-        capabilities: {
-          tools: { listChanged: false },
-          resources: {},
-          ...(hasPrompts ? { prompts: { listChanged: false } } : {}),
-        },
         ...(options.asking ?? NEVER_ASKING),
         // The list changes only with the version of Hotcell.
         cacheHints: { 'tools/list': { ttlMs: 3_600_000, cacheScope: 'public' } },
@@ -45,6 +40,12 @@ export function createMcpFactory(deps: McpDeps, options: McpOptions = {}): () =>
     forgetInheritedNames(server);
     shortenErrors(server);
     watchCalls(server);
+    // Not an option of the constructor, which would add the handlers before their calls are watched.
+    server.server.registerCapabilities({
+      tools: { listChanged: false },
+      resources: {},
+      ...(hasPrompts ? { prompts: { listChanged: false } } : {}),
+    });
     for (const tool of tools) registerTool(server, tool, deps);
     registerResources(server, deps);
     if (hasPrompts) registerPrompts(server);

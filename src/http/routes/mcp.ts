@@ -41,12 +41,17 @@ export function addMcpRoute(
     const { outgoing } = context.env;
     const call = countCall(inFlight, id, { bytes });
     whenClosed(outgoing, call.hold());
-    const endTurn = await turns.take(id, { leaving: () => leavingOf(outgoing), bytes });
+    const turn = (bytes: number) => turns.take(id, { leaving: () => leavingOf(outgoing), bytes });
+    const endTurn = await turn(bytes);
+    const encodes = async (answerBytes: number) => {
+      endTurn();
+      (await turn(answerBytes).catch(() => () => {}))(); // of a client that has left nothing is encoded
+    };
     try {
       const body = checked(message.parsed());
       if (body instanceof Response) return body;
       requireReader(id);
-      const response = await answer(context, body, call);
+      const response = await answer(context, body, { ...call, encodes });
       requireReader(id, response);
       return await sent(context, response, endTurn);
     } finally {

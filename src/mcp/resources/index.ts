@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import {
   type McpServer,
   ProtocolError,
@@ -5,20 +6,20 @@ import {
   type ReadResourceResult,
   ResourceNotFoundError,
   ResourceTemplate,
+  type ServerContext,
 } from '@modelcontextprotocol/server';
 import type { ManagedSession } from '../../directory/directory.ts';
 import { type HotcellError, toHotcellError } from '../../errors/hotcell-error.ts';
 import { isTextType, mediaTypeOf } from '../../lib/media-type.ts';
 import { quotedName } from '../../lib/said-inside.ts';
 import type { McpDeps } from '../deps.ts';
-import { readLog } from '../execution-log.ts';
+import { asPiece, readLogBytes } from '../execution-log.ts';
+import { fittingInJson } from './json-size.ts';
 import { decoded, FILE_TEMPLATE, fileUri, LOG_TEMPLATE, logUri } from './uris.ts';
 
 /** In one message; stdio clients take no more than 10 MB, and base64 adds a third. */
 const READ_BYTES = 6 * 1_048_576;
 const MESSAGE_BYTES = 9 * 1_048_576;
-/** The most that a byte of text can take there: a control character is six in JSON. */
-const BYTES_IN_JSON = 6;
 const LISTED_PER_SESSION = 100;
 
 /** Resources for clients that follow links: files of workspaces and logs of executions, of the owner's own sessions only. Listing opens no session. */
@@ -30,7 +31,8 @@ export function registerResources(server: McpServer, deps: McpDeps): void {
       complete: named({ session: (value: string) => idsStarting(deps, value) }),
     }),
     { title: 'File in a workspace', description: 'A file of a session, by its path in the workspace.' },
-    (uri, { session, path }) => answered(uri, () => readFile(deps, uri, decoded(session), decoded(path))),
+    (uri, { session, path }, context) =>
+      answered(uri, () => readFile(callOf(deps, uri, context), decoded(session), decoded(path))),
   );
   server.registerResource(
     'execution-log',
@@ -49,43 +51,82 @@ export function registerResources(server: McpServer, deps: McpDeps): void {
       description: 'The output of an execution, as far as it was kept.',
       mimeType: 'text/plain',
     },
-    (uri, { session, execution }) =>
-      answered(uri, () => readExecutionLog(deps, uri, decoded(session), decoded(execution))),
+    (uri, { session, execution }, context) =>
+      answered(uri, () => readExecutionLog(callOf(deps, uri, context), decoded(session), decoded(execution))),
   );
 }
 
+interface Call {
+  readonly deps: McpDeps;
+  readonly uri: URL;
+  readonly signal: AbortSignal;
+}
+
+function callOf(deps: McpDeps, uri: URL, { mcpReq }: ServerContext): Call {
+  return { deps, uri, signal: mcpReq.signal };
+}
+
 async function readFile(
-  deps: McpDeps,
-  uri: URL,
+  call: Call,
   sessionId: string | undefined,
   path: string | undefined,
 ): Promise<ReadResourceResult> {
-  const managed = existing(deps, sessionId);
-  if (managed === undefined || path === undefined) throw new ResourceNotFoundError(uri.href);
-  const data = await managed.session.files.read(path, { limitBytes: READ_BYTES });
+  const managed = existing(call.deps, sessionId);
+  if (managed === undefined || path === undefined) throw new ResourceNotFoundError(call.uri.href);
   const mimeType = mediaTypeOf(path);
-  const isText = isUtf8(mimeType, data) && fits(data.toString('utf8'));
-  const content = isText ? { text: data.toString('utf8') } : { blob: data.toString('base64') };
-  return { contents: [{ uri: uri.href, mimeType, ...content }] };
+  return presented(call, {
+    read: () => managed.session.files.read(path, { limitBytes: READ_BYTES }),
+    present: async (data) => ({
+      mimeType,
+      ...((await isShownAsText(mimeType, data)) ? { text: data.toString('utf8') } : { blob: data.toString('base64') }),
+    }),
+  });
 }
 
 async function readExecutionLog(
-  deps: McpDeps,
-  uri: URL,
+  call: Call,
   sessionId: string | undefined,
   executionId: string | undefined,
 ): Promise<ReadResourceResult> {
-  const execution = executionId === undefined ? undefined : existing(deps, sessionId)?.execution(executionId);
-  if (execution === undefined) throw new ResourceNotFoundError(uri.href);
-  const whole = await readLog(execution, { offset: 0, length: READ_BYTES });
-  const { text, next_offset, size_bytes } = fits(whole.text)
-    ? whole
-    : await readLog(execution, { offset: 0, length: Math.floor(READ_BYTES / BYTES_IN_JSON) });
-  const rest =
-    next_offset === undefined
-      ? ''
-      : `\n… ${size_bytes - next_offset} more bytes: call get_execution with log_offset ${next_offset}`;
-  return { contents: [{ uri: uri.href, mimeType: 'text/plain', text: `${text}${rest}` }] };
+  const execution = executionId === undefined ? undefined : existing(call.deps, sessionId)?.execution(executionId);
+  if (execution === undefined) throw new ResourceNotFoundError(call.uri.href);
+  return presented(call, {
+    read: () => readLogBytes(execution, { offset: 0, length: READ_BYTES }),
+    present: async (log) => {
+      const fitting = await fittingInJson(log.bytes, MESSAGE_BYTES);
+      const { text, next_offset, size_bytes } = asPiece({ ...log, bytes: log.bytes.subarray(0, fitting) });
+      const rest =
+        next_offset === undefined
+          ? ''
+          : `\n… ${size_bytes - next_offset} more bytes: call get_execution with log_offset ${next_offset}`;
+      return { mimeType: 'text/plain', text: `${text}${rest}` };
+    },
+  });
+}
+
+interface Presenting<Data> {
+  read(): Promise<Data>;
+  /** Works on the main thread. */
+  present(data: Data): Promise<{ mimeType: string } & ({ text: string } | { blob: string })>;
+}
+
+/**
+ * SECURITY: a dozen reads at once would hold all that they read, and slices of them would add up to what none of them may take. Of an owner a few read, and one is presented. Nothing that owners
+ * share is held while a sandbox reads, which can be as slow as its program pleases.
+ */
+async function presented<Data>(
+  { deps: { editing, computing, owner }, uri, signal }: Call,
+  { read, present }: Presenting<Data>,
+): Promise<ReadResourceResult> {
+  const doneReading = await editing.take(owner.id, { signal });
+  try {
+    const data = await read();
+    const donePresenting = await computing.take(owner.id, { signal });
+    const content = await present(data).finally(() => setImmediate(donePresenting));
+    return { contents: [{ uri: uri.href, ...content }] };
+  } finally {
+    doneReading();
+  }
 }
 
 /** SECURITY: searches the owner's own open sessions only: the id of another owner's session is as unknown as one that never existed. */
@@ -149,18 +190,9 @@ function remediedText({ code, message, remedy }: HotcellError): string {
   return remedy === undefined ? message : `${message}. ${remedy}`;
 }
 
-function fits(text: string): boolean {
-  return text.length * BYTES_IN_JSON <= MESSAGE_BYTES || Buffer.byteLength(JSON.stringify(text)) <= MESSAGE_BYTES;
-}
-
-function isUtf8(mimeType: string, data: Buffer): boolean {
+async function isShownAsText(mimeType: string, data: Buffer): Promise<boolean> {
   if (!isTextType(mimeType) && mimeType !== 'application/octet-stream') return false;
-  try {
-    new TextDecoder('utf-8', { fatal: true }).decode(data);
-    return !data.includes(0);
-  } catch {
-    return false;
-  }
+  return isUtf8(data) && !data.includes(0) && (await fittingInJson(data, MESSAGE_BYTES)) === data.length;
 }
 
 /** SECURITY: the SDK looks up a client's name in it, and finds `constructor` in an ordinary object. */

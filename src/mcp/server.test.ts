@@ -1,0 +1,40 @@
+import type { JSONRPCMessage, MessageExtraInfo, Transport } from '@modelcontextprotocol/server';
+import { expect, test } from 'vitest';
+import { loadConfig } from '../config/load.ts';
+import { anonymousOwner } from '../directory/owner.ts';
+import type { CallWatch } from './call-watch.ts';
+import type { McpDeps } from './deps.ts';
+import { createMcpFactory } from './server.ts';
+
+const owner = anonymousOwner(loadConfig({}, { env: {} }));
+const deps = { version: '1', owner, directory: { list: () => [] } } as unknown as McpDeps;
+
+test.each(['tools/list', 'resources/list', 'resources/templates/list', 'prompts/list'])(
+  'its transport is told of the call and of the size of its answer: %s',
+  async (method) => {
+    const told: string[] = [];
+    const call: CallWatch = {
+      began: () => void told.push('began'),
+      mayAnswer: (bytes) => told.push(bytes > 0 ? 'answers' : 'answers nothing') > 0,
+      encodes: async () => void told.push('encodes'),
+    };
+    await answered({ jsonrpc: '2.0', id: 1, method, params: {} }, call);
+    expect(told.slice(0, 2)).toEqual(['began', 'answers']);
+  },
+);
+
+async function answered(message: JSONRPCMessage, call: CallWatch): Promise<JSONRPCMessage> {
+  const authInfo = { token: '', clientId: 'ada', scopes: [], extra: { call } };
+  const server = createMcpFactory(deps)();
+  return new Promise((resolve, reject) => {
+    const transport: Transport = {
+      start: async () => {},
+      close: async () => {},
+      send: async (answer) => resolve(answer),
+    };
+    server
+      .connect(transport)
+      .then(() => transport.onmessage?.(message, { authInfo } as MessageExtraInfo))
+      .catch(reject);
+  });
+}
