@@ -70,4 +70,13 @@ describe('the roster', () => {
     }
     expect([roster.epitaph('ada', 's0'), roster.epitaph('ada', 's2999')]).toEqual([undefined, 'was closed']);
   });
+
+  test('forgets nothing of an owner because of the many sessions of another', () => {
+    const roster = createRoster<Member>();
+    const hers = member('ada', 's-1', 'work');
+    roster.add(hers);
+    roster.bury(hers, 'was closed');
+    for (let index = 0; index < 3000; index += 1) roster.bury(member('mallory', `s${index}`), 'was closed');
+    expect([roster.epitaph('ada', 's-1'), roster.epitaph('ada', 'work')]).toEqual(['was closed', 'was closed']);
+  });
 });

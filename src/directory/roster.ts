@@ -26,11 +26,15 @@ export interface Roster<Entry extends Member> {
   of(owner: string): readonly Entry[];
 }
 
-const MOST_EPITAPHS = 1000;
+/** SECURITY: of each owner, or one who opens and closes sessions would make the server forget why those of the others ended. */
+const EPITAPHS_PER_OWNER = 1000;
+/** Owners whose epitaphs are kept: those of the owner whose last session ended longest ago go first. */
+const MOST_OWNERS = 100;
 
 export function createRoster<Entry extends Member>(): Roster<Entry> {
   const byHandle = new Map<string, Entry>();
-  const epitaphs = new Map<string, string>();
+  /** By owner, then by handle. The one that was added to last is last. */
+  const epitaphs = new Map<string, Map<string, string>>();
   const all = new Set<Entry>();
 
   function release(entry: Entry): void {
@@ -46,33 +50,44 @@ export function createRoster<Entry extends Member>(): Roster<Entry> {
       });
     },
     add: (entry) => {
-      for (const key of keysOf(entry)) {
-        byHandle.set(key, entry);
-        epitaphs.delete(key);
-      }
+      for (const key of keysOf(entry)) byHandle.set(key, entry);
+      for (const handle of handlesOf(entry)) epitaphs.get(entry.owner.id)?.delete(handle);
       all.add(entry);
     },
     find: (owner, handle) => byHandle.get(keyOf(owner, handle)),
     bury: (entry, epitaph) => {
       release(entry);
-      for (const key of keysOf(entry)) epitaphs.set(key, epitaph);
-      for (const oldest of epitaphs.keys()) {
-        if (epitaphs.size <= MOST_EPITAPHS) break;
-        epitaphs.delete(oldest);
-      }
+      const own = epitaphs.get(entry.owner.id) ?? new Map<string, string>();
+      epitaphs.delete(entry.owner.id);
+      epitaphs.set(entry.owner.id, own);
+      for (const handle of handlesOf(entry)) own.set(handle, epitaph);
+      trim(own, EPITAPHS_PER_OWNER);
+      trim(epitaphs, MOST_OWNERS);
     },
     remove: (entry) => {
       release(entry);
       all.delete(entry);
     },
-    epitaph: (owner, handle) => epitaphs.get(keyOf(owner, handle)),
+    epitaph: (owner, handle) => epitaphs.get(owner)?.get(handle),
     all: () => [...all],
     of: (owner) => [...all].filter((entry) => entry.owner.id === owner),
   };
 }
 
-function keysOf({ owner, id, name }: Member): string[] {
-  return [keyOf(owner.id, id), ...(name === undefined || name === id ? [] : [keyOf(owner.id, name)])];
+/** Drops what was added first, until no more than `most` are left. */
+function trim(map: Map<string, unknown>, most: number): void {
+  for (const oldest of map.keys()) {
+    if (map.size <= most) return;
+    map.delete(oldest);
+  }
+}
+
+function handlesOf({ id, name }: Member): string[] {
+  return name === undefined || name === id ? [id] : [id, name];
+}
+
+function keysOf(entry: Member): string[] {
+  return handlesOf(entry).map((handle) => keyOf(entry.owner.id, handle));
 }
 
 /** SECURITY: unambiguous, so that no choice of owner and id can spell another owner's. */
