@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -180,3 +180,24 @@ function finishWith(value: string, artifacts = ''): void | Promise<void> {
 function display(head: Record<string, unknown>, body: string): void | Promise<void> {
   return receive({ type: 'display', index: 0, part: 0, mediaType: 'image/png', end: true, ...head }, body);
 }
+
+test.each([
+  ['cleared', ['x'.repeat(50)], true],
+  ['overwritten', [`${'x'.repeat(9)}\r`.repeat(9)], false],
+])('a log that the result does not name is not left behind: output that was %s', async (_, printed, isCleared) => {
+  for (const text of printed) await receive({ type: 'stdout' }, text);
+  if (isCleared) await receive({ type: 'clear', wait: false }, '');
+  await expect.poll(() => readdir(folder)).toEqual(['log']);
+  await collector.close();
+  expect(collector.parts().truncation).toBeUndefined();
+  expect(await readdir(folder)).toEqual([]);
+});
+
+test('a log that the result names stays, unless there is no result', async () => {
+  await receive({ type: 'stdout' }, 'x'.repeat(50));
+  await collector.close();
+  expect(collector.parts().truncation).toHaveProperty('logPath');
+  expect(await readdir(folder)).toEqual(['log']);
+  await collector.discard();
+  expect(await readdir(folder)).toEqual([]);
+});

@@ -1,3 +1,4 @@
+import { rm } from 'node:fs/promises';
 import { TextDecoder } from 'node:util';
 import { HotcellError } from '../errors/hotcell-error.ts';
 import { typeOf } from '../guest/describe-violation.ts';
@@ -41,6 +42,8 @@ export interface Collector {
   finished(): CollectedEnd | undefined;
   parts(): CollectedParts;
   close(): Promise<void>;
+  /** The same for an execution that has no result. */
+  discard(): Promise<void>;
 }
 
 export interface CollectedEnd extends Omit<Finished, 'value'> {
@@ -175,6 +178,17 @@ export function createCollector(
     return dropped > 0 ? found : undefined;
   }
 
+  /**
+   * SECURITY: a log is counted and removed with the result that names it. One that no result names would stay until its session closes: output that was cleared or overwritten leaves nothing that
+   * was dropped, and could fill the disk of the host.
+   */
+  async function close(isDiscarded = false): Promise<void> {
+    await spool.close();
+    const path = spool.path();
+    if (path === undefined || (!isDiscarded && truncation() !== undefined)) return;
+    await rm(path, { force: true }).catch(() => {});
+  }
+
   return {
     receive,
     addGap: (bytes) => {
@@ -191,7 +205,8 @@ export function createCollector(
         ...(cut === undefined ? {} : { truncation: cut }),
       };
     },
-    close: () => spool.close(),
+    close: () => close(),
+    discard: () => close(true),
   };
 }
 

@@ -91,6 +91,7 @@ async function runIn(live: LiveSandbox, run: KernelRun, around: Surroundings): P
     () => readers.isListening(),
   );
   began(collector);
+  let isKept = false;
   const over = live.during(run.executionId, { onGap: (bytes) => collector.addGap(bytes) });
   try {
     const end = await runInGuest(live.connection, { ...run, onInterrupt: () => readers.stopWaiting() }, collector);
@@ -103,7 +104,7 @@ async function runIn(live: LiveSandbox, run: KernelRun, around: Surroundings): P
     const memoryKilled =
       end.kind === 'finished' && end.end.outcome.kind === 'kernel-died' && (await live.sawMemoryKill());
     await collector.close();
-    return {
+    const result = {
       executionId: run.executionId,
       language: run.language.name,
       ...collector.parts(),
@@ -113,8 +114,11 @@ async function runIn(live: LiveSandbox, run: KernelRun, around: Surroundings): P
       ...restartedPart(around.restarted ?? (end.kind === 'finished' ? end.end.restarted : undefined)),
       isolation: session.isolationOf(live),
     };
+    isKept = true;
+    return result;
   } finally {
     over();
+    if (!isKept) await collector.discard();
   }
 }
 
