@@ -60,4 +60,37 @@ describe.skipIf(skipped !== undefined)('no call keeps the server from others for
     // Both ends are in this process, and 40 MB are encoded, sent and parsed here. On a busy machine all of it takes longer.
     expect(Object.entries(stalls).filter(([, ms]) => ms > 1_000)).toEqual([]);
   });
+
+  it('with twelve resources at once that are dear to encode, and twelve messages that are dear to parse', async () => {
+    await using tenants = await serveTwoTenants();
+    const { hotcell, tokens } = tenants;
+    const made = await tenants.call('mallory', 'run_code', {
+      code: `open('c.txt', 'w').write('\\x01' * ${6 * MiB})`,
+    });
+    const id = /s-[0-9a-f]{20}/.exec(made.body.toString())![0];
+    const { headers = {} } = toolCall('');
+    const send = (method: string, params: object) =>
+      hotcell.send('POST', '/mcp', {
+        headers,
+        token: tokens.mallory,
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+      });
+    const crowds = [
+      () => send('resources/read', { uri: `hotcell://sessions/${id}/files/c.txt` }),
+      () => send('ping', { a: large('\\', 2 * MiB - 100) }),
+    ];
+    for (const request of crowds) {
+      let done = 0;
+      const crowd = Array.from({ length: 12 }, () =>
+        request().then((answer) => {
+          done += 1;
+          return answer;
+        }),
+      );
+      await Promise.race(crowd);
+      await tenants.timed('list_sessions');
+      expect(done).toBeLessThan(10);
+      for (const { status } of await Promise.all(crowd)) expect([200, 400]).toContain(status);
+    }
+  });
 });
