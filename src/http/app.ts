@@ -65,7 +65,7 @@ export function createApp(options: AppOptions): HttpApp {
   const metricsAccess = metricsAccessOf(config, exposure);
   const app: HttpApp = new Hono<HttpEnvironment>();
   app.use(requestLog(telemetry.logger, now));
-  app.use(quietHeaders);
+  app.use(defaultHeaders);
   app.use(arrivals(createTurns(), options.partyOf ?? strangerAt));
   app.use(guard(exposure));
   for (const path of ['/mcp', '/run/*', ...(metricsAccess === 'owner' ? ['/metrics'] : [])]) {
