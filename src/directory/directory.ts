@@ -156,7 +156,7 @@ export function createDirectory(options: DirectoryOptions): SessionDirectory {
       openedAt: record?.openedAt ?? (entry.isPersistent ? entry.askedAt : clock.now()),
       policy: policy(),
       keptShare: keptTotal.of(owner.id),
-      admit: (code) => executions.admit(owner, code),
+      admit: (held) => executions.admit(owner, held),
       close: () => closings.close(entry, 'asked'),
     });
   }

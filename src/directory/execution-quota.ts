@@ -8,8 +8,8 @@ import { LOCAL_OWNER, type Owner } from './owner.ts';
 export interface ExecutionQuota {
   /** The places of a server, as the sessions of one owner see them. */
   slotsOf(owner: Owner): Slots;
-  /** One more, or `too_many_executions`. What it gives back says that it has ended. */
-  admit(owner: Owner, code: string): () => void;
+  /** Counts one more execution, which holds `held` (its code, or its command) until it has ended, or throws `too_many_executions`. The returned function ends it. */
+  admit(owner: Owner, held: unknown): () => void;
 }
 
 /** The memory of all code of one owner that runs or waits. SECURITY: the call that brought it may have been answered long ago, and no longer counts as in flight. */
@@ -31,9 +31,9 @@ export function createExecutionQuota(places: number): ExecutionQuota {
       tryTake: () => queue.tryTake(id),
       take: (signal) => queue.take(id, { signal }),
     }),
-    admit: ({ id, quotas }, code) => {
+    admit: ({ id, quotas }, held) => {
       const mine = pending.get(id) ?? { count: 0, bytes: 0 };
-      const bytes = COPIES * memoryCost(code);
+      const bytes = COPIES * memoryCost(held);
       if (mine.count >= quotas.executions) throw tooMany(`${mine.count} of your executions are running or queued`);
       if (mine.count > 0 && mine.bytes + bytes > CODE_BYTES) {
         throw tooMany(`the code of your ${mine.count} executions that are running or queued takes ${mine.bytes} bytes`);

@@ -60,7 +60,7 @@ export interface ManagedOptions {
   readonly feed: Pick<Feed, 'emit'>;
   readonly keptShare: KeptShare;
   /** Counts one more execution of the owner, or throws; the returned function ends it. */
-  readonly admit: (code: string) => () => void;
+  readonly admit: (held: unknown) => () => void;
   readonly close: () => Promise<void>;
 }
 

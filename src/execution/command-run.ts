@@ -3,6 +3,8 @@ import type { GuestStream } from '../guest/stream-table.ts';
 
 /** A command as its run needs it. */
 export interface CommandRun {
+  /** The caller's arguments, which are held until the command has ended. */
+  readonly held: unknown;
   /** Throws where an argument is invalid. */
   readonly request: () => CommandRequest;
   /** The guest has been asked for it. */

@@ -57,8 +57,20 @@ test('a writer waits when the reader is far behind, until it has caught up', asy
 test('several writers that wait are all let go', async () => {
   const queue = new EventQueue();
   const waits = Array.from({ length: 3 }, () => queue.push(stdout('x'.repeat(300_000))));
-  await queue.next();
+  for (const _ of waits) await queue.next();
   await Promise.all(waits);
+});
+
+test('text for a reader that is behind is joined to pieces that are encoded in one go', async () => {
+  const queue = new EventQueue();
+  for (let pushed = 0; pushed < 100; pushed += 1) void queue.push(stdout('x'.repeat(1_000)));
+  const lengths = [];
+  for (let length = 0; length < 100_000; ) {
+    const { value } = await queue.next();
+    lengths.push((value as { text: string }).text.length);
+    length += lengths.at(-1)!;
+  }
+  expect(lengths).toEqual([65_000, 35_000]);
 });
 
 test('pictures count too', async () => {

@@ -13,6 +13,8 @@ export type ExecutionEvent =
   | ({ readonly kind: 'value' } & Value);
 
 const QUEUE_BYTES = 524_288;
+/** The longest text that is joined for a reader that is behind: it is encoded in one go. */
+const MOST_JOINED_CHARS = 65_536;
 /** What each push costs besides its text: an event in the queue, or a node of a text that is joined. SECURITY: empty and tiny events are bounded too. */
 const PUSH_BYTES = 128;
 
@@ -58,8 +60,9 @@ export class EventQueue implements AsyncIterator<ExecutionEvent, undefined> {
   #append({ event, bytes }: Queued): void {
     this.#queuedBytes += bytes;
     const last = this.#queue.at(-1);
-    if (last?.event.kind === event.kind && (event.kind === 'stdout' || event.kind === 'stderr')) {
-      const text = (last.event as typeof event).text + event.text;
+    const isText = event.kind === 'stdout' || event.kind === 'stderr';
+    if (last !== undefined && isText && isJoinable(last.event, event)) {
+      const text = last.event.text + event.text;
       this.#queue[this.#queue.length - 1] = { event: { kind: event.kind, text }, bytes: last.bytes + bytes };
     } else this.#queue.push({ event, bytes });
   }
@@ -99,6 +102,12 @@ export class EventQueue implements AsyncIterator<ExecutionEvent, undefined> {
     this.end();
     return { done: true, value: undefined };
   }
+}
+
+type TextEvent = Extract<ExecutionEvent, { readonly kind: 'stdout' | 'stderr' }>;
+
+function isJoinable(last: ExecutionEvent, next: TextEvent): last is TextEvent {
+  return last.kind === next.kind && (last as TextEvent).text.length + next.text.length <= MOST_JOINED_CHARS;
 }
 
 function costOf(event: ExecutionEvent): number {

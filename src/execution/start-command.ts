@@ -16,6 +16,7 @@ export function startCommand(
   const hasTerminal = terminal !== undefined;
   const controlled = controlCommand(() => execution.id, { hasInput: stdin || hasTerminal, hasTerminal });
   const execution = run(commandLine(command), runOptions, {
+    held: { command, cwd, environment },
     request: () => checkCommand(command, options),
     begun: controlled.begun,
     ended: controlled.ended,

@@ -2,7 +2,7 @@ import type { ManagedExecution } from '../directory/directory.ts';
 import { HotcellError } from '../errors/hotcell-error.ts';
 
 /** How many clients may be attached to one command. */
-const MOST_READERS = 8;
+const MOST_READERS = 4;
 
 /** SECURITY: each client has a queue of its own here, and a program prints into all of them: a thousand clients at one command would be a thousand copies of its output. */
 export function createCommandReaders(): { add(command: ManagedExecution): Disposable } {

@@ -15,6 +15,8 @@ export interface InTurn {
   readonly gone: AbortSignal;
   /** Gives the turn to the next call: from here on this one mostly waits. */
   endTurn(): void;
+  /** Waits for another turn, for work on so many bytes. The returned function ends it. Rejects when the client leaves. */
+  nextTurn(bytes: number): Promise<() => void>;
 }
 
 /** Does the work of a call when its owner's turn has come. The call is counted as in flight until both the work and the connection have ended. */
@@ -30,12 +32,13 @@ export async function inTurn<T>(
   const call = countCall(inFlight, id, { bytes });
   whenClosed(outgoing, call.hold());
   const ended = call.hold();
-  const endTurn = await turns.take(id, { leaving: () => gone, bytes }).catch((error: unknown) => {
+  const nextTurn = (size: number) => turns.take(id, { leaving: () => gone, bytes: size });
+  const endTurn = await nextTurn(bytes).catch((error: unknown) => {
     ended();
     throw error;
   });
   try {
-    return await work({ gone, endTurn });
+    return await work({ gone, endTurn, nextTurn });
   } finally {
     endTurn();
     ended();

@@ -14,6 +14,7 @@ import { linkedFile } from './linked-files.ts';
 import { concernsPolicy, mountPolicy } from './mounts.ts';
 import type { PersistencePlan } from './persistence-plan.ts';
 import { createPool } from './pool.ts';
+import { createRemovals } from './removals.ts';
 import { type NeededTrait, requireTraits } from './require-traits.ts';
 import type { Server } from './server.ts';
 import { runFoldersInUse } from './server-lock.ts';
@@ -66,9 +67,6 @@ const POOL_TOTAL = 32;
 const POOL_LEAST_FREE_BYTES = 1_073_741_824;
 const POOL_IDLE_MS = 15 * 60_000;
 const POOL_MOUNTED_IDLE_MS = 60_000;
-/**
- * SECURITY: sessions that are opened and closed in a loop must not accumulate sandboxes that wait for their removal.
- */
 const MOST_REMOVALS = 8;
 
 export function createLiveSessions(
@@ -102,14 +100,12 @@ export function createLiveSessions(
     startTimeoutMs,
   );
   const sessions = new Set<SessionCore>();
-  /** Removals of the sandboxes of closed sessions. */
-  const removals = new Set<Promise<void>>();
+  const removals = createRemovals(MOST_REMOVALS);
   const openings = new Set<Promise<SessionCore>>();
   const stop = new AbortController();
   let closing: Promise<void> | undefined;
 
   async function openSession(wanted: OpenOptions, given: Partial<GivenToSession>): Promise<SessionCore> {
-    while (removals.size >= MOST_REMOVALS) await Promise.race(removals);
     const held = await mountsOf(wanted, given);
     try {
       return await openWith(held, wanted, given);
@@ -123,6 +119,7 @@ export function createLiveSessions(
     const { persistence, slots, beginUse, placeToStart } = given;
     const spec = specOf(wanted, given, held);
     const { signal } = wanted;
+    await removals.room(spec.owner, signal);
     const sandboxes = createSessionSandboxes({ spec, held, persistence, startTimeoutMs, stop: stop.signal, signal });
     let tried: LiveSandbox | undefined;
     const attempt = async (driver: Driver) => {
@@ -149,7 +146,7 @@ export function createLiveSessions(
       },
       onClosed: (gone) => {
         sessions.delete(session);
-        if (removesBehind) trackRemoval(gone);
+        if (removesBehind) removals.track(spec.owner, gone);
       },
       onEnded: () => held.release({ mayBeHandedOn: driver.traits.passesDescriptors }),
       removesBehind,
@@ -169,11 +166,6 @@ export function createLiveSessions(
     if (spec.persistent !== undefined) return sandboxes.first(driver);
     await held.requireSame();
     return (await pool.claim(driver, spec, signal)) ?? sandboxes.first(driver);
-  }
-
-  function trackRemoval(gone: Promise<void>): void {
-    const removal = gone.catch(() => {}).finally(() => removals.delete(removal));
-    removals.add(removal);
   }
 
   async function mountsOf({ mounts = [] }: OpenOptions, { persistence }: Partial<GivenToSession>): Promise<HeldMounts> {
@@ -219,7 +211,7 @@ export function createLiveSessions(
       concernsPolicy(spec.mounts, policy()),
     settled: async () => {
       await pool.settled();
-      await Promise.all(removals);
+      await removals.settled();
     },
     close: () => {
       closing ??= (async () => {
@@ -228,7 +220,7 @@ export function createLiveSessions(
         // A session that fails to close must not stop the others.
         const endings = await Promise.allSettled([...sessions].map((session) => session.close()));
         await pool.close();
-        await Promise.all(removals);
+        await removals.settled();
         for (const one of endings) if (one.status === 'rejected') throw one.reason;
       })();
       return closing;

@@ -11,6 +11,7 @@ from typing import Any, NoReturn, Optional
 
 from ..kernels.link import Link
 from ..kernels.subreaper import reap_adopted
+from ..system import linux
 from ..system.processes import signal_group
 from ..system.terminal import take_terminal
 from ..wire.frames import Frame, Head
@@ -29,6 +30,9 @@ def serve(link: Link) -> None:
 
 class _CommandKernel:
     def __init__(self, link: Link) -> None:
+        # SECURITY: no code of the user's runs in this process, and it may run the next command:
+        # other executions must not write in its memory.
+        linux.set_dumpable(False)
         self._link = link
         self._program: Optional[subprocess.Popen[bytes]] = None
         self._workspace = os.getcwd()

@@ -7,7 +7,7 @@ import { checkCommand } from '../../execution/check-command.ts';
 import { createCommandReaders } from '../command-readers.ts';
 import type { HttpApp, HttpContext } from '../environment.ts';
 import { commandLines, commandOf, sessionOf } from '../found-command.ts';
-import { inTurn } from '../in-turn.ts';
+import { type InTurn, inTurn } from '../in-turn.ts';
 import { jsonBody, parsedJson } from '../json-body.ts';
 import { createJsonReader } from '../read-json.ts';
 import { ALIVE_MS, type RunRouteOptions, terminalCells } from '../run-route-options.ts';
@@ -40,10 +40,11 @@ export function addCommandRoutes(app: HttpApp, options: RunRouteOptions): void {
 
   app.post('/run/:session/commands', async (context) => {
     const body = await jsonBody(context, read, HOW);
-    await inTurn(context, options, body.bytes, async ({ gone, endTurn }) => {
+    await inTurn(context, options, body.bytes, async (turn) => {
+      const { gone, endTurn } = turn;
       const execution = await begin(context, parsedJson(body, HOW), gone);
       endTurn();
-      await stream(context, execution, { gone });
+      await stream(context, execution, turn);
     });
     return RESPONSE_ALREADY_SENT;
   });
@@ -58,12 +59,13 @@ export function addCommandRoutes(app: HttpApp, options: RunRouteOptions): void {
 
   app.get('/run/:session/commands/:id', async (context) => {
     requireSameSite(context);
-    await inTurn(context, options, 0, async ({ gone, endTurn }) => {
+    await inTurn(context, options, 0, async (turn) => {
+      const { gone, endTurn } = turn;
       const execution = commandOf(await sessionOf(context, sessions, gone), context.req.param('id'));
       endTurn();
       const { hasTerminal } = execution.command;
       await stream(context, execution, {
-        gone,
+        ...turn,
         earlier: ({ stdout, stderr }) => ({ stdout: lately(stdout, hasTerminal), stderr: lately(stderr, hasTerminal) }),
       });
     });
@@ -83,9 +85,10 @@ export function addCommandRoutes(app: HttpApp, options: RunRouteOptions): void {
     return session.command(command, { ...given, via: VIA, timeoutMs: timeout_ms ?? config.maxTimeoutMs });
   }
 
-  async function stream(context: HttpContext, execution: ManagedExecution, how: StreamOptions): Promise<void> {
+  async function stream(context: HttpContext, execution: ManagedExecution, how: StreamOptions & InTurn): Promise<void> {
     using _ = readers.add(execution);
-    await streamExecution(execution, sendLines(context.env.outgoing, { stallMs, aliveMs: ALIVE_MS }), how);
+    const { nextTurn } = how;
+    await streamExecution(execution, sendLines(context.env.outgoing, { stallMs, aliveMs: ALIVE_MS, nextTurn }), how);
   }
 }
 

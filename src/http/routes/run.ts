@@ -38,10 +38,10 @@ export function addRunRoute(app: HttpApp, options: RunRouteOptions): void {
   const read = createJsonReader();
   app.post('/run/:session', async (context) => {
     const body = await jsonBody(context, read, HOW);
-    await inTurn(context, options, body.bytes, async ({ gone, endTurn }) => {
+    await inTurn(context, options, body.bytes, async ({ gone, endTurn, nextTurn }) => {
       const execution = await begin(context, parsedJson(body, HOW), gone);
       endTurn();
-      await streamExecution(execution, sendLines(context.env.outgoing, { stallMs, aliveMs: ALIVE_MS }));
+      await streamExecution(execution, sendLines(context.env.outgoing, { stallMs, aliveMs: ALIVE_MS, nextTurn }));
     });
     return RESPONSE_ALREADY_SENT;
   });

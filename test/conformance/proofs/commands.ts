@@ -42,6 +42,20 @@ export const commandRequirements: readonly Requirement[] = [
     },
   },
   {
+    id: 'command:kernel-closed',
+    tag: 'driver',
+    title: 'other code of the session cannot write in the process that starts the commands',
+    exempt: { bare: 'root may write in every process' },
+    prove: async ({ session }) => {
+      const pid = (await session.command('echo $PPID')).stdout.trim();
+      const attempt = await session.run(
+        `try:\n  open("/proc/${pid}/mem", "r+b")\n  got = "open"\nexcept OSError as error:\n  got = type(error).__name__\ngot`,
+      );
+      expect(attempt.value?.text).toBe("'PermissionError'");
+      expect((await session.command('echo $PPID')).stdout.trim()).toBe(pid);
+    },
+  },
+  {
     id: 'command:stdin',
     tag: 'driver',
     title: 'input arrives to its end of file, however long it is, and a command without input reads the end at once',
