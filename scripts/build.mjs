@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { argv } from 'node:process';
 import { pathToFileURL } from 'node:url';
 import { root } from './dependencies.mjs';
+import { guestManifest } from './guest-manifest.mjs';
 import { leanBundle } from './lean-bundle.mjs';
 import { mergeChunks } from './merge-chunks.mjs';
 import { buildNodeKernel } from './node-kernel.mjs';
@@ -70,6 +71,8 @@ async function bundle(entryPoints) {
   mkdirSync(join(dist, 'chunks'), { recursive: true });
   for (const [name, text] of files) writeFileSync(join(dist, name), text);
   if (entryPoints.cli) makeExecutable(join(dist, 'cli.js'));
+  const guest = join(root, 'guest', 'hotcell_guest');
+  if (existsSync(guest)) writeFileSync(join(dist, 'guest-manifest.json'), JSON.stringify(guestManifest(guest)));
   writeFileSync(join(dist, '.built'), '');
 }
 

@@ -3,6 +3,7 @@ import { existsSync, lstatSync, readdirSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { HotcellError } from '../../errors/hotcell-error.ts';
+import { guestDigest } from '../../guest/guest-digest.ts';
 import { guestFiles } from '../../guest/guest-files.ts';
 import { runCommand } from '../../lib/run-command.ts';
 import type { Host } from '../../sandbox/host.ts';
@@ -106,11 +107,9 @@ function requireUncovered({ python, prefix, basePrefix }: PythonEnvironment, wor
  * the installation.
  */
 async function installGuest(dataDir: string, python: string): Promise<string> {
-  const files = guestFiles();
-  const hash = createHash('sha256');
-  for (const { path, content } of files) hash.update(path).update(content);
-  return installFolder(join(dataDir, 'guest', hash.update(python).digest('hex').slice(0, 16)), async (folder) => {
-    for (const { path, content } of files) {
+  const hash = createHash('sha256').update(guestDigest()).update(python);
+  return installFolder(join(dataDir, 'guest', hash.digest('hex').slice(0, 16)), async (folder) => {
+    for (const { path, content } of guestFiles()) {
       const target = join(folder, 'hotcell_guest', path);
       await mkdir(dirname(target), { recursive: true });
       await writeFile(target, content);
