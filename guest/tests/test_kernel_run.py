@@ -52,7 +52,7 @@ class KernelRunTest(unittest.TestCase):
     def test_the_end_that_a_kernel_tells_after_the_watchdog_has_struck_does_not_count(self) -> None:
         """The watchdog kills a program before the kernel that ran it: the report in between does not say why it ended."""
         self.sandbox.execute("x-1", 2)
-        (run,) = self.sandbox.executions._runs.running
+        (run,) = self.sandbox.executions.runs.running
         run.use_up_memory()
         self.python.finish("x-1", outcome={"kind": "kernel-died", "signal": "SIGKILL"})
         self.assertEqual(self.sandbox.finished(), [])

@@ -44,12 +44,12 @@ class MemoryReliefTest(unittest.TestCase):
         self.let_pass_until(self.child(80).poll)  # ended with its execution
         small = self.child(1)
         self.let_pass_until(self.child(80).poll)
-        self.assertEqual([run.out_of_memory for run in self.sandbox.executions._runs.running], [True])
+        self.assertEqual([run.out_of_memory for run in self.sandbox.executions.runs.running], [True])
         self.assertIsNone(small.poll())
 
     def test_an_execution_that_waits_for_its_reader_does_not_turn_it_off(self) -> None:
         self.sandbox.execute("x-1", 2)
-        (run,) = self.sandbox.executions._runs.running
+        (run,) = self.sandbox.executions.runs.running
         with mock.patch.object(run._pipes, "set_barrier"):  # the host takes no more output
             self.sandbox.python.finish("x-1")
         self.assertEqual((run.is_over, run.is_endable), (False, False))

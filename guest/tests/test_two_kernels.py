@@ -91,7 +91,7 @@ class MemoryTest(unittest.TestCase):
             sizes[bash.pid] = 2
             sandbox.let_pass(0.06)
         self.assertEqual(
-            [(run.name, run.out_of_memory) for run in sandbox.executions._runs.running], [("x-python", False), ("x-bash", True)]
+            [(run.name, run.out_of_memory) for run in sandbox.executions.runs.running], [("x-python", False), ("x-bash", True)]
         )
 
 

@@ -55,6 +55,25 @@ class StoppedStageTest(unittest.TestCase):
                     self.fail(f"the fork of turn {turn} was born stopped, and nobody continues it")
 
 
+class HeldStageTest(unittest.TestCase):
+    def test_preloads_wait_while_the_stage_is_held_and_a_ready_stage_never_does(self) -> None:
+        loop = Loop()
+        self.addCleanup(loop.close)
+        stage = WarmStage(loop, ["statistics"], _fork_and_say_so, lambda _head: loop.stop())
+        stage.start()
+        assert stage.pid is not None
+        self.addCleanup(os.waitpid, stage.pid, 0)
+        self.addCleanup(os.kill, stage.pid, signal.SIGKILL)
+        stage.hold(True)
+        os.waitid(os.P_PID, stage.pid, os.WSTOPPED)
+        self.assertFalse(stage.is_ready)
+        stage.hold(False)
+        loop.run()
+        self.assertTrue(stage.is_ready)
+        stage.hold(True)
+        self.assertIsNone(os.waitid(os.P_PID, stage.pid, os.WSTOPPED | os.WNOHANG))
+
+
 class LostStageTest(unittest.TestCase):
     def test_the_end_of_a_stage_that_was_ready_is_told(self) -> None:
         loop = Loop()

@@ -43,6 +43,7 @@ class _Guest:
         self._limits: Optional[Limits] = None
         self.supervisor = Supervisor(loop, workspace, self._configure, can_reconnect)
         self.supervisor.protect(self._stage_pids)
+        self.supervisor.on_busy(self._hold_warm_stage)
 
     def _configure(self, config: Head) -> tuple[Limits, KernelStarter]:
         draw_processors(config["limits"])
@@ -79,6 +80,10 @@ class _Guest:
 
     def _on_warm(self, head: Head) -> None:
         self.supervisor.use_better_stage(then=lambda: self.supervisor.announce_warm(head))
+
+    def _hold_warm_stage(self, is_busy: bool) -> None:
+        if self._warm is not None:
+            self._warm.hold(is_busy)
 
     def _stage_pids(self) -> set[int]:
         return {self._warm.pid} if self._warm is not None and self._warm.pid is not None else set()

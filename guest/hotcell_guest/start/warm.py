@@ -64,6 +64,13 @@ class WarmStage:
         self._decoder = FrameDecoder()
         self._loop.on_readable(ours.fileno(), self._readable)
 
+    def hold(self, is_held: bool) -> None:
+        """Pauses the import of the preloads, or resumes it: they are for later kernels, and would compete for the processor with an
+        execution that runs now.
+        """
+        if self.pid is not None and not self.is_ready:
+            os.kill(self.pid, signal.SIGSTOP if is_held else signal.SIGCONT)
+
     def request(self, head: Head, fds: tuple[int, ...] = ()) -> None:
         """Only while `is_ready`. The stage never runs user code, so it is trusted to read requests; but user code
         beside it may have stopped it.

@@ -40,15 +40,15 @@ class Executions:
     def __init__(self, loop: Loop, channel: Channel, workspace: Workspace, reply: Reply, fail: Fail) -> None:
         self._channel = channel
         self._fail = fail
-        self._runs = Runs()
+        self.runs = Runs()
         self._awaited = AwaitedKernel(channel, reply, fail)
         self._exercise = IdleExercise(reply)
         self._pipes = ExecutionPipes(loop, channel)
         self.kernels = Kernels(loop, workspace.folder, self._events_of)
-        self.commands = Commands(loop, channel, self.kernels, self._runs, self._begin, fail)
+        self.commands = Commands(loop, channel, self.kernels, self.runs, self._begin, fail)
         self._memory = MemoryRelief(loop, self.kernels, self._pipes.tell)
         self._around = Surroundings(loop, channel, workspace, self._pipes, KernelDeaths(), self.kernels.kill_newborn, self._on_end)
-        askable = AskableKernels(self.kernels, self._memory, self._runs.is_busy, lambda: self._exercise.under_way)
+        askable = AskableKernels(self.kernels, self._memory, self.runs.is_busy, lambda: self._exercise.under_way)
         self.questions = AllQuestions(lambda: Questions(loop, askable, reply, fail))
         self.requests: dict[str, Callable[[Frame], Optional[Head]]] = {
             "execute": self._execute,
@@ -76,28 +76,28 @@ class Executions:
         python = self.kernels.python
         if self.questions.of(PYTHON).under_way:
             self.questions.of(PYTHON).after_this(lambda: self.replace_unused_kernel(then))
-        elif not self._runs.is_busy(python) and python.replace_unused():
+        elif not self.runs.is_busy(python) and python.replace_unused():
             self._awaited.then(then)
         else:
             then()
 
     def abandon(self) -> None:
         """A host has taken over that knows nothing of what is under way: ends that, answers nobody, and says `ready` when it is done."""
-        self._runs.forget_waiting()
+        self.runs.forget_waiting()
         self.commands.tidy()
         self._exercise.abandon()
         self._awaited.hold()
-        for run in self._runs.running:
+        for run in self.runs.running:
             run.abandon()
         self.questions.abandon(then=self._end_taking_over)
 
     def interrupt_running(self, reason: str) -> None:
         """Nobody has been connected for long (solitude.py)."""
-        for run in self._runs.running:
+        for run in self.runs.running:
             run.ladder.begin(reason)
 
     def _end_taking_over(self) -> None:
-        if self._runs.running or self.questions.under_way:
+        if self.runs.running or self.questions.under_way:
             return  # its end calls again
         self._awaited.release(self.kernels.python.is_up)
 
@@ -106,7 +106,7 @@ class Executions:
     def _execute(self, frame: Frame) -> None:
         head = frame.head
         kernel_name = kernel_asked_for(head)
-        if kernel_name != COMMAND and self._runs.is_busy(self.kernels.keeper(kernel_name)):
+        if kernel_name != COMMAND and self.runs.is_busy(self.kernels.keeper(kernel_name)):
             raise Refusal("busy", "execute: the kernel runs an execution already")
         if self.questions.of(kernel_name).under_way:
             raise Refusal("busy", "execute: the kernel is answering a question")
@@ -118,17 +118,17 @@ class Executions:
         elif (keeper := self.kernels.keeper(kernel_name)).is_up:
             self._begin(frame, keeper)
         else:
-            self._runs.wait(frame, keeper)
+            self.runs.wait(frame, keeper)
             keeper.ensure_started()
 
     def _interrupt(self, frame: Frame) -> Head:
         name, reason = str(frame.head["execution"]), str(frame.head["reason"])
-        unbegun = self._runs.withdraw(name)
+        unbegun = self.runs.withdraw(name)
         if unbegun is not None:
             self.commands.tidy()
             self._end_unbegun(unbegun, reason)
             return {"ended": True}
-        run = self._runs.named(name)
+        run = self.runs.named(name)
         if run is None:
             return {"ended": True}
         run.ladder.begin(reason)
@@ -144,15 +144,15 @@ class Executions:
     def _restart(self, frame: Frame) -> None:
         self._awaited.restart(int(frame.head["id"]))
         self.questions.give_up("kernel-lost", "the kernel was restarted before it answered; its variables are gone")
-        for run in self._runs.running:
+        for run in self.runs.running:
             run.ladder.expect_end("cancelled")
-        self.kernels.kill_everything(busy={run.kernel for run in self._runs.running})
-        for keeper in self._runs.awaited:
+        self.kernels.kill_everything(busy={run.kernel for run in self.runs.running})
+        for keeper in self.runs.awaited:
             keeper.ensure_started()
 
     def _begin_exercise(self, frame: Frame) -> None:
         kernel = self.kernels.python.kernel
-        if kernel is None or not kernel.is_up or self._runs.is_busy(self.kernels.python) or self.questions.of(PYTHON).under_way:
+        if kernel is None or not kernel.is_up or self.runs.is_busy(self.kernels.python) or self.questions.of(PYTHON).under_way:
             raise Refusal("busy", "exercise: no idle kernel")
         self._exercise.begin(int(frame.head["id"]), kernel)
 
@@ -163,10 +163,10 @@ class Executions:
             self.questions.of(PYTHON).kernel_up(kernel)
 
     def _begin(self, frame: Frame, keeper: KernelKeeper, streams: Optional[CommandStreams] = None) -> None:
-        self._memory.watch(self._runs.begin(KernelRun(self._around, frame, keeper, streams)))
+        self._memory.watch(self.runs.begin(KernelRun(self._around, frame, keeper, streams)))
 
     def _on_end(self, run: KernelRun) -> None:
-        self._runs.end(run)
+        self.runs.end(run)
         self.commands.ended(run)
         if run.is_abandoned:
             self._end_taking_over()
@@ -186,7 +186,7 @@ class Executions:
         if kind == "answer":
             self.questions.of(name).answered(kernel, frame)
             return
-        self._runs.take(kernel, frame)
+        self.runs.take(kernel, frame)
 
     def _events_of(self, name: str) -> KernelEvents:
         return KernelEvents(
@@ -200,7 +200,7 @@ class Executions:
         if name == PYTHON:
             self._awaited.up()
         keeper = self.kernels.keeper(name)
-        request = self._runs.take_waiting(keeper)
+        request = self.runs.take_waiting(keeper)
         if request is not None:
             self._begin(request, keeper)
         self.questions.of(name).kernel_up(kernel)
@@ -209,7 +209,7 @@ class Executions:
         if name == PYTHON:
             self._end_exercise()
         kernel.kill_helper()
-        keeper, run = self.kernels.keeper(name), self._runs.of(kernel)
+        keeper, run = self.kernels.keeper(name), self.runs.of(kernel)
         if run is None:
             self.questions.of(name).kernel_died(kernel, describe_status(status))
             if keeper.restarted is None:
@@ -220,7 +220,7 @@ class Executions:
         run.finish_lost()
 
     def _on_no_kernel(self, name: str, reason: str) -> None:
-        request = self._runs.take_waiting(self.kernels.keeper(name))
+        request = self.runs.take_waiting(self.kernels.keeper(name))
         if request is not None:
             self._fail(request.head["id"], "no-kernel", reason)
         self.questions.of(name).give_up("no-kernel", reason)

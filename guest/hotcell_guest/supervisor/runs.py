@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Optional
+from typing import Callable, Optional
 
 from ..kernels.keeper import KernelKeeper
 from ..kernels.process import KernelProcess
@@ -17,6 +17,7 @@ class Runs:
     def __init__(self) -> None:
         self._waiting: dict[KernelKeeper, Frame] = {}
         self._running: dict[KernelKeeper, KernelRun] = {}
+        self.on_busy: Callable[[bool], None] = lambda _is_busy: None
 
     def is_busy(self, keeper: KernelKeeper) -> bool:
         """Whether that kernel runs an execution, or one waits for it."""
@@ -49,11 +50,15 @@ class Runs:
         self._waiting.clear()
 
     def begin(self, run: KernelRun) -> KernelRun:
+        if not self._running:
+            self.on_busy(True)
         self._running[run.keeper] = run
         return run
 
     def end(self, run: KernelRun) -> None:
         del self._running[run.keeper]
+        if not self._running:
+            self.on_busy(False)
 
     def named(self, name: str) -> Optional[KernelRun]:
         return next((run for run in self._running.values() if run.name == name), None)

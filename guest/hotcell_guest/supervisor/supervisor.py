@@ -96,6 +96,10 @@ class Supervisor:
         """Names helper processes of ours that are never killed with the user's."""
         self._executions.kernels.stage_pids = stage_pids
 
+    def on_busy(self, told: Callable[[bool], None]) -> None:
+        """`told` is called when the first execution begins, and when the last has ended."""
+        self._executions.runs.on_busy = told
+
     # The channel
 
     def _on_frame(self, frame: Frame) -> None:
