@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { mountPointIn, readMountinfo } from './mountinfo.ts';
 
 /**
  * The user who mounted a FUSE file system at a path; undefined if there is none. SECURITY: any user can mount one on a
@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
  */
 export function mounterOf(path: string, mounts: string = readMounts()): number | undefined {
   // Of several mounts at one path, the last is on top.
-  const top = mounts.split('\n').findLast((line) => placeOf(line) === path);
+  const top = mounts.split('\n').findLast((line) => mountPointIn(line) === path);
   return top === undefined ? undefined : mounterIn(top);
 }
 
@@ -17,7 +17,7 @@ export function mounterOf(path: string, mounts: string = readMounts()): number |
 export function foreignMounts(mounts: string = readMounts()): ReadonlySet<string> {
   const trusted = [undefined, 0, process.getuid?.()];
   const foreign = mounts.split('\n').filter((line) => !trusted.includes(mounterIn(line)));
-  return new Set(foreign.flatMap((line) => placeOf(line) ?? []));
+  return new Set(foreign.flatMap((line) => mountPointIn(line) ?? []));
 }
 
 function mounterIn(line: string): number | undefined {
@@ -27,16 +27,6 @@ function mounterIn(line: string): number | undefined {
   return user === undefined ? undefined : Number(user.slice('user_id='.length));
 }
 
-function placeOf(line: string): string | undefined {
-  return line
-    .split(' ')[4]
-    ?.replaceAll(/\\([0-7]{3})/g, (_, digits) => String.fromCharCode(Number.parseInt(digits, 8)));
-}
-
 function readMounts(): string {
-  try {
-    return readFileSync('/proc/self/mountinfo', 'utf8');
-  } catch {
-    return ''; // not Linux
-  }
+  return readMountinfo() ?? '';
 }

@@ -67,8 +67,8 @@ export function createPool(limits: PoolLimits, startTimeoutMs: number): Pool {
   const total = () => [...kinds.values()].reduce((sum, { ready }) => sum + ready.length, making().length);
 
   async function claim(driver: Driver, spec: SandboxSpec, signal?: AbortSignal): Promise<LiveSandbox | undefined> {
-    if (!isPooled(driver, spec)) return undefined;
     const kind = kindFor(driver, spec);
+    if (kind === undefined) return undefined;
     const ready = kind.ready.shift();
     const ahead = ready === undefined && kind.making?.isAhead === true ? kind.making : undefined;
     if (ahead !== undefined) kind.making = undefined;
@@ -78,8 +78,8 @@ export function createPool(limits: PoolLimits, startTimeoutMs: number): Pool {
 
   /** Refills after the claimant's first work, with which it would compete for the CPU. */
   function expect(driver: Driver, spec: SandboxSpec): void {
-    if (!isPooled(driver, spec)) return;
     const kind = kindFor(driver, spec);
+    if (kind === undefined) return;
     kind.demand.claimed(performance.now());
     trimLater(kind);
     const timer = setTimeout(() => {
@@ -92,8 +92,8 @@ export function createPool(limits: PoolLimits, startTimeoutMs: number): Pool {
   /**
    * Whether a spec is pooled. Not for persistent sessions: their sandbox outlives this server, and a pooled one would
    * end with it. Not for jails with mounts: they get them when they are claimed, at once. SECURITY: a container with
-   * mounts is claimed only by an opening whose own check found the very same folders (pool-kind.ts). Until then no user
-   * code runs in it.
+   * mounts is claimed only by an opening whose own check found the very same folders and file systems (pool-kind.ts).
+   * Until then no user code runs in it.
    */
   function isPooled(driver: Driver, { mounts, persistent }: SandboxSpec): boolean {
     if (limits.perKind <= 0 || persistent !== undefined) return false;
@@ -112,7 +112,8 @@ export function createPool(limits: PoolLimits, startTimeoutMs: number): Pool {
   /** Creates one at a time per kind: several would slow down each other, and the open sessions. */
   function refill(driver: Driver, spec: SandboxSpec): void {
     const kind = kindFor(driver, spec);
-    if (kind.making !== undefined || kind.ready.length >= kind.demand.target(performance.now())) return;
+    if (kind === undefined || kind.making !== undefined || kind.ready.length >= kind.demand.target(performance.now()))
+      return;
     if (stop.signal.aborted || total() >= limits.total || availableBytes() < limits.leastFreeBytes) return;
     const wanted = { ...spec, id: newId('s'), owner: ownerOf(driver, spec) };
     const one = makeAhead(driver, wanted, { startTimeoutMs, stop: stop.signal });
@@ -120,8 +121,13 @@ export function createPool(limits: PoolLimits, startTimeoutMs: number): Pool {
     void one.ready.then((live) => {
       if (kind.making !== one) return; // it was claimed
       kind.making = undefined;
-      if (live === undefined) return; // the next claim tries again
-      keep(kind, live);
+      if (live === undefined) return forgetIfEmpty(kind); // the next claim tries again
+      // SECURITY: the host may have mounted or unmounted a file system below a mount while the sandbox was created.
+      if (kindOf(driver, spec) === kind.key) keep(kind, live);
+      else {
+        dispose(live);
+        forgetIfEmpty(kind);
+      }
       refill(driver, spec);
     });
   }
@@ -170,8 +176,10 @@ export function createPool(limits: PoolLimits, startTimeoutMs: number): Pool {
     if (kind.ready.length === 0 && kind.making === undefined && kind.trimming === undefined) kinds.delete(kind.key);
   }
 
-  function kindFor(driver: Driver, spec: SandboxSpec): Kind {
-    const key = kindOf(driver, spec);
+  /** The kind of a spec; undefined if it is not pooled. */
+  function kindFor(driver: Driver, spec: SandboxSpec): Kind | undefined {
+    const key = isPooled(driver, spec) ? kindOf(driver, spec) : undefined;
+    if (key === undefined) return undefined;
     const known = kinds.get(key);
     if (known !== undefined) return known;
     const most = driver.traits.sharesWithinOwner ? limits.perKind : Math.max(limits.perKind, limits.mostPerKind);

@@ -1,5 +1,8 @@
 import { join } from 'node:path';
+import { newId } from '../../lib/ids.ts';
 import { createLeases, type Lease } from '../../lib/leases.ts';
+import { mountTreeOf } from '../../lib/mount-tree.ts';
+import { mountDenied } from '../../sandbox/mount-denied.ts';
 import { DEFAULT_LIMITS, type SandboxSpec } from '../../sandbox/spec.ts';
 import { createForkSource, type ForkSource } from './fork-source.ts';
 import { type JailGround, requireBwrap } from './jail-ground.ts';
@@ -80,8 +83,20 @@ export function createZygotes(ground: JailGround, idleMs = IDLE_MS): Zygotes {
     }
   }
 
+  /** SECURITY: the host may have mounted or unmounted a file system below a mount while the jail was created. */
+  async function startAs(kind: string, spec: SandboxSpec): Promise<ServingZygote> {
+    const started = await start(spec);
+    if (spec.mounts.length === 0 || kindOf(spec) === kind) return started;
+    await started.forks.close();
+    await started.zygote.close();
+    throw mountDenied('the host changed what is mounted below a mounted folder', 'Open a new session.');
+  }
+
   return {
-    serving: (spec) => leases.lease({ owner: spec.owner, kind: kindOf(spec) }, () => start(spec)),
+    serving: (spec) => {
+      const kind = kindOf(spec);
+      return leases.lease({ owner: spec.owner, kind }, () => startAs(kind, spec));
+    },
     settled: async () => {
       await Promise.all((await leases.all()).map(({ forks }) => forks.settled()));
     },
@@ -91,8 +106,10 @@ export function createZygotes(ground: JailGround, idleMs = IDLE_MS): Zygotes {
 
 /**
  * The key of the jail that a spec needs. Mount targets are not part of it, since each session makes its own. SECURITY:
- * the identity of the folders is part of it, otherwise a folder that was replaced would still be served.
+ * the identity of the folders is part of it, otherwise a folder that was replaced would still be served; and the mount
+ * tree, since a jail keeps the file systems of the time when it was created. If the tree is unknown, no jail is shared.
  */
 function kindOf({ mounts, preloads, workspace }: SandboxSpec): string {
-  return JSON.stringify([mounts.map(({ target: _, ...folder }) => folder), preloads, workspace]);
+  const tree = mountTreeOf(mounts.map(({ source }) => source)) ?? newId('s');
+  return JSON.stringify([mounts.map(({ target: _, ...folder }) => folder), tree, preloads, workspace]);
 }
