@@ -1,10 +1,10 @@
-import { join, resolve, sep } from 'node:path';
+import { resolve } from 'node:path';
 import type { HotcellError } from '../errors/hotcell-error.ts';
 import { placeOf, placeOfDenied, resolveDenied, strangersLinks } from '../lib/configured-paths.ts';
 import { isWithin } from '../lib/is-within.ts';
 import { mountDenied } from '../sandbox/mount-denied.ts';
 import type { Mount } from '../sandbox/spec.ts';
-import { folderKeys } from './mount-entry.ts';
+import { type KnownFolders, NO_FOLDERS, otherPaths } from './known-folders.ts';
 
 /** Paths that servers of this installation use (`server-places.ts`). */
 export interface PlacesInUse {
@@ -24,9 +24,9 @@ export interface Reason {
 
 interface Policy {
   readonly denied: readonly string[];
-  /** The part of each denied path that the server examines (`own-part.ts`). */
-  readonly ownParts?: ReadonlyMap<string, string>;
-  readonly inUse?: PlacesInUse;
+  readonly deniedLater?: () => readonly string[];
+  readonly known?: KnownFolders;
+  readonly inUse?: PlacesInUse | undefined;
 }
 
 /**
@@ -52,41 +52,27 @@ export function reasonAgainst(mount: JudgedMount, policy: Policy): Reason | unde
 }
 
 /**
- * Compares by device and inode: the folder and all its parents with the denied paths and all of theirs, as far as the
- * server examines them.
+ * Compares by device and inode: a folder that the host has mounted at two paths is compared by path at both of them.
  */
 export async function reasonAgainstFolder(mount: JudgedMount, policy: Policy): Promise<Reason | undefined> {
-  const keysOf = folderKeys();
-  const [own, ...above] = await keysOf(mount.source);
-  for (const reason of reasonsFor(mount, policy)) {
-    const known = policy.ownParts?.get(reason.place);
-    // SECURITY: another user could otherwise block mounts of any folder by creating a link to it after the server has
-    // started.
-    if (known === undefined && strangersLinks(reason.place).length > 0) continue;
-    const reached = known ?? reason.place;
-    const keys = await keysOf(reached);
-    const [key] = keys;
-    if (own !== undefined && keys.includes(own)) return reason;
-    const steps = key === undefined ? -1 : above.indexOf(key);
-    if (steps !== -1 && meets(below(reached, mount.source, steps + 1), reason.place)) return reason;
-  }
-  return undefined;
-}
-
-/** The last `names` components of `path`, below `folder`. */
-function below(folder: string, path: string, names: number): string {
-  return join(folder, ...path.split(sep).slice(-names));
+  const { known = NO_FOLDERS } = policy;
+  const inUse = reasonsFor(mount, { inUse: policy.inUse, denied: [] }).map(({ place }) => place);
+  // SECURITY: another user could otherwise block mounts of any folder by creating a link to it after the server has
+  // started.
+  const also = inUse.filter((place) => strangersLinks(place).length === 0);
+  const others = await otherPaths(mount.source, known, { also });
+  return reasonsFor(mount, policy).find(({ place }) => others.some((other) => meets(other, place)));
 }
 
 function meets(one: string, other: string): boolean {
   return isWithin(one, other) || isWithin(other, one);
 }
 
-function reasonsFor({ readOnly }: JudgedMount, { denied, inUse }: Policy): Reason[] {
+function reasonsFor({ readOnly }: JudgedMount, { denied, deniedLater, inUse }: Policy): Reason[] {
   const all = (kind: Reason['kind'], places: readonly string[]) =>
     [...new Set(places)].map((place) => ({ kind, place }));
   return [
-    ...all('secret', [...denied, ...followedPlaces(inUse?.secret() ?? [])]),
+    ...all('secret', [...denied, ...(deniedLater?.() ?? []), ...followedPlaces(inUse?.secret() ?? [])]),
     ...(readOnly ? [] : all('relied', followedPlaces(inUse?.relied() ?? []))),
   ];
 }

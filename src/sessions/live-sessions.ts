@@ -16,6 +16,7 @@ import type { PersistencePlan } from './persistence-plan.ts';
 import { createPool } from './pool.ts';
 import { createRemovals } from './removals.ts';
 import { type NeededTrait, requireTraits } from './require-traits.ts';
+import { keysInHomes } from './secret-homes.ts';
 import type { Server } from './server.ts';
 import { runFoldersInUse } from './server-lock.ts';
 import { reliedPlaces, secretPlaces } from './server-places.ts';
@@ -81,6 +82,7 @@ export function createLiveSessions(
     mountPolicy({
       roots: config.mountRoots,
       denied: [...secretPlaces(places), ...followedPlaces(config.mountDenied)],
+      deniedLater: () => keysInHomes(),
       inUse: { secret: () => runFoldersInUse(places), relied: () => reliedPlaces(places) },
       linked: once(linkedFile),
     }),

@@ -83,7 +83,7 @@ function withFoldersAbove(path: string): string[] {
   return parent === path ? [path] : [path, ...withFoldersAbove(parent)];
 }
 
-function keyOf({ device, inode }: Mount['identity']): string {
+export function keyOf({ device, inode }: Mount['identity']): string {
   return `${device}:${inode}`;
 }
 

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdir, mkdtemp, realpath, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { chown, mkdir, mkdtemp, realpath, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -312,4 +312,52 @@ describe('a path that the server itself runs, loads or writes', () => {
       }
     },
   );
+});
+
+describe.skipIf(process.getuid?.() !== 0 || process.platform !== 'linux')(
+  'a home of another user that the host has at two paths: a bind mount per home, as autofs makes them',
+  () => {
+    const alice = 61_842;
+    const at = (name: string) => join(folder, 'allowed', name);
+    const mount = (name: string) => resolve({ source: at(name), target: '/data' });
+    beforeEach(async () => {
+      for (const name of ['export/alice/.ssh', 'export/alice/private/x', 'export/alice/work', 'home/alice'])
+        await mkdir(at(name), { recursive: true });
+      for (const name of ['', '/.ssh', '/private', '/work']) await chown(at(`export/alice${name}`), alice, alice);
+      execFileSync('mount', ['--bind', at('export/alice'), at('home/alice')]);
+      const denied = ['.ssh', '.aws', 'private'].map((name) => at(`home/alice/${name}`));
+      policy = mountPolicy({ roots: [at('')], denied });
+    });
+    afterEach(() => {
+      execFileSync('umount', [at('home/alice')]);
+    });
+
+    test.each(['', '/.ssh', '/private', '/private/x'])('is denied at both: %j', async (name) => {
+      for (const home of ['home', 'export'])
+        await expect(mount(`${home}/alice${name}`)).rejects.toMatchObject({ code: 'mount_denied' });
+    });
+
+    test('is denied for folders that were created, or created again, since the server started', async () => {
+      await rename(at('export/alice/.ssh'), at('export/alice/.ssh-old'));
+      for (const name of ['.ssh', '.aws']) {
+        await mkdir(at(`export/alice/${name}`));
+        await expect(mount(`export/alice/${name}`)).rejects.toMatchObject({ code: 'mount_denied' });
+      }
+    });
+
+    test('is mounted where nothing of it is denied', async () => {
+      for (const home of ['home', 'export']) expect(await mount(`${home}/alice/work`)).toHaveLength(1);
+    });
+  },
+);
+
+test('a folder that is denied since the server started is not mounted, nor what is in it or above it', async () => {
+  let later: string[] = [];
+  policy = mountPolicy({ roots: [join(folder, 'allowed')], denied: [], deniedLater: () => later });
+  const mount = (name: string) => resolve({ source: join(folder, name), target: '/data' });
+  expect(await mount('allowed/data')).toHaveLength(1);
+  later = [join(folder, 'allowed/data/.ssh')];
+  await mkdir(join(folder, 'allowed/data/.ssh'), { recursive: true });
+  for (const name of ['allowed', 'allowed/data', 'allowed/data/.ssh'])
+    await expect(mount(name)).rejects.toMatchObject({ code: 'mount_denied' });
 });

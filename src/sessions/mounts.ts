@@ -15,9 +15,9 @@ import {
   refusal,
   resolvedWithLinks,
 } from './denied-places.ts';
+import { type KnownFolders, knownFolders } from './known-folders.ts';
 import { besideLinked, type LinkedFile } from './linked-files.ts';
 import { checkedTarget } from './mount-targets.ts';
-import { ownParts } from './own-part.ts';
 
 /** A mount that a caller requests. */
 export interface MountRequest {
@@ -37,8 +37,13 @@ export interface MountPolicy {
   readonly roots: readonly string[];
   /** These are never mounted, nor anything inside or above them. */
   readonly denied: readonly string[];
-  /** The part of each denied path that the server examines (`own-part.ts`). Set by `mountPolicy`. */
-  readonly ownParts?: ReadonlyMap<string, string>;
+  /**
+   * Paths denied in addition, read at every mount and compared as text: keys in homes of users who were added after the
+   * server had started.
+   */
+  readonly deniedLater?: () => readonly string[];
+  /** The denied paths and the folders above them, by device and inode. Set by `mountPolicy`. */
+  readonly known?: KnownFolders;
   /**
    * Paths that servers of this installation use. Read at every mount, because servers start and environments are
    * created after this one.
@@ -62,7 +67,7 @@ export function mountPolicy({ roots, denied, ...rest }: MountPolicy): MountPolic
     ...rest,
     roots: resolveRoots(roots, roots),
     denied: resolved,
-    ownParts: ownParts(resolved),
+    known: knownFolders(resolved),
   };
 }
 

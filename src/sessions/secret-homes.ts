@@ -22,6 +22,14 @@ export function secretsOfHomes(homes: readonly Home[] = otherHomes()): string[] 
 }
 
 /**
+ * The keys of all persons, for root, as text: the server does not look into homes of others once it has started. For
+ * homes that are created later.
+ */
+export function keysInHomes(homes: readonly Home[] = otherHomes()): string[] {
+  return homes.flatMap(({ path, isPerson }) => (isPerson ? NAMES.map((name) => join(path, name)) : []));
+}
+
+/**
  * The home that `HOME` names, and that of the account. SECURITY: keys are in the second, even if a service manager or a
  * user has set the first.
  */

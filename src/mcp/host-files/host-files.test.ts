@@ -1,7 +1,9 @@
-import { mkdir, mkdtemp, realpath, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { chown, mkdir, mkdtemp, realpath, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Home } from '../../sessions/secret-homes.ts';
 import { createHostFiles, type HostFiles } from './index.ts';
 
 let folder: string;
@@ -50,6 +52,52 @@ test('by what is said of a link nobody learns which files the host has', async (
   expect(new Set(await Promise.all(answers))).toEqual(new Set(['host_path_denied']));
   const missing = hostFiles().find(join(folder, 'work/project/nothing/at/all'));
   await expect(missing).rejects.toMatchObject({ code: 'file_not_found' });
+});
+
+test.skipIf(process.getuid?.() !== 0 || process.platform !== 'linux')(
+  'what is denied stays so at a second path that the host has mounted its folder at',
+  async () => {
+    for (const name of ['export/alice/.ssh', 'export/alice/.config', 'export/alice/work', 'home/alice'])
+      await mkdir(join(folder, name), { recursive: true });
+    for (const name of ['.ssh/id', '.config/token', 'work/a.csv'])
+      await writeFile(join(folder, 'export/alice', name), name);
+    await chown(join(folder, 'export/alice'), 61_842, 61_842);
+    execFileSync('mount', ['--bind', join(folder, 'export/alice'), join(folder, 'home/alice')]);
+    try {
+      const files = createHostFiles({
+        ...{ roots: [join(folder, 'export')], denied: [join(folder, 'home/alice/.ssh')], base: folder, writable: [] },
+        homesOfOthers: () => [{ path: join(folder, 'home/alice'), isPerson: true }],
+      });
+      for (const name of ['.ssh/id', '.ssh', '.ssh/*', '.config/token'])
+        await expect(files.find(join(folder, 'export/alice', name))).rejects.toMatchObject({
+          code: 'host_path_denied',
+        });
+      const found = await files.find(join(folder, 'export'));
+      expect(found.files.map(({ name }) => name)).toEqual(['alice/work/a.csv']);
+      const [file] = found.files;
+      const key = { ...file!, path: join(folder, 'export/alice/.ssh/id') };
+      await expect(files.stream(key, 100)[Symbol.asyncIterator]().next()).rejects.toMatchObject({
+        code: 'host_path_denied',
+      });
+    } finally {
+      execFileSync('umount', [join(folder, 'home/alice')]);
+    }
+  },
+);
+
+test('keys and hidden files of a user who was added after the server started are not copied', async () => {
+  const homes: Home[] = [];
+  const files = createHostFiles({
+    ...{ roots: [folder], denied: [], base: folder, home: join(folder, 'home'), writable: [] },
+    homesOfOthers: () => homes,
+  });
+  const names = ['bob/.ssh/id', 'bob/.netrc', 'bob/.hidden'];
+  await mkdir(join(folder, 'bob/.ssh'), { recursive: true });
+  for (const name of names) await writeFile(join(folder, name), 'key');
+  for (const name of names) expect((await files.find(join(folder, name))).files).toHaveLength(1);
+  homes.push({ path: join(folder, 'bob'), isPerson: true });
+  for (const name of names)
+    await expect(files.find(join(folder, name))).rejects.toMatchObject({ code: 'host_path_denied' });
 });
 
 function hostFiles(): HostFiles {

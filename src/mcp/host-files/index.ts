@@ -4,7 +4,9 @@ import { basename } from 'node:path';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import { missingPlace } from '../../lib/missing-place.ts';
 import { quotedName } from '../../lib/said-inside.ts';
-import { otherHomes } from '../../sessions/secret-homes.ts';
+import { NO_FOLDERS, otherPaths } from '../../sessions/known-folders.ts';
+import { folderKeys } from '../../sessions/mount-entry.ts';
+import { keysInHomes, otherHomes } from '../../sessions/secret-homes.ts';
 import { filesMatching, type HostFile } from './matching.ts';
 import { hostPlatform } from './platform.ts';
 import { denial, type HostPolicy, hostPolicy, OUTSIDE, refusalOf } from './policy.ts';
@@ -33,6 +35,8 @@ export interface HostFilesOptions extends Omit<HostPolicy, 'homes' | 'platform'>
   /** What relative paths are relative to. */
   readonly base: string;
   readonly home?: string;
+  /** The homes of other users, for root; users may be added while the server runs. */
+  readonly homesOfOthers?: typeof otherHomes;
   /** Folders of which sandboxes may get parts to write to. */
   readonly writable: readonly string[];
 }
@@ -41,11 +45,20 @@ export function createHostFiles(given: HostFilesOptions): HostFiles {
   const home = given.home ?? homedir();
   const platform = hostPlatform();
   // SECURITY: now, and not when a file is first asked for: a session could have exchanged a root until then.
-  const homes = [home, ...otherHomes().map(({ path }) => path)];
-  const policy = hostPolicy({ roots: given.roots, denied: given.denied, homes, platform }, given.writable);
+  const homesOfOthers = () => (given.homesOfOthers ?? otherHomes)();
+  const homes = [home, ...homesOfOthers().map(({ path }) => path)];
+  const atStart = hostPolicy({ roots: given.roots, denied: given.denied, homes, platform }, given.writable);
+
+  /** SECURITY: also the homes of users who were added later, as text. */
+  function policyNow(): HostPolicy {
+    const others = homesOfOthers();
+    const denied = [...new Set([...atStart.denied, ...keysInHomes(others)])];
+    return { ...atStart, denied, homes: [...new Set([...atStart.homes, ...others.map(({ path }) => path)])] };
+  }
 
   return {
     async find(source, { signal } = {}) {
+      const policy = policyNow();
       const { path, pattern } = parseSource(source, { home, base: given.base, platform });
       // Checks the path as written first, so that the reply does not reveal whether a secret exists.
       const written = refusalOf(path, policy);
@@ -57,18 +70,24 @@ export function createHostFiles(given: HostFilesOptions): HostFiles {
       if (reason !== undefined) throw denial(source, reason);
       const status = real === undefined ? undefined : await stat(real).catch(() => undefined);
       if (real === undefined || status === undefined) throw missing(source);
+      const keysOf = folderKeys();
+      const mayCopy = async (path: string) => (await refusalAt(path, policy, keysOf)) === undefined;
+      const hidden = await refusalAt(real, policy, keysOf);
+      if (hidden !== undefined) throw denial(source, hidden);
       if (pattern === undefined && !status.isDirectory()) {
         return { kind: 'one', files: [await fileAt(real, basename(path), source, policy)] };
       }
       if (!status.isDirectory()) throw missing(source);
       const mayRead = (path: string) => refusalOf(path, policy) === undefined;
-      const files = await filesMatching(real, pattern ?? '**', mayRead, { limit: MOST_FILES, signal });
+      const matching = await filesMatching(real, pattern ?? '**', mayRead, { limit: MOST_FILES, signal });
+      const allowed = await Promise.all(matching.map(({ path }) => mayCopy(path)));
+      const files = matching.filter((_, index) => allowed[index]);
       if (files.length === 0) throw missing(source);
       return { kind: 'several', files };
     },
 
     async *stream(file, limitBytes, { signal } = {}) {
-      const handle = await openChecked(file, policy);
+      const handle = await openChecked(file, policyNow());
       try {
         let size = 0;
         for await (const piece of handle.createReadStream({ highWaterMark: PIECE_BYTES, autoClose: false })) {
@@ -89,6 +108,18 @@ export function tooLarge(name: string, limitBytes: number): HotcellError {
     remedy: 'Load a smaller part, or raise maxUploadBytes.',
     data: { limitBytes },
   });
+}
+
+/**
+ * SECURITY: a folder that the host has mounted twice has two paths, and the policy holds for both. With `keysOf`, folders of root and of this user are examined again;
+ * otherwise what was recorded at the start counts.
+ */
+async function refusalAt(path: string, policy: HostPolicy, keysOf?: ReturnType<typeof folderKeys>) {
+  const { known = NO_FOLDERS } = policy;
+  const others = await (keysOf === undefined
+    ? otherPaths(path, { ...known, own: [] })
+    : otherPaths(path, known, { keysOf }));
+  return refusalOf(path, policy, others);
 }
 
 async function fileAt(real: string, name: string, shown: string, policy: HostPolicy): Promise<HostFile> {
@@ -112,7 +143,7 @@ async function openChecked({ path, name }: HostFile, policy: HostPolicy): Promis
     const status = await handle.stat();
     if (!status.isFile()) throw denial(quotedName(name), 'it is no longer a regular file');
     const now = process.platform === 'linux' ? await readlink(`/proc/self/fd/${handle.fd}`) : await realpath(path);
-    const reason = now === path ? refusalOf(now, policy) : 'it was replaced while it was read';
+    const reason = now === path ? await refusalAt(now, policy) : 'it was replaced while it was read';
     if (reason !== undefined) throw denial(quotedName(name), reason);
     const there = await lstat(now);
     if (there.ino !== status.ino || there.dev !== status.dev)

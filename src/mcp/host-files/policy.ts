@@ -1,6 +1,7 @@
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import { placeOf, resolveDenied, resolveRoots } from '../../lib/configured-paths.ts';
 import { isWithin } from '../../lib/is-within.ts';
+import { type KnownFolders, knownFolders } from '../../sessions/known-folders.ts';
 import type { HostPlatform } from './platform.ts';
 
 /** Which files of the host may be copied into a sandbox. Links resolved in all of them. */
@@ -10,28 +11,36 @@ export interface HostPolicy {
   /** Hidden files in these may hold secrets. */
   readonly homes: readonly string[];
   readonly platform: HostPlatform;
+  /** The denied paths, the homes and the folders above them, by device and inode. Set by `hostPolicy`. */
+  readonly known?: KnownFolders;
 }
 
 /** Resolves what was configured, once, when the server starts. `writable` are the folders of which sandboxes may get parts to write to. */
 export function hostPolicy({ roots, denied, homes, platform }: HostPolicy, writable: readonly string[]): HostPolicy {
-  return {
-    platform,
+  const resolved = {
     roots: resolveRoots(roots, writable),
     denied: resolveDenied(denied),
     homes: homes.map((home) => placeOf(home).real),
   };
+  return { platform, ...resolved, known: knownFolders([...resolved.denied, ...resolved.homes]) };
 }
 
 export const OUTSIDE = 'it is not below an allowed folder';
 
-/** Why a file, its links resolved, may not be copied; undefined where it may. */
-export function refusalOf(path: string, { roots, denied, homes, platform }: HostPolicy): string | undefined {
+/** Why a file, its links resolved, may not be copied; undefined where it may. `others` are further paths of the same file. */
+export function refusalOf(
+  path: string,
+  { roots, denied, homes, platform }: HostPolicy,
+  others: readonly string[] = [],
+): string | undefined {
   const { paths } = platform;
-  if (denied.some((secret) => isWithin(path, secret, paths))) return 'it may hold secrets';
+  const all = [path, ...others];
+  if (denied.some((secret) => all.some((one) => isWithin(one, secret, paths)))) return 'it may hold secrets';
   const allowed = roots.filter((root) => isWithin(path, root, paths));
   if (allowed.length === 0) return OUTSIDE;
   const hides = (home: string) =>
-    isPrivateInHome(path, home, platform) && !allowed.some((root) => isPrivateInHome(root, home, platform));
+    all.some((one) => isPrivateInHome(one, home, platform)) &&
+    !allowed.some((root) => isPrivateInHome(root, home, platform));
   if (homes.some(hides)) return 'hidden files of the home folder may hold secrets';
   return undefined;
 }
