@@ -82,7 +82,9 @@ function addConfigFlag(command: Command): void {
   command.option('--config <file>', 'read options from this file (default: config.json in the data folder)');
   command.hook('preAction', async (_, action) => {
     const { config } = action.optsWithGlobals<{ config?: string }>();
-    if (config !== undefined) (await import('../config/load.ts')).useConfigFile(config);
+    if (config === undefined) return;
+    const { namedFilePath } = await import('./named-path.ts');
+    (await import('../config/load.ts')).useConfigFile(namedFilePath(config));
   });
 }
 

@@ -1,10 +1,11 @@
 import { statSync } from 'node:fs';
 import { configWarnings, explainConfig, useConfigFile } from '../../config/load.ts';
+import { namedFilePath } from '../named-path.ts';
 import { standardOutputs } from '../output.ts';
 
 /** Checks the configuration in force, or with `path` in place of the file. Throws for the first problem; warnings do not change the exit code. */
 export async function checkConfig(path: string | undefined, flags: { json?: boolean }): Promise<number> {
-  if (path !== undefined) useConfigFile(path);
+  if (path !== undefined) useConfigFile(namedFilePath(path));
   const { config, origins, file } = explainConfig({});
   const readable = file !== undefined && config.linkSecret !== undefined && origins.linkSecret.kind === 'file';
   const warnings = [

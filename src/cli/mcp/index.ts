@@ -18,6 +18,7 @@ import { followedPlaces } from '../../sessions/denied-places.ts';
 import { hasRecords } from '../../sessions/records-folder.ts';
 import { secretPlaces } from '../../sessions/server-places.ts';
 import { createLogger } from '../../telemetry/logger.ts';
+import { namedFolderPath } from '../named-path.ts';
 import { protocolStreams } from '../output.ts';
 import { profileOption } from '../profile-flag.ts';
 import { isolationRequest, leastIsolationRequest } from '../run/options.ts';
@@ -36,7 +37,7 @@ export async function mcp(flags: McpFlags): Promise<number> {
     ...profileOption(flags.profile),
     ...(flags.isolation === undefined ? {} : { isolation: isolationRequest(flags.isolation) }),
     ...(flags.minIsolation === undefined ? {} : { minIsolation: leastIsolationRequest(flags.minIsolation) }),
-    ...(flags.loadRoot === undefined ? {} : { loadRoots: flags.loadRoot }),
+    ...(flags.loadRoot === undefined ? {} : { loadRoots: flags.loadRoot.map(namedFolderPath) }),
   });
   const offer = offerOf(config.profile, loadSettings);
   const dataDir = resolveDataDir();

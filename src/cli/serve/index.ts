@@ -10,6 +10,7 @@ import { longTools } from '../../mcp/server.ts';
 import { followedPlaces } from '../../sessions/denied-places.ts';
 import { secretPlaces } from '../../sessions/server-places.ts';
 import { stopSignals } from '../mcp/stop-signals.ts';
+import { namedFolderPath } from '../named-path.ts';
 import { standardOutputs } from '../output.ts';
 import { profileOption } from '../profile-flag.ts';
 import { isolationRequest, leastIsolationRequest } from '../run/options.ts';
@@ -70,7 +71,7 @@ function configOf(flags: ServeFlags): Config {
     ...(flags.allowedHost === undefined ? {} : { allowedHosts: flags.allowedHost }),
     ...(flags.isolation === undefined ? {} : { isolation: isolationRequest(flags.isolation) }),
     ...(flags.minIsolation === undefined ? {} : { minIsolation: leastIsolationRequest(flags.minIsolation) }),
-    ...(flags.loadRoot === undefined ? {} : { loadRoots: flags.loadRoot }),
+    ...(flags.loadRoot === undefined ? {} : { loadRoots: flags.loadRoot.map(namedFolderPath) }),
   });
 }
 

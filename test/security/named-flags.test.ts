@@ -1,0 +1,78 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createProgram } from '../../src/cli/program.ts';
+import { buildOnce } from '../support/child-hotcell.ts';
+import { CLI } from '../support/other-user.ts';
+
+/** Every flag and every argument that names a file or a folder, in a stranger's repository that has links at those names. */
+let home: string;
+
+beforeAll(() => {
+  buildOnce();
+  home = realpathSync(mkdtempSync(join(tmpdir(), 'hotcell-flags-')));
+  for (const name of ['repository', 'private']) mkdirSync(join(home, name));
+  writeFileSync(join(home, 'private.json'), '{ "maxSessions": 3 }');
+  symlinkSync(join(home, 'private'), join(home, 'repository/folder'));
+  for (const name of ['file.json', 'file.ipynb', 'file.py'])
+    symlinkSync(join(home, 'private.json'), join(home, 'repository', name));
+});
+afterAll(() => rmSync(home, { recursive: true, force: true }));
+
+function hotcell(args: readonly string[]) {
+  return spawnSync(process.execPath, [CLI, ...args], {
+    ...{ cwd: join(home, 'repository'), encoding: 'utf8', input: '', timeout: 30_000 },
+    env: { ...process.env, HOTCELL_HOME: join(home, 'data'), HOTCELL_ISOLATION: 'process', NO_COLOR: '1' },
+  });
+}
+
+const lines = createProgram().commands.flatMap((command) =>
+  command.commands.length === 0
+    ? linesOf(command, [command.name()])
+    : command.commands.flatMap((below) => linesOf(below, [command.name(), below.name()], command)),
+);
+
+describe('a link in the place of what the user names', () => {
+  it('is tried for all of these', () => {
+    const flags = new Set(lines.flat().filter((word) => word.startsWith('--')));
+    expect([...flags].sort()).toEqual(['--config', '--load-root', '--mount', '--out', '--output', '--save-artifacts']);
+  });
+
+  it.each(lines.map((line) => [line.join(' '), line] as const))('is refused: hotcell %s', (_, line) => {
+    const { stderr, status } = hotcell(line);
+    expect(stderr).toContain('is a symbolic link, which is not followed here');
+    expect(status).toBe(64);
+  });
+
+  it('would be followed outside of the current folder, where it is the user’s own', () => {
+    symlinkSync(join(home, 'private.json'), join(home, 'own.json'));
+    const { stdout } = hotcell(['config', 'show', '--config', join(home, 'own.json')]);
+    expect(stdout).toContain('maxSessions');
+  });
+});
+
+/** One command line for each flag and argument of a command that names a path. */
+function linesOf(command: Command, words: string[], parent?: Command): string[][] {
+  const given = command.registeredArguments
+    .filter(({ required }) => required)
+    .map((argument) => (argument.name() === 'file' ? '-' : 'x'));
+  const byFlag = [...command.options, ...(parent?.options ?? [])].flatMap(({ long, flags }) => {
+    const value = valueFor(flags.match(/<(.+)>$/)?.[1], long);
+    // It needs a terminal before it reads other flags: src/cli/repl/pictures.test.ts, src/cli/run/options.test.ts.
+    if (value === undefined || (command.name() === 'repl' && long !== '--config')) return [];
+    return [[...words, long!, value, ...given]];
+  });
+  const byArgument = command.registeredArguments.flatMap((argument) =>
+    argument.name() === 'file' ? [[...words, words[0] === 'run' ? 'file.py' : 'file.json']] : [],
+  );
+  return [...byFlag, ...byArgument];
+}
+
+function valueFor(placeholder: string | undefined, flag: string | undefined): string | undefined {
+  if (placeholder === 'folder') return 'folder';
+  if (placeholder === 'file') return flag === '--output' ? 'file.ipynb' : 'file.json';
+  return placeholder?.startsWith('source') ? 'folder:/data' : undefined;
+}
