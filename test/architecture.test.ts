@@ -75,6 +75,7 @@ const NAMERS_OF_PROCESSES: Readonly<Record<string, string>> = {
 
 /** Modules with state at module level, and why two Hotcells in one process, or two test files in one worker, may share it. */
 const MODULE_STATE: Readonly<Record<string, string>> = {
+  'cli/current-folder.ts': 'the current folder, held open: a process has one',
   'lib/ids.ts': 'random bytes that are not yet used: any caller may have them',
   'guest/frame-reader.ts': 'the turns of guests that are behind: a process has one event loop',
 };

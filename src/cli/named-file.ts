@@ -38,9 +38,9 @@ export function holdFile(typed: string, options: HoldOptions = {}): NamedFile {
 }
 
 /** Opens a file that the user named, to read it. Rejects with the code of the system, or with a HotcellError where a link is on the way. */
-export async function openNamedFile(typed: string): Promise<FileHandle> {
-  if (partBelow(typed) === undefined) return open(typed);
-  using file = holdFile(typed);
+export async function openNamedFile(typed: string, options: HoldOptions = {}): Promise<FileHandle> {
+  if (partBelow(typed, options.writable) === undefined) return open(typed);
+  using file = holdFile(typed, options);
   using folder = file.folder.open();
   try {
     return await open(folder.entry(file.name), constants.O_RDONLY | NO_LINK);

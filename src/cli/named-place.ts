@@ -1,6 +1,6 @@
 import { basename, dirname, join, resolve } from 'node:path';
 import { HotcellError } from '../errors/hotcell-error.ts';
-import { isSameFolder, NO_LINK } from '../lib/held-folder.ts';
+import { isSameFolder } from '../lib/held-folder.ts';
 import { unlessMissing } from '../lib/unless-missing.ts';
 import { isLink, makeInside, type OpenFolder, openAgain, openFolder, stepInto } from './open-folder.ts';
 import { partBelow } from './part-below.ts';
@@ -42,9 +42,7 @@ export function holdPlace(
   const below = partBelow(typed, writable);
   const told = { typed, otherwise };
   const start = usable(told, () =>
-    below === undefined
-      ? startElsewhere(resolve(typed))
-      : { folder: openFolder(below.folder, NO_LINK), names: below.names },
+    below === undefined ? startElsewhere(resolve(typed)) : { folder: below.open(), names: below.names },
   );
   const missing = [...start.names];
   let held = start.folder;

@@ -1,33 +1,56 @@
-import { statSync } from 'node:fs';
+import { readlinkSync } from 'node:fs';
 import { dirname, isAbsolute, join, normalize, parse, resolve, sep } from 'node:path';
+import { isSameFolder, NO_LINK } from '../lib/held-folder.ts';
+import { currentFolder } from './current-folder.ts';
+import { type OpenFolder, openAgain, openFolder } from './open-folder.ts';
 
 /** A folder in which others may have put links, and the names that lead from there to a place. */
 export interface PartBelow {
-  readonly folder: string;
+  open(): OpenFolder;
   readonly names: readonly string[];
 }
 
+const MOST_LINKS = 40;
+
 /**
  * The part of a path that lies below the current folder, or below one of `writable`, which sandboxes can write to; undefined where the path leads through none of them. SECURITY: by
- * device and inode. A shell's `$PWD` may lead there through a link, and as a text it is another folder. The root of the file system is no repository: its links are the system's.
+ * device and inode, and link by link. A shell's `$PWD` may lead there through a link, and as a text it is another folder; and a link of the user may lead there, and on through a link
+ * that a sandbox made. The root of the file system is no repository: its links are the system's.
  */
 export function partBelow(typed: string, writable: readonly string[] = []): PartBelow | undefined {
-  const cwd = process.cwd();
-  const own = namesIn(normalize(typed)).filter((name) => name !== '.');
-  if (!isAbsolute(typed) && own[0] !== '..' && !isRoot(cwd)) return { folder: cwd, names: own };
-  const folders = [cwd, ...writable].filter((folder) => !isRoot(folder));
-  const byIdentity = new Map(folders.map((folder) => [identityAt(folder), folder]));
-  const place = resolve(typed);
+  const open = () => openAgain(currentFolder());
+  const own = namesIn(normalize(typed));
+  if (!isAbsolute(typed) && own[0] !== '..' && !isRoot(process.cwd())) return { open, names: own };
+  const guarded = writable.map((folder) => () => openFolder(folder, NO_LINK));
+  const openAt = (path: string) => (isRoot(path) ? undefined : [open, ...guarded].find((folder) => isAt(path, folder)));
+  const place = resolve(pathOf(open), typed);
   let { root: reached } = parse(place);
-  const names = namesIn(place.slice(reached.length));
-  for (const [index, name] of [...names, ''].entries()) {
-    const identity = identityAt(reached);
-    if (identity === undefined) return undefined;
-    const folder = byIdentity.get(identity);
-    if (folder !== undefined) return { folder, names: names.slice(index) };
-    reached = join(reached, name);
+  let names = namesIn(place.slice(reached.length));
+  for (let links = 0; links <= MOST_LINKS; ) {
+    const found = openAt(reached);
+    if (found !== undefined) return { open: found, names };
+    const [name, ...rest] = names;
+    if (name === undefined) return undefined;
+    const next = name === '..' ? dirname(reached) : join(reached, name);
+    const target = linkAt(next);
+    if (target === undefined) [reached, names] = [next, rest];
+    else {
+      links += 1;
+      if (isAbsolute(target)) reached = parse(target).root;
+      names = [...namesIn(target), ...rest];
+    }
   }
   return undefined;
+}
+
+/** The path of the current folder, also after a folder above it was renamed. */
+function pathOf(open: () => OpenFolder): string {
+  try {
+    using folder = open();
+    return folder.path;
+  } catch {
+    return process.cwd(); // it cannot be opened, and need not be for other paths
+  }
 }
 
 function isRoot(folder: string): boolean {
@@ -35,13 +58,22 @@ function isRoot(folder: string): boolean {
 }
 
 function namesIn(path: string): string[] {
-  return path.split(sep).filter(Boolean);
+  return path.split(sep).filter((name) => name !== '' && name !== '.');
 }
 
-function identityAt(folder: string): string | undefined {
+function isAt(path: string, open: () => OpenFolder): boolean {
   try {
-    const { dev, ino } = statSync(folder, { bigint: true });
-    return `${dev}:${ino}`;
+    using one = openFolder(path, NO_LINK);
+    using other = open();
+    return isSameFolder(one.identity, other.identity);
+  } catch {
+    return false;
+  }
+}
+
+function linkAt(path: string): string | undefined {
+  try {
+    return readlinkSync(path);
   } catch {
     return undefined;
   }

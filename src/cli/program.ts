@@ -15,6 +15,7 @@ import { sessionsCommand } from './commands/sessions.ts';
 import { setupCommand } from './commands/setup.ts';
 import { shellCommand } from './commands/shell.ts';
 import { tokenCommand } from './commands/token.ts';
+import { holdCurrentFolder } from './current-folder.ts';
 import { onBrokenStdout, routeConsole, standardOutputs } from './output.ts';
 
 /** As in sysexits.h: an error of input or output. */
@@ -27,6 +28,7 @@ export async function runCli(argv: readonly string[]): Promise<void> {
   // The library never keeps a process alive by itself. A command waits for its own end, or Node would leave it half way without a word.
   const alive = setInterval(() => {}, 2 ** 30);
   try {
+    holdCurrentFolder();
     await createProgram().parseAsync([...argv]);
   } catch (thrown) {
     process.exitCode = fail(thrown, argv.includes('--json'));

@@ -48,8 +48,8 @@ export async function run(file: string, flags: RunFlags): Promise<number> {
   // SECURITY: held before the program starts, which could put a link in their place.
   using folder = flags.saveArtifacts === undefined ? undefined : holdPlace(flags.saveArtifacts, { writable });
   using output = flags.output === undefined ? undefined : holdFile(flags.output, { writable });
-  const notebook = isNotebook(file) ? await readNotebook(file, flags) : undefined;
-  const source = notebook === undefined ? await readSource(file) : undefined;
+  const notebook = isNotebook(file) ? await readNotebook(file, flags, writable) : undefined;
+  const source = notebook === undefined ? await readSource(file, writable) : undefined;
   const { recipes } = loadConfig(options.hotcell);
   const language = source && languageOf(file, source.code, flags.language, allLanguages(recipes));
   let opening: Promise<Hotcell> | undefined;

@@ -32,13 +32,13 @@ export function isNotebook(file: string): boolean {
 }
 
 /** Reads a notebook and checks it, before anything is started. */
-export async function readNotebook(file: string, flags: RunFlags): Promise<Notebook> {
+export async function readNotebook(file: string, flags: RunFlags, writable: readonly string[]): Promise<Notebook> {
   if (flags.language !== undefined) {
     throw new HotcellError('invalid_argument', '--language: a notebook already names its language', {
       remedy: 'Remove the flag.',
     });
   }
-  return parseNotebook(await readProgram(file, LARGEST_NOTEBOOK_BYTES), file);
+  return parseNotebook(await readProgram(file, { writable, limitBytes: LARGEST_NOTEBOOK_BYTES }), file);
 }
 
 /** Runs its cells and shows what they print and, as a notebook does, their values. */

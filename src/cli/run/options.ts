@@ -43,7 +43,7 @@ export function runOptions(flags: RunFlags): RunOptions {
   if (flags.server === undefined) refuseWhatNeedsServer(flags);
   const isolation = flags.isolation === undefined ? undefined : isolationRequest(flags.isolation);
   const minIsolation = leastIsolation(flags, isolation);
-  const mounts = (flags.mount ?? []).map(mountRequest);
+  const mounts = mountRequests(flags.mount ?? []);
   const memoryBytes = flags.memory === undefined ? undefined : memoryLimit(flags.memory);
   const cpus = flags.cpus === undefined ? undefined : positiveNumber('--cpus', flags.cpus);
   return {
@@ -103,17 +103,24 @@ export function sizeBytes(flag: string, text: string): number {
  * `SOURCE:TARGET`, `SOURCE:TARGET:rw`. A source may hold colons; a target begins with a slash and holds none. SECURITY: a source that a stranger's repository made a
  * link is refused, as output there is.
  */
-export function mountRequest(text: string): MountRequest {
+export function mountRequest(text: string, writable: readonly string[] = []): MountRequest {
   const match = text.match(/^(.+?):(\/[^:]*)(?::(rw|ro))?$/);
   if (match?.[1] === undefined || match[2] === undefined) {
     throw invalid(`--mount: ${text} is not SOURCE:TARGET or SOURCE:TARGET:rw`, 'For example: --mount ./data:/data');
   }
-  return { ...namedSource(match[1]), target: match[2], readOnly: match[3] !== 'rw' };
+  return { ...namedSource(match[1], writable), target: match[2], readOnly: match[3] !== 'rw' };
+}
+
+/** SECURITY: a link in a folder that is mounted writable, which an earlier sandbox may have made, is refused in the source of every mount. */
+function mountRequests(texts: readonly string[]): MountRequest[] {
+  const found = texts.map((text) => mountRequest(text));
+  const writable = found.filter(({ readOnly }) => readOnly === false).map(({ source }) => source);
+  return texts.map((text) => mountRequest(text, writable));
 }
 
 /** SECURITY: with the identity of the folder. By its path the session could find another folder, or a link that a sandbox has put there since. */
-function namedSource(typed: string): Pick<MountRequest, 'source' | 'identity'> {
-  using place = holdPlace(typed);
+function namedSource(typed: string, writable: readonly string[]): Pick<MountRequest, 'source' | 'identity'> {
+  using place = holdPlace(typed, { writable });
   try {
     using folder = place.open();
     return { source: folder.path, identity: folder.identity };

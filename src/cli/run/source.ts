@@ -14,9 +14,9 @@ export interface Source {
 const LARGEST_BYTES = 1_048_576;
 
 /** Reads the program from a file, or from stdin where `file` is `-`. Rejects with what is wrong with it. */
-export async function readSource(file: string): Promise<Source> {
+export async function readSource(file: string, writable: readonly string[] = []): Promise<Source> {
   const filename = file === '-' ? '<stdin>' : file;
-  const bytes = file === '-' ? await readStdin() : await readProgram(file);
+  const bytes = file === '-' ? await readStdin() : await readProgram(file, { writable });
   try {
     return { filename, code: new TextDecoder('utf-8', { fatal: true }).decode(bytes) };
   } catch {
@@ -30,10 +30,13 @@ async function readStdin(): Promise<Buffer> {
 }
 
 /** The bytes of a file, `limitBytes` at most. Rejects with what is wrong with it. */
-export async function readProgram(file: string, limitBytes = LARGEST_BYTES): Promise<Buffer> {
+export async function readProgram(
+  file: string,
+  { writable, limitBytes = LARGEST_BYTES }: { writable: readonly string[]; limitBytes?: number },
+): Promise<Buffer> {
   let handle: FileHandle | undefined;
   try {
-    handle = await openNamedFile(file);
+    handle = await openNamedFile(file, { writable });
     // A pipe (`hotcell run <(…)`) is as good as a file, so only a folder is refused by its kind.
     if ((await handle.stat()).isDirectory()) throw Object.assign(new Error(), { code: 'EISDIR' });
     return await bounded(file, handle.createReadStream({ autoClose: false }), limitBytes);

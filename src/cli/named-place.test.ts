@@ -1,0 +1,78 @@
+import { mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { openNamedFile } from './named-file.ts';
+import { holdPlace } from './named-place.ts';
+import { runOptions } from './run/options.ts';
+
+const REFUSED = /is a symbolic link, which is not followed/;
+
+let home: string;
+const at = (name: string) => join(home, name);
+
+beforeEach(() => {
+  home = realpathSync(mkdtempSync(join(tmpdir(), 'hotcell-place-')));
+  for (const name of ['private', 'repository/project/inner', 'elsewhere']) mkdirSync(at(name), { recursive: true });
+  writeFileSync(at('private/key'), 'key');
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+  rmSync(home, { recursive: true, force: true });
+});
+
+describe('below a folder that the sandbox can write to, with the current folder elsewhere', () => {
+  const writable = () => [at('repository')];
+  beforeEach(() => {
+    vi.spyOn(process, 'cwd').mockReturnValue(at('elsewhere'));
+    symlinkSync(at('private'), at('repository/out'));
+    symlinkSync(at('private/key'), at('repository/main.py'));
+  });
+
+  it('no link is followed to the program', async () => {
+    const followed = await openNamedFile(at('repository/main.py'));
+    expect(await followed.readFile('utf8')).toBe('key'); // the attack, where no folder is writable
+    await followed.close();
+    await expect(openNamedFile(at('repository/main.py'), { writable: writable() })).rejects.toThrow(REFUSED);
+  });
+
+  it.each(['ro', 'rw'])('no link is followed to the source of another mount (%s)', (mode) => {
+    const other = `${at('repository/out')}:/out:${mode}`;
+    expect(runOptions({ mount: [other] }).open.mounts).toMatchObject([{ source: at('private') }]);
+    for (const mount of [
+      [`${at('repository')}:/repo:rw`, other],
+      [other, `${at('repository')}:/repo:rw`],
+    ])
+      expect(() => runOptions({ mount })).toThrow(REFUSED);
+  });
+
+  it.each([
+    ['absolute', () => at('repository/out')],
+    ['relative', () => '../repository/out'],
+  ])('no link is followed that a link of the user leads to (%s)', (_, target) => {
+    symlinkSync(target(), at('elsewhere/mine'));
+    vi.spyOn(process, 'cwd').mockReturnValue(at('private'));
+    using followed = holdPlace(at('elsewhere/mine'));
+    expect(followed.path).toBe(at('private'));
+    expect(() => holdPlace(at('elsewhere/mine'), { writable: writable() })).toThrow(REFUSED);
+  });
+
+  it('a link of the user to a plain folder is followed', () => {
+    symlinkSync(at('repository/project/../project'), at('elsewhere2'));
+    using place = holdPlace(at('elsewhere2/inner/new'), { writable: writable() });
+    expect(place.path).toBe(at('repository/project/inner/new'));
+  });
+});
+
+it.runIf(process.platform === 'linux').each(['.', 'new', '../new'])(
+  'the current folder stays the same one when a folder above it is replaced by a link: %s',
+  (typed) => {
+    mkdirSync(at('private/inner'));
+    vi.spyOn(process, 'cwd').mockReturnValue(at('repository/project/inner'));
+    holdPlace('.')[Symbol.dispose](); // as at the start of every command
+    renameSync(at('repository/project'), at('repository/old'));
+    symlinkSync(at('private'), at('repository/project'));
+    using place = holdPlace(typed, { writable: [at('repository')] });
+    expect(place.path).toBe(join(at('repository/old/inner'), typed));
+  },
+);
