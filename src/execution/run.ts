@@ -15,31 +15,37 @@ export interface KernelRun {
   readonly executionId: string;
   readonly code: Buffer;
   readonly language: Language;
-  /** Shown in tracebacks. */
+  /** File name shown in tracebacks. */
   readonly filename: string;
   readonly tracebackLocals?: boolean;
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
-  /** For a command: its run, and what the guest is told of its input. */
+  /** The run of a command, with the members of `execute` that describe its input. */
   readonly command?: CommandRun & { readonly members: object };
-  /** Called when the ladder begins: from then on nobody waits for a reader that is behind, or the guest could not say how it ended. */
+  /**
+   * Called when the ladder begins. From then on slow readers apply no backpressure, so that the guest can report the
+   * end.
+   */
   readonly onInterrupt?: () => void;
 }
 
-/** How a run of the guest's ended: as it said, or without a word because the sandbox itself was lost. */
+/** How a run ended: as the guest reported, or with the loss of the sandbox. */
 export type RunEnd =
   | { readonly kind: 'finished'; readonly end: CollectedEnd }
   | { readonly kind: 'lost'; readonly error: HotcellError; readonly interrupted?: InterruptReason };
 
 export type InterruptReason = 'timed-out' | 'cancelled';
 
-/** After the time limit the guest's ladder takes at most two seconds; a guest that is silent for longer is taken for lost. */
+/**
+ * Timeout of the host after an interrupt. The guest's ladder takes at most two seconds; a guest that is silent for
+ * longer is lost.
+ */
 const LADDER_MS = 4_000;
 const LADDER_BEATS = 8;
 
 /**
- * Runs code in the guest behind `connection` and hands every frame to `collector`. Resolves within `timeoutMs` and the ladder's time, whatever the code or
- * the guest does. Rejects only when the run never began.
+ * Runs code in the guest behind `connection` and hands every frame to `collector`. Resolves within `timeoutMs` plus
+ * `LADDER_MS`, whatever the code or the guest does. Rejects only if the run never began.
  */
 export async function runInGuest(connection: GuestConnection, run: KernelRun, collector: Collector): Promise<RunEnd> {
   const over = deferred<Error | undefined>();
@@ -49,13 +55,13 @@ export async function runInGuest(connection: GuestConnection, run: KernelRun, co
     return received;
   }, over.resolve);
   const ladder = startLadder(connection, run, () => over.resolve(silentGuest()));
-  const order = {
+  const head = {
     ...{ type: 'execute', execution: run.executionId, stream: stream.id, filename: run.filename },
     ...(run.tracebackLocals === true ? { tracebackLocals: true } : {}),
     ...languageMembers(run.language),
     ...(run.command === undefined ? {} : { command: run.command.members }),
   };
-  const forget = connection.order(order, run.code, over.resolve);
+  const forget = connection.requestOnStream(head, run.code, over.resolve);
   run.command?.begun({ connection, stream });
   const failure = await over.promise;
   run.command?.ended();
@@ -63,14 +69,14 @@ export async function runInGuest(connection: GuestConnection, run: KernelRun, co
   ladder.stop();
   stream.release();
   if (failure instanceof GuestRefusal) throw refusalOf(failure, run.signal);
-  // One that could not even be sent has cost the sandbox nothing.
+  // The request was too large to be sent, so the sandbox is unharmed.
   if (failure instanceof HotcellError && failure.code === 'invalid_argument') throw failure;
   const end = collector.finished();
   if (end !== undefined) return { kind: 'finished', end };
   return { kind: 'lost', error: failure instanceof HotcellError ? failure : silentGuest(), ...ladder.reason() };
 }
 
-/** Python needs nothing said: its kernel is there from the beginning. */
+/** Members of `execute` that describe the language. Python needs none: its kernel always exists. */
 function languageMembers({ name, needs, recipe }: Language) {
   return {
     language: name,
@@ -83,7 +89,7 @@ function silentGuest(): HotcellError {
   return new HotcellError('sandbox_lost', 'the guest did not end the execution');
 }
 
-/** The outcome as the caller gets it: the limits that were set, and the driver's word on why a kernel was killed. */
+/** The outcome for the caller: with the limits that were set, and the driver's report on why a kernel was killed. */
 export function outcomeOf(
   outcome: GuestOutcome,
   run: KernelRun,
@@ -99,7 +105,7 @@ export function outcomeOf(
         return { kind: 'out-of-memory', limitBytes: limits.memoryBytes };
       return { kind: 'kernel-died', ...(outcome.signal === undefined ? {} : { signal: outcome.signal }) };
     case 'unavailable': {
-      // SECURITY: only what was asked for can be missing. Any other name is a guest's invention.
+      // SECURITY: only commands that the language needs can be missing. Any other name is an invention of the guest.
       const missing = run.language.needs.filter((name) => outcome.missing.includes(name));
       return missing.length === 0
         ? { kind: 'kernel-died' }
@@ -135,8 +141,9 @@ function startLadder(connection: GuestConnection, run: KernelRun, exhausted: () 
 }
 
 /**
- * Calls back when the ladder's time has passed; returns the function that cancels it. Beats are counted and not the clock, and one turn of the event loop reads what
- * has come: a host that was itself stalled must not take for lost a guest that has long answered.
+ * Calls `exhausted` after `LADDER_MS`; returns the function that cancels the timer. It counts timer ticks rather than
+ * time, and lets the event loop read once more: a host that was itself stalled must not declare a guest lost whose
+ * answer has arrived.
  */
 function afterLadder(exhausted: () => void): () => void {
   let beats = 0;

@@ -1,9 +1,12 @@
 import * as z from 'zod';
 
-/** Answers of a kernel as the host accepts them (docs/guest-protocol.md, section 9). Any of them may have been written by user code. */
+/**
+ * Schemas of the answers of a kernel, as the host accepts them (docs/guest-protocol.md, section 9). User code may have
+ * written any of them.
+ */
 
 const count = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
-/** So many characters, each of which is one or two of JavaScript's. */
+/** Text of at most `max` code points, each of which is one or two UTF-16 code units. */
 const text = (max: number) => z.string().max(2 * max);
 
 export const completionAnswer = z.object({
@@ -35,7 +38,10 @@ export const variablesAnswer = z.object({ total: count, variables: z.array(varia
 
 const item = z.object({ type: text(500), text: text(2000) });
 const part = { offset: count, total: count };
-/** SECURITY: counted first, and left at the first cell that is wrong. A list of what is wrong with each of half a million cells took more than a second to make. */
+/**
+ * SECURITY: counts first and stops at the first wrong cell. A list of the faults of half a million cells took more than
+ * a second to make.
+ */
 function isGrid(value: unknown): value is string[][] {
   if (!Array.isArray(value) || value.length > 1000) return false;
   const rows: unknown[] = value;
@@ -44,7 +50,7 @@ function isGrid(value: unknown): value is string[][] {
   return rows.every((row) => row.every((cell) => typeof cell === 'string' && cell.length <= 2 * 1000));
 }
 
-/** Frames and arrays: a part of their rows and columns, each cell as text. */
+/** A page of a frame or array: some of its rows and columns, each cell as text. */
 const rows = {
   columns: z.array(z.object({ name: text(1000), type: text(500) })).max(1000),
   index: z.array(text(1000)).max(1000),

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageRoot } from '../lib/package-root.ts';
 
-/** Programs for `python3 -c` that run where the guest is not yet, or never will be. */
+/** Programs for `python3 -c` that run before the guest is installed, or without it. */
 export type BootstrapProgram =
   | 'take_bundle'
   | 'from_memory'

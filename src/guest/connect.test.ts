@@ -87,7 +87,7 @@ describe('the handshake', () => {
     });
   });
 
-  test('that is refused because another folder is mounted than was checked says so', async () => {
+  test('that is refused because another folder is mounted than was checked fails with that reason', async () => {
     const mounts = [{ target: '/data', device: '1', inode: '2' }];
     const { peer, connecting } = await start({ config: { ...CONFIG, mounts } as ConnectOptions['config'] });
     peer.send({ type: 'refused', reason: 'any', protocols: [1], code: 'mount-exchanged' });
@@ -95,7 +95,7 @@ describe('the handshake', () => {
     await peer.closed;
   });
 
-  test('that is refused so where nothing was mounted is a lie', async () => {
+  test('that is refused so although nothing was mounted is a violation', async () => {
     const { peer, connecting } = await start();
     peer.send({ type: 'refused', reason: 'any', protocols: [1], code: 'mount-exchanged' });
     await expect(connecting).rejects.toMatchObject({ code: 'guest_misbehaved' });
@@ -110,7 +110,7 @@ describe('the handshake', () => {
     await peer.closed;
   });
 
-  test('does not begin when the signal was given before', async () => {
+  test('does not begin if the signal is already aborted', async () => {
     const { connecting } = await start({ signal: AbortSignal.abort() });
     await expect(connecting).rejects.toMatchObject({ code: 'start_timeout' });
   });
@@ -173,7 +173,7 @@ describe('a guest that breaks the protocol loses its connection', () => {
     await peer.closed;
   });
 
-  test('when the result of a reply is none', async () => {
+  test('when the result of a reply is invalid', async () => {
     const { connection, peer } = await welcomed();
     const asked = connection.request({ type: 'file.write' }, sizeReply);
     peer.send(reply(1, { sizeBytes: 1.5 }), { sequence: 1 });
@@ -198,7 +198,7 @@ describe('a guest that breaks the protocol loses its connection', () => {
     });
   });
 
-  test('when it has all of a file that is still being sent', async () => {
+  test('when it confirms a file that is still being sent', async () => {
     const { connection, peer } = await welcomed();
     const returned = vi.fn();
     const stalled = {
@@ -236,7 +236,7 @@ describe('a guest that breaks the protocol loses its connection', () => {
     await peer.closed;
   });
 
-  test('when it answers the question for a size with bytes', async () => {
+  test('when it answers the request for a size with bytes', async () => {
     const { connection, peer } = await welcomed();
     const asked = fileSize(connection, 'a.txt');
     const { head } = await peer.next();
@@ -246,7 +246,7 @@ describe('a guest that breaks the protocol loses its connection', () => {
 
   test('when it overruns its window', async () => {
     const { connection, peer } = await welcomed();
-    const stream = connection.openStream(() => new Promise(() => {})); // nothing is ever consumed
+    const stream = connection.openStream(() => new Promise(() => {})); // never consumes a frame
     const frames = 3;
     for (let sequence = 1; sequence <= frames; sequence++) {
       peer.send(OUTPUT, { sequence, stream: stream.id, body: Buffer.alloc(MAX_BODY_BYTES / 2) });
@@ -314,10 +314,11 @@ describe('requests', () => {
     await expect(first).rejects.toMatchObject({ name: 'GuestRefusal', code: 'not-found' });
   });
 
-  test('that are answered on their stream have no reply but a refusal', async () => {
+  test('that are answered on their stream get a reply only as a refusal', async () => {
     const { connection, peer } = await welcomed();
     const refused: Error[] = [];
-    const order = () => connection.order({ type: 'execute' }, Buffer.from('1'), (error) => refused.push(error));
+    const order = () =>
+      connection.requestOnStream({ type: 'execute' }, Buffer.from('1'), (error) => refused.push(error));
     const forget = [order(), order(), order()];
     for (const _ of forget) await peer.next();
     forget[1]!();
@@ -330,10 +331,10 @@ describe('requests', () => {
   test.each([
     ['when the connection ends', 'r', 'sandbox_lost'],
     ['that are too large for a frame', 'r'.repeat(70_000), 'invalid_argument'],
-  ])('that are answered on their stream are told of, %s', async (_when, filename, code) => {
+  ])('that are answered on their stream are refused with the error, %s', async (_when, filename, code) => {
     const { connection, peer } = await welcomed();
     const refused = new Promise((resolve) => {
-      connection.order({ type: 'execute', filename }, Buffer.from('1'), resolve);
+      connection.requestOnStream({ type: 'execute', filename }, Buffer.from('1'), resolve);
     });
     await lose(peer);
     await expect(refused).resolves.toMatchObject({ code });
@@ -364,7 +365,7 @@ describe('requests', () => {
 });
 
 describe('streams', () => {
-  test('give credit back as frames are consumed, counted whole', async () => {
+  test('return credit as frames are consumed, heads included', async () => {
     const { connection, peer } = await welcomed();
     const taken: (() => void)[] = [];
     const stream = connection.openStream(() => new Promise((resolve) => taken.push(resolve)));
@@ -403,7 +404,7 @@ describe('streams', () => {
     await expect(waiting).rejects.toMatchObject({ message: 'the stream was released' });
   });
 
-  test('drop what still comes after they were released', async () => {
+  test('drop frames that arrive after their release', async () => {
     const { connection, peer } = await welcomed();
     const stream = connection.openStream(() => {
       throw new Error('must not be called');
@@ -414,7 +415,7 @@ describe('streams', () => {
     await connection.ready;
   });
 
-  test('what the guest prints in the background has a stream of its own', async () => {
+  test('carry background output on a stream of its own', async () => {
     const heard: string[] = [];
     const { connection, peer } = await welcomed({ onBackground: (frame) => heard.push(frame.body.toString()) });
     peer.send(
@@ -428,7 +429,7 @@ describe('streams', () => {
 });
 
 describe('the host', () => {
-  test('acknowledges after 64 frames even when it has nothing to say', async () => {
+  test('acknowledges after 64 frames even if it has nothing to send', async () => {
     const { peer } = await welcomed();
     for (let sequence = 1; sequence <= 64; sequence++) {
       peer.send({ type: 'warm', missing: [], dropped: [] }, { sequence });
@@ -457,7 +458,7 @@ describe('the host', () => {
     expect((await peer.next()).head).toEqual({ type: 'pong', nonce: 42 });
   });
 
-  test('asks a silent guest whether it lives, and takes it for lost when it does not answer', async () => {
+  test('pings a silent guest, and declares it lost if it does not answer', async () => {
     const { connection, peer } = await welcomed({ pingAfterMs: 20, lostAfterMs: 100 });
     expect((await peer.next()).head).toMatchObject({ type: 'ping' });
     expect(await connection.ended).toMatchObject({
@@ -481,7 +482,7 @@ describe('the host', () => {
     await expect(connection.ready).rejects.toMatchObject({ code: 'kernel_unavailable' });
   });
 
-  test('tells whoever waits when it closes, with the reason', async () => {
+  test('rejects all waiting calls when it closes, with the reason', async () => {
     const { connection } = await welcomed();
     const waiting = connection.request({ type: 'restart' }, nothing);
     connection.close();
@@ -491,7 +492,7 @@ describe('the host', () => {
 });
 
 describe('taking a guest over that another host configured', () => {
-  test('asks for a fresh beginning, and counts the epochs on from the guest', async () => {
+  test('asks for a fresh start, and continues from the epoch of the guest', async () => {
     const { connection, peer } = await welcomed({ config: undefined, canReconnect: true }, { ...WELCOME, epoch: 7 });
     await lose(peer);
     const { peer: next, reconnecting } = await reconnect(connection);
@@ -500,7 +501,7 @@ describe('taking a guest over that another host configured', () => {
     await reconnecting;
   });
 
-  test('says no configuration', async () => {
+  test('sends no configuration', async () => {
     const { peer, connecting } = await start({ config: undefined });
     expect((await peer.next()).head).toEqual({ type: 'hello', protocols: [1], epoch: 0, fresh: true });
     peer.send({ ...WELCOME, epoch: 2 });
@@ -509,13 +510,13 @@ describe('taking a guest over that another host configured', () => {
 });
 
 describe('a channel that is lost', () => {
-  test('is the end where it cannot be opened again', async () => {
+  test('ends the connection if it cannot be opened again', async () => {
     const { connection, peer } = await welcomed();
     peer.socket.destroy();
     expect(await connection.ended).toMatchObject({ code: 'sandbox_lost' });
   });
 
-  test('is not the end where it can: what the guest lacks is sent again', async () => {
+  test('is replaced if it can be: unacknowledged frames are sent again', async () => {
     const { connection, peer } = await welcomed({ canReconnect: true });
     const first = connection.request({ type: 'restart' }, nothing);
     await peer.next();
@@ -532,7 +533,7 @@ describe('a channel that is lost', () => {
     await Promise.all([first, second]);
   });
 
-  test('drops what it has seen before, and tells of a gap once', async () => {
+  test('drops frames that it has seen before, and reports a gap once', async () => {
     const gaps: number[] = [];
     const { connection, peer } = await welcomed({ canReconnect: true, onGap: (bytes) => gaps.push(bytes) });
     peer.send({ type: 'ready' }, { sequence: 1 });
@@ -554,7 +555,7 @@ describe('a channel that is lost', () => {
   test.each([
     [{ type: 'gap', frames: 1, bytes: 1, next: 1 }, /gap: next 1 leaves nothing out/],
     [{ type: 'gap', frames: 1, bytes: 1, next: 2 ** 32 }, /next: /],
-  ])('cannot be used to move the count where it must not be: %j', async (gap, message) => {
+  ])('cannot be used to forge the sequence number: %j', async (gap, message) => {
     const { connection, peer } = await welcomed({ canReconnect: true });
     await lose(peer);
     const { peer: next, reconnecting } = await reconnect(connection);
@@ -592,7 +593,7 @@ describe('a channel that is lost', () => {
     await third.reconnecting;
   });
 
-  test('says so to whoever can open another', async () => {
+  test('is reported to the callback that can open another', async () => {
     const reasons: string[] = [];
     const { peer } = await welcomed({ canReconnect: true, onLost: (reason) => reasons.push(reason) });
     await lose(peer);

@@ -9,32 +9,37 @@ import type { Reply } from './pending-requests.ts';
 import type { GuestStream, StreamReceiver } from './stream-table.ts';
 
 /**
- * The host's end of the channel to one guest. Made by `sessions/`, used by `execution/` and the file operations. Whatever the guest sends is
- * bounded here: a frame that breaks the protocol ends the connection with a `guest_misbehaved`, and whoever waits is told so.
+ * The host's end of the channel to one guest. Created by `sessions/`, used by `execution/` and the file operations. All
+ * input from the guest is bounded here: a frame that breaks the protocol ends the connection with `guest_misbehaved`,
+ * and all waiting calls reject with it.
  */
 export interface GuestConnection {
   readonly welcome: Welcome;
-  /** The first kernel is up. Rejects when the connection ends before. */
+  /** Resolves when the first kernel is up. Rejects if the connection ends before. */
   readonly ready: Promise<void>;
-  /** Kernels that start from now on have the preloads. Rejects when the connection ends before. */
+  /** Resolves when new kernels start with the preloads. Rejects if the connection ends before. */
   readonly warm: Promise<WarmReport>;
-  /** Why the connection ended. Never rejects. */
+  /** Resolves with the reason when the connection ends. Never rejects. */
   readonly ended: Promise<HotcellError>;
   /**
-   * Waits for the reply, whose result must fit `schema`. A guest that does nothing for it any more loses its sandbox, so nobody waits for ever: `patience` is
-   * for whoever sees its progress, or can wait longer than others. `onId` gets the number of the request, by which another may name it.
+   * Sends a request and waits for the reply, whose result must match `schema`. A guest that makes no progress loses its
+   * sandbox, so that no caller waits for ever; `patience` replaces the default timeout for callers that see progress or
+   * can wait longer. `onId` gets the id of the request, so that a later request can refer to it.
    */
   request<Result>(head: Head, schema: z.ZodType<Result>, options?: RequestOptions): Promise<Reply<Result>>;
-  /** The same for a request that is answered on its stream. Returns what forgets it, to be called when it has been; see PendingRequests. */
-  order(head: Head, body: Buffer, refused: (error: Error) => void): () => void;
-  /** `onEnd` is told when the connection ends before the stream is released. */
+  /**
+   * Sends a request that is answered on its stream. The returned function forgets it; call it after the answer. See
+   * `PendingRequests`.
+   */
+  requestOnStream(head: Head, body: Buffer, refused: (error: Error) => void): () => void;
+  /** Opens a stream. `onEnd` is called if the connection ends before the stream is released. */
   openStream(receive: StreamReceiver, onEnd?: (error: HotcellError) => void): GuestStream;
   /**
-   * Takes over with a new channel after the old one was lost: what either side lacks is sent again. When it rejects because the new
-   * channel was lost too, or the signal was given, it may be tried again.
+   * Takes over with a new channel after the old one was lost: both sides send unacknowledged frames again. May be
+   * retried after a rejection because the new channel was lost too, or because of the signal.
    */
   reconnect(channel: Duplex, options?: { signal?: AbortSignal }): Promise<void>;
-  /** Ends the connection at once; what is waiting rejects with `error`. */
+  /** Ends the connection at once; waiting calls reject with `error`. */
   close(error?: HotcellError): void;
 }
 
@@ -45,19 +50,22 @@ export interface RequestOptions {
 }
 
 export interface ConnectOptions {
-  /** Absent where a host that is gone configured the guest: it ends what it had under way for that one, and says `ready` when it has. */
+  /**
+   * Absent for a takeover: the guest was configured by a host that is gone, ends the running work of that host, and
+   * then sends `ready`.
+   */
   readonly config?: GuestConfig | undefined;
   readonly signal?: AbortSignal;
-  /** Output of background processes. */
+  /** Callback for output of background processes. */
   readonly onBackground?: (frame: Frame) => void;
-  /** A channel that ends is not the end: `reconnect` may follow. */
+  /** Whether `reconnect` may follow the loss of a channel. */
   readonly canReconnect?: boolean;
-  /** Bytes of output that the guest had to drop while nobody was connected. */
+  /** Callback for output that the guest had to drop while the host was disconnected. */
   readonly onGap?: (bytes: number) => void;
-  /** Called when a channel was lost that `reconnect` may replace; perhaps before whoever connects has the connection. */
+  /** Called when a channel was lost that `reconnect` may replace, possibly before `connectGuest` has resolved. */
   readonly onLost?: (reason: string, connection: GuestConnection) => void;
-  /** A channel that is silent for so long is asked whether it lives. */
+  /** Time of silence after which the guest is pinged. */
   readonly pingAfterMs?: number;
-  /** One that is silent for so long, asked or not, is lost. */
+  /** Time of silence after which the channel counts as lost. */
   readonly lostAfterMs?: number;
 }

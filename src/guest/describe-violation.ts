@@ -1,7 +1,10 @@
 import * as z from 'zod';
 import { type Frame, ProtocolViolation } from '../lib/frames.ts';
 
-/** What a guest did wrong, beginning with the field that was wrong. Never its content: that is the sandbox's. */
+/**
+ * Describes a violation of the protocol, starting with the invalid field. SECURITY: never quotes the content, which the
+ * sandbox wrote.
+ */
 export function describeViolation(error: unknown): string {
   if (error instanceof ProtocolViolation) return error.message;
   if (error instanceof z.ZodError) {
@@ -12,7 +15,7 @@ export function describeViolation(error: unknown): string {
   return 'it cannot be read';
 }
 
-/** The type of a frame, for a message of ours. SECURITY: a guest that puts a sentence there is not quoted. */
+/** The type of a frame, for an error message. SECURITY: a type that is not a plain word is not quoted. */
 export function typeOf({ head }: Pick<Frame, 'head'>): string {
   return /^[a-z][a-z.-]{0,39}$/i.test(head.type) ? head.type : 'a type that is no name';
 }

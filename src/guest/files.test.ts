@@ -13,7 +13,7 @@ test.each([
   ['not-found', 'file_not_found', 'a.txt: there is no such file'],
   ['exists', 'file_exists', 'a.txt: it is there already'],
   ['no-space', 'disk_full', 'a.txt: there is no room for it'],
-])('a refusal that is known (%s) is told in our words', async (code, ours, message) => {
+])('a known refusal (%s) has a message of the host', async (code, ours, message) => {
   await expect(removePath(refusing(code), 'a.txt', false)).rejects.toMatchObject({ code: ours, message });
 });
 
@@ -21,7 +21,7 @@ test.each([
   ['bad-path', 'bad_path'],
   ['io', 'file_failed'],
   ['__proto__', 'guest_misbehaved'],
-])('of any other (%s) the words of the guest are quoted', async (code, ours) => {
+])('for any other refusal (%s) the message of the guest is quoted', async (code, ours) => {
   const listing = listFolder(refusing(code), 'a\nb', { recursive: false, limit: 1 });
   await expect(listing).rejects.toMatchObject({
     code: ours,

@@ -12,9 +12,12 @@ import { GuestRefusal } from './pending-requests.ts';
 import type { GuestStream } from './stream-table.ts';
 import { type Pieces, upload, withdraw } from './upload.ts';
 
-/** Files of the workspace, read and written inside the sandbox by the guest: a link that was planted there leads nowhere. */
+/**
+ * Files of the workspace. The guest reads and writes them inside the sandbox, so that a planted link cannot lead out of
+ * it.
+ */
 
-/** A part of a file: all of it unless something is said. */
+/** A part of a file; the whole file by default. */
 export interface FileRange {
   readonly offset?: number;
   readonly length?: number;
@@ -32,7 +35,7 @@ export async function* readPieces(
   let wake: (() => void) | undefined;
   let ended = false;
   let failure: unknown;
-  // A reader of ours that takes its time is not the guest's silence.
+  // A slow reader on the host does not count as silence of the guest.
   const patience = createPatience({ isOurTurn: () => arrived.length() + toYield > 0 });
   const stream = openRead(connection, range, (body) => {
     patience.progress();
@@ -70,7 +73,8 @@ export async function* readPieces(
     }
   } finally {
     stream.release();
-    // SECURITY: a guest that never answers the read would keep them, and its silence would count as ours
+    // SECURITY: a guest that never answers the read would keep the chunks in memory, and its silence would count as the
+    // reader's.
     arrived.take();
     toYield = 0;
     if (!ended && failure === undefined) withdraw(connection, stream.id);
@@ -78,8 +82,8 @@ export async function* readPieces(
 }
 
 /**
- * Opens the stream of a read. SECURITY: a guest is held to what it was asked for. One that sends more than the range has, without end, would fill the server's memory; one that
- * sends chunks without bytes would keep a reader for ever.
+ * Opens the stream of a read. SECURITY: the guest may send no more than the requested range. Otherwise endless data
+ * would fill the server's memory, and endless empty chunks would keep a reader waiting for ever.
  */
 function openRead(
   connection: GuestConnection,
@@ -96,7 +100,7 @@ function openRead(
   });
 }
 
-/** The size of a regular file, by reading nothing of it. */
+/** The size of a regular file, without reading it. */
 export async function fileSize(connection: GuestConnection, path: string): Promise<number> {
   const range = { length: 0 };
   const stream = openRead(connection, range, async () => {});
@@ -127,7 +131,7 @@ export async function readWhole(connection: GuestConnection, path: string, limit
 
 export type WriteMode = 'create' | 'replace' | 'append';
 
-/** Writes a file from pieces, waiting for the guest to take them. Returns its size. */
+/** Writes a file from pieces, with backpressure from the guest. Returns its size. */
 export async function writePieces(
   connection: GuestConnection,
   path: string,
@@ -161,7 +165,7 @@ export async function removePath(connection: GuestConnection, path: string, recu
   });
 }
 
-// SECURITY: a Map, because the key is a stranger's: `__proto__` and `constructor` are names like any other.
+// SECURITY: a Map, because the guest chooses the key, which may be `__proto__` or `constructor`.
 const REFUSALS: ReadonlyMap<string, Refused> = new Map<string, Refused>([
   [
     'bad-path',
@@ -202,7 +206,7 @@ const REFUSALS: ReadonlyMap<string, Refused> = new Map<string, Refused>([
 
 interface Refused {
   readonly code: ErrorCode;
-  /** In our words. Without it the guest's are quoted. */
+  /** Message of the host. Without it, the guest's message is quoted. */
   readonly message?: string;
   readonly remedy?: string;
 }

@@ -33,7 +33,7 @@ function reading() {
 test.each([
   ['one chunk', [Buffer.concat(Array(20).fill(FRAME))]],
   ['many chunks', Array<Buffer>(20).fill(FRAME)],
-])('frames of %s that are dear to handle are broken off for a turn of the event loop', async (_what, chunks) => {
+])('frames of %s that are expensive to handle are interrupted for a turn of the event loop', async (_what, chunks) => {
   const { channel, state } = reading();
   for (const chunk of chunks) channel.write(chunk);
   let [most, before] = [0, 0];
@@ -42,12 +42,12 @@ test.each([
     most = Math.max(most, state.frames - before);
     before = state.frames;
   }
-  // A turn has the end of one slice and, where that was the last of a chunk, the beginning of the next.
+  // A turn contains the end of one slice and, if that was the last of a chunk, the beginning of the next.
   expect(most).toBeLessThanOrEqual(2 * FRAMES_PER_SLICE);
   await expect.poll(() => channel.isPaused()).toBe(false);
 });
 
-test('all guests have one budget in a turn of the event loop, also those that are not behind', async () => {
+test('all guests share one budget in a turn of the event loop, including those that are not behind', async () => {
   const readers = Array.from({ length: 40 }, reading);
   for (const { channel } of readers) channel.write(Buffer.concat(Array(3).fill(FRAME)));
   const frames = () => readers.reduce((sum, { state }) => sum + state.frames, 0);
@@ -57,7 +57,7 @@ test('all guests have one budget in a turn of the event loop, also those that ar
   }
 });
 
-test('a guest with little to say does not wait until all that are behind have had their turn', async () => {
+test('a guest with few frames does not wait until all that are behind have had their turn', async () => {
   const readers = Array.from({ length: 20 }, reading);
   for (const { channel } of readers) channel.write(Buffer.concat(Array(30).fill(FRAME)));
   while (Math.min(...readers.map(({ state }) => state.frames)) === 0) await nextTurn();
@@ -82,7 +82,7 @@ test('guests that are behind take turns', async () => {
 test.each<[string, (channel: PassThrough) => void, string]>([
   ['ends', (channel) => channel.end(), 'the guest closed the channel after 20'],
   ['fails', (channel) => channel.destroy(new Error('reset')), 'reset after 20'],
-])('a channel that %s while its frames wait is lost when they were read', async (_how, end, lost) => {
+])('a channel that %s while its frames wait is lost after they are read', async (_how, end, lost) => {
   const { channel, state } = reading();
   channel.write(Buffer.concat(Array(20).fill(FRAME)));
   while (state.frames === 0) await nextTurn();
@@ -91,7 +91,7 @@ test.each<[string, (channel: PassThrough) => void, string]>([
   await expect.poll(() => state.lost).toBe(lost);
 });
 
-test('frames that wait are dropped when nobody reads them any more, and so is what cannot be read', async () => {
+test('waiting frames are dropped when reading stops, and so are bytes that are not frames', async () => {
   const { channel, state } = reading();
   channel.write(Buffer.concat([...Array(10).fill(FRAME), Buffer.from('garbage')]));
   while (state.frames === 0) await nextTurn();

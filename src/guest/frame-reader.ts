@@ -2,33 +2,34 @@ import type { Duplex } from 'node:stream';
 import { createFrameDecoder, type Frame } from '../lib/frames.ts';
 
 export interface FrameHandler {
-  /** Bytes came, or frames of earlier bytes are read on. Returns whether to read them. */
+  /** Called when bytes arrive, and when buffered frames are continued. Returns whether to read them. */
   heard(): boolean;
-  /** Returns whether to read on. */
+  /** Handles one frame. Returns whether to read on. */
   receive(frame: Frame): boolean;
-  /** What came is no frame, or `receive` threw. Nothing is read any more. */
+  /** Called when the bytes are not a frame, or `receive` threw. Reading stops. */
   failed(error: unknown): void;
-  /** The channel ended, after all frames that had come. */
+  /** Called when the channel ended, after all frames that had arrived. */
   lost(reason: string): void;
 }
 
-/** How long frames may occupy the event loop in one turn of it, the frames of all guests together. */
+/** Time budget of all guests' frames in one turn of the event loop. */
 const TURN_MS = 5;
-/** How much of a turn guests that are behind may take. The rest is left to guests that have little to say. */
+/** Part of the budget for guests that are behind. The rest is for guests with few frames. */
 const BEHIND_MS = 2.5;
-/** How long one guest reads while others wait. */
+/** Time slice of one guest while others wait. */
 const SHARE_MS = 1;
-/** Below it, no timer is worth its while: the time of several chunks is added up. */
+/** Time below which no timer is set; the time of several chunks is summed up. */
 const ACCOUNTED_MS = 0.5;
 
 /**
- * Reads frames from a channel until it ends. SECURITY: guests that send frames which are dear to handle, in one chunk or in many, must not stall the server. All
- * channels have one time budget for a turn of the event loop. A channel whose frames do not fit into it is paused, and its frames are read on in a later turn:
- * first those of guests that had no time yet, then, round robin, those of guests that are behind.
+ * Reads frames from a channel until it ends. SECURITY: guests that send frames which are expensive to handle, in one
+ * chunk or in many, must not stall the server. All channels share one time budget per turn of the event loop. A channel
+ * whose frames exceed it is paused and continued in a later turn: first guests that had no time yet, then, round robin,
+ * guests that are behind.
  */
 export function readFrames(channel: Duplex, handler: FrameHandler): void {
   const decoder = createFrameDecoder();
-  /** Frames of a chunk that was begun. The channel is paused as long as there are some. */
+  /** Remaining frames of a chunk. The channel is paused until they are read. */
   let behind: Generator<Frame> | undefined;
   let lostBecause: string | undefined;
 
@@ -88,14 +89,14 @@ export function readFrames(channel: Duplex, handler: FrameHandler): void {
   channel.on('end', () => lose('the guest closed the channel'));
 }
 
-/** The current turn of the event loop, for the guests of all sessions: there is one loop. */
+/** The current turn of the event loop. It is module state, because the guests of all sessions share one loop. */
 const turn = { spentMs: 0, limitMs: TURN_MS, isCounted: false };
-/** Guests that had no time yet, in the order in which they came. */
+/** Guests that had no time yet, in order of arrival. */
 const unread: (() => void)[] = [];
-/** Guests that have used up a share, in the order in which they read on. */
+/** Guests that have used up a slice, in the order in which they continue. */
 const brokenOff: (() => void)[] = [];
 
-/** The time that one guest may take now. Each question whether it is used up charges the time since the last one to the turn. */
+/** Starts the time slice of one guest. Each call of `isUsedUp` charges the time since the previous one to the turn. */
 function takeShare(): { isUsedUp(): boolean } {
   let last = performance.now();
   let takenMs = 0;
@@ -121,7 +122,7 @@ function countTurn(): void {
   setImmediate(beginTurn);
 }
 
-/** One guest that is behind reads on in every turn, however many others come first. */
+/** Starts a turn. At least one guest that is behind continues in every turn, however many others come first. */
 function beginTurn(): void {
   turn.isCounted = false;
   turn.spentMs = 0;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { guestFiles } from './guest-files.ts';
 
-test('the guest is all its packages, and nothing that an interpreter leaves beside them', () => {
+test('the guest consists of its packages, without the caches of an interpreter', () => {
   const paths = guestFiles().map(({ path }) => path);
   expect(paths).toContain('__main__.py');
   expect(paths).toContain('wire/frames.py');

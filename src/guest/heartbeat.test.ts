@@ -4,7 +4,7 @@ import { createHeartbeat } from './heartbeat.ts';
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-test('tells of silence, beat by beat', () => {
+test('reports silence on every beat', () => {
   const onSilence = vi.fn();
   const heartbeat = createHeartbeat(100, onSilence);
   heartbeat.start();
@@ -15,7 +15,7 @@ test('tells of silence, beat by beat', () => {
   heartbeat.stop();
 });
 
-test('one that was stopped never beats again', () => {
+test('a stopped heartbeat never beats again', () => {
   const heartbeat = createHeartbeat(100, () => {});
   heartbeat.stop();
   heartbeat.start();

@@ -1,16 +1,16 @@
-/** Notices that nothing comes over a channel any more. */
+/** Detects silence on a channel. */
 export interface Heartbeat {
-  /** Something came. */
+  /** Called when something arrived. */
   heard(): void;
-  /** From now on; a second time changes nothing. */
+  /** Starts the beats. Idempotent. */
   start(): void;
-  /** For good: starting it again does nothing. */
+  /** Stops the beats for good; `start` has no effect afterwards. */
   stop(): void;
 }
 
 /**
- * `onSilence` is told at each beat since which nothing came, and for how long that has been so. Beats are counted and not the clock: a host that
- * was itself asleep or busy must not take the guest for dead.
+ * Calls `onSilence` on every beat without traffic, with the total time of silence. It counts beats rather than time: a
+ * host that was itself asleep or busy must not declare the guest dead.
  */
 export function createHeartbeat(everyMs: number, onSilence: (silentMs: number) => void): Heartbeat {
   let hasHeard = false;

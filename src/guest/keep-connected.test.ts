@@ -40,7 +40,7 @@ const welcome = ({ epoch }: Head) => ({
   guest: { version: '0.1.0', python: '3.11.2' },
 });
 
-test('a guest that welcomes every channel and then closes it is given up, and soon', async () => {
+test('a guest that welcomes every channel and then closes it is soon given up', async () => {
   const { connection, channels } = await sandboxOf((close) => setTimeout(close, 1));
   const ended = await Promise.race([connection.ended, sleep(4_000)]);
   expect(ended).toMatchObject({ code: 'sandbox_lost', remedy: expect.any(String) });

@@ -5,14 +5,16 @@ import type { GuestConnection } from './connection.ts';
 
 const PAUSES_MS = [0, 100, 400, 1_000];
 const ATTEMPT_MS = 2_000;
-/** A channel that held for so long was a good one. */
+/** Time after which a channel counts as stable and the attempts are reset. */
 const STEADY_MS = 10_000;
 
 /**
- * For a sandbox whose channel can be replaced; what is returned is called whenever one was lost. It opens another, so that what runs goes on and nobody
- * notices. Where none can be had, or none holds, the connection ends as `sandbox_lost`, within the time in which whoever waits must hear. Never rejects.
+ * Returns the callback for a lost channel of a sandbox. It opens another channel, so that running code goes on
+ * unnoticed. If none can be opened, or none stays open, the connection ends as `sandbox_lost` within a bounded time.
+ * Never rejects.
  *
- * SECURITY: a guest that welcomes each channel and closes it would keep the host and the engine opening them for ever.
+ * SECURITY: the attempts are bounded, because a guest that welcomes each channel and closes it would keep the host and
+ * the engine opening channels for ever.
  */
 export function createReconnection(sandbox: Sandbox): (connection: GuestConnection) => Promise<void> {
   let attempts = 0;
@@ -52,7 +54,7 @@ async function reconnect(sandbox: Sandbox, connection: GuestConnection): Promise
     await connection.reconnect(channel, { signal });
     return 'connected';
   } catch (error) {
-    // Lost again, unless nobody wants it any more; then closing it once more does nothing.
+    // The channel was lost again, or the connection was closed meanwhile; closing it once more has no effect.
     return { error: toHotcellError(error), isFinal: false };
   }
 }

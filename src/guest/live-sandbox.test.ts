@@ -15,28 +15,25 @@ const WELCOME = {
 test.each([
   ['made here', false],
   ['taken over', true],
-])(
-  'a guest that welcomes before it is greeted and has gone by then costs its sandbox alone (%s)',
-  async (_what, adopt) => {
-    const [host, guest] = duplexPair();
-    guest.end(encodeFrame({ head: WELCOME }));
-    await sleep(20);
-    let disposals = 0;
-    const sandbox: Partial<Sandbox> = {
-      channel: host,
-      ...(adopt ? {} : { guestConfig: CONFIG }),
-      reconnect: () => Promise.reject(new Error('it is gone')),
-      leave: async () => {},
-      dispose: async () => {
-        disposals += 1;
-      },
-    };
-    const make = async () => sandbox as Sandbox;
-    const driver = { name: 'docker', create: make, adopt: make } as Partial<Driver> as Driver;
-    const opening = openLiveSandbox(driver, {} as SandboxSpec, 5_000, { adopt }).then(
-      ({ connection }) => connection.ended,
-    );
-    await expect(opening.catch((error: unknown) => error)).resolves.toMatchObject({ code: 'sandbox_lost' });
-    expect(disposals).toBeGreaterThan(0);
-  },
-);
+])('a guest that sends its welcome early and closes the channel loses only its sandbox (%s)', async (_what, adopt) => {
+  const [host, guest] = duplexPair();
+  guest.end(encodeFrame({ head: WELCOME }));
+  await sleep(20);
+  let disposals = 0;
+  const sandbox: Partial<Sandbox> = {
+    channel: host,
+    ...(adopt ? {} : { guestConfig: CONFIG }),
+    reconnect: () => Promise.reject(new Error('it is gone')),
+    leave: async () => {},
+    dispose: async () => {
+      disposals += 1;
+    },
+  };
+  const make = async () => sandbox as Sandbox;
+  const driver = { name: 'docker', create: make, adopt: make } as Partial<Driver> as Driver;
+  const opening = openLiveSandbox(driver, {} as SandboxSpec, 5_000, { adopt }).then(
+    ({ connection }) => connection.ended,
+  );
+  await expect(opening.catch((error: unknown) => error)).resolves.toMatchObject({ code: 'sandbox_lost' });
+  expect(disposals).toBeGreaterThan(0);
+});

@@ -7,44 +7,49 @@ import { connectGuest } from './connect.ts';
 import type { GuestConnection } from './connection.ts';
 import { createReconnection } from './keep-connected.ts';
 
-/** A sandbox with its guest connected: what a session holds and a pool keeps ready. */
+/** A sandbox with its guest connected. A session holds one, and a pool keeps some ready. */
 export interface LiveSandbox {
   readonly sandbox: Sandbox;
   readonly connection: GuestConnection;
   /** Registers callbacks of an execution while it runs. The returned function removes them. */
   during(executionId: string, hooks: RunningHooks): () => void;
-  /** The last of what background processes printed after their execution had ended. */
+  /** The last output of background processes whose execution had ended. */
   background(): string;
-  /** Whether the memory limit has killed a process since this was last asked. */
+  /** Whether the memory limit has killed a process since the last call. */
   sawMemoryKill(): Promise<boolean>;
   dispose(): Promise<void>;
-  /** Lets go of a sandbox that outlives its server. One that cannot is disposed of. */
+  /** Disconnects from a sandbox that survives its server. One that cannot survive is disposed of. */
   leave(): Promise<void>;
 }
 
 export interface RunningHooks {
-  /** Bytes of output were dropped while the guest was not connected. Of several executions each is told: the guest does not say whose they were. */
+  /**
+   * Called with the bytes of output dropped while the host was disconnected. Every running execution gets the call,
+   * because the guest does not say which one lost output.
+   */
   onGap(bytes: number): void;
 }
 
 export interface LiveOptions {
   readonly signal?: AbortSignal | undefined;
   readonly warm?: boolean;
-  /** Takes over the sandbox of `spec.id`, which another server made and left; what was under way in it is ended first. */
+  /**
+   * Whether to take over the sandbox `spec.id` that another server created and left. Running work in it is ended first.
+   */
   readonly adopt?: boolean;
 }
 
 const BACKGROUND_BYTES = 65_536;
 const GONE: ReadonlySet<string> = new Set(['sandbox_lost', 'guest_misbehaved', 'kernel_unavailable']);
 
-/** Makes a sandbox and shakes hands with its guest; the first kernel may still be starting. All or nothing. */
+/** Creates a sandbox and connects to its guest; the first kernel may still be starting. On failure nothing is left. */
 export async function openLiveSandbox(
   driver: Driver,
   spec: SandboxSpec,
   startTimeoutMs: number,
   { signal, warm = false, adopt = false }: LiveOptions = {},
 ): Promise<LiveSandbox> {
-  // Not AbortSignal.timeout, which would let the process end while somebody waits for this.
+  // Not AbortSignal.timeout: its timer would let the process exit while the caller waits.
   const limitReached = new AbortController();
   const limit = limitReached.signal;
   const timer = setTimeout(() => limitReached.abort(), startTimeoutMs);
@@ -91,7 +96,7 @@ async function connect(sandbox: Sandbox, signal: AbortSignal): Promise<LiveSandb
   });
   let memoryKillsSeen = 0;
   let isLeft = false;
-  // A guest that broke the protocol, or fell silent, loses its sandbox; whoever waits hears it from the connection.
+  // A guest that broke the protocol or fell silent loses its sandbox; waiting calls get the error from the connection.
   void connection.ended.then(() => (isLeft ? undefined : sandbox.dispose())).catch(() => {});
   const dispose = async () => {
     connection.close();
@@ -123,7 +128,7 @@ async function connect(sandbox: Sandbox, signal: AbortSignal): Promise<LiveSandb
   return made;
 }
 
-/** One that was taken over has first to end what was under way in it. */
+/** Waits until a sandbox that was taken over has ended its running work. */
 async function settled(live: LiveSandbox, signal: AbortSignal): Promise<void> {
   try {
     await Promise.race([live.connection.ready, aborted(signal)]);
@@ -133,12 +138,15 @@ async function settled(live: LiveSandbox, signal: AbortSignal): Promise<void> {
   }
 }
 
-/** What another server left must not end because this one could not reach it in time. */
+/**
+ * Releases a sandbox after a failure. One that another server left lives on if this server merely failed to reach it in
+ * time.
+ */
 async function letGo(held: Pick<Sandbox, 'dispose' | 'leave'> | undefined, livesOn: boolean): Promise<void> {
   await (livesOn && held?.leave !== undefined ? held.leave() : held?.dispose());
 }
 
-/** Whether an error says that nobody will ever reach the sandbox again. */
+/** Whether an error means that the sandbox can never be reached again. */
 export function isSandboxGone(error: unknown): boolean {
   return error instanceof HotcellError && GONE.has(error.code);
 }

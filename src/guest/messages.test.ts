@@ -41,7 +41,7 @@ const WITHOUT_MEMBERS = [
 
 const fromGuest = examples.frames.filter(({ from }) => from === 'guest');
 
-test('every message of the guest has a schema or nothing that needs one', () => {
+test('every message of the guest has a schema or no members', () => {
   const types = new Set(fromGuest.map(({ head }) => head.type));
   expect([...types].filter((type) => SCHEMAS[type] === undefined && !WITHOUT_MEMBERS.includes(type))).toEqual([]);
   expect(Object.keys(SCHEMAS).filter((type) => !types.has(type))).toEqual([]);
@@ -122,7 +122,7 @@ describe.each([
   });
 });
 
-describe('a name that stands in a sentence of ours', () => {
+describe('a name that is quoted in a message of the host', () => {
   const finished = { state: 'kept', durationMs: 1, cpuMs: 1, peakMemoryBytes: 1, artifactsOmitted: 0 };
   const isTaken = (outcome: object) => finishedMessage.safeParse({ ...finished, outcome }).success;
 

@@ -3,13 +3,14 @@ import { isWorkspacePath } from '../lib/workspace-path.ts';
 import { commandName, guestOutcomeSchema } from '../sandbox/outcome-table.ts';
 
 /**
- * The messages of the guest protocol as the host accepts them (docs/guest-protocol.md). A guest is hostile after the first execution: what does
- * not fit here ends its sandbox. Unknown members are dropped, known ones are bounded.
+ * Schemas of the messages of the guest protocol, as the host accepts them (docs/guest-protocol.md). SECURITY: a guest
+ * is hostile after the first execution, so a message that does not match ends its sandbox. Unknown members are dropped,
+ * known ones are bounded.
  */
 
 const count = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 const text = (max: number) => z.string().max(max);
-/** A path below the workspace, each at most once in a list. */
+/** A path below the workspace. A list contains each path at most once. */
 const path = text(4200).refine(isWorkspacePath, 'not a path below the workspace');
 const eachOnce = (files: readonly { path: string }[]) => new Set(files.map((file) => file.path)).size === files.length;
 
@@ -28,9 +29,9 @@ export const replyMessage = z.discriminatedUnion('ok', [
   z.object({ id: count, ok: z.literal(false), error: z.object({ code: text(40), message: text(5000) }) }),
 ]);
 
-/** 200 characters are up to 400 of JavaScript's. */
+/** Names of at most 200 code points, each of which is one or two UTF-16 code units. */
 const changedNames = z.array(text(400)).max(100);
-/** Names of variables only: what they are bound to is asked for. */
+/** Names of variables, without values. */
 const variableChanges = z.object({
   added: changedNames,
   rebound: changedNames,
@@ -38,7 +39,7 @@ const variableChanges = z.object({
   omitted: z.number().int().min(-1),
 });
 
-/** `value`: how much of the body is the text of the last expression. */
+/** `value`: how many bytes of the body are the text of the last expression. */
 export const finishedMessage = z.object({
   outcome: guestOutcomeSchema,
   state: z.enum(['kept', 'lost']),
@@ -57,7 +58,10 @@ export const artifactList = z
   .max(1000)
   .refine(eachOnce, 'a path stands in it twice');
 
-/** A piece of one representation of a display, or of the value. The representations of one display have the same `index`. */
+/**
+ * A piece of one representation of a display, or of the value. The representations of one display have the same
+ * `index`.
+ */
 export const displayMessage = z.object({
   index: count,
   part: z.number().int().min(0).max(15),
@@ -87,15 +91,15 @@ export type FileEntry = z.infer<typeof fileList>[number];
 export const warmMessage = z.object({ missing: z.array(text(200)).max(200), dropped: z.array(text(200)).max(200) });
 export type WarmReport = z.infer<typeof warmMessage>;
 
-/** Results of requests. */
+/** Result of requests that return nothing. */
 export const nothing = z.object({});
 export const sizeReply = z.object({ sizeBytes: count });
 export const listReply = z.object({ omitted: count });
-/** To `signal` and `resize`. */
+/** Reply to `signal` and `resize`. */
 export const commandReply = z.object({ ended: z.boolean().optional() });
 export const commandsReply = z.object({ missing: z.array(commandName).max(200) });
 
-/** A number in a frame's header. */
+/** A 32-bit number of a frame's header. */
 const word = z.number().int().min(0).max(0xffff_ffff);
 
 export const gapMessage = z.object({ frames: count, bytes: count, next: word });

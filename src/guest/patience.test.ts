@@ -19,7 +19,7 @@ test('ends a minute after the last progress, and not before', () => {
   expect(onSilence).toHaveBeenCalled();
 });
 
-test('does not count a time in which it was our turn', () => {
+test('does not count the time of a slow reader or source on the host', () => {
   const onSilence = vi.fn();
   let isOurTurn = true;
   void createPatience({ isOurTurn: () => isOurTurn }).during(NEVER, onSilence);

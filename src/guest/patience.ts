@@ -1,20 +1,26 @@
 import { createHeartbeat } from './heartbeat.ts';
 
-/** How long the guest may do nothing at all for a request. It answers pings while it does not, so the heartbeat of the channel sees nothing. */
+/**
+ * Default inactivity timeout of a request. The guest may answer pings meanwhile, so the channel's heartbeat does not
+ * notice.
+ */
 const PATIENCE_MS = 60_000;
 const BEATS = 12;
 
-/** Notices that a guest lives but does not answer. Any progress begins it anew: a large file may take as long as it likes. */
+/**
+ * Inactivity timeout of one request: detects a guest that is alive but does not answer. Progress restarts it, so that a
+ * large file may take as long as it needs.
+ */
 export interface Patience {
-  /** The guest took or sent something of what was asked for. */
+  /** Called when the guest took or sent a part of the transfer. */
   progress(): void;
-  /** Waits with `reply`; `onSilence` is told when the guest has done nothing for too long. */
+  /** Waits for `reply`; `onSilence` is called at the timeout. */
   during<T>(reply: Promise<T>, onSilence: () => void): Promise<T>;
 }
 
 export interface PatienceOptions {
   readonly limitMs?: number | undefined;
-  /** Whoever reads on our side, or gives what is to be sent, is slow. That is not the guest's silence. */
+  /** Whether the host's own reader or source is the slow one. That time does not count. */
   readonly isOurTurn?: () => boolean;
 }
 

@@ -9,7 +9,7 @@ export interface Reply<Result = unknown> {
   readonly body: Buffer;
 }
 
-/** The guest answered a request with an error of the protocol's table. */
+/** An error reply of the guest, with a code of the protocol's table. */
 export class GuestRefusal extends Error {
   override name = 'GuestRefusal';
   readonly code: string;
@@ -19,24 +19,24 @@ export class GuestRefusal extends Error {
   }
 }
 
-/** Requests that wait for their reply (docs/guest-protocol.md, section 6). */
+/** Requests that wait for their replies (docs/guest-protocol.md, section 6). */
 export interface PendingRequests {
   /**
-   * Sends with a fresh id, and waits. What `send` throws rejects it. SECURITY: `schema` says what the result must be: any other is a violation of the
-   * protocol, as any odd frame is, and nobody who asks can forget to look.
+   * Sends a request with a fresh id and waits for its reply. Rejects with errors that `send` throws. SECURITY: a result
+   * that does not match `schema` is a violation of the protocol, so that no caller can forget to check it.
    */
   ask<Result>(schema: z.ZodType<Result>, send: (id: number) => void): Promise<Reply<Result>>;
   /**
-   * The same for a request that is answered on its stream: a `reply` only refuses it. `refused` is also told of what `send` throws. Returns
-   * what forgets it, to be called when it has been answered.
+   * Sends a request that is answered on its stream: a `reply` can only refuse it. `refused` is also called with errors
+   * that `send` throws. The returned function forgets the request; call it after the answer.
    */
-  order(send: (id: number) => void, refused: (error: Error) => void): () => void;
+  requestOnStream(send: (id: number) => void, refused: (error: Error) => void): () => void;
   answer(frame: Frame): void;
   rejectAll(error: HotcellError): void;
 }
 
 interface Waiting {
-  /** Where it is absent, only a refusal may come. Throws where the result is none. */
+  /** Absent if only a refusal may come. Throws if the result is invalid. */
   readonly resolve?: (result: unknown, body: Buffer) => void;
   readonly reject: (error: Error) => void;
 }
@@ -45,7 +45,7 @@ export function createPendingRequests(): PendingRequests {
   const waiting = new Map<number, Waiting>();
   let nextId = 1;
 
-  /** Known before it is sent: sending may be what ends the connection. */
+  /** Registers a request before sending it, because sending may end the connection. */
   function begin(send: (id: number) => void, asked: Waiting): number {
     const id = nextId++;
     waiting.set(id, asked);
@@ -62,7 +62,7 @@ export function createPendingRequests(): PendingRequests {
       new Promise((resolve, reject) => {
         begin(send, { resolve: (result, body) => resolve({ result: schema.parse(result), body }), reject });
       }),
-    order(send, refused) {
+    requestOnStream(send, refused) {
       const id = begin(send, { reject: refused });
       return () => waiting.delete(id);
     },
@@ -78,7 +78,7 @@ export function createPendingRequests(): PendingRequests {
         waiting.delete(reply.id);
         throw new ProtocolViolation(`reply: ${reply.id} is answered on its stream`);
       }
-      // One whose result is none still waits, and hears why the connection ends.
+      // A request with an invalid result stays registered, so that it rejects with the error that ends the connection.
       asked.resolve(reply.result, ownBytes(frame.body));
       waiting.delete(reply.id);
     },

@@ -8,15 +8,18 @@ import { createPatience } from './patience.ts';
 import { GuestRefusal, type Reply } from './pending-requests.ts';
 import { refusalError } from './refusals.ts';
 
-/** What an idle kernel is asked (docs/guest-protocol.md, section 9). Whoever asks holds the session's turn. */
+/** A question to an idle kernel (docs/guest-protocol.md, section 9). The caller holds the session's turn. */
 export interface Question<Answer> {
   readonly head: Head;
   readonly body?: Buffer;
-  /** SECURITY: what the answer must look like. User code can write it. */
+  /** Schema of the answer. SECURITY: user code can write the answer. */
   readonly schema: z.ZodType<Answer>;
 }
 
-/** Asks, and checks the answer. An abort withdraws the question; it settles only when the guest is done with it. */
+/**
+ * Asks a question and checks the answer. An abort withdraws the question; the promise settles when the guest is done
+ * with it.
+ */
 export async function ask<Answer>(
   connection: GuestConnection,
   question: Question<Answer>,
@@ -28,7 +31,7 @@ export async function ask<Answer>(
   return answered(head.type, schema, cancellable(connection, send, signal), signal);
 }
 
-/** Sends with `send`, and withdraws what it sent when the signal is given. */
+/** Sends a request with `send`, and withdraws it when the signal is aborted. */
 export async function cancellable(
   connection: GuestConnection,
   send: (onId: (id: number) => void) => Promise<Reply>,
@@ -50,7 +53,7 @@ export async function cancellable(
   }
 }
 
-/** The answer of a reply that is awaited, checked; what the guest refused is an error of ours. */
+/** Awaits a reply and checks its answer; a refusal of the guest becomes a HotcellError. */
 export async function answered<Answer>(
   kind: string,
   schema: z.ZodType<Answer>,
@@ -74,7 +77,10 @@ export async function answered<Answer>(
   }
 }
 
-/** The guest's own limit and its ladder come first by far, and a kernel may have to be started before. */
+/**
+ * Inactivity timeout of a question. It is far longer than the guest's own timeout and ladder, because a kernel may have
+ * to be started first.
+ */
 export function patienceMs(head: Head): number {
   return (typeof head.timeoutMs === 'number' ? head.timeoutMs : 2_000) + 30_000;
 }

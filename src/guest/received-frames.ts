@@ -5,17 +5,20 @@ import { gapMessage } from './messages.ts';
 const ACK_EVERY_FRAMES = 64;
 const UNSEQUENCED = new Set(['hello', 'welcome', 'refused', 'ping', 'pong']);
 
-/** What has come from the guest, by its numbers (docs/guest-protocol.md, section 3). Throws a ProtocolViolation where they are out of order. */
+/**
+ * Sequence numbers of the frames from the guest (docs/guest-protocol.md, section 3). Throws a ProtocolViolation if they
+ * are out of order.
+ */
 export interface ReceivedFrames {
-  /** Whether it is new: what was sent again after a lost channel may have been here before. */
+  /** Whether the frame is new. After a lost channel the guest may replay frames that had arrived. */
   isNew(frame: Frame): boolean;
-  /** A guest that was welcomed again may tell of a gap, before anything else. */
+  /** Allows a gap in the sequence, once, as the first frame after a reconnect. */
   allowGap(): void;
-  /** Leaves out what the guest had to drop, and gives how many bytes that were. */
+  /** Skips the frames that the guest had to drop, and returns their size in bytes. */
   skip(gap: Head): number;
-  /** The highest number so far, for a frame that is being sent and acknowledges it. */
+  /** Returns the highest number so far, for the header of a frame to the guest, which acknowledges it. */
   acknowledge(): number;
-  /** So many came since the last acknowledgement that the guest must be told. */
+  /** Whether so many frames arrived since the last acknowledgement that one is due. */
   owesAcknowledgement(): boolean;
 }
 

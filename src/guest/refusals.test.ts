@@ -3,7 +3,7 @@ import { HotcellError } from '../errors/hotcell-error.ts';
 import { GuestRefusal } from './pending-requests.ts';
 import { rethrowAsOurs } from './refusals.ts';
 
-it('gives a refusal of the guest a code of ours', () => {
+it('turns a refusal of the guest into a HotcellError', () => {
   expect(() => rethrowAsOurs(new GuestRefusal('no-kernel', 'no process left'))).toThrow(
     expect.objectContaining({
       name: 'HotcellError',
@@ -13,7 +13,7 @@ it('gives a refusal of the guest a code of ours', () => {
   );
 });
 
-it('takes no name that every object has for a code', () => {
+it('does not take a property of every object for a code', () => {
   for (const code of ['constructor', '__proto__', 'toString', 'unheard-of']) {
     expect(() => rethrowAsOurs(new GuestRefusal(code, 'x'))).toThrow(
       expect.objectContaining({ code: 'guest_misbehaved' }),
@@ -21,7 +21,7 @@ it('takes no name that every object has for a code', () => {
   }
 });
 
-it('passes on what is ours already', () => {
+it('passes on other errors', () => {
   const lost = new HotcellError('sandbox_lost', 'gone');
   expect(() => rethrowAsOurs(lost)).toThrow(lost);
 });

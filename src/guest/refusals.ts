@@ -3,7 +3,9 @@ import { HotcellError } from '../errors/hotcell-error.ts';
 import { saidInside } from '../lib/said-inside.ts';
 import { GuestRefusal } from './pending-requests.ts';
 
-/** For `catch`: a refusal in the guest's own words never leaves `src/guest` and `src/execution`; callers know the codes of ours alone. */
+/**
+ * For `catch`: turns a GuestRefusal into a HotcellError. A GuestRefusal never leaves `src/guest` and `src/execution`.
+ */
 export function rethrowAsOurs(error: unknown): never {
   throw error instanceof GuestRefusal ? refusalError(error) : error;
 }
@@ -15,7 +17,7 @@ export function refusalError(refusal: GuestRefusal): HotcellError {
   );
 }
 
-// SECURITY: a Map, because the key is a stranger's: `__proto__` and `constructor` are names like any other.
+// SECURITY: a Map, because the guest chooses the key, which may be `__proto__` or `constructor`.
 const CODES: ReadonlyMap<string, ErrorCode> = new Map<string, ErrorCode>(
   Object.entries({
     busy: 'session_busy',

@@ -3,15 +3,18 @@ import { encodeFrame, type Head, MAX_SEQUENCE, ProtocolViolation } from '../lib/
 import { describeViolation } from './describe-violation.ts';
 
 export const REPLAY_BYTES = 4 * 1_048_576;
-/** What it costs to keep a frame, beside its own bytes: the guest counts the same. */
+/** Memory cost of keeping a frame, besides its own bytes. The guest counts the same. */
 export const KEEPING_COST_BYTES = 512;
 
-/** Frames that the guest has not acknowledged: numbered, and kept to be sent again after a lost channel. */
+/** Frames that the guest has not acknowledged. They are numbered, and kept for replay after a lost channel. */
 export interface SentFrames {
-  /** Numbers and keeps a frame. Throws a HotcellError where it is too large, or where nothing was acknowledged for too long. */
+  /**
+   * Numbers and keeps a frame. Throws a HotcellError if it is too large, or if the guest has not acknowledged frames
+   * for too long.
+   */
   add(head: Head, body: Buffer, stream: number): Buffer;
   acknowledge(ack: number): void;
-  /** In order. */
+  /** The unacknowledged frames in order. */
   unacknowledged(): readonly Buffer[];
 }
 
@@ -25,12 +28,12 @@ export function createSentFrames(): SentFrames {
       if (nextSequence > MAX_SEQUENCE) {
         throw new HotcellError('sandbox_lost', 'the sequence numbers of the channel are exhausted');
       }
-      // Encoded before anything is counted: one that is too large must not leave a hole in the sequence.
+      // Encode first: a frame that is too large must not leave a hole in the sequence.
       const encoded = encodeOrRefuse(head, body, stream, nextSequence);
       frames.push({ sequence: nextSequence, encoded });
       nextSequence += 1;
       keptBytes += encoded.length + KEEPING_COST_BYTES;
-      // The guest acknowledges with every frame it sends: one that never does is not a guest of ours.
+      // A working guest acknowledges with every frame it sends.
       if (keptBytes > REPLAY_BYTES * 2) throw new HotcellError('guest_misbehaved', 'the guest acknowledges nothing');
       return encoded;
     },

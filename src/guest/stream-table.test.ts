@@ -7,7 +7,7 @@ const frame = (stream: number): Frame => ({
   sizeBytes: 41,
 });
 
-test('frames that wait are bounded in number too: the smallest cost more than their bytes', () => {
+test('waiting frames are bounded in number too: the smallest cost more than their bytes', () => {
   const table = createStreamTable(
     () => 0,
     () => {},

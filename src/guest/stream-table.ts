@@ -6,28 +6,31 @@ import { REPLAY_BYTES } from './sent-frames.ts';
 
 const WINDOW_BYTES = 262_144;
 const CREDIT_STEP_BYTES = 65_536;
-/** Frames of a stream that may wait: as many as a window of the smallest has, and as a guest keeps to send again. SECURITY: each takes a kilobyte besides its bytes. */
+/**
+ * Maximum of unconsumed frames of a stream: a window of the smallest frames, and the replay buffer of the guest.
+ * SECURITY: each costs a kilobyte besides its bytes.
+ */
 const MAX_WAITING_FRAMES = 16_384;
 const BACKGROUND_STREAM = 1;
 
-/** Frames of one stream, in order. Credit goes back when it returns, or when the promise it returned resolves. */
+/** Receives the frames of one stream, in order. Credit is returned when it returns, or when its promise resolves. */
 export type StreamReceiver = (frame: Frame) => void | Promise<void>;
 
 export interface GuestStream {
   readonly id: number;
-  /** Sends a body on the stream, waiting for credit. Rejects when the connection ends or the stream is released. */
+  /** Sends a body on the stream when there is credit. Rejects if the connection ends or the stream is released. */
   send(head: Head, body: Buffer): Promise<void>;
   release(): void;
 }
 
 /** The streams of one connection and their credit in both directions (docs/guest-protocol.md, section 4). */
 export interface StreamTable {
-  /** `onEnd` is told when the connection ends before the stream is released. */
+  /** Opens a stream. `onEnd` is called if the connection ends before the stream is released. */
   open(receive: StreamReceiver, onEnd?: (error: HotcellError) => void): GuestStream;
-  /** `replayed`: the guest sent some of it while nobody was connected, and then it waits for no credit. */
+  /** `replayed`: the guest may have sent the frame while disconnected, when it does not wait for credit. */
   receive(frame: Frame, replayed: boolean): void;
   takeCredit(head: Head): void;
-  /** Tells whoever has a stream, and wakes whoever waits for credit; `send` then says why there will be none. */
+  /** Ends all streams: calls each `onEnd`, and wakes senders that wait for credit, whose `send` then rejects. */
   end(error: HotcellError): void;
 }
 
@@ -35,14 +38,14 @@ interface Stream {
   readonly receive: StreamReceiver;
   readonly onEnd: ((error: HotcellError) => void) | undefined;
   consumedBytes: number;
-  /** Bytes of frames that the guest has sent and we have not consumed. */
+  /** Bytes of frames that the guest has sent and the host has not consumed. */
   outstandingBytes: number;
   outstandingFrames: number;
   creditBytes: number;
   waitingForCredit: Deferred<void> | undefined;
 }
 
-/** `send` gives what a frame costs in credit, and throws when the connection has ended. */
+/** `send` returns the cost of a frame in credit, and throws if the connection has ended. */
 export function createStreamTable(
   send: (head: Head, body: Buffer, stream: number) => number,
   onBackground: StreamReceiver,
@@ -89,7 +92,8 @@ export function createStreamTable(
       const { stream: id, sizeBytes } = frame;
       const stream = streams.get(id);
       if (stream === undefined) {
-        // Ours, released while the guest was still sending; or never opened by anybody.
+        // A released stream may still get frames that were under way. A stream of the host that was never opened is a
+        // violation.
         if (id >= nextStream && id % 2 === 0) throw new ProtocolViolation(`stream: ${id} was never opened`);
         return;
       }
@@ -101,7 +105,7 @@ export function createStreamTable(
       }
       const done = () => consumed(id, stream, sizeBytes);
       const received = stream.receive(frame);
-      // A send that fails has closed the connection, which tells whoever waits.
+      // A failed send has closed the connection, which rejects all waiting calls.
       if (received instanceof Promise) received.then(done, done).catch(() => {});
       else done();
     },

@@ -7,7 +7,7 @@ import { nothing } from './messages.ts';
 import { createPatience } from './patience.ts';
 import type { Reply } from './pending-requests.ts';
 
-/** Bytes for the guest, in pieces of any size. */
+/** Content for the guest, in pieces of any size. */
 export type Pieces = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 
 const PIECE_BYTES = 65_536;
@@ -16,13 +16,13 @@ export interface UploadOptions<Result> {
   readonly schema: z.ZodType<Result>;
   readonly onId?: ((id: number) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** How long the guest may take none of it, and not answer. */
+  /** Inactivity timeout: how long the guest may neither take a piece nor answer. */
   readonly limitMs?: number | undefined;
 }
 
 /**
- * Makes a request and sends its bytes on a stream, waiting for the guest to take them: never more than a window of them is under way. Rejects with
- * what the guest refused, or with what the pieces threw; nothing of it is kept then.
+ * Makes a request and sends its content on a stream, with backpressure: at most one window is under way. Rejects with
+ * the guest's refusal or the source's error; the guest then keeps nothing of the content.
  */
 export async function upload<Result>(
   connection: GuestConnection,
@@ -41,7 +41,7 @@ export async function upload<Result>(
     stream.release();
   });
   const source = Symbol.asyncIterator in pieces ? pieces[Symbol.asyncIterator]() : pieces[Symbol.iterator]();
-  // A source that has stalled must not keep us from hearing that there is no need of it any more.
+  // Do not wait for a stalled source once the request has failed or been aborted.
   const answeredEarly = reply.then(() =>
     isAllSent ? new Promise<never>(() => {}) : endForEarlyReply(connection, head),
   );
@@ -68,7 +68,7 @@ export async function upload<Result>(
   } catch (error) {
     Promise.resolve(source.return?.()).catch(() => {});
     if (refused)
-      await reply; // its own error says more than that of the stream
+      await reply; // the refusal says more than the stream's error
     else withdraw(connection, stream.id);
     signal?.throwIfAborted();
     throw error;
@@ -77,7 +77,10 @@ export async function upload<Result>(
   }
 }
 
-/** SECURITY: a guest that says that it has all of a file would else keep whoever sends the rest, as long as the source likes. */
+/**
+ * SECURITY: a guest that replies before it has the whole file would otherwise keep the sender waiting for as long as
+ * the source likes.
+ */
 function endForEarlyReply(connection: GuestConnection, { type }: Head): never {
   const error = new HotcellError('guest_misbehaved', `the guest replied before the upload was complete (${type})`);
   connection.close(error);
@@ -85,8 +88,8 @@ function endForEarlyReply(connection: GuestConnection, { type }: Head): never {
 }
 
 /**
- * The next piece, or a rejection as soon as `ended` rejects. Not by a race with `ended` for each piece: a promise that lives as long as the file keeps what it was
- * raced against, which is the file.
+ * Returns the next piece, or rejects as soon as `ended` rejects. It does not race each piece with `ended`: a promise
+ * that lives as long as the upload would retain every promise it was raced with, and with them the whole file.
  */
 function interruptible(source: Iterator<Uint8Array> | AsyncIterator<Uint8Array>, ended: Promise<never>) {
   let isEnded = false;
@@ -107,12 +110,12 @@ function interruptible(source: Iterator<Uint8Array> | AsyncIterator<Uint8Array>,
   };
 }
 
-/** The same bytes: a copy of each piece would be garbage as large as the file. */
+/** A view of the same bytes. Copies would be garbage as large as the file. */
 function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/** Lets the guest close what it has open for a transfer that nobody waits for any more. */
+/** Asks the guest to release its resources for an abandoned transfer. */
 export function withdraw(connection: GuestConnection, stream: number): void {
   connection.request({ type: 'file.cancel', stream }, nothing).catch(() => {});
 }
