@@ -15,7 +15,7 @@ test('a line and words are different programs; a terminal implies input', () => 
   });
 });
 
-describe('an argument that is invalid is named', () => {
+describe('an invalid argument is named', () => {
   test.each([
     ['command', '', {}],
     ['command', [], {}],

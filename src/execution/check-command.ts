@@ -9,7 +9,7 @@ export const MOST_VALUE_CHARS = 65_536;
 export const VARIABLE_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/;
 const MOST_CELLS = 1_000;
 
-/** Throws `invalid_argument` naming the argument. */
+/** Checks a command and its options. Throws `invalid_argument` with the name of the argument. */
 export function checkCommand(command: string | readonly string[], options: CommandOptions): CommandRequest {
   const { cwd = '.', environment = {}, stdin = false, terminal } = options;
   const words = typeof command === 'string' ? [command] : command;
@@ -36,7 +36,7 @@ export function checkCommand(command: string | readonly string[], options: Comma
   };
 }
 
-/** Throws `invalid_argument`. */
+/** Checks the size of a terminal. Throws `invalid_argument`. */
 export function requireSize(size: TerminalSize): void {
   for (const name of ['columns', 'rows'] as const) {
     const cells = size[name];
@@ -48,7 +48,7 @@ export function requireSize(size: TerminalSize): void {
   }
 }
 
-/** The command as one line, as a shell would take it. */
+/** The command as one line that a shell would parse into the same words. */
 export function commandLine(command: string | readonly string[]): string {
   return typeof command === 'string' ? command : command.map(shellQuoted).join(' ');
 }

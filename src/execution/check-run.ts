@@ -6,7 +6,7 @@ import type { KernelRun } from './run.ts';
 
 const MOST_FILENAME_CHARS = 4_096;
 
-/** Throws `code_too_large` or `invalid_argument`, in words of the caller's arguments. */
+/** Checks a run. Throws `code_too_large` or `invalid_argument`, with the names of the caller's arguments. */
 export function checkRun({ id, code, options, command }: Run, name: string, policy: ExecutionPolicy): KernelRun {
   const request = command?.request();
   const text = request === undefined ? code : commandText(request);
@@ -39,7 +39,7 @@ export function checkRun({ id, code, options, command }: Run, name: string, poli
   };
 }
 
-/** What only the command's own kernel reads. It may be larger than the head of a frame. */
+/** The members that only the command's own kernel reads. They may exceed the size of a frame's head. */
 function commandText({ program, cwd, environment }: CommandRequest): string {
   return JSON.stringify({ ...program, cwd, environment }, (_, value: unknown) =>
     typeof value === 'string' ? value.toWellFormed() : value,
@@ -50,7 +50,7 @@ function membersOf({ stdin, terminal }: CommandRequest) {
   return { stdin, ...(terminal === undefined ? {} : { terminal }) };
 }
 
-/** Throws `code_too_large`. Servers call it before a call waits for its session, so that what waits is small. */
+/** Throws `code_too_large`. Servers call it before a call waits for its session, so that queued calls are small. */
 export function requireCodeSize(code: string, { maxCodeBytes }: Pick<ExecutionPolicy, 'maxCodeBytes'>): void {
   const sizeBytes = Buffer.byteLength(code);
   if (sizeBytes <= maxCodeBytes) return;

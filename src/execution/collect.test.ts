@@ -39,7 +39,7 @@ test('output becomes text and events, stream by stream', async () => {
   expect(events.map(({ kind }) => kind)).toEqual(['stdout', 'stderr', 'value']);
 });
 
-test.each(['stdout', 'stderr'])('a frame of %s has 64 kB at most', async (type) => {
+test.each(['stdout', 'stderr'])('a frame of %s has at most 64 kB', async (type) => {
   await receive({ type }, Buffer.alloc(65_536, 'x'));
   expect(() => receive({ type }, Buffer.alloc(65_537, 'x'))).toThrow(`${type}: 65537 bytes in one frame`);
 });
@@ -60,7 +60,7 @@ test('the result is what a screen would show, without colours; events and the lo
   expect(events).toEqual([...printed.map((text) => ({ kind: 'stderr', text })), value]);
 });
 
-test('what is left out is counted, and where the rest lies is said', async () => {
+test('dropped output is counted, and the result has the path of the log', async () => {
   for (let index = 0; index < 20; index++) await receive({ type: 'stdout' }, '0123456789');
   await collector.close();
   expect(collector.parts().truncation).toEqual({
@@ -72,7 +72,7 @@ test('what is left out is counted, and where the rest lies is said', async () =>
   });
 });
 
-test('what was lost while nobody was connected is truncation too', () => {
+test('output lost while the host was disconnected is truncation too', () => {
   collector.addGap(5000);
   expect(collector.parts().truncation).toMatchObject({ logDroppedBytes: 5000 });
 });
@@ -88,7 +88,7 @@ test('a display becomes an event and a part of the result, in its media types', 
   expect(events).toEqual([{ kind: 'display', update: false, representations }]);
 });
 
-test('what the value shows belongs to the value', async () => {
+test('rich output of the value belongs to the value', async () => {
   await display({ value: true, mediaType: 'text/html' }, '<b>2</b>');
   await finishWith('2');
   const representations = [{ mediaType: 'text/html', data: Buffer.from('<b>2</b>') }];
@@ -96,12 +96,12 @@ test('what the value shows belongs to the value', async () => {
   expect(events).toEqual([{ kind: 'value', text: '2', truncated: false, representations }]);
 });
 
-test('a display that there is no room for is counted', async () => {
+test('a display that does not fit is counted', async () => {
   await display({}, 'x'.repeat(2000));
   expect(collector.parts().truncation).toMatchObject({ displaysDropped: 1 });
 });
 
-test('while a reader is behind, every frame waits for it: also a piece of a display, and one that there is no room for', async () => {
+test('while a reader is behind, every frame waits for it, including a piece of a display and a display that does not fit', async () => {
   let caughtUp = () => {};
   const waits = new Promise<void>((resolve) => {
     caughtUp = resolve;
@@ -123,7 +123,7 @@ test('while a reader is behind, every frame waits for it: also a piece of a disp
   await behind.close();
 });
 
-test('clearing makes all output void; with wait, only when more comes', async () => {
+test('clearing discards all output; with wait, only when more comes', async () => {
   await receive({ type: 'stdout' }, 'one');
   await display({}, 'picture');
   await receive({ type: 'clear', wait: true }, '');
@@ -184,7 +184,7 @@ function display(head: Record<string, unknown>, body: string): void | Promise<vo
 test.each([
   ['cleared', ['x'.repeat(50)], true],
   ['overwritten', [`${'x'.repeat(9)}\r`.repeat(9)], false],
-])('a log that the result does not name is not left behind: output that was %s', async (_, printed, isCleared) => {
+])('a log that the result does not name is removed: output that was %s', async (_, printed, isCleared) => {
   for (const text of printed) await receive({ type: 'stdout' }, text);
   if (isCleared) await receive({ type: 'clear', wait: false }, '');
   await expect.poll(() => readdir(folder)).toEqual(['log']);

@@ -15,7 +15,7 @@ import type { ExecutionEvent } from './events.ts';
 import type { Artifact, Display, Representation, Truncation, Value } from './result.ts';
 
 export interface OutputLimits {
-  /** Kept of the beginning and of the end of each stream. */
+  /** Bytes kept of the beginning and of the end of each stream. */
   readonly headBytes: number;
   readonly tailBytes: number;
   readonly logBytes: number;
@@ -29,12 +29,16 @@ export const DEFAULT_OUTPUT_LIMITS: OutputLimits = {
   displayBytes: 32 * 1_048_576,
 };
 
-/** The size of a frame of `stdout` or `stderr`. SECURITY: the event loop is left to others between frames, and a megabyte takes a third of a second to fold. */
+/**
+ * Maximum size of a `stdout` or `stderr` frame. SECURITY: the event loop serves other sessions between frames only, and
+ * folding a megabyte takes a third of a second.
+ */
 const MAX_OUTPUT_BYTES = 65_536;
 
 /**
- * Turns the frames of one execution into events and, at the end, into the parts of a result. Bounded whatever the guest sends. Events and the log
- * are as printed; the text of the result is as it would stand on a screen, without colours.
+ * Turns the frames of one execution into events and, at the end, into the parts of a result. Its memory is bounded,
+ * whatever the guest sends. Events and the log are as printed; the text of the result is as a screen would show it,
+ * without colours.
  */
 export interface Collector {
   receive(frame: Frame): void | Promise<void>;
@@ -64,7 +68,7 @@ export function createCollector(
   emit: (event: ExecutionEvent) => void | Promise<void>,
   isListening: () => boolean = () => true,
 ): Collector {
-  // Made with the first byte: most executions leave one of them empty.
+  // Created with the first byte: most executions leave one stream empty.
   let outputs: { stdout?: FoldedOutput; stderr?: FoldedOutput } = {};
   const decoders: { stdout?: TextDecoder; stderr?: TextDecoder } = {};
   const spool = createSpool(logPath, {
@@ -77,7 +81,7 @@ export function createCollector(
   let valueShown: readonly Representation[] = [];
   let value: Value | undefined;
   let end: CollectedEnd | undefined;
-  /** While a reader of the events is behind: resolves when it has caught up. */
+  /** While a reader of the events is behind: a promise that resolves when it has caught up. */
   let behind: Promise<void> | undefined;
 
   function decoderOf(name: 'stdout' | 'stderr'): TextDecoder {
@@ -101,7 +105,7 @@ export function createCollector(
     outputs[name] ??= createFoldedOutput(limits);
     outputs[name].push(body);
     const spooled = spool.push(body);
-    // Text that nobody reads is not made.
+    // Decode only if a reader is listening.
     const text = isListening() ? decoderOf(name).decode(body, { stream: true }) : '';
     const emitted = text === '' ? behind : send({ kind: name, text });
     if (spooled === undefined && emitted === undefined) return;
@@ -135,8 +139,9 @@ export function createCollector(
   }
 
   /**
-   * SECURITY: the credit of every frame waits while a reader is behind, whatever the frame adds to the events. A display of megabytes has only its last piece as an
-   * event: its other pieces, paid for at once, would fill the memory with displays that wait for the reader.
+   * SECURITY: while a reader is behind, the credit of every frame waits, even of a frame that adds no event. Only the
+   * last piece of a display is an event: if the other pieces of a large display were paid at once, displays that wait
+   * for the reader would fill the memory.
    */
   function receive(frame: Frame): void | Promise<void> {
     return receiveNow(frame) ?? behind;
@@ -179,8 +184,9 @@ export function createCollector(
   }
 
   /**
-   * SECURITY: a log is counted and removed with the result that names it. One that no result names would stay until its session closes: output that was cleared or overwritten leaves nothing that
-   * was dropped, and could fill the disk of the host.
+   * SECURITY: a log is counted and removed with the result that names it. One that no result names would stay until its
+   * session closes: output that was cleared or overwritten leaves nothing that was dropped, and could fill the disk of
+   * the host.
    */
   async function close(isDiscarded = false): Promise<void> {
     await spool.close();

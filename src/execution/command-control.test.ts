@@ -48,7 +48,7 @@ test('a write resolves when its data is on its way, and no earlier', async () =>
   await writing;
 });
 
-test('nothing has an effect once the command has ended, and whoever waits is let go', async () => {
+test('nothing has an effect once the command has ended, and waiting calls resolve', async () => {
   const { control, begun, ended } = controlCommand(() => 'x-1', whole);
   const waiting = [control.write(Buffer.alloc(1)), control.kill('SIGTERM'), control.resize({ columns: 1, rows: 1 })];
   ended();
@@ -59,13 +59,13 @@ test('nothing has an effect once the command has ended, and whoever waits is let
   expect(heard).toEqual([]);
 });
 
-test('input that cannot be sent any more is no error: the result tells the end', async () => {
+test('input that can no longer be sent is no error: the result says how the command ended', async () => {
   const { control, begun } = controlCommand(() => 'x-1', whole);
   begun(guestWith(Promise.reject(new Error('the stream was released'))).link);
   await control.write(Buffer.alloc(1));
 });
 
-test('a signal and a size are checked, and what the guest refuses is an error of ours', async () => {
+test('a signal and a size are checked, and a refusal by the guest becomes a HotcellError', async () => {
   const { control, begun } = controlCommand(() => 'x-1', whole);
   const { heard, link } = guestWith(undefined, new GuestRefusal('busy', 'signal: not now'));
   begun(link);

@@ -6,12 +6,12 @@ import { requireSize } from './check-command.ts';
 import { type CommandControl, SIGNAL_NAMES } from './command.ts';
 import type { CommandLink } from './command-run.ts';
 
-/** The control of a command, and what its run tells it. */
+/** The control of a command, with the callbacks of its run. */
 export interface ControlledCommand {
   readonly control: CommandControl;
-  /** The guest has been asked for it. */
+  /** Called when the guest has been asked to start the command. */
   begun(link: CommandLink): void;
-  /** Whoever waits is let go. Safe to repeat. */
+  /** Called when the command has ended: waiting calls resolve. Idempotent. */
   ended(): void;
 }
 
@@ -22,7 +22,7 @@ export interface ControlOptions {
 
 const PIECE_BYTES = 65_536;
 
-/** `execution` is its id. Input and signals that come before the command has begun wait for it. */
+/** `execution` returns the command's id. Input and signals that arrive before the command has begun wait for it. */
 export function controlCommand(execution: () => string, { hasInput, hasTerminal }: ControlOptions): ControlledCommand {
   const link = deferred<CommandLink | undefined>();
   let isOver = false;
@@ -37,7 +37,7 @@ export function controlCommand(execution: () => string, { hasInput, hasTerminal 
       for (const piece of pieces) {
         if (reached === undefined || isOver) return;
         const body = Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength);
-        // It fails only where the command has ended or its sandbox is lost: the result says so.
+        // Sending fails only if the command has ended or its sandbox is lost, and the result says that.
         await reached.stream.send({ type: 'input', execution: execution(), end }, body).catch(() => {});
       }
     });

@@ -1,18 +1,18 @@
 import type { GuestConnection } from '../guest/connection.ts';
 import type { GuestStream } from '../guest/stream-table.ts';
 
-/** A command as its run needs it. */
+/** A command, as its run needs it. */
 export interface CommandRun {
-  /** The caller's arguments, which are held until the command has ended. */
+  /** The caller's arguments, held in memory until the command has ended. */
   readonly held: unknown;
-  /** Throws where an argument is invalid. */
+  /** Checks the arguments and returns the request. Throws `invalid_argument`. */
   readonly request: () => CommandRequest;
-  /** The guest has been asked for it. */
+  /** Called when the guest has been asked to start the command. */
   readonly begun: (link: CommandLink) => void;
   readonly ended: () => void;
 }
 
-/** What is to be run, as the guest is asked for it. */
+/** The request for a command, as the guest gets it. */
 export interface CommandRequest {
   readonly program: { readonly line: string } | { readonly argv: readonly string[] };
   readonly cwd: string;
@@ -26,7 +26,7 @@ export interface TerminalSize {
   readonly rows: number;
 }
 
-/** What a command that the guest has is reached through. */
+/** The connection to a running command: its stream for input, and the guest's connection for signals and sizes. */
 export interface CommandLink {
   readonly connection: Pick<GuestConnection, 'request'>;
   readonly stream: Pick<GuestStream, 'send'>;

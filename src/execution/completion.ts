@@ -5,23 +5,23 @@ import { kernelOf } from '../languages/table.ts';
 import { partAround, pointsIn, unitsOf } from './code-part.ts';
 import type { SessionCore, TurnOptions } from './session-core.ts';
 
-/** Options of whatever is asked of an idle kernel. */
+/** Options of a question to an idle kernel. */
 export interface QuestionOptions {
-  /** Whose kernel is asked. */
+  /** Language whose kernel is asked. */
   readonly language?: string;
-  /** After this it is stopped: `answer_timeout`, variables kept. From 100 to 60,000, by default 2,000. */
+  /** Timeout of the question, then `answer_timeout`; variables are kept. From 100 to 60,000, by default 2,000. */
   readonly timeoutMs?: number;
-  /** What to do while an execution runs. */
+  /** Whether to wait or to reject while an execution runs. */
   readonly busy?: 'wait' | 'refuse';
   readonly signal?: AbortSignal;
 }
 
 export interface CursorOptions extends QuestionOptions {
-  /** Where in the code, as JavaScript counts; by default at its end. */
+  /** Position in the code in UTF-16 code units; by default its end. */
   readonly cursor?: number;
 }
 
-/** What could stand between `start` and `end` of the code. */
+/** Candidates for the text between `start` and `end` of the code. */
 export interface Completion {
   readonly matches: readonly CompletionMatch[];
   readonly start: number;
@@ -30,21 +30,23 @@ export interface Completion {
 
 export interface CompletionMatch {
   readonly text: string;
-  /** `function`, `class`, `module`, `instance`, `property`, `parameter`, `keyword`, `key`, `column`, `file`, `folder`. */
+  /**
+   * `function`, `class`, `module`, `instance`, `property`, `parameter`, `keyword`, `key`, `column`, `file`, `folder`.
+   */
   readonly kind?: string;
 }
 
-/** What is known of the name at the cursor. */
+/** Signature and documentation of the name at the cursor. */
 export interface Inspection {
   readonly name: string;
   readonly type: string;
   readonly summary?: string;
   readonly signature?: string;
-  /** The first lines of its documentation. */
+  /** First lines of the documentation. */
   readonly doc?: string;
 }
 
-/** Completions from the live namespace. */
+/** Returns completions from the live namespace. */
 export async function complete(session: SessionCore, code: string, options: CursorOptions = {}): Promise<Completion> {
   const { question, from, text } = aboutCode('complete', code, options, completionAnswer);
   const answer = await askInOrder(session, question, options);
@@ -55,7 +57,7 @@ export async function complete(session: SessionCore, code: string, options: Curs
   };
 }
 
-/** Signature and documentation of what stands at the cursor; undefined where nothing is known of it. */
+/** Returns signature and documentation of the name at the cursor, or undefined if nothing is known about it. */
 export async function inspect(
   session: SessionCore,
   code: string,
@@ -74,13 +76,13 @@ export async function inspect(
   };
 }
 
-/** Asks when every earlier execution of that kernel is done: questions take their turn like executions. */
+/** Asks a kernel after all its earlier executions: questions take their turn like executions. */
 export async function askInOrder<Answer>(
   session: SessionCore,
   question: Question<Answer>,
   options: QuestionOptions,
 ): Promise<Answer> {
-  await undefined; // as an execution does: whoever came first stays first
+  await undefined; // as `execute` does, so that calls keep their order
   const asked = withOptions(question, options);
   return session.inOrder(({ connection }) => ask(connection, asked, options.signal), turnOf(options));
 }

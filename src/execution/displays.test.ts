@@ -16,7 +16,7 @@ test('a representation is put together from its pieces, a display from its repre
   expect(texts(table)).toEqual([['ab', 'c']]);
 });
 
-test('a display whose rest was lost does not leak into the next', () => {
+test('a display whose last pieces were lost does not leak into the next', () => {
   const table = createDisplayTable(LIMIT_BYTES);
   table.receive({ index: 500, part: 0, mediaType: 'text/plain', end: false }, Buffer.from('ab'));
   table.receive({ index: 501, part: 0, mediaType: 'text/plain', end: true }, Buffer.from('cd'));
@@ -32,14 +32,14 @@ test('an update takes the place of what it updates, wherever that is shown', () 
   expect(texts(table)).toEqual([['new'], ['two'], ['new']]);
 });
 
-test('an update of what this execution never showed is shown at its own place', () => {
+test('an update of a display that this execution never showed is a new display', () => {
   const table = createDisplayTable(LIMIT_BYTES);
   show(table, 'one');
   show(table, 'two', { id: 'earlier', update: true });
   expect(texts(table)).toEqual([['one'], ['two']]);
 });
 
-test('ten thousand updates take the room of one', () => {
+test('ten thousand updates take the memory of one', () => {
   const table = createDisplayTable(LIMIT_BYTES);
   show(table, 'first', { id: 'a' });
   for (let turn = 0; turn < 10_000; turn += 1) show(table, 'x'.repeat(4000), { id: 'a', update: true });
@@ -55,13 +55,13 @@ test.each([
   const table = createDisplayTable(1_000_000);
   for (let count = 0; count < 1000; count += 1) show(table, 'x', { id: id(count) });
   const begin = performance.now();
-  // Each looked through all the others, for each of the others: a millisecond.
+  // With a linear search, each update would take a millisecond.
   for (let count = 0; count < 10_000; count += 1) show(table, 'y', { id: id(count), update: true });
   expect(performance.now() - begin).toBeLessThan(2_000);
   expect(texts(table)).toEqual(Array(1000).fill(['y']));
 });
 
-test('what there is no room for is left out, and what is smaller still fits', () => {
+test('a display that does not fit is left out, and a smaller one still fits', () => {
   const table = createDisplayTable(LIMIT_BYTES);
   expect(show(table, 'x'.repeat(LIMIT_BYTES))).toBeUndefined();
   show(table, 'small');
@@ -69,7 +69,7 @@ test('what there is no room for is left out, and what is smaller still fits', ()
   expect(table.dropped()).toBe(1);
 });
 
-test('an update that there is no room for leaves the state before it', () => {
+test('an update that does not fit leaves the previous state', () => {
   const table = createDisplayTable(LIMIT_BYTES);
   show(table, 'old', { id: 'a' });
   show(table, 'x'.repeat(LIMIT_BYTES), { id: 'a', update: true });
@@ -88,7 +88,7 @@ test('an update counts once for each place that shows it', () => {
   expect(show(table, 'y'.repeat(6000))).toBeDefined();
 });
 
-test('whatever is shown and updated, all places together show no more than the limit', () => {
+test('for any displays and updates, all places together stay within the limit', () => {
   const step = fc.record({
     id: fc.constantFrom(undefined, 'a', 'b'),
     ...{ update: fc.boolean(), value: fc.boolean(), clears: fc.integer({ max: 9, min: 0 }).map((n) => n === 0) },
@@ -124,14 +124,14 @@ test('empty displays are bounded in number, and empty pieces in what they cost',
   expect(table.receive({ ...endless, end: true }, Buffer.alloc(0))).toBeUndefined();
 });
 
-test('a way to show a thing counts with what it takes, empty or not', () => {
+test('a representation counts with its memory cost, empty or not', () => {
   const table = createDisplayTable(100_000);
   for (let count = 0; count < 1000; count += 1) show(table, '', { id: `${count}` });
   expect(table.shown().length).toBeLessThan(250);
   expect(table.shown().length).toBeGreaterThan(100);
 });
 
-test('the ways to show things are bounded in number, in all places together', () => {
+test('the number of representations is bounded over all places', () => {
   const table = createDisplayTable(100_000_000);
   const showInSixteen = (more: { id?: string; update?: boolean } = {}) => {
     const index = nextIndex++;

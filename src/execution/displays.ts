@@ -3,23 +3,26 @@ import { createGatheredBytes, type GatheredBytes } from '../lib/gathered-bytes.t
 import { memoryCost } from '../lib/memory-cost.ts';
 import type { Display } from './result.ts';
 
-/** SECURITY: empty pictures cost memory too, and so does each way to show one, in the result and to whoever presents it. */
+/** SECURITY: empty displays and representations cost memory too, in the result and in its readers. */
 const MAX_DISPLAYS = 1000;
 const MAX_REPRESENTATIONS = 4000;
 
-/** A display whose last piece has come. */
+/** A display with all its pieces. */
 export interface WholeDisplay extends Display {
   readonly update: boolean;
-  /** Shows the value of the last expression. */
+  /** Whether it is the rich output of the last expression. */
   readonly isValue: boolean;
 }
 
-/** The displays of one execution, put together from the pieces that the guest sends. All places together take at most `limitBytes` of memory, whatever comes. */
+/**
+ * The displays of one execution, assembled from the pieces that the guest sends. All places together take at most
+ * `limitBytes` of memory.
+ */
 export interface DisplayTable {
-  /** The display, when this piece was its last and there was room for it. */
+  /** Takes one piece. Returns the display if this was its last piece and it fits. */
   receive(piece: DisplayPiece, body: Buffer): WholeDisplay | undefined;
   shown(): readonly Display[];
-  /** Displays and updates that there was no room for. */
+  /** Number of displays and updates that did not fit. */
   dropped(): number;
   clear(): void;
 }
@@ -33,7 +36,7 @@ export function createDisplayTable(limitBytes: number): DisplayTable {
   let pending: { index: number; parts: Part[]; bytes: number } | undefined;
 
   function receive(piece: DisplayPiece, body: Buffer): WholeDisplay | undefined {
-    // The rest of an earlier one was lost while nobody was connected.
+    // An earlier display is incomplete: its last pieces were lost while the host was disconnected.
     if (pending?.index !== piece.index) pending = { index: piece.index, parts: [], bytes: 0 };
     pending.bytes += body.length;
     const isFitting = held.bytes + pending.bytes <= limitBytes;
@@ -57,7 +60,8 @@ export function createDisplayTable(limitBytes: number): DisplayTable {
     }
     const namesakes = display.id === undefined ? undefined : byId.get(display.id);
     if (!update || namesakes === undefined) return add(display, size);
-    // SECURITY: one id may name a thousand places, and most readers of the result copy or decode each of them: an update counts once for each place.
+    // SECURITY: one id may name a thousand places, and most readers of the result copy or decode each place. So an
+    // update counts once per place.
     const shown = times(size, namesakes.places.length);
     if (!take(shown, namesakes.size)) return false;
     namesakes.size = shown;
@@ -77,7 +81,7 @@ export function createDisplayTable(limitBytes: number): DisplayTable {
     return true;
   }
 
-  /** Counts what comes instead of what goes. False, with nothing counted, where there is no room. */
+  /** Counts `coming` in place of `going`. Returns false and counts nothing if it does not fit. */
   function take(coming: Size, going: Size): boolean {
     const next = exchanged(held, coming, going);
     if (next.bytes > limitBytes || next.representations > MAX_REPRESENTATIONS) return false;
@@ -97,15 +101,18 @@ export function createDisplayTable(limitBytes: number): DisplayTable {
   };
 }
 
-/** Where a display is shown. */
+/** One position in the result that shows a display. */
 interface Place {
   display: Display;
 }
 
-/** The places of one id. SECURITY: found by it, because a guest may send a thousand displays and then updates without end. */
+/**
+ * The places of one id. SECURITY: looked up by id, because a guest may send a thousand displays and then an endless
+ * series of updates.
+ */
 interface Namesakes {
   readonly places: Place[];
-  /** The size of all of the places together. */
+  /** Size of all places together. */
   size: Size;
 }
 
@@ -140,7 +147,7 @@ function assemble({ id, update, value }: DisplayPiece, parts: readonly Part[]): 
   };
 }
 
-/** SECURITY: not from Node's pool, of which a few bytes keep a slab of 8 kB. */
+/** SECURITY: allocates outside Node's pool, where a few bytes keep a slab of 8 kB alive. */
 function joined(pieces: readonly Buffer[]): Buffer {
   const data = Buffer.allocUnsafeSlow(pieces.reduce((sum, { length }) => sum + length, 0));
   let filled = 0;

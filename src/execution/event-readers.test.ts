@@ -12,7 +12,7 @@ async function textOf(reader: EventQueue): Promise<string> {
   return text;
 }
 
-test('each reader sees what happens from when it began', async () => {
+test('each reader sees the events since it began', async () => {
   const readers = new EventReaders();
   const early = readers.open();
   readers.push(printed('a'));
@@ -22,7 +22,7 @@ test('each reader sees what happens from when it began', async () => {
   expect(await Promise.all([textOf(early), textOf(late), textOf(readers.open())])).toEqual(['ab', 'b', '']);
 });
 
-test('a failure reaches every reader, also one that comes after it', async () => {
+test('a failure reaches every reader, including one that begins later', async () => {
   const readers = new EventReaders();
   const early = readers.open();
   readers.end(new Error('lost'));
@@ -47,7 +47,7 @@ test('the slowest reader sets the pace until it leaves', async () => {
   expect(readers.isListening()).toBe(false);
 });
 
-test('nobody waits for a reader any more once that was said, one that comes later included', () => {
+test('after stopWaiting no writer waits for a reader, including one that begins later', () => {
   const readers = new EventReaders();
   readers.stopWaiting();
   readers.open();

@@ -1,6 +1,6 @@
 import { EventQueue, type ExecutionEvent } from './events.ts';
 
-/** All who iterate over one execution. Each sees what happens from when it began to; the slowest of them sets the pace. */
+/** The readers of one execution's events. Each sees the events since it began; the slowest applies backpressure. */
 export class EventReaders {
   #queues: readonly EventQueue[] = [];
   #waits = true;
@@ -18,7 +18,7 @@ export class EventReaders {
     return this.#queues.length > 0;
   }
 
-  /** A promise means: wait, a reader is behind. */
+  /** Returns a promise while a reader is behind: the writer waits for it. */
   push(event: ExecutionEvent): void | Promise<void> {
     if (this.#queues.length === 0) return;
     if (this.#queues.some((queue) => !queue.isOpen)) this.#queues = this.#queues.filter((queue) => queue.isOpen);

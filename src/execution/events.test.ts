@@ -54,7 +54,7 @@ test('a writer waits when the reader is far behind, until it has caught up', asy
   expect(free).toBe(true);
 });
 
-test('several writers that wait are all let go', async () => {
+test('all waiting writers resume', async () => {
   const queue = new EventQueue();
   const waits = Array.from({ length: 3 }, () => queue.push(stdout('x'.repeat(300_000))));
   for (const _ of waits) await queue.next();
@@ -105,7 +105,7 @@ test('a failure comes after the events that came before it', async () => {
   await expect(queue.next()).rejects.toThrow('lost');
 });
 
-test('a reader that has had enough holds nobody up', async () => {
+test('a reader that has stopped holds no writer up', async () => {
   const queue = new EventQueue();
   const wait = queue.push(stdout('x'.repeat(300_000)));
   await queue.return();

@@ -2,20 +2,23 @@ import { type Deferred, deferred } from '../lib/deferred.ts';
 import { memoryCost } from '../lib/memory-cost.ts';
 import type { Display, Value } from './result.ts';
 
-/** What happens during an execution, as it happens. The end is the result. */
+/** An event of an execution, in order. The end is not an event but the result. */
 export type ExecutionEvent =
   | { readonly kind: 'stdout'; readonly text: string }
   | { readonly kind: 'stderr'; readonly text: string }
-  /** `update`: the new state of a display that was shown before under the same id. */
+  /** `update`: whether this is the new state of an earlier display with the same id. */
   | ({ readonly kind: 'display'; readonly update: boolean } & Display)
-  /** All output so far is void. `wait`: not before the next comes. */
+  /** Discards all output so far; with `wait`, only when the next output comes. */
   | { readonly kind: 'clear'; readonly wait: boolean }
   | ({ readonly kind: 'value' } & Value);
 
 const QUEUE_BYTES = 524_288;
-/** The longest text that is joined for a reader that is behind: it is encoded in one go. */
+/** Maximum length of joined output for a reader that is behind, because it is encoded at once. */
 const MOST_JOINED_CHARS = 65_536;
-/** What each push costs besides its text: an event in the queue, or a node of a text that is joined. SECURITY: empty and tiny events are bounded too. */
+/**
+ * Memory of each push besides its text: an event in the queue, or a node of a joined text. SECURITY: bounds empty and
+ * tiny events too.
+ */
 const PUSH_BYTES = 128;
 
 interface Queued {
@@ -23,7 +26,7 @@ interface Queued {
   readonly bytes: number;
 }
 
-/** A queue between one execution and whoever iterates over it. Nobody iterating costs nothing. */
+/** The queue between one execution and one reader of its events. */
 export class EventQueue implements AsyncIterator<ExecutionEvent, undefined> {
   #queue: Queued[] = [];
   #queuedBytes = 0;
@@ -33,15 +36,15 @@ export class EventQueue implements AsyncIterator<ExecutionEvent, undefined> {
   #caughtUp: Deferred<void> | undefined;
   #failure: unknown;
 
-  /** False when the execution has ended, or the reader has had enough. */
+  /** False when the execution has ended or the reader has stopped. */
   get isOpen(): boolean {
     return this.#open;
   }
 
-  /** A promise means: wait, the reader is behind. */
+  /** Returns a promise while the reader is behind: the writer waits for it. */
   push(event: ExecutionEvent): void | Promise<void> {
     if (!this.#open) return;
-    // The result has the head and the tail of it, and the log has the rest.
+    // Drop the event: the result has its head and tail, and the log has the rest.
     if (!this.#waits && this.#queuedBytes > QUEUE_BYTES * 2) return;
     this.#append({ event, bytes: costOf(event) });
     this.#wakeReader?.();
@@ -50,13 +53,13 @@ export class EventQueue implements AsyncIterator<ExecutionEvent, undefined> {
     return this.#caughtUp.promise;
   }
 
-  /** Every writer that waits goes on: one that was forgotten would keep its credit from the guest for ever. */
+  /** Resumes all waiting writers. A forgotten one would hold back the guest's credit for ever. */
   #letWritersGo(): void {
     this.#caughtUp?.resolve();
     this.#caughtUp = undefined;
   }
 
-  /** What one stream printed in many small pieces is one event for a reader that is behind. */
+  /** Appends an event. Consecutive output of one stream is joined into one event. */
   #append({ event, bytes }: Queued): void {
     this.#queuedBytes += bytes;
     const last = this.#queue.at(-1);
@@ -67,7 +70,7 @@ export class EventQueue implements AsyncIterator<ExecutionEvent, undefined> {
     } else this.#queue.push({ event, bytes });
   }
 
-  /** From now on nobody waits for the reader; what it cannot keep up with is left out. */
+  /** Ends backpressure: writers no longer wait, and events that the reader cannot keep up with are dropped. */
   stopWaiting(): void {
     this.#waits = false;
     this.#letWritersGo();
@@ -96,7 +99,7 @@ export class EventQueue implements AsyncIterator<ExecutionEvent, undefined> {
     return { done: false, value: first.event };
   }
 
-  /** The reader has had enough: the execution goes on without it. */
+  /** Called when the reader stops. The execution goes on without it. */
   async return(): Promise<IteratorResult<ExecutionEvent, undefined>> {
     this.#queue = [];
     this.end();

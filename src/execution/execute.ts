@@ -9,7 +9,10 @@ import { finishedParts, lostParts } from './result-parts.ts';
 import { type KernelRun, runInGuest } from './run.ts';
 import type { SessionCore } from './session-core.ts';
 
-/** Runs code in a session. Bad arguments and failures of Hotcell reject the result; however the code ends is an outcome. */
+/**
+ * Runs code in a session. Invalid arguments and failures of Hotcell reject the result; the ending of the code is an
+ * outcome.
+ */
 export function execute(session: SessionCore, run: Run, policy: ExecutionPolicy): Execution {
   const { id, options } = run;
   const readers = new EventReaders();
@@ -21,7 +24,7 @@ export function execute(session: SessionCore, run: Run, policy: ExecutionPolicy)
     options.onBegin?.();
   };
   const result = (async () => {
-    await undefined; // a caller that iterates does so before the first event
+    await undefined; // lets a caller begin to iterate before the first event
     const checked = checkRun(run, `<execution ${session.nextNumber()}>`, policy);
     const work = (live: LiveSandbox, restarted: string | undefined) =>
       runIn(live, checked, { session, output: policy.output, restarted, readers, began });
@@ -49,16 +52,19 @@ export function execute(session: SessionCore, run: Run, policy: ExecutionPolicy)
     partial: () => (collector === undefined ? printed : printedTo(collector)),
     waitsFor: () => {
       const turn = lane === undefined ? undefined : session.turnIn(lane);
-      // Its own turn may have come without a slot of the server.
+      // The execution may have its own turn and still wait for a slot of the server.
       return turn?.executionId === id ? undefined : turn;
     },
-    // biome-ignore lint/suspicious/noThenProperty: an execution is awaited as often as it is iterated over
+    // biome-ignore lint/suspicious/noThenProperty: an execution can be awaited and iterated over
     then: (onResult, onError) => result.then(onResult, onError),
     [Symbol.asyncIterator]: () => readers.open(),
   };
 }
 
-/** The lane that an execution waits in. Undefined for a command, which waits for none, and for an unknown language, which `checkRun` refuses. */
+/**
+ * The lane that an execution waits in. Undefined for a command, which waits for none, and for an unknown language,
+ * which `checkRun` refuses.
+ */
 function laneOf({ options, command }: Run, { languages }: ExecutionPolicy): string | undefined {
   if (command !== undefined) return undefined;
   const name = (options.language ?? 'python').toLowerCase();
@@ -74,7 +80,7 @@ function printedTo(collector: Collector | undefined): PartialOutput {
 interface Surroundings {
   readonly session: SessionCore;
   readonly output: OutputLimits;
-  /** Why the sandbox before this one was lost, where it was. */
+  /** Why the previous sandbox was lost, if it was. */
   readonly restarted: string | undefined;
   readonly readers: EventReaders;
   readonly began: (collector: Collector) => void;

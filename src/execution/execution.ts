@@ -5,12 +5,14 @@ import type { ExecutionEvent } from './events.ts';
 import type { Turn } from './lanes.ts';
 import type { ExecutionResult } from './result.ts';
 
-/** One execution: iterate over it for what happens, await it for the result. Both at once is fine; neither is needed for it to run. */
+/**
+ * One execution: iterate over it for its events, await it for its result. Both at once is fine; it runs without either.
+ */
 export interface Execution extends AsyncIterable<ExecutionEvent>, PromiseLike<ExecutionResult> {
   readonly id: string;
-  /** The beginning and the end of the output so far, as in the result. */
+  /** Head and tail of the output so far, as in the result. */
   partial(): PartialOutput;
-  /** While the execution waits for its kernel: the work that has its turn there. */
+  /** The work that occupies the kernel while this execution waits for it. */
   waitsFor(): Turn | undefined;
 }
 
@@ -20,17 +22,17 @@ export interface PartialOutput {
 }
 
 export interface ExecutionOptions {
-  /** Cancels the execution: its code is interrupted. Variables are kept where the code lets itself be interrupted. */
+  /** Signal that cancels the execution by an interrupt. Variables are kept if the code handles the interrupt. */
   readonly signal?: AbortSignal;
   /** The timeout, after which the outcome is `timed-out`. */
   readonly timeoutMs?: number;
   /** The tool or route that the call came through, for the audit log of a server. */
   readonly via?: string;
-  /** `python` by default; `session.languages()` says which there are. */
+  /** Language of the code, `python` by default; `session.languages()` lists them. */
   readonly language?: string;
-  /** Shown in tracebacks. */
+  /** File name shown in tracebacks. */
   readonly filename?: string;
-  /** Whether the traceback of a failure shows the names and short values where it failed. */
+  /** Whether the traceback of a failure shows local names and short values. */
   readonly tracebackLocals?: boolean;
   /** Whether to wait or to reject while another execution runs. */
   readonly busy?: 'wait' | 'refuse';
@@ -46,12 +48,12 @@ export interface ExecutionPolicy {
   readonly output: OutputLimits;
 }
 
-/** A run of code: `execute` gets it, and whoever observes the runs of a session sees it. */
+/** A run of code: `execute` runs it, and the observers of a session see it. */
 export interface Run {
   /** The id of the execution. */
   readonly id: string;
   readonly code: string;
   readonly options: ExecutionOptions;
-  /** Where a program is run instead of code. `code` is its line then. */
+  /** The command, if a program is run instead of code. `code` is its command line then. */
   readonly command?: CommandRun;
 }

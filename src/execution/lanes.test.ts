@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createLanes } from './lanes.ts';
 
-test('every lane that was in use tells of a loss once', () => {
+test('every lane that was in use reports a loss once', () => {
   const lanes = createLanes();
   const [python, bash] = [lanes.of('python'), lanes.of('bash')];
   lanes.lose('gone');
@@ -12,7 +12,7 @@ test('every lane that was in use tells of a loss once', () => {
   expect(lanes.takeLoss(bash)).toBeUndefined();
 });
 
-test('the first lane that is used after a loss tells of it, also when it is new', () => {
+test('the first lane that is used after a loss reports it, even a new one', () => {
   const lanes = createLanes();
   lanes.of('python');
   lanes.lose('gone');

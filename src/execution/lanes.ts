@@ -9,18 +9,21 @@ export interface Lane {
   queue: Promise<unknown>;
   waiting: number;
   turn: Turn | undefined;
-  /** Why the sandbox was lost, while this lane has not said so. */
+  /** Why the sandbox was lost, until this lane has reported it. */
   lossReason: string | undefined;
 }
 
-/** The lanes of a session, made when they are first used. */
+/** The lanes of a session, created on first use. */
 export interface Lanes {
   of(kernel: string): Lane;
   /** Resolves when the work of all lanes is done. */
   idle(): Promise<void>;
-  /** The sandbox was lost: every kernel that was in use is to say so once, and in any case the next one that is used. */
+  /**
+   * Records the loss of the sandbox: every lane that was in use reports it once, and at least the next one that is
+   * used.
+   */
   lose(reason: string): void;
-  /** Takes the reason that a lane has to tell, if any. */
+  /** Takes the reason that a lane has yet to report, if any. */
   takeLoss(lane: Lane): string | undefined;
 }
 

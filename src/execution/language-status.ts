@@ -3,19 +3,22 @@ import { commandsReply } from '../guest/messages.ts';
 import { rethrowAsOurs } from '../guest/refusals.ts';
 import { hintFor, type Languages } from '../languages/table.ts';
 
-/** One language, as it stands in one sandbox. */
+/** The status of one language in one sandbox. */
 export interface LanguageStatus {
   readonly name: string;
   readonly extensions: readonly string[];
-  /** Whether executions find what earlier ones of the same language left. */
+  /** Whether executions see the state that earlier ones of the same language left. */
   readonly keepsState: boolean;
   readonly available: boolean;
-  /** The commands that this sandbox lacks, and what to do about it. */
+  /** Commands that this sandbox lacks, and the remedy. */
   readonly missing: readonly string[];
   readonly hint?: string;
 }
 
-/** Asks the guest which of the commands that languages need are there. Looked up when asked, never at the start of a sandbox. */
+/**
+ * Asks the guest which commands of the languages are installed. They are looked up on request, never at the start of a
+ * sandbox.
+ */
 export async function languageStatuses(connection: GuestConnection, languages: Languages): Promise<LanguageStatus[]> {
   const names = [...new Set(languages.flatMap(({ needs }) => needs))];
   const { result } = await connection.request({ type: 'commands', names }, commandsReply).catch(rethrowAsOurs);

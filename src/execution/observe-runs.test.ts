@@ -42,7 +42,7 @@ test('every observer sees a run begin and end, in the order of the list', async 
   ]);
 });
 
-test('an observer that refuses keeps the run from starting; those asked before it are told', async () => {
+test('an observer that refuses prevents the run; the observers before it are notified', async () => {
   const log: string[] = [];
   const refuse: RunObserver = () => {
     throw new HotcellError('too_many_executions', 'your limit');

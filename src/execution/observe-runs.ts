@@ -6,29 +6,31 @@ import { refusedExecution } from './refused-execution.ts';
 import type { ExecutionResult } from './result.ts';
 
 /**
- * Watches every run of one session, cells of notebooks included: the audit log, admission, the record for notebooks. Called before the run starts; throws
- * to refuse it. Hooks must not throw.
+ * An observer of every run of one session, cells of notebooks included: the audit log, admission, the record for
+ * notebooks. Called before the run starts; throws to refuse it. Its hooks must not throw.
  */
 export type RunObserver = (run: Run) => RunHooks | undefined;
 
-/** The rest of a run, as one observer sees it. Exactly one of `ended` and `failed` is called, once. */
+/** Callbacks for the rest of a run. Exactly one of `ended` and `failed` is called, once. */
 export interface RunHooks {
-  /** The run's turn has come: its code starts now. */
+  /** Called when the run's turn has come and its code starts. */
   started?(): void;
   ended?(result: ExecutionResult): void;
-  /** A later observer refused the run, or Hotcell could not run it. */
+  /** Called when a later observer refused the run, or Hotcell could not run it. */
   failed?(error: HotcellError): void;
 }
 
-/** Starts a run in a session. Everything that runs code in one calls the same `RunCode`. */
+/** Starts a run in a session. All code of a session runs through its one `RunCode`. */
 export type RunCode = (code: string, options?: ExecutionOptions, command?: CommandRun) => ObservedExecution;
 
 export interface ObservedExecution extends Execution {
-  /** An observer refused the run: nothing of it was started. */
+  /** Whether an observer refused the run, so that nothing was started. */
   readonly isRefused: boolean;
 }
 
-/** Assembles how a session runs code: `observers` in their order around `start`. A refusal is an execution too, one that rejects. */
+/**
+ * Builds the `RunCode` of a session: `observers` in order around `start`. A refusal returns an execution that rejects.
+ */
 export function observeRuns(observers: readonly RunObserver[], start: (run: Run) => Execution): RunCode {
   return (code, options = {}, command) => {
     const run: Run = { id: newId('x'), code, options, ...(command === undefined ? {} : { command }) };

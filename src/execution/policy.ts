@@ -4,7 +4,7 @@ import type { ExecutionPolicy } from './execution.ts';
 
 const DISPLAY_BYTES = 32 * 1_048_576;
 
-/** What the configuration allows every execution. */
+/** The limits and defaults that the configuration sets for every execution. */
 export function policyOf(config: Config): ExecutionPolicy {
   return {
     defaultTimeoutMs: config.timeoutMs,

@@ -1,7 +1,10 @@
 import type { HotcellError } from '../errors/hotcell-error.ts';
 import type { Execution } from './execution.ts';
 
-/** An execution that was never started, so that every run has the same form. Awaiting it and iterating over it both fail with `error`. */
+/**
+ * An execution that was never started, so that every run has the same form. Awaiting it and iterating over it both fail
+ * with `error`.
+ */
 export function refusedExecution(id: string, error: HotcellError): Execution {
   const result = Promise.reject(error);
   result.catch(() => {});
@@ -9,7 +12,7 @@ export function refusedExecution(id: string, error: HotcellError): Execution {
     id,
     waitsFor: () => undefined,
     partial: () => ({ stdout: '', stderr: '' }),
-    // biome-ignore lint/suspicious/noThenProperty: an execution is awaited as often as it is iterated over
+    // biome-ignore lint/suspicious/noThenProperty: an execution can be awaited and iterated over
     then: (onResult, onError) => result.then(onResult, onError),
     [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(error) }),
   };

@@ -21,7 +21,8 @@ export function finishedParts(
     artifacts: end.artifacts,
     artifactsOmitted: end.artifactsOmitted,
     ...(end.variables === undefined ? {} : { variables: end.variables }),
-    // SECURITY: the guest says what it likes, and the metrics and the audit log count it. It cannot have run for longer than the host waited.
+    // SECURITY: the guest may report any duration, and metrics and audit log use it. It cannot have run longer than the
+    // host waited.
     durationMs: Math.min(end.durationMs, facts.elapsedMs),
     cpuMs: end.cpuMs,
     peakMemoryBytes: end.peakMemoryBytes,
@@ -30,7 +31,10 @@ export function finishedParts(
   };
 }
 
-/** The parts of a result whose sandbox was lost while the code ran. That is an outcome too: the session makes another sandbox for the next run. */
+/**
+ * The parts of a result whose sandbox was lost while the code ran. That is an outcome too: the next run gets a new
+ * sandbox.
+ */
 export async function lostParts(
   end: RunEnd & { kind: 'lost' },
   run: KernelRun,

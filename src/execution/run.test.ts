@@ -8,7 +8,7 @@ const run = {
   language: languageNamed(allLanguages([]), 'rust'),
 };
 
-test('only what the language needs can be missing: of a name that a guest made up nothing is told', () => {
+test('only commands that the language needs can be missing: a name invented by the guest is not reported', () => {
   const outcome = (...missing: string[]) =>
     outcomeOf({ kind: 'unavailable', missing }, run, { limits: { memoryBytes: 1 } as Limits, memoryKilled: false });
   expect(outcome('cc', 'made-up')).toMatchObject({ kind: 'unavailable', missing: ['cc'] });

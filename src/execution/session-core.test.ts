@@ -36,7 +36,7 @@ function coreWith(
 
 const nameOf = async (live: LiveSandbox) => (live as unknown as { name: string }).name;
 
-test('a sandbox that is made after a loss is the next one, also where the only caller has withdrawn', async () => {
+test('a sandbox made after a loss is used next, even if the only caller has withdrawn', async () => {
   const [first, second] = [sandboxOf('first'), sandboxOf('second')];
   const made = deferred<LiveSandbox>();
   let reopened = 0;
@@ -85,7 +85,7 @@ test('a sandbox that is being made while the session is closed, or retired befor
   }
 });
 
-test('a session that removes its sandbox behind is closed when the sandbox is unreachable and its work has ended, and gone when it is removed', async () => {
+test('a session with background removal is closed when its sandbox is unreachable and its work has ended, and gone when the sandbox is removed', async () => {
   const first = sandboxOf('first');
   const [removed, ended] = [deferred<void>(), deferred<void>()];
   let hasBegunRemoval = false;
@@ -117,7 +117,7 @@ test('a session that removes its sandbox behind is closed when the sandbox is un
   expect(core.state()).toBe('closed');
 });
 
-test('what runs beside the lanes waits for nobody, is told of a loss once, and is waited for when the session closes', async () => {
+test('a command waits for no lane, reports a loss once, and is awaited when the session closes', async () => {
   const [first, second] = [sandboxOf('first'), sandboxOf('second')];
   const core = coreWith(first, async () => second.live);
   const end = deferred<void>();

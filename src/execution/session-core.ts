@@ -10,8 +10,9 @@ import { createLanes, type Lane, type Turn } from './lanes.ts';
 import { type SessionState, takesWork, transition } from './session-state.ts';
 
 /**
- * The core of a session: a unique id, a spec and one sandbox at a time. When the sandbox is lost, the next use makes another and says so. `execute` takes
- * its turn in it; `sessions/session.ts` builds the public `Session` over it; a server's directory retires and leaves it.
+ * The core of a session: a unique id, a spec and one sandbox at a time. When the sandbox is lost, the next use makes
+ * another one and reports the loss. `execute` queues work here; `sessions/session.ts` builds the public `Session` on
+ * it; a server's directory retires and leaves it.
  */
 export interface SessionCore {
   readonly uniqueId: string;
@@ -20,42 +21,51 @@ export interface SessionCore {
   /** The isolation of the first sandbox. Later ones have the same. */
   readonly isolation: Isolation;
   state(): SessionState;
-  /** Counts executions, from 1. The number names an execution in tracebacks. */
+  /** Returns the number of the next execution, from 1. Tracebacks name an execution by it. */
   nextNumber(): number;
-  /** Runs `work` when all earlier work of its lane is done. `busy: 'refuse'` rejects with `session_busy` instead of waiting. */
+  /**
+   * Runs `work` when all earlier work of its lane is done. `busy: 'refuse'` rejects with `session_busy` instead of
+   * waiting.
+   */
   inOrder<T>(work: SandboxWork<T>, options: TurnOptions): Promise<T>;
-  /** Runs `work` beside that of all lanes: commands. */
+  /** Runs `work` beside all lanes, for commands. */
   beside<T>(work: SandboxWork<T>, signal?: AbortSignal): Promise<T>;
-  /** The work that has its turn in a lane now. */
+  /** The work that runs in a lane now. */
   turnIn(lane: string): Turn | undefined;
-  /** Runs `work` at once, beside executions: files, a reset. */
+  /** Runs `work` at once, beside executions, for files and resets. */
   use<T>(work: (live: LiveSandbox) => Promise<T>): Promise<T>;
-  /** The same for a stream, which uses the session while it is being read. */
+  /** Runs streaming `work`, which counts as use while it is being read. */
   stream<T>(work: (live: LiveSandbox) => AsyncIterable<T>): AsyncIterable<T>;
   isolationOf(live: LiveSandbox): Isolation;
   /** Refuses new work from now on; running work goes on until `close`. */
   retire(): void;
-  /** Resolves when nothing of the session is left or, with `removesBehind`, when its sandbox cannot be reached any more. Safe to repeat. */
+  /**
+   * Resolves when nothing of the session is left or, with `removesBehind`, when its sandbox can no longer be reached.
+   * Idempotent.
+   */
   close(): Promise<void>;
-  /** Closes the session here and lets its sandbox live on, for a later server. */
+  /** Closes the session here and leaves its sandbox running for a later server. */
   leave(): Promise<void>;
 }
 
-/** `restarted` says why the sandbox before this one was lost. */
+/** `restarted` says why the previous sandbox was lost. */
 export type SandboxWork<T> = (live: LiveSandbox, restarted: string | undefined) => Promise<T>;
 
 export interface TurnOptions {
-  /** The kernel that does the work (`kernelOf`). Work of one kernel is done in order, that of different kernels side by side. */
+  /**
+   * The kernel that does the work (`kernelOf`). Work of one kernel runs in order, work of different kernels
+   * concurrently.
+   */
   readonly lane: string;
-  /** The id of the execution, for others that wait for it. A question has none. */
+  /** Id of the execution, for others that wait for it. A question has none. */
   readonly executionId?: string;
   readonly busy: 'wait' | 'refuse';
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Places among the executions of a whole server, which may have to be waited for. */
+/** Execution slots of a whole server. */
 export interface Slots {
-  /** Takes a free place synchronously: a call in a quiet server costs no promise. */
+  /** Takes a free slot synchronously, so that a call in a quiet server costs no promise. */
   tryTake(): (() => void) | undefined;
   take(signal: AbortSignal): Promise<() => void>;
 }
@@ -67,7 +77,7 @@ export interface SessionCoreOptions {
   readonly passedOver: Isolation['passedOver'];
   /** The first sandbox. */
   readonly first: LiveSandbox;
-  /** Makes another sandbox after a loss. `closing` is aborted when the session takes no more work. */
+  /** Makes another sandbox after a loss. `closing` is aborted when the session stops taking work. */
   readonly reopen: (closing: AbortSignal) => Promise<LiveSandbox>;
   /** Called when the session begins to close, with the promise that settles when nothing of it is left. */
   readonly onClosed: (gone: Promise<void>) => void;
@@ -77,11 +87,14 @@ export interface SessionCoreOptions {
   readonly removesBehind?: boolean;
   /** Slots of a server that bounds how much runs at once in all its sessions. */
   readonly slots?: Slots | undefined;
-  /** Called at the beginning of each use, whatever its kind; the returned function is called at its end. The reaper asks whether a session is idle. */
+  /**
+   * Called at the beginning of each use of any kind; the returned function is called at its end. The reaper needs to
+   * know whether a session is idle.
+   */
   readonly beginUse?: (() => () => void) | undefined;
 }
 
-/** The lane that tells commands of a lost sandbox. Nothing waits in it. */
+/** Lane through which commands learn of a lost sandbox. Nothing waits in it. */
 const BESIDE = 'command';
 
 export function createSessionCore(options: SessionCoreOptions): SessionCore {
@@ -90,7 +103,7 @@ export function createSessionCore(options: SessionCoreOptions): SessionCore {
   let current: LiveSandbox | undefined;
   let reopening: Promise<LiveSandbox> | undefined;
   const lanes = createLanes();
-  /** What runs beside the lanes. */
+  /** Running work beside the lanes. */
   const besides = new Set<Promise<unknown>>();
   let running = 0;
   let executions = 0;
@@ -120,7 +133,7 @@ export function createSessionCore(options: SessionCoreOptions): SessionCore {
   async function live(signal?: AbortSignal): Promise<LiveSandbox> {
     requireOpen();
     if (current !== undefined) return current;
-    // Without the caller's signal: other callers may wait for the same sandbox.
+    // The caller's signal is not passed on: other callers may wait for the same sandbox.
     reopening ??= reopen().finally(() => {
       reopening = undefined;
     });
@@ -129,13 +142,16 @@ export function createSessionCore(options: SessionCoreOptions): SessionCore {
     return current ?? made;
   }
 
-  /** Makes another sandbox and adopts it. SECURITY: not left to the callers that wait: where all of them withdraw, none would ever dispose of it. */
+  /**
+   * Makes another sandbox and adopts it. SECURITY: the waiting callers do not adopt it; if all of them withdrew, none
+   * would ever dispose of it.
+   */
   async function reopen(): Promise<LiveSandbox> {
     const made = await options.reopen(retired.signal).catch((error: unknown) => {
-      requireOpen(); // whatever the closing did to it, this is why
+      requireOpen(); // a closed session explains the failure better
       throw error;
     });
-    // While the session ends, `end` waits for this one and disposes of it.
+    // While the session ends, `end` waits for this sandbox and disposes of it.
     if (closing === undefined) adopt(made);
     return made;
   }
@@ -171,17 +187,17 @@ export function createSessionCore(options: SessionCoreOptions): SessionCore {
     await Promise.all(parts);
     await options.onEnded?.();
     await idle();
-    // A log that cannot be removed does not keep the session open; the next start of a server tries again.
+    // A log that cannot be removed does not keep the session open; the next start of a server removes it.
     await rm(options.logFolder, { recursive: true, force: true }).catch(() => {});
     move('closed');
   }
 
-  /** Resolves when nothing runs any more. */
+  /** Resolves when no work is running. */
   async function idle(): Promise<void> {
     await Promise.all([lanes.idle(), ...besides]);
   }
 
-  /** Runs `work` now, in a slot. `begun` is called when it has one. */
+  /** Runs `work` now, in a slot. `begun` is called when the slot is taken. */
   async function runNow<T>(
     work: SandboxWork<T>,
     lane: Lane,
@@ -288,7 +304,7 @@ export function createSessionCore(options: SessionCoreOptions): SessionCore {
     close: async () => {
       const gone = end((sandbox) => sandbox.dispose());
       if (options.removesBehind !== true) return gone;
-      gone.catch(() => {}); // `onClosed` has it
+      gone.catch(() => {}); // `onClosed` got the promise
       await unreachable.promise;
       await idle();
     },

@@ -29,7 +29,7 @@ describe('a session', () => {
     ['closed', 'execution-began', undefined],
     ['closed', 'execution-ended', 'closed'],
     ['closed', 'closed', 'closed'],
-  ])('that is %s and meets %s is then %s', (state, event, next) => {
+  ])('that is %s becomes, on %s, %s', (state, event, next) => {
     expect(transition(state, event)).toBe(next);
   });
 });
@@ -43,8 +43,8 @@ function walk(events: readonly SessionEvent[]): SessionState[] {
 
 const anyEvents = fc.array(fc.constantFrom(...SESSION_EVENTS), { maxLength: 60 });
 
-describe('whatever happens to a session, in whatever order,', () => {
-  test('it goes only forward from open to closing to closed, and takes work in between alone', () => {
+describe('for any sequence of events,', () => {
+  test('a session only moves forward from open to closing to closed, and takes work only while open', () => {
     fc.assert(
       fc.property(anyEvents, (events) => {
         const rank: Record<SessionState, number> = { opening: 0, idle: 1, busy: 1, closing: 2, closed: 3 };
@@ -57,7 +57,7 @@ describe('whatever happens to a session, in whatever order,', () => {
     );
   });
 
-  test('it is busy exactly between the beginning and the end of an execution', () => {
+  test('a session is busy exactly between the beginning and the end of an execution', () => {
     fc.assert(
       fc.property(anyEvents, (events) => {
         walk(events).forEach((state, index, states) => {
@@ -70,7 +70,7 @@ describe('whatever happens to a session, in whatever order,', () => {
     );
   });
 
-  test('closing it and having closed it ends it, from every state that is reached', () => {
+  test('closing ends a session from every state', () => {
     fc.assert(
       fc.property(anyEvents, (events) => {
         expect(walk([...events, 'closing-began', 'closed']).at(-1)).toBe('closed');
@@ -78,7 +78,7 @@ describe('whatever happens to a session, in whatever order,', () => {
     );
   });
 
-  test('every state is reached', () => {
+  test('every state of a session is reached', () => {
     expect(new Set(walk(['opened', 'execution-began', 'execution-ended', 'closing-began', 'closed']))).toEqual(
       new Set(SESSION_STATES),
     );

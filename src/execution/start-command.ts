@@ -6,7 +6,7 @@ import type { ObservedExecution, RunCode } from './observe-runs.ts';
 /** A command that an observer may have refused. */
 export type ObservedCommand = ObservedExecution & CommandControl;
 
-/** Starts a command: a run of `run` that can be controlled. Invalid arguments reject its result, as those of every run do. */
+/** Starts a command: an execution with a control. Invalid arguments reject its result, as for every run. */
 export function startCommand(
   run: RunCode,
   command: string | readonly string[],

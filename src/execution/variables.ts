@@ -6,50 +6,62 @@ import { type Pieces, upload } from '../guest/upload.ts';
 import { askInOrder, type QuestionOptions, turnOf, withOptions } from './completion.ts';
 import type { SessionCore } from './session-core.ts';
 
-/** The variables of a session's kernel. Every call takes its turn like an execution, and none can cost the session its state by itself. */
+/**
+ * The variables of a session's kernel. Every call takes its turn like an execution, and no call alone can cost the
+ * session its state.
+ */
 export interface SessionVariables {
-  /** In the order in which they were first set. Modules and names with a leading underscore only where asked for. */
+  /**
+   * Lists variables in the order in which they were first set. Modules and names with a leading underscore are listed
+   * only on request.
+   */
   list(options?: VariableListOptions): Promise<VariableList>;
-  /** A variable, or the value of an expression (which is run), with a page of what is in it. */
+  /** Returns a variable, or the value of an expression (which is run), with a page of its contents. */
   get(nameOrExpression: string, options?: VariablePageOptions): Promise<VariableView>;
-  /** Makes a variable of bytes; they pass through no source text. `as` says what of: by default text of a string, bytes of bytes. */
+  /**
+   * Creates a variable from content, without passing it through source text. `as` is its format: by default a string
+   * gives text, bytes give bytes.
+   */
   set(name: string, content: string | Uint8Array | Pieces, options?: VariableSetOptions): Promise<VariableSummary>;
 }
 
 export interface VariableListOptions extends QuestionOptions {
-  /** At most 1,000, by default 200. */
+  /** Maximum number of variables: at most 1,000, by default 200. */
   readonly limit?: number;
   readonly offset?: number;
-  /** A part of the name, whatever the case. */
+  /** Part of the name, case-insensitive. */
   readonly filter?: string;
-  /** Names with a leading underscore too. */
+  /** Whether to list names with a leading underscore. */
   readonly hidden?: boolean;
   readonly modules?: boolean;
 }
 
 export interface VariableList {
   readonly variables: readonly VariableSummary[];
-  /** How many there are in all pages together. */
+  /** Number of variables in all pages together. */
   readonly total: number;
 }
 
 export interface VariableSummary {
   readonly name: string;
   readonly type: string;
-  /** A few words. Of an object of an unknown class its repr, bounded in time and length. */
+  /** Short description. For an object of an unknown class its repr, bounded in time and length. */
   readonly summary: string;
-  /** Of the object itself, without what it refers to; where that is known without asking its own code. */
+  /**
+   * Size of the object itself, without the objects it refers to; present if it is known without running the object's
+   * own code.
+   */
   readonly sizeBytes?: number;
   readonly length?: number;
   readonly shape?: readonly number[];
 }
 
 export interface VariablePageOptions extends QuestionOptions {
-  /** Where the page begins: rows, items, characters or bytes. */
+  /** Start of the page: a row, item, character or byte. */
   readonly offset?: number;
-  /** How many of them, at most 1,000 (200,000 of text and bytes); fewer may come. By default 100 (10,000). */
+  /** Length of the page: at most 1,000 (200,000 for text and bytes), by default 100 (10,000). Fewer may come. */
   readonly limit?: number;
-  /** The same for the columns of frames and arrays; by default 50. */
+  /** Start and length of the page in the columns of frames and arrays; by default 50 columns. */
   readonly columnOffset?: number;
   readonly columnLimit?: number;
 }
@@ -79,23 +91,26 @@ export type VariablePage =
   | ({
       readonly kind: 'rows';
       readonly columns: readonly { readonly name: string; readonly type: string }[];
-      /** The labels of the rows. */
+      /** Labels of the rows. */
       readonly index: readonly string[];
       readonly rows: readonly (readonly string[])[];
       readonly columnOffset: number;
       readonly totalColumns: number;
     } & PagePlace)
-  /** What has no parts. */
+  /** An object without parts. */
   | { readonly kind: 'repr'; readonly text: string; readonly truncated: boolean };
 
 export type VariableFormat = 'text' | 'bytes' | 'json' | 'csv' | 'parquet';
 
 export interface VariableSetOptions extends QuestionOptions {
-  /** CSV and parquet become a pandas frame; `package_missing` where pandas, or pyarrow for parquet, is not installed. */
+  /**
+   * Format of the content. CSV and parquet become a pandas frame; `package_missing` if pandas, or pyarrow for parquet,
+   * is not installed.
+   */
   readonly as?: VariableFormat;
 }
 
-/** A frame of tens of megabytes is read in this time; importing pandas may be a part of it. */
+/** Timeout of `set`: enough to read a frame of tens of megabytes, and to import pandas. */
 const SET_TIMEOUT_MS = 30_000;
 const MAX_EXPRESSION_BYTES = 65_536;
 
@@ -136,7 +151,7 @@ async function setVariable(
   const { as = typeof content === 'string' ? 'text' : 'bytes', signal } = options;
   const pieces =
     typeof content === 'string' ? [Buffer.from(content)] : content instanceof Uint8Array ? [content] : content;
-  await undefined; // as an execution does: whoever came first stays first
+  await undefined; // as `execute` does, so that calls keep their order
   const question = { head: { type: 'variables.set', name, as }, schema: variableSummary };
   const { head, schema } = withOptions(question, { timeoutMs: SET_TIMEOUT_MS, ...options });
   return session.inOrder(async ({ connection }) => {
