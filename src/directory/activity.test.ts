@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { manualClock } from '../../test/support/manual-clock.ts';
 import { createActivity } from './activity.ts';
 
-test('a session is in use until every use has ended, however often its end is told', () => {
+test('a session is in use until every use has ended, even if an end is reported twice', () => {
   const activity = createActivity(manualClock(), () => {});
   const [first, second] = [activity.beginUse(), activity.beginUse()];
   first();

@@ -1,21 +1,24 @@
 import type { Clock } from '../lib/clock.ts';
 
-/** When a session was last used, and whether it is in use. The reaper asks; the core of the session begins and ends each use. */
+/**
+ * When a session was last used, and whether it is in use. The reaper reads it; the session's core begins and ends each
+ * use.
+ */
 export interface Activity {
   /** Returns the function that ends the use. */
   beginUse(): () => void;
-  /** Counts as a use that ends at once. */
+  /** Counts a use that ends at once. */
   touch(): void;
-  /** Calls `onUsed` now: the server is about to leave the session. */
+  /** Calls `onUsed` now. For a server that is about to leave the session. */
   flush(): void;
   lastUsedAt(): number;
   inUse(): boolean;
 }
 
-/** A persistent session's record is updated at most this often. */
+/** Minimum interval between updates of a persistent session's record. */
 const UPDATE_INTERVAL_MS = 10_000;
 
-/** `onUsed` is called when the session was used, at most every ten seconds. */
+/** `onUsed` is called after the session was used, at most every ten seconds. */
 export function createActivity(clock: Clock, onUsed: () => void): Activity {
   let lastUsedAt = clock.now();
   let lastUpdateAt = lastUsedAt;

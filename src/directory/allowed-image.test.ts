@@ -33,7 +33,7 @@ test.each([
   'bbbb',
   'hotcell/python',
   'evil.io/analysis',
-])('a token does not open %s, and the refusal says what to do', (image) => {
+])('a token does not open %s, and the error has a remedy', (image) => {
   expect(() => allowedImage('t-0', { image }, rules([], 'analysis'))).toThrow(
     expect.objectContaining({ code: 'image_denied', remedy: expect.stringContaining('HOTCELL_ALLOWED_IMAGES') }),
   );
@@ -48,7 +48,7 @@ test('an id is opened where it is listed', () => {
   expect(allowedImage('t-0', { image: ID }, rules([ID]))).toBe(ID);
 });
 
-test('a star alone allows all, and no image is no question', () => {
+test('a star alone allows every image, and a request without an image passes', () => {
   expect(allowedImage('t-0', { image: 'cafe' }, rules(['*']))).toBe('cafe');
   expect(allowedImage('t-0', {}, rules())).toBeUndefined();
 });

@@ -10,10 +10,12 @@ export interface ImageRules {
 }
 
 /**
- * The image to open for an owner. Throws `image_denied` where the owner may not have it. The local owner's images are all of the engine's.
+ * The image to open for an owner. Throws `image_denied` if the owner may not use it. The local owner may use every
+ * image of the engine.
  *
- * SECURITY: an engine holds private images, with code and credentials in them, and a caller can read every file of a session. The answer comes before the engine is
- * asked, so that it does not tell which images exist; and the engine is asked by the full name that was checked, because it resolves a short one in several ways.
+ * SECURITY: an engine holds private images, with code and credentials in them, and a caller can read every file of a
+ * session. The check runs before the engine is asked, so that a refusal does not reveal which images exist. The engine
+ * then gets the full name that was checked: it resolves a short name in several ways.
  */
 export function allowedImage(
   owner: string,
@@ -25,7 +27,7 @@ export function allowedImage(
   }
   const allowed = [standardImage(), ...(config.image === undefined ? [] : [config.image]), ...config.allowedImages];
   const full = fullImageName(image);
-  // An id is allowed where it is listed as it is: it does not say which name it stands for.
+  // An image id names no repository, so it is allowed only if the id itself is listed.
   if (full === undefined ? allowed.includes(image) : allowed.some((pattern) => matchesImagePattern(full, pattern))) {
     return full ?? image;
   }

@@ -1,14 +1,14 @@
 import type { SessionState } from '../execution/session-state.ts';
 import type { Entry } from './openings.ts';
 
-/** How many sessions are in one state under one driver. */
+/** Number of sessions in one state under one driver. */
 export interface CensusCount {
   readonly state: SessionState;
   readonly driver: string;
   readonly count: number;
 }
 
-/** One that is still being opened counts under what was asked for. */
+/** Counts sessions by state and driver. A session that is still opening counts under the requested isolation. */
 export function censusOf(entries: readonly Entry[]): readonly CensusCount[] {
   const counts = new Map<string, CensusCount>();
   for (const { session, isolation } of entries) {

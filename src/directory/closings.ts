@@ -8,7 +8,9 @@ import type { SessionEvents } from './session-events.ts';
 /** How sessions leave the directory. */
 export interface Closings {
   /**
-   * Resolves when nobody can reach it any more; the removal of its sandbox may go on behind. Where it is `left`: when nothing here holds it. Happens once: who closes it again waits for the same. Where its sandbox cannot be disposed of it rejects, and the session is out of the directory all the same.
+   * Closes a session once: later calls return the first call's promise. Resolves when no caller can reach the session
+   * any more; its sandbox may be removed in the background. For `left`: resolves when this server holds nothing of it.
+   * Rejects if the sandbox cannot be disposed of; the session is out of the directory all the same.
    */
   close(entry: Entry, why: ClosingReason): Promise<void>;
 }
@@ -19,7 +21,7 @@ export interface ClosingsOptions {
   readonly events: Pick<SessionEvents, 'closed'>;
 }
 
-const EPITAPHS: Readonly<Record<ClosingReason, string>> = {
+const CLOSED_REASONS: Readonly<Record<ClosingReason, string>> = {
   asked: 'was closed',
   idle: 'was closed because nobody had used it for a while',
   age: 'was closed because it had reached its maximum age',
@@ -29,14 +31,14 @@ const EPITAPHS: Readonly<Record<ClosingReason, string>> = {
 
 export function createClosings({ roster, persistence, events }: ClosingsOptions): Closings {
   async function end(entry: Entry, why: ClosingReason): Promise<void> {
-    // One that is only being taken over exists already: whoever closes it wants that to end.
+    // A takeover is not aborted by a close: the sandbox exists, so connect to it first and dispose of it then.
     if (entry.isTakenOver && why !== 'left') await entry.opened;
-    entry.stop.abort(new HotcellError('session_closed', `the session ${entry.id} ${EPITAPHS[why]}`));
+    entry.stop.abort(new HotcellError('session_closed', `the session ${entry.id} ${CLOSED_REASONS[why]}`));
     const session = entry.session ?? (await entry.opened.catch(() => undefined));
-    if (session === undefined) return; // it was still being opened, and is not any more
+    if (session === undefined) return; // the abort stopped its opening
     session.retire();
-    // It cannot be called by its id any more, but counts until nothing of it is left.
-    roster.bury(entry, EPITAPHS[why]);
+    // The id is free for a new session; this one counts against the quota until it is gone.
+    roster.retire(entry, CLOSED_REASONS[why]);
     try {
       if (why === 'left') return await session.leave();
       if (why === 'age') await session.expire();

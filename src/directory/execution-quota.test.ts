@@ -6,7 +6,7 @@ const MiB = 1_048_576;
 const ada = { id: 'ada', quotas: { executions: 100 } } as Owner;
 const mallory = { ...ada, id: 'mallory' };
 
-test('an owner has so many executions that run or wait', () => {
+test('an owner has a bounded number of running and queued executions', () => {
   const quota = createExecutionQuota(8);
   const ends = Array.from({ length: 100 }, () => quota.admit(ada, '1'));
   expect(() => quota.admit(ada, '1')).toThrow('100 of your executions are running or queued');
@@ -15,7 +15,7 @@ test('an owner has so many executions that run or wait', () => {
   quota.admit(ada, '1');
 });
 
-test('the code of those that run or wait is bounded in memory: the calls that brought it may be over', () => {
+test('the code of running and queued executions is bounded in memory: the calls that brought it may be over', () => {
   const quota = createExecutionQuota(8);
   const ends = Array.from({ length: 15 }, () => quota.admit(ada, 'x'.repeat(MiB)));
   expect(() => quota.admit(ada, 'x'.repeat(MiB))).toThrow('the code of your 15 executions');

@@ -4,17 +4,26 @@ import { createFairQueue } from '../lib/fair-queue.ts';
 import { memoryCost } from '../lib/memory-cost.ts';
 import { LOCAL_OWNER, type Owner } from './owner.ts';
 
-/** What runs in all sessions of a server: so much at once, owner by owner; and how much of one owner's may wait. */
+/**
+ * Limits on executions: how many run at once in all sessions of a server (round robin over owners), and how many one
+ * owner may have running or queued.
+ */
 export interface ExecutionQuota {
-  /** The places of a server, as the sessions of one owner see them. */
+  /** The execution slots of the server, for the sessions of one owner. */
   slotsOf(owner: Owner): Slots;
-  /** Counts one more execution, which holds `held` (its code, or its command) until it has ended, or throws `too_many_executions`. The returned function ends it. */
+  /**
+   * Admits one more execution, or throws `too_many_executions`. It holds `held`, its code or command, in memory until the
+   * returned function ends it.
+   */
   admit(owner: Owner, held: unknown): () => void;
 }
 
-/** The memory of all code of one owner that runs or waits. SECURITY: the call that brought it may have been answered long ago, and no longer counts as in flight. */
+/**
+ * Memory limit for the code of one owner's running and queued executions. SECURITY: the request that brought the code
+ * may be answered already, and no longer counts as in flight.
+ */
 const CODE_BYTES = 64 * 1_048_576;
-/** Code is held as text and as the bytes that the guest gets. */
+/** Copies of the code in memory: the text, and the bytes that the guest gets. */
 const COPIES = 2;
 
 interface Pending {

@@ -20,7 +20,7 @@ test('keeps the last one however large it is', () => {
   expect(names(dropped(named([1, 0], [1e9, 1e9]), limits))).toEqual(['0']);
 });
 
-test('whatever ended, what stays is the newest, and within the limits unless it is one alone', () => {
+test('in any order of endings, the newest stay, within the limits unless only one is left', () => {
   const size = fc.tuple(fc.nat(150), fc.nat(1500));
   fc.assert(
     fc.property(fc.array(size, { maxLength: 12 }), (sizes) => {

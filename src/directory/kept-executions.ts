@@ -10,32 +10,34 @@ export interface KeptLimits {
   readonly logBytes: number;
 }
 
-/** The executions of one session: all that run or wait, and the last of those that ended, within limits. */
+/**
+ * The executions of one session that can be found by id: all that run or wait, and the last that ended, within limits.
+ */
 export interface KeptExecutions {
-  /** `heldBytes`: what it holds besides its result, its code. */
+  /** `heldBytes`: memory that the execution holds besides its result, which is its code. */
   add(execution: EndableExecution, heldBytes: number): void;
   get(id: string): EndableExecution | undefined;
-  /** The oldest first. */
+  /** All executions, oldest first. */
   all(): readonly EndableExecution[];
   unfinished(): readonly EndableExecution[];
-  /** The session is closed: nobody asks for them any more. */
+  /** Forgets all executions, because the session is closed. */
   forget(): void;
 }
 
 interface Kept extends KeptSize {
   readonly execution: EndableExecution;
   readonly logPath: string | undefined;
-  /** Gives its place in the server back. */
+  /** Releases the execution's share of the server's total. */
   readonly leave: () => void;
 }
 
-/** What an execution takes besides its code and its result: promises, callbacks, its places in maps. */
+/** Memory of an execution besides its code and its result: promises, callbacks, map entries. */
 const EXECUTION_BYTES = 4096;
 
-/** `share`: what the owner's sessions keep together. */
+/** `share`: the total that the owner's sessions keep together. */
 export function createKeptExecutions(limits: KeptLimits, share: KeptShare): KeptExecutions {
   const running = new Map<string, EndableExecution>();
-  /** In the order in which they ended. */
+  /** Ended executions, in the order in which they ended. */
   const ended = new Map<string, Kept>();
   let isForgotten = false;
 
@@ -43,7 +45,7 @@ export function createKeptExecutions(limits: KeptLimits, share: KeptShare): Kept
     const kept = ended.get(id);
     ended.delete(id);
     kept?.leave();
-    // Who asks for it finds nothing; the rest of the folder goes with the session.
+    // The execution can no longer be found. The rest of the log folder is removed with the session.
     if (kept?.logPath !== undefined) rm(kept.logPath, { force: true }).catch(() => {});
   }
 
@@ -80,7 +82,7 @@ export function createKeptExecutions(limits: KeptLimits, share: KeptShare): Kept
   };
 }
 
-/** Those that must go, the oldest first. The last one stays however large it is: somebody waits for it. */
+/** The entries to drop, oldest first. The newest one stays, however large: its caller waits for it. */
 export function dropped<T extends { readonly bytes: number; readonly logBytes: number }>(
   kept: readonly (readonly [string, T])[],
   limits: KeptLimits,

@@ -20,11 +20,11 @@ export interface KeptRunsOptions {
   readonly limits: KeptLimits;
   readonly share: KeptShare;
   readonly clock: Clock;
-  /** The error of an execution that had not begun when its session ended. */
+  /** Makes the error of an execution that had not begun when its session ended. */
   readonly notBegun: (reason: InterruptionReason) => HotcellError;
 }
 
-/** The executions of one session that a surface can find again by their id. */
+/** The executions of one session that a client can find again by id. */
 export interface KeptRuns {
   run(code: string, options: ExecutionOptions): ManagedExecution;
   command(line: string | readonly string[], options: CommandOptions): ManagedCommand;
@@ -32,7 +32,7 @@ export interface KeptRuns {
   all(): readonly ManagedExecution[];
   /** Ends all executions that run or wait. Resolves when they have ended. */
   end(reason: InterruptionReason): Promise<void>;
-  /** Drops them all: the session is closed. */
+  /** Forgets all executions, because the session is closed. */
   forget(): void;
 }
 

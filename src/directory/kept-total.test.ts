@@ -33,7 +33,7 @@ test('keeps the last one however large it is, until another comes', () => {
   expect(names()).toEqual([2]);
 });
 
-test('drops nothing of those who keep little when another floods it', () => {
+test('drops nothing of the owners that keep little when another owner floods it', () => {
   const { add, names } = shelf();
   add(30, 0, 'bob');
   for (let times = 0; times < 20; times++) add(20);
@@ -42,7 +42,7 @@ test('drops nothing of those who keep little when another floods it', () => {
   expect(names()).toEqual([0, 20, 21]);
 });
 
-test('counts nothing that went by itself, once or twice', () => {
+test('stops counting a removed execution, even if it is removed twice', () => {
   const { add, here, names } = shelf();
   add(90);
   here.get(0)!.leave();
@@ -53,7 +53,7 @@ test('counts nothing that went by itself, once or twice', () => {
   expect(names()).toEqual([1, 2]);
 });
 
-test('whatever comes and goes, what stays are the newest of each, and within the limits unless it is one alone', () => {
+test('in any order of additions and removals, the newest of each owner stay, within the limits unless only one is left', () => {
   const step = fc.oneof(fc.tuple(fc.nat(150), fc.nat(1500), fc.constantFrom('ada', 'bob', 'eve')), fc.nat(5));
   fc.assert(
     fc.property(fc.array(step, { maxLength: 40 }), (steps) => {

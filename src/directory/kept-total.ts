@@ -1,20 +1,23 @@
-/** What one ended execution takes of the server. */
+/** Memory and log size of one ended execution. */
 export interface KeptSize {
   readonly bytes: number;
   readonly logBytes: number;
 }
 
 /**
- * What all sessions of a server together keep of executions that ended. Beyond its limits the oldest of whoever keeps the most go first.
- * SECURITY: or one owner's flood would cost the others their results.
+ * Total of the ended executions that all sessions of a server keep. Over the limit, the owner who keeps the most loses
+ * its oldest ones first. SECURITY: otherwise one owner's flood would evict the results of the others.
  */
 export interface KeptTotal {
   of(owner: string): KeptShare;
 }
 
-/** What one owner's sessions keep of it. */
+/** One owner's part of the total. */
 export interface KeptShare {
-  /** `drop` is called when it must go. What is given back says that it went by itself. */
+  /**
+   * Adds an ended execution. `drop` is called when it is evicted; call the returned function when it is removed for
+   * another reason.
+   */
   add(size: KeptSize, drop: () => void): () => void;
 }
 
@@ -22,9 +25,9 @@ interface Entry extends KeptSize {
   readonly drop: () => void;
 }
 
-/** Of one owner. */
+/** The ended executions of one owner. */
 interface Shelf {
-  /** In the order in which they ended. */
+  /** Entries in the order in which they ended. */
   readonly entries: Set<Entry>;
   bytes: number;
   logBytes: number;
@@ -50,7 +53,7 @@ export function createKeptTotal(limits: KeptSize): KeptTotal {
     if (shelf.entries.size === 0) shelves.delete(owner);
   }
 
-  /** The newest stays however large it is: somebody waits for it. */
+  /** Evicts until `measure` is within its limit. The newest entry stays, however large: its caller waits for it. */
   function makeRoom(measure: Measure, newest: Entry): void {
     for (;;) {
       const heaviestFirst = [...shelves].sort(([, a], [, b]) => b[measure] - a[measure]);

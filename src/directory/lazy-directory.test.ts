@@ -14,21 +14,21 @@ function fake() {
   return { calls, directory };
 }
 
-test('nothing is made for whoever only looks', async () => {
+test('a client that only looks creates no directory', async () => {
   const lazy = lazily(() => expect.unreachable());
   await lazy.recall(owner);
   expect([lazy.list(owner), lazy.census(), lazy.find('s-1')]).toEqual([[], [], undefined]);
   await lazy.shutdown();
 });
 
-test('it is made for who looks where something outlived another server', async () => {
+test('a client that only looks gets a directory if a session survived another server', async () => {
   const { calls, directory } = fake();
   const lazy = lazily(async () => directory, true);
   await lazy.recall(owner);
   expect(calls).toEqual(['recall']);
 });
 
-test('it is made once, for all who ask at the same time', async () => {
+test('concurrent calls create one directory', async () => {
   const { calls, directory } = fake();
   let made = 0;
   const lazy = lazily(async () => {
@@ -41,7 +41,7 @@ test('it is made once, for all who ask at the same time', async () => {
   expect({ made, calls }).toEqual({ made: 1, calls: ['use', 'use', 'list', 'shutdown'] });
 });
 
-test('what failed is tried again by the next call', async () => {
+test('the next call retries after a failure', async () => {
   const { directory } = fake();
   let turn = 0;
   const lazy = lazily(async () => {
@@ -54,7 +54,7 @@ test('what failed is tried again by the next call', async () => {
   expect(turn).toBe(2);
 });
 
-test('after the end nothing is made any more', async () => {
+test('no directory is created after shutdown', async () => {
   const lazy = lazily(() => expect.unreachable());
   await lazy.shutdown();
   for (const call of [lazy.use(owner, undefined), lazy.open(owner, {}), lazy.close(owner, 'a')]) {
@@ -62,7 +62,7 @@ test('after the end nothing is made any more', async () => {
   }
 });
 
-test('once it is made, it answers for itself during shutdown too, with all that it was given', async () => {
+test('once created, the directory answers every call with all its arguments, during shutdown too', async () => {
   const asked: unknown[][] = [];
   const answer =
     (name: string) =>

@@ -2,12 +2,12 @@ import type { SessionDirectory } from './directory.ts';
 import { shuttingDownError } from './shutting-down.ts';
 
 /**
- * A directory that is made when it is first needed. For servers that clients start only to look at: what nobody uses takes no lock, makes no folder and loads no
- * driver.
+ * A directory that is created on first use. Clients start some servers only to list their tools; those take no lock,
+ * create no folder and load no driver.
  */
 export function createLazyDirectory(
   open: () => Promise<SessionDirectory>,
-  /** Whether there is anything that outlived another server: only then is a directory needed to bring it back. */
+  /** Whether any session survived another server. Only then does `recall` need a directory. */
   mayRecall: () => Promise<boolean>,
 ): SessionDirectory {
   let opening: Promise<SessionDirectory> | undefined;
@@ -20,7 +20,7 @@ export function createLazyDirectory(
     try {
       opened = await opening;
     } catch (error) {
-      opening = undefined; // what stood in its way may be gone at the next call
+      opening = undefined; // the next call tries again
       throw error;
     }
     return opened;

@@ -7,7 +7,10 @@ import { type Beginning, type EndableExecution, manageExecution } from './manage
 /** A managed command as its session sees it. */
 export type EndableCommand = EndableExecution & CommandControl & Required<Pick<EndableExecution, 'command'>>;
 
-/** Starts a command and tracks its state. Whoever finds it by its id has the same control as whoever started it. */
+/**
+ * Starts a command and tracks its state. A caller that finds it by id has the same control as the caller that started
+ * it.
+ */
 export function manageCommand(
   run: RunCode,
   line: string | readonly string[],

@@ -7,7 +7,7 @@ import type { ObservedExecution } from '../execution/observe-runs.ts';
 import type { ExecutionResult } from '../execution/result.ts';
 import type { InterruptionReason } from '../sandbox/outcome.ts';
 
-/** One execution of a server, which several calls can look at: by its result, its events, or its output so far. */
+/** One execution of a server. Several calls can read its result, its events or its output so far. */
 export interface ManagedExecution {
   readonly id: string;
   /** When the execution was asked for. */
@@ -15,7 +15,7 @@ export interface ManagedExecution {
   /** Rejects with a HotcellError where Hotcell could not run the code. The rejection need not be handled. */
   readonly result: Promise<ExecutionResult>;
   state(): 'waiting' | 'running' | 'ended';
-  /** While the execution waits for its kernel: the work that has its turn there. */
+  /** The work that occupies the kernel while this execution waits for it. */
   waitsFor(): Turn | undefined;
   /** Head and tail of the output so far. */
   partial(): PartialOutput;
@@ -23,7 +23,7 @@ export interface ManagedExecution {
   events(): AsyncIterable<ExecutionEvent>;
   /** Interrupts the execution, or withdraws it while it waits. */
   cancel(): void;
-  /** For a command: its input and signals, so that whoever finds it by its id can go on with it. */
+  /** Input and signals of a command, for callers that find it by id. */
   readonly command?: CommandControl & { readonly line: string; readonly hasTerminal: boolean };
 }
 
@@ -37,13 +37,16 @@ export interface EndableExecution extends ManagedExecution {
   end(reason: InterruptionReason): void;
 }
 
-/** What is known of an execution before it starts. */
+/** The facts of an execution that are known before it starts. */
 export interface Beginning {
   readonly startedAt: Date;
   readonly notBegun: (reason: InterruptionReason) => HotcellError;
 }
 
-/** Starts an execution and tracks its state. `notBegun` makes the error of an execution that had not begun when its session ended. */
+/**
+ * Starts an execution and tracks its state. `notBegun` makes the error of an execution that had not begun when its
+ * session ended.
+ */
 export function manageExecution(
   start: (options: ExecutionOptions) => ObservedExecution,
   { signal, onBegin, ...options }: ExecutionOptions,

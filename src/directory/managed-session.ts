@@ -22,7 +22,7 @@ import { watchFiles } from './watched-files.ts';
 
 /** A session of a server: the library's `Session`, its owner, its age, and the executions in it. */
 export interface ManagedSession {
-  /** The id that its owner uses: one that the owner chose, else the unique id. */
+  /** The id that the owner uses: chosen by the owner, otherwise the unique id. */
   readonly id: string;
   readonly uniqueId: string;
   readonly name?: string;
@@ -34,14 +34,17 @@ export interface ManagedSession {
   readonly session: Session;
   state(): SessionState;
   lastUsedAt(): Date;
-  /** When the session is closed unless it is used again. */
+  /** The time at which the session is closed unless it is used again. */
   expiresAt(): Date;
-  /** Runs in order with those of the same kernel. The execution can be found by its id while it runs and for a while after (bounded in count and bytes). */
+  /**
+   * Runs code, in order with other executions of the same kernel. The execution can be found by id while it runs and
+   * for a while after (bounded in count and bytes).
+   */
   run(code: string, options?: ExecutionOptions): ManagedExecution;
-  /** Starts a command beside everything else in the session. It can be found by its id as other executions are. */
+  /** Starts a command beside everything else in the session. It can be found by id, as other executions can. */
   command(line: string | readonly string[], options?: CommandOptions): ManagedCommand;
   execution(id: string): ManagedExecution | undefined;
-  /** The executions that can be found, oldest first. */
+  /** The executions that can be found by id, oldest first. */
   executions(): readonly ManagedExecution[];
 }
 
@@ -50,7 +53,7 @@ export interface ManagedOptions {
   readonly name: string | undefined;
   readonly owner: Owner;
   readonly activity: Activity;
-  /** When the session was opened, by this server or the one before. */
+  /** The time at which this server, or the one before, opened the session. */
   readonly openedAt: number;
   readonly idleMs: number;
   readonly maxAgeMs: number;
@@ -78,13 +81,13 @@ export interface DirectorySession extends ManagedSession {
   dispose(): Promise<void>;
 }
 
-/** Longer than the guest's interrupt ladder and the host's timeout for it. */
+/** Timeout for ending executions. Longer than the guest's interrupt ladder and the host's timeout for it. */
 const EXPIRY_MS = 6_000;
 
 export function manageSession(core: SessionCore, options: ManagedOptions): DirectorySession {
   const { id, name, owner, activity, openedAt, config, policy, clock, feed } = options;
   const facts = factsOf(core, owner);
-  activity.touch(); // idleness counts from here, not from the request
+  activity.touch(); // the idle timeout starts now, not at the request
   const { timeoutMs, recordBytes } = config;
   const observers = [emitRuns(feed, facts, { timeoutMs, limits: core.spec.limits }), admitRuns(options.admit)];
   const { files, ...session } = createSession(core, { policy, recordBytes, observers });

@@ -4,7 +4,7 @@ import { checkRequest, type OpenRequest } from './open-request.ts';
 const most = { maxMemoryBytes: 1e9, maxCpus: 2, maxProcesses: 100, maxOpenFiles: 100 };
 const config = { sessionIdleMs: 1000, sessionMaxAgeMs: 60_000, ...most };
 
-test('fills in the times of the server', () => {
+test('fills in the timeouts of the server', () => {
   expect(checkRequest({}, config)).toEqual({ idleMs: 1000, maxAgeMs: 60_000 });
   expect(checkRequest({ maxAgeMs: 10 }, config)).toEqual({ idleMs: 10, maxAgeMs: 10 });
   expect(checkRequest({ idleMs: 50_000 }, config)).toMatchObject({ idleMs: 50_000 });

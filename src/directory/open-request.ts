@@ -7,11 +7,11 @@ import type { Limits } from '../sandbox/spec.ts';
 import { environmentVariables } from '../sessions/environment-variables.ts';
 import type { MountRequest } from '../sessions/mounts.ts';
 
-/** What a client may say of a new session. Whatever it leaves out is the server's default. */
+/** The options a client may set for a new session. The server's defaults apply to the rest. */
 export interface OpenRequest {
-  /** Of the client's own choice; unique among its own sessions only. */
+  /** Id chosen by the client, unique among its owner's sessions. */
   readonly id?: string;
-  /** A second way to call it, for people. */
+  /** Second name of the session, for people. */
   readonly name?: string;
   readonly isolation?: IsolationRequest;
   readonly image?: string;
@@ -20,22 +20,27 @@ export interface OpenRequest {
   readonly idleMs?: number;
   readonly maxAgeMs?: number;
   readonly environment?: Readonly<Record<string, string>>;
-  /** It outlives the server, and a later one takes it over. Needs a driver whose sandboxes can; the others refuse. */
+  /**
+   * Whether the session survives the server, so that a later one takes it over. Drivers without persistence refuse it.
+   */
   readonly persistent?: boolean;
-  /** Where the workspace is inside, and the size of /tmp: what systems promised that profiles stand in for. No client chooses them. */
+  /**
+   * Path of the workspace in the sandbox, and size of /tmp, as another system promised them. Only profiles set them,
+   * never a client.
+   */
   readonly workspace?: string;
   readonly tmpBytes?: number;
-  /** The image is a setting of the server's. A client's own choice is checked. */
+  /** Set where the image is a setting of the server. An image that a client chose is checked. */
   readonly isOwnImage?: true;
 }
 
-/** One that was checked, with its times filled in. */
+/** A checked request, with its timeouts filled in. */
 export interface CheckedRequest extends OpenRequest {
   readonly idleMs: number;
   readonly maxAgeMs: number;
 }
 
-/** What clients may call a session by. Also the form of a tool's argument. */
+/** Form of the ids and names of sessions, in requests and in tool arguments. */
 export const SESSION_ID = /^[A-Za-z0-9_-]{1,64}$/;
 
 const name = z
@@ -50,10 +55,10 @@ const ids = z.object({
   environment: environmentVariables.optional(),
 });
 
-/** Checks what no later step does. Throws `invalid_argument`. */
+/** Checks the members that no later step checks. Throws `invalid_argument`. */
 export function checkRequest(
   request: OpenRequest,
-  config: Pick<Config, 'sessionIdleMs' | 'sessionMaxAgeMs' | (typeof MOST)[number][1]>,
+  config: Pick<Config, 'sessionIdleMs' | 'sessionMaxAgeMs' | (typeof RAISABLE_LIMITS)[number][1]>,
 ): CheckedRequest {
   parseOptions(ids, { id: request.id, name: request.name, environment: request.environment });
   const maxAgeMs = checkedMs('maxAgeMs', request.maxAgeMs ?? config.sessionMaxAgeMs, config.sessionMaxAgeMs);
@@ -62,7 +67,7 @@ export function checkRequest(
     request.idleMs ?? defaultIdleMs(request, config.sessionIdleMs, maxAgeMs),
     config.sessionMaxAgeMs,
   );
-  for (const [limit, option] of MOST) {
+  for (const [limit, option] of RAISABLE_LIMITS) {
     const asked = request.limits?.[limit] ?? 0;
     if (asked > config[option]) {
       throw new HotcellError('invalid_argument', `limits.${limit}: ${asked} is more than ${config[option]}`, {
@@ -73,13 +78,16 @@ export function checkRequest(
   return { ...request, idleMs, maxAgeMs };
 }
 
-/** Who asks for one that outlives the server means to come back later than usual. */
+/** Idle timeout. A persistent session keeps longer: its client means to come back later than usual. */
 function defaultIdleMs({ persistent }: OpenRequest, usualMs: number, maxAgeMs: number): number {
   return persistent === true ? maxAgeMs : Math.min(usualMs, maxAgeMs);
 }
 
-/** Limits that a client can raise, and the option that says how far. The others live within these: files are in memory. */
-const MOST = [
+/**
+ * Limits that a client can raise, each with the option that bounds it. Other sizes are part of these: files are in
+ * memory.
+ */
+const RAISABLE_LIMITS = [
   ['memoryBytes', 'maxMemoryBytes'],
   ['cpus', 'maxCpus'],
   ['processes', 'maxProcesses'],

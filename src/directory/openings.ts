@@ -14,28 +14,28 @@ import { LOCAL_OWNER, type Owner } from './owner.ts';
 import { admit, displaced, type Holding, requireMemory } from './quota.ts';
 import type { Roster } from './roster.ts';
 
-/** A place in the directory: a session, or one that is being opened. */
+/** A session in the directory, open or being opened. */
 export interface Entry {
   readonly id: string;
   readonly name: string | undefined;
   readonly owner: Owner;
-  /** In the whole server, whatever its owner calls it. */
+  /** Id of the session in the whole server, whatever its owner calls it. */
   readonly uniqueId: string;
-  /** What was asked for. */
+  /** The requested isolation. */
   readonly isolation: string;
-  /** The tool or route that asked for it. */
+  /** The tool or route that opened the session. */
   readonly via: string | undefined;
   readonly askedAt: number;
-  /** Its limit, which counts for its owner's quota. */
+  /** Memory limit of the session, which counts against its owner's quota. */
   readonly memoryBytes: number;
-  /** Outlives the server. */
+  /** Whether the session survives the server. */
   readonly isPersistent: boolean;
-  /** Was opened by another server. */
+  /** Whether another server opened the session. */
   readonly isTakenOver: boolean;
   readonly activity: Activity;
-  /** Aborted with the reason when it is not to be opened after all. */
+  /** Aborted, with the reason, to stop the opening. */
   readonly stop: AbortController;
-  /** Still waits for its turn to be opened. */
+  /** Whether the opening waits in the queue. */
   isWaiting: boolean;
   session?: DirectorySession;
   opened: Promise<DirectorySession>;
@@ -51,29 +51,37 @@ export interface OpeningsOptions {
   readonly config: Config;
   readonly clock: Clock;
   readonly roster: Roster<Entry>;
-  /** The name of the image that is used where none is named. */
+  /** Name of the image that is used when a request names none. */
   readonly standardImage: () => string;
-  /** Asks the library for it. */
+  /** Opens the session in the library. */
   readonly openSession: (entry: Entry, request: CheckedRequest, record?: PersistentRecord) => Promise<SessionCore>;
-  /** It is open: makes it known. */
+  /** Called with the open session; returns it as the directory manages it. */
   readonly onOpened: (
     entry: Entry,
     request: CheckedRequest,
     core: SessionCore,
     record?: PersistentRecord,
   ) => DirectorySession;
-  /** The session was used. */
+  /** Called when the session was used. */
   readonly onUsed: (entry: Entry) => void;
   readonly onFailed: (entry: Entry, error: unknown, record?: PersistentRecord) => Promise<void>;
 }
 
-/** How sessions come into the directory: checked, within the quotas, so many at once, owner by owner. */
+/**
+ * How sessions enter the directory: checked, within the quotas, and a bounded number at once, round robin over owners.
+ */
 export interface Openings {
-  /** Throws what can be refused at once; `opened` of the entry rejects with the rest, and the entry is gone then. */
+  /**
+   * Begins to open a session. Throws what can be refused at once; later failures reject the entry's `opened`, and the
+   * entry is removed.
+   */
   begin(owner: Owner, request: OpenRequest, options: OpeningOptions): Entry;
-  /** One that outlived another server: it exists, so no quota refuses it. */
+  /** Takes over a session that survived another server. It exists already, so no quota refuses it. */
   resume(owner: Owner, record: PersistentRecord): Entry;
-  /** Waits for a place to start a sandbox in place of one that was lost. SECURITY: a tenant that ends its own sandboxes must not start more of them at once than one that opens sessions. */
+  /**
+   * Waits for a slot to replace a lost sandbox. SECURITY: a tenant that kills its own sandboxes must not start more at
+   * once than one that opens sessions.
+   */
   place(owner: Owner, signal: AbortSignal): Promise<() => void>;
 }
 
@@ -110,10 +118,10 @@ export function createOpenings(options: OpeningsOptions): Openings {
   function newEntry(
     owner: Owner,
     request: CheckedRequest,
-    its: Pick<Entry, 'id' | 'uniqueId' | 'via' | 'isTakenOver'>,
+    identity: Pick<Entry, 'id' | 'uniqueId' | 'via' | 'isTakenOver'>,
   ): Entry {
     const entry: Entry = {
-      ...its,
+      ...identity,
       name: request.name,
       owner,
       activity: createActivity(clock, () => onUsed(entry)),
@@ -123,7 +131,7 @@ export function createOpenings(options: OpeningsOptions): Openings {
       isPersistent: request.persistent === true,
       stop: new AbortController(),
       isWaiting: true,
-      opened: undefined as never, // `add` knows it
+      opened: undefined as never, // set by `add`
     };
     return entry;
   }
@@ -135,7 +143,7 @@ export function createOpenings(options: OpeningsOptions): Openings {
     return entry;
   }
 
-  /** Throws where there is none. */
+  /** Makes room for one more session, or throws. */
   function makeRoom(owner: Owner): void {
     const admission = admit({ id: owner.id, quota: owner.quotas.sessions }, holdings(), config.maxSessions);
     if (admission.kind === 'refused') throw admission.error;
@@ -168,14 +176,14 @@ export function createOpenings(options: OpeningsOptions): Openings {
       const release = await queue.take(owner.id, { signal: stop.signal });
       entry.isWaiting = false;
       const core = await openSession(entry, request, record).finally(release);
-      // One that is only being taken over does not end because this server does.
+      // A persistent session survives this server, so a stopped takeover leaves it alone.
       if (stop.signal.aborted) await (record === undefined ? core.close() : core.leave());
       stop.signal.throwIfAborted();
       entry.session = onOpened(entry, request, core, record);
       return entry.session;
     } catch (thrown) {
       const error = stop.signal.aborted ? stop.signal.reason : thrown;
-      if (record !== undefined) roster.bury(entry, `could not be taken over: ${toHotcellError(error).message}`);
+      if (record !== undefined) roster.retire(entry, `could not be taken over: ${toHotcellError(error).message}`);
       roster.remove(entry);
       await onFailed(entry, error, record);
       throw error;

@@ -2,28 +2,29 @@ import { totalmem } from 'node:os';
 import type { Config } from '../config/schema.ts';
 import { DEFAULT_LIMITS } from '../sandbox/spec.ts';
 
-/** Who sessions belong to. `local`: whoever started the process (stdio); otherwise the id of a token. */
+/** The owner of sessions: `local` for the user who started the process (stdio), otherwise the id of a token. */
 export interface Owner {
   readonly id: string;
   readonly quotas: OwnerQuotas;
   /**
-   * Nobody in particular (HTTP without tokens), so that nothing is anybody's: a call that names no session gets a new one, whose id the reply must say, and no
-   * list names what others opened. Who knows a session's id may use it. Quotas hold for all of them together.
+   * Set for HTTP without tokens, where callers cannot be told apart. A call that names no session gets a new one, whose
+   * id the reply must contain, and lists are empty. A caller that knows a session's id may use it. Quotas hold for all
+   * anonymous callers together.
    */
   readonly isAnonymous?: boolean;
 }
 
-/** The id of whoever started the process. No other owner is there with it. */
+/** Id of the user who started the process. No other owner has it. */
 export const LOCAL_OWNER = 'local';
 
 export interface OwnerQuotas {
-  /** Open at once, those being opened and closed included. */
+  /** Sessions open at once, including those being opened or closed. */
   readonly sessions: number;
-  /** What the memory limits of these may add up to. */
+  /** Sum of the memory limits of those sessions. */
   readonly memoryBytes: number;
-  /** Running or waiting at once. */
+  /** Executions running or queued at once. */
   readonly executions: number;
-  /** The largest file that may be written. */
+  /** Size limit of one uploaded file. */
   readonly uploadBytes: number;
 }
 
@@ -32,18 +33,18 @@ export type QuotaOptions = Pick<
   'maxSessions' | 'maxSessionsPerOwner' | 'maxMemoryBytesPerOwner' | 'maxPendingExecutions' | 'maxUploadBytes'
 >;
 
-/** Whoever holds a token. */
+/** The holder of a token. */
 export function tokenOwner(id: string, config: QuotaOptions, quotas: Partial<OwnerQuotas> = {}): Owner {
   const memoryBytes = config.maxMemoryBytesPerOwner ?? shareOfMemory(hostMemoryBytes());
   return { id, quotas: { ...quotasOf(config, config.maxSessionsPerOwner, memoryBytes), ...quotas } };
 }
 
-/** Whoever started the server: the machine is theirs, so only the limits of the whole server hold. */
+/** The user who started the server. The machine is theirs, so only the limits of the whole server hold. */
 export function localOwner(config: QuotaOptions): Owner {
   return { id: LOCAL_OWNER, quotas: quotasOf(config, config.maxSessions, Number.POSITIVE_INFINITY) };
 }
 
-/** Whoever reaches a server on loopback that asks for no token. They are programs of this machine, and together one owner. */
+/** The caller of a loopback server without tokens. All programs of the machine are together one owner. */
 export function anonymousOwner(config: QuotaOptions): Owner {
   const memoryBytes = config.maxMemoryBytesPerOwner ?? Number.POSITIVE_INFINITY;
   return { id: 'anonymous', quotas: quotasOf(config, config.maxSessions, memoryBytes), isAnonymous: true };
@@ -53,13 +54,16 @@ function quotasOf(config: QuotaOptions, sessions: number, memoryBytes: number): 
   return { sessions, memoryBytes, executions: config.maxPendingExecutions, uploadBytes: config.maxUploadBytes };
 }
 
-/** Half of the host's memory, so that the other half is left to the others; on a small host enough for a few sessions, as far as it has that much. */
+/**
+ * Half of the host's memory, so that the rest is left to others; on a small host at least enough for a few sessions, as
+ * far as it has that much.
+ */
 export function shareOfMemory(hostBytes: number): number {
   const few = 4 * DEFAULT_LIMITS.memoryBytes;
   return Math.max(Math.floor(hostBytes / 2), Math.min(hostBytes, few), DEFAULT_LIMITS.memoryBytes);
 }
 
-/** In a container, what that may have. */
+/** Memory of the host, or the memory limit of the container that the server runs in. */
 function hostMemoryBytes(): number {
   const constrained = process.constrainedMemory() || Number.POSITIVE_INFINITY;
   return Math.min(totalmem(), constrained);

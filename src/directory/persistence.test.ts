@@ -20,7 +20,7 @@ function counted() {
   return { persistence: createPersistence({ records } as unknown as PersistenceOptions), reads: () => reads };
 }
 
-test('one whose folders this server has no business with is neither taken over nor forgotten', async () => {
+test('a session whose mounts this server does not allow is neither taken over nor forgotten', async () => {
   const recordOf = (uniqueId: string, source: string) => ({
     record: {
       uniqueId,
@@ -53,16 +53,16 @@ test('one whose folders this server has no business with is neither taken over n
   expect(touched).toEqual(['s-1']);
 });
 
-test('a crowd that asks for sessions that never were does not read the records once for each', async () => {
+test('a flood of unknown ids does not read the records once for each', async () => {
   const { persistence, reads } = counted();
   await Promise.all(Array.from({ length: 100 }, () => persistence.recall(ADA, { again: true })));
   expect(reads()).toBeLessThanOrEqual(2);
 });
 
-test('whoever asks again sees what was there when they asked', async () => {
+test('a repeated recall sees the records that existed when it was called', async () => {
   const { persistence, reads } = counted();
   const first = persistence.recall(ADA);
-  await sleep(1); // it reads
+  await sleep(1); // let the first search begin
   const again = [persistence.recall(ADA, { again: true }), persistence.recall(ADA, { again: true })];
   expect(reads()).toBe(1);
   await Promise.all([first, ...again]);

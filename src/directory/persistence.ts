@@ -11,25 +11,28 @@ import type { Entry, Openings } from './openings.ts';
 import type { Owner } from './owner.ts';
 import type { Roster } from './roster.ts';
 
-/** What the directory does for sessions that outlive their server: writes them down, and brings them back. */
+/** Records of sessions that survive their server, and their takeover by the next one. */
 export interface Persistence {
-  /** What the library is told of a session that is being opened. */
+  /** Persistence plan that the library gets for a session being opened. */
   planOf(entry: Entry, request: CheckedRequest, record?: PersistentRecord): PersistencePlan | undefined;
   used(entry: Entry): void;
-  /** Nothing of it is left. */
+  /** Removes the record of a session that is gone. */
   forget(entry: Entry): Promise<void>;
-  /** It could not be opened, or taken over: forgets it unless a later attempt may find it. */
+  /** Removes the record of a session that failed to open or to be taken over, unless a later attempt may succeed. */
   failed(entry: Entry, error: unknown, record?: PersistentRecord): Promise<void>;
   /**
-   * Takes over what this owner has in servers that are gone; they are then in the directory, being connected. Looks once for an owner, unless `again`: a
-   * server that ran beside this one may have ended since. Never rejects.
+   * Takes over this owner's sessions from servers that are gone; they are in the directory when it resolves, still
+   * connecting. Looks once per owner; with `again` it looks again, for servers that ended since. Never rejects.
    */
   recall(owner: Owner, options?: { again?: boolean }): Promise<void>;
 }
 
 export interface PersistenceOptions {
   readonly records: PersistentRecords;
-  /** SECURITY: asked before it is taken over. A server that has other folders must not end, by a look, what is not its own. */
+  /**
+   * SECURITY: checked before a takeover, so that a server configured with other folders cannot end a foreign session by
+   * looking for its own.
+   */
   readonly mayTakeOver: LiveSessions['mayTakeOver'];
   readonly host: Pick<Host, 'serverId' | 'isServerAlive'>;
   readonly roster: Pick<Roster<Entry>, 'all' | 'find'>;
@@ -37,40 +40,49 @@ export interface PersistenceOptions {
   readonly clock: Clock;
 }
 
-/** SECURITY: two sessions in one sandbox would share whatever is in it. Which of the records is true nobody can tell. */
+/**
+ * SECURITY: two records of one sandbox are both refused, because two sessions in one sandbox would share its contents,
+ * and neither record can be trusted.
+ */
 function isDisputed({ uniqueId, spec }: PersistentRecord, all: readonly FoundRecord[]): boolean {
   return all.some(({ record }) => record.spec.id === spec.id && record.uniqueId !== uniqueId);
 }
 
-/** For the sessions of one owner. */
-interface Look {
+/** One search for an owner's persistent sessions. */
+interface Search {
   hasBegun: boolean;
   done: Promise<void>;
 }
 
-/** A server that was restarted is back by then. */
+/** Time without a server after which the guest interrupts the running execution. A restarted server is back by then. */
 const INTERRUPT_ALONE_MS = 60_000;
 
 export function createPersistence(options: PersistenceOptions): Persistence {
   const { records, mayTakeOver, host, roster, openings, clock } = options;
-  const looks = new Map<string, Look>();
+  const searches = new Map<string, Search>();
   const has = (uniqueId: string) => roster.all().some((entry) => entry.uniqueId === uniqueId);
 
-  async function look(owner: Owner): Promise<void> {
+  async function search(owner: Owner): Promise<void> {
     const all = await records.all();
     for (const found of all) {
-      if (found.record.owner !== owner.id || !(await isFree(found)) || isCalledAsAnother(found.record)) continue;
+      if (found.record.owner !== owner.id || !(await isFree(found)) || isNameTaken(found.record)) continue;
       if (isDisputed(found.record, all)) continue;
       if (await records.claim(found)) openings().resume(owner, found.record);
     }
   }
 
-  /** The owner has opened another by that id or name here meanwhile: this one waits until that is closed. */
-  function isCalledAsAnother({ owner, id, name = id }: PersistentRecord): boolean {
+  /**
+   * Whether the owner has meanwhile opened another session here with that id or name. This one waits until that one is
+   * closed.
+   */
+  function isNameTaken({ owner, id, name = id }: PersistentRecord): boolean {
     return [id, name].some((handle) => roster.find(owner, handle) !== undefined);
   }
 
-  /** One that this server holds and does not have is one that it could not reach before. */
+  /**
+   * Whether the session can be taken over. A record that this server holds without having the session is one that it
+   * failed to reach before.
+   */
   async function isFree({ record, holder, lastUsedAt }: FoundRecord): Promise<boolean> {
     if (has(record.uniqueId) || whyDue({ ...record, lastUsedAt, inUse: false }, clock.now()) !== undefined)
       return false;
@@ -95,22 +107,23 @@ export function createPersistence(options: PersistenceOptions): Persistence {
       if (entry.isPersistent) await records.remove(entry.uniqueId);
     },
     failed: async (entry, error, record) => {
-      // Whatever else kept it from being reached may be over the next time. One that has a folder which is denied now has been ended.
+      // Other failures may be over at the next attempt. A session with a mount that is now denied has been ended.
       const isGone = record === undefined || isSandboxGone(error) || toHotcellError(error).code === 'mount_denied';
       if (entry.isPersistent && isGone) await records.remove(entry.uniqueId);
     },
     recall: (owner, { again = false } = {}) => {
-      const before = looks.get(owner.id);
-      // One that has not begun will see whatever there is now. SECURITY: or each of a crowd of unknown ids would cost a reading of all records.
+      const before = searches.get(owner.id);
+      // A search that has not begun will see everything. SECURITY: otherwise each unknown id in a flood would cost a
+      // reading of all records.
       if (before !== undefined && !(again && before.hasBegun)) return before.done;
-      const next: Look = { hasBegun: false, done: Promise.resolve() };
+      const next: Search = { hasBegun: false, done: Promise.resolve() };
       const begin = () => {
         next.hasBegun = true;
-        return look(owner);
+        return search(owner);
       };
-      // One after the other, or two would take the same one.
+      // Searches run one after another, so that two do not claim the same record.
       next.done = (before?.done ?? Promise.resolve()).then(begin).catch(() => {});
-      looks.set(owner.id, next);
+      searches.set(owner.id, next);
       return next.done;
     },
   };

@@ -17,22 +17,22 @@ test('refuses an owner at its own limit, and says what to do', () => {
   });
 });
 
-test('refuses everybody when the server is full of open sessions', () => {
+test('refuses every owner when the server is full of open sessions', () => {
   expect(admit({ id: 'b', quota: 5 }, holdings({ a: [10, 0] }), 10)).toMatchObject({ kind: 'refused' });
 });
 
-test('lets the first of an owner displace a waiting one of an owner who has many', () => {
+test('lets the first session of an owner displace a waiting one of an owner who has many', () => {
   expect(admit({ id: 'c', quota: 5 }, holdings({ a: [6, 3], b: [4, 3] }), 10)).toEqual({
     kind: 'displaces',
     owner: 'a',
   });
 });
 
-test('lets nobody displace one who has no more than they would have', () => {
+test('displaces no owner who has no more sessions than the newcomer would have', () => {
   expect(admit({ id: 'b', quota: 5 }, holdings({ a: [3, 3], b: [2, 0] }), 5)).toMatchObject({ kind: 'refused' });
 });
 
-test('in a crowd of openings, nobody is refused who has at least two fewer than another, and the limit holds', () => {
+test('in a crowd of openings, no owner with at least two sessions fewer than another is refused, and the limit holds', () => {
   fc.assert(
     fc.property(
       fc.array(fc.constantFrom('a', 'b', 'c', 'd'), { maxLength: 100 }),

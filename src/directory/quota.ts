@@ -1,6 +1,6 @@
 import { HotcellError } from '../errors/hotcell-error.ts';
 
-/** What one owner has: sessions in all, and how many of these only wait to be opened. */
+/** Sessions of one owner: all of them, and those that still wait to be opened. */
 export interface Holding {
   readonly sessions: number;
   readonly waiting: number;
@@ -8,13 +8,14 @@ export interface Holding {
 
 export type Admission =
   | { readonly kind: 'admitted' }
-  /** There is room when the last waiting opening of that owner, who has more, gives way. */
+  /** There is room if the last waiting opening of that owner, who has more sessions, is dropped. */
   | { readonly kind: 'displaces'; readonly owner: string }
   | { readonly kind: 'refused'; readonly error: HotcellError };
 
 /**
- * Whether an owner may open one more session. A server that is full refuses, but for one case: while openings wait for their turn, an owner who has
- * fewer sessions goes before one who has at least two more, so that a hundred openings of one at once leave room for the first of another.
+ * Whether an owner may open one more session. A full server refuses, with one exception: if openings are waiting, an
+ * owner with at least two sessions fewer than another displaces one of that owner's waiting openings. So a hundred
+ * openings of one owner leave room for the first of another.
  */
 export function admit(
   owner: { readonly id: string; readonly quota: number },
@@ -37,7 +38,10 @@ export function admit(
   );
 }
 
-/** Refuses a session whose memory limit is more than what its owner has left. What is only limited is not used, but it may be. */
+/**
+ * Refuses a session whose memory limit exceeds the rest of its owner's quota. Limits are summed, not usage, because
+ * each session may use its limit.
+ */
 export function requireMemory(
   quotaBytes: number,
   theirs: readonly { readonly memoryBytes: number }[],

@@ -7,7 +7,7 @@ import { createReaper, nextLookAt } from './reaper.ts';
 const life: Lifetime = { openedAt: 1000, lastUsedAt: 2000, inUse: false, idleMs: 100, maxAgeMs: 5000 };
 
 describe('a session', () => {
-  test('is due when nobody has used it for as long as it may be idle', () => {
+  test('is due at its idle timeout', () => {
     expect(whyDue(life, 2099)).toBeUndefined();
     expect(whyDue(life, 2100)).toBe('idle');
   });
@@ -21,12 +21,12 @@ describe('a session', () => {
     expect(whyDue({ ...life, lastUsedAt: 5990 }, 6000)).toBe('age');
   });
 
-  test('says when it ends if nobody uses it again', () => {
+  test('says when it ends if it is not used again', () => {
     expect(expiresAt(life)).toBe(2100);
     expect(expiresAt({ ...life, lastUsedAt: 5950 })).toBe(6000);
   });
 
-  test('that is not due now is looked at again no later than it can be', () => {
+  test('that is not due now is checked again no later than it can be due', () => {
     const anyLife = fc.record({
       openedAt: fc.nat(1000),
       lastUsedAt: fc.integer({ min: 1000, max: 2000 }),
@@ -76,7 +76,7 @@ describe('the reaper', () => {
     return { clock, reaped, reaper, open, looks: () => looks };
   }
 
-  test('ends each at its time with one timer, however many there are', () => {
+  test('ends each session at its time with one timer, however many there are', () => {
     const { clock, reaped, open } = reaping();
     for (let n = 0; n < 100; n += 1) open(`s${n}`, 1000 + n);
     expect(clock.timers()).toBe(1);
@@ -88,7 +88,7 @@ describe('the reaper', () => {
     expect(clock.timers()).toBe(0);
   });
 
-  test('looks seldom at a session that is used all the time', () => {
+  test('seldom checks a session that is used all the time', () => {
     const { clock, reaped, open, looks } = reaping();
     const one = open('s', 1000);
     for (let n = 0; n < 1000; n += 1) {
@@ -102,7 +102,7 @@ describe('the reaper', () => {
     expect(reaped).toEqual(['s idle 11000']);
   });
 
-  test('leaves a busy one until its maximum age, and ends one that becomes idle at its moment', () => {
+  test('leaves a busy session until its maximum age, and ends one that becomes idle at its idle timeout', () => {
     const { clock, reaped, open } = reaping();
     const busy = open('busy', 100, 5000);
     const finishing = open('finishing', 100, 5000);
@@ -115,7 +115,7 @@ describe('the reaper', () => {
     expect(reaped).toEqual(['finishing idle 1334', 'busy age 5000']);
   });
 
-  test('does nothing more when it is stopped', () => {
+  test('does nothing once it is stopped', () => {
     const { clock, reaped, reaper, open } = reaping();
     open('s', 10);
     reaper.stop();

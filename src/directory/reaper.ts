@@ -1,14 +1,17 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Lifetime } from '../sessions/lifetime.ts';
 
-/** When to look again. A session in use becomes idle later than now, and so cannot be due before this. */
+/** The earliest time at which the session can be due. A session in use becomes idle later than now. */
 export function nextLookAt(life: Lifetime, now: number): number {
   return Math.min(life.openedAt + life.maxAgeMs, (life.inUse ? now : life.lastUsedAt) + life.idleMs);
 }
 
-/** One timer for all sessions, set to the first moment at which one can be due. Using a session only moves that back, and needs no new timer. */
+/**
+ * One timer for all sessions, set to the earliest time at which one can be due. Using a session only delays that, so it
+ * needs no new timer.
+ */
 export interface Reaper {
-  /** A session was opened: look again no later than it needs. */
+  /** Makes sure that the timer fires in time for a new session. */
   watch(life: Lifetime): void;
   stop(): void;
 }

@@ -20,10 +20,10 @@ describe('the roster', () => {
       roster.requireFree(one);
       roster.add(one);
     }
-    roster.bury(hers, 'was closed');
+    roster.retire(hers, 'was closed');
     roster.remove(hers);
     expect(roster.find('bob', 'work')).toBe(his);
-    expect([roster.epitaph('ada', 'work'), roster.epitaph('bob', 'work')]).toEqual(['was closed', undefined]);
+    expect([roster.closedReason('ada', 'work'), roster.closedReason('bob', 'work')]).toEqual(['was closed', undefined]);
   });
 
   test.each([
@@ -31,7 +31,7 @@ describe('the roster', () => {
     ['analysis', undefined],
     ['other', 's-1'],
     ['other', 'analysis'],
-  ])('refuses the id %s and the name %s where one of them is taken', (id, name) => {
+  ])('refuses the id %s and the name %s if one of them is taken', (id, name) => {
     const roster = createRoster<Member>();
     roster.add(member('ada', 's-1', 'analysis'));
     expect(() => roster.requireFree(member('ada', id, name))).toThrow(/already/);
@@ -48,35 +48,38 @@ describe('the roster', () => {
     expect(roster.find(otherOwner, otherId)).toBeUndefined();
   });
 
-  test('counts one that is buried until it is removed, and gives its id away at once', () => {
+  test('counts a retired session until it is removed, and frees its id at once', () => {
     const roster = createRoster<Member>();
     const old = member('ada', 'work');
     const young = member('ada', 'work');
     roster.add(old);
-    roster.bury(old, 'was closed');
+    roster.retire(old, 'was closed');
     expect([roster.find('ada', 'work'), roster.all().length]).toEqual([undefined, 1]);
     roster.add(young);
     roster.remove(old);
-    expect([roster.find('ada', 'work'), roster.epitaph('ada', 'work')]).toEqual([young, undefined]);
+    expect([roster.find('ada', 'work'), roster.closedReason('ada', 'work')]).toEqual([young, undefined]);
   });
 
-  test('remembers a bounded number of those that are gone', () => {
+  test('remembers a bounded number of closed sessions', () => {
     const roster = createRoster<Member>();
     for (let n = 0; n < 3000; n += 1) {
       const one = member('ada', `s${n}`);
       roster.add(one);
-      roster.bury(one, 'was closed');
+      roster.retire(one, 'was closed');
       roster.remove(one);
     }
-    expect([roster.epitaph('ada', 's0'), roster.epitaph('ada', 's2999')]).toEqual([undefined, 'was closed']);
+    expect([roster.closedReason('ada', 's0'), roster.closedReason('ada', 's2999')]).toEqual([undefined, 'was closed']);
   });
 
   test('forgets nothing of an owner because of the many sessions of another', () => {
     const roster = createRoster<Member>();
     const hers = member('ada', 's-1', 'work');
     roster.add(hers);
-    roster.bury(hers, 'was closed');
-    for (let index = 0; index < 3000; index += 1) roster.bury(member('mallory', `s${index}`), 'was closed');
-    expect([roster.epitaph('ada', 's-1'), roster.epitaph('ada', 'work')]).toEqual(['was closed', 'was closed']);
+    roster.retire(hers, 'was closed');
+    for (let index = 0; index < 3000; index += 1) roster.retire(member('mallory', `s${index}`), 'was closed');
+    expect([roster.closedReason('ada', 's-1'), roster.closedReason('ada', 'work')]).toEqual([
+      'was closed',
+      'was closed',
+    ]);
   });
 });

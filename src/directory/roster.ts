@@ -1,6 +1,6 @@
 import { HotcellError } from '../errors/hotcell-error.ts';
 
-/** What the roster must know of a session. */
+/** The members of a session that the roster needs. */
 export interface Member {
   readonly id: string;
   readonly name?: string | undefined;
@@ -8,33 +8,35 @@ export interface Member {
 }
 
 /**
- * Who is who: sessions by owner, and by the id and the name that their owner calls them by. One owner's ids mean nothing to another. Remembers for a
- * while why those that are gone went, so that a client is told.
+ * The index of sessions by owner, and by the id and the name that their owner uses. Each owner has a namespace of its
+ * own. For a while it remembers why closed sessions were closed, so that a client can be told.
  */
 export interface Roster<Entry extends Member> {
-  /** Throws `session_exists` where the owner has one of that id or name. */
+  /** Throws `session_exists` if the owner has a session with that id or name. */
   requireFree(entry: Member): void;
   add(entry: Entry): void;
   find(owner: string, handle: string): Entry | undefined;
-  /** Can no longer be found, but counts until it is removed. */
-  bury(entry: Entry, epitaph: string): void;
+  /** Makes a session impossible to find; it still counts until it is removed. */
+  retire(entry: Entry, closedReason: string): void;
   remove(entry: Entry): void;
-  /** Why it went, if this owner had one of that id or name. */
-  epitaph(owner: string, handle: string): string | undefined;
-  /** Also those that were buried and not yet removed. */
+  /** Why the owner's last session with that id or name was closed. */
+  closedReason(owner: string, handle: string): string | undefined;
+  /** All sessions, including those that are retired and not yet removed. */
   all(): readonly Entry[];
   of(owner: string): readonly Entry[];
 }
 
-/** SECURITY: of each owner, or one who opens and closes sessions would make the server forget why those of the others ended. */
-const EPITAPHS_PER_OWNER = 1000;
-/** Owners whose epitaphs are kept: those of the owner whose last session ended longest ago go first. */
-const MOST_OWNERS = 100;
+/**
+ * SECURITY: a limit per owner, or an owner that opens and closes many sessions would evict the reasons of the others.
+ */
+const CLOSED_REASONS_PER_OWNER = 1000;
+/** Maximum of owners. The owner whose last session ended longest ago is evicted first. */
+const MAX_OWNERS = 100;
 
 export function createRoster<Entry extends Member>(): Roster<Entry> {
   const byHandle = new Map<string, Entry>();
-  /** By owner, then by handle. The one that was added to last is last. */
-  const epitaphs = new Map<string, Map<string, string>>();
+  /** Reasons by owner, then by handle. The owner whose session ended last is last. */
+  const closedReasons = new Map<string, Map<string, string>>();
   const all = new Set<Entry>();
 
   function release(entry: Entry): void {
@@ -51,30 +53,30 @@ export function createRoster<Entry extends Member>(): Roster<Entry> {
     },
     add: (entry) => {
       for (const key of keysOf(entry)) byHandle.set(key, entry);
-      for (const handle of handlesOf(entry)) epitaphs.get(entry.owner.id)?.delete(handle);
+      for (const handle of handlesOf(entry)) closedReasons.get(entry.owner.id)?.delete(handle);
       all.add(entry);
     },
     find: (owner, handle) => byHandle.get(keyOf(owner, handle)),
-    bury: (entry, epitaph) => {
+    retire: (entry, closedReason) => {
       release(entry);
-      const own = epitaphs.get(entry.owner.id) ?? new Map<string, string>();
-      epitaphs.delete(entry.owner.id);
-      epitaphs.set(entry.owner.id, own);
-      for (const handle of handlesOf(entry)) own.set(handle, epitaph);
-      trim(own, EPITAPHS_PER_OWNER);
-      trim(epitaphs, MOST_OWNERS);
+      const own = closedReasons.get(entry.owner.id) ?? new Map<string, string>();
+      closedReasons.delete(entry.owner.id);
+      closedReasons.set(entry.owner.id, own);
+      for (const handle of handlesOf(entry)) own.set(handle, closedReason);
+      trim(own, CLOSED_REASONS_PER_OWNER);
+      trim(closedReasons, MAX_OWNERS);
     },
     remove: (entry) => {
       release(entry);
       all.delete(entry);
     },
-    epitaph: (owner, handle) => epitaphs.get(owner)?.get(handle),
+    closedReason: (owner, handle) => closedReasons.get(owner)?.get(handle),
     all: () => [...all],
     of: (owner) => [...all].filter((entry) => entry.owner.id === owner),
   };
 }
 
-/** Drops what was added first, until no more than `most` are left. */
+/** Drops the oldest entries until at most `most` are left. */
 function trim(map: Map<string, unknown>, most: number): void {
   for (const oldest of map.keys()) {
     if (map.size <= most) return;
@@ -90,7 +92,7 @@ function keysOf(entry: Member): string[] {
   return handlesOf(entry).map((handle) => keyOf(entry.owner.id, handle));
 }
 
-/** SECURITY: unambiguous, so that no choice of owner and id can spell another owner's. */
+/** SECURITY: the key is unambiguous, so that no choice of owner and id spells another owner's key. */
 function keyOf(owner: string, handle: string): string {
   return JSON.stringify([owner, handle]);
 }

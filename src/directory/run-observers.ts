@@ -20,22 +20,22 @@ export function emitRuns(
   policy: { readonly timeoutMs: number; readonly limits: Limits },
 ): RunObserver {
   return (run) => {
-    const its = { ...session, execution: run.id, ...viaOf(run) };
+    const facts = { ...session, execution: run.id, ...viaOf(run) };
     return {
       started: () => {
         const { timeoutMs = policy.timeoutMs } = run.options;
-        feed.emit({ ...its, event: 'execution-began', code: hashOf(run.code), policy: { ...policy, timeoutMs } });
+        feed.emit({ ...facts, event: 'execution-began', code: hashOf(run.code), policy: { ...policy, timeoutMs } });
       },
       ended: ({ outcome, durationMs, stdout, stderr }) =>
         feed.emit({
-          ...its,
+          ...facts,
           event: 'execution-ended',
           outcome: outcome.kind,
           durationMs,
           codeBytes: run.code.length,
           outputBytes: stdout.length + stderr.length,
         }),
-      failed: ({ code }) => feed.emit({ ...its, event: 'refused', code: hashOf(run.code), refusal: code }),
+      failed: ({ code }) => feed.emit({ ...facts, event: 'refused', code: hashOf(run.code), refusal: code }),
     };
   };
 }

@@ -10,7 +10,7 @@ import { factsOf } from './session-facts.ts';
 export interface SessionEvents {
   opened(entry: Entry, request: CheckedRequest, core: SessionCore, durationMs: number): void;
   closed(entry: Entry, why: ClosingReason): void;
-  /** `id`: how the caller named the session. */
+  /** `id`: the session as the caller named it. */
   refused(owner: Owner, error: HotcellError, call: { via?: string | undefined; id?: string | undefined }): void;
 }
 

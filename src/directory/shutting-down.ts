@@ -1,6 +1,6 @@
 import { HotcellError } from '../errors/hotcell-error.ts';
 
-/** What a server answers to new work while it ends. */
+/** The error for new work while the server shuts down. */
 export function shuttingDownError(): HotcellError {
   return new HotcellError('shutting_down', 'the server is shutting down', {
     remedy: 'Retry when it is running again.',
