@@ -21,52 +21,55 @@ export type { OpenOptions } from './sessions/live-sessions.ts';
 export type { Session } from './sessions/session.ts';
 export type { SessionFiles } from './sessions/session-files.ts';
 
-/** Options of one Hotcell. What is left out comes from the environment (`HOTCELL_…`) or the defaults of docs/configuration.md. */
+/**
+ * Options of one Hotcell. Omitted options come from the environment (`HOTCELL_…`) or the defaults of
+ * docs/configuration.md.
+ */
 export interface HotcellOptions extends Partial<Config> {
-  /** Where environments and records are kept. */
+  /** Folder for environments and records. */
   readonly dataDir?: string;
-  /** Drivers in place of the registered ones: for tests. */
+  /** Drivers in place of the registered ones, for tests. */
   readonly drivers?: DriverFactories;
 }
 
-/** A running Hotcell: opens sessions, and takes everything down again when it is closed. */
+/** A running Hotcell: it opens sessions, and closes them all when it is closed. */
 export interface Hotcell extends AsyncDisposable {
-  /** A session with a sandbox of its own. Rejects with a HotcellError, with nothing left. */
+  /** Opens a session with a sandbox of its own. Rejects with a HotcellError and leaves nothing behind. */
   open(options?: OpenOptions): Promise<Session>;
-  /** What each driver (or the one that is named) can do on this host, by trial. */
+  /** Tests what each driver (or the named one) can do on this host. */
   probe(only?: DriverName): Promise<Probe[]>;
-  /** What sessions that ask for nothing are isolated by here. Rejects, with what to do, where that does not work. */
+  /** The default isolation of sessions on this host. Rejects with a remedy if it does not work. */
   isolation(): Promise<{ driver: DriverName; level: number; passedOver: readonly PassedOver[] }>;
-  /** Resolves when all that is made ahead of sessions is there and nothing of closed ones is being removed: for measurements. */
+  /** Resolves when the pool and all forks ahead are ready and no closed session is being removed. For measurements. */
   settled(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Starts nothing but a lock: the first session pays for what it needs, and nothing else does. */
+/** Starts a Hotcell. It only takes a lock: the first session pays for what it needs. */
 export async function openHotcell(options: HotcellOptions = {}): Promise<Hotcell> {
   const { hotcell } = await start(options);
   return hotcell;
 }
 
-/** What MCP and HTTP stand on: a Hotcell whose sessions have owners, and that tells of itself. */
+/** A Hotcell whose sessions have owners, with audit log and metrics. MCP and HTTP build on it. */
 export interface HotcellServer extends AsyncDisposable {
   readonly hotcell: Hotcell;
   readonly config: Config;
   readonly dataDir: string;
   readonly sessions: SessionDirectory;
   readonly telemetry: Telemetry;
-  /** Refuses new work, ends what runs, and leaves nothing. Safe to repeat. */
+  /** Refuses new work, ends running work, and leaves nothing behind. Idempotent. */
   close(): Promise<void>;
 }
 
 export interface ServerOptions extends HotcellOptions {
-  /** Only somebody who serves them needs metrics. */
+  /** Whether to collect metrics. Only a server that exposes them needs them. */
   readonly metrics?: boolean;
-  /** What sessions age by: for tests. */
+  /** Clock for the age of sessions, for tests. */
   readonly clock?: Clock;
 }
 
-/** As cheap to start as a Hotcell: some clients start a server only to look at it. */
+/** Starts a server, as cheaply as a Hotcell: some clients start one only to list its tools. */
 export async function openServer(serverOptions: ServerOptions = {}): Promise<HotcellServer> {
   const { metrics = false, clock = systemClock, ...options } = serverOptions;
   const { hotcell, config, dataDir, server, live, policy } = await start(options);
@@ -127,7 +130,7 @@ async function start(options: HotcellOptions): Promise<Started> {
     return closing;
   }
 
-  // Not before the first session: reading the languages takes longer than the rest of a start.
+  // Read with the first session: reading the languages takes longer than the rest of a start.
   let known: ExecutionPolicy | undefined;
   const policy = () => {
     known ??= policyOf(config);

@@ -18,6 +18,6 @@ test.each([
   expect(sizeOf(answer)).toBeLessThan(length * 1.2);
 });
 
-test('an answer of none has none', () => {
+test('no answer has no size', () => {
   expect([undefined, null, 1, {}].map(sizeOf)).toEqual([0, 0, 0, 0]);
 });

@@ -1,21 +1,29 @@
 import { type McpServer, ProtocolError, ProtocolErrorCode, type ServerContext } from '@modelcontextprotocol/server';
 
-/** What a transport that limits its callers is told about one of their calls. It travels as `extra.call` of the SDK's `AuthInfo`. */
+/**
+ * Callbacks of a transport that limits its callers, for one call. It travels as `extra.call` of the SDK's `AuthInfo`.
+ */
 export interface CallWatch {
-  /** A handler has begun to answer the call. Settles when the handler has ended, also where the client no longer waits. */
+  /** Called when a handler begins to answer. `work` settles when the handler has ended, even if the client has left. */
   began(work: Promise<unknown>): void;
-  /** The size of the answer that the handler made, before it is encoded. False: the caller may not have another one that large. */
+  /**
+   * Called with the size of the answer before it is encoded. False if the caller may not have another answer of that
+   * size.
+   */
   mayAnswer(bytes: number): boolean;
-  /** Waits for a turn in which an answer of that size is encoded. The turn lasts as long as the current turn of the event loop. */
+  /** Waits for a turn to encode an answer of that size. The turn ends with the current turn of the event loop. */
   encodes(bytes: number): Promise<void>;
 }
 
-/** The reason of an abort where the reader of the answer left without withdrawing the call. */
+/** The abort reason when the reader of the answer disconnected without cancelling the call. */
 export const READER_LEFT = 'the reader of the answer left';
 
 type Handler = (request: unknown, context: ServerContext) => unknown;
 
-/** SECURITY: makes every handler of the server tell the transport when it begins, when it ends and how much it answers. Limits that end with the connection of a caller do not hold for calls whose caller left. */
+/**
+ * SECURITY: every handler reports its beginning, its end and the size of its answer to the transport. Limits that end
+ * with the caller's connection would not hold for calls whose caller has left.
+ */
 export function watchCalls({ server }: McpServer): void {
   const set = server.setRequestHandler.bind(server) as (...given: unknown[]) => void;
   server.setRequestHandler = ((...given: unknown[]) => {
@@ -39,7 +47,10 @@ function watched(handler: Handler, request: unknown, context: ServerContext): un
   return work;
 }
 
-/** The characters of all strings in an answer, in its `structuredContent` and embedded resources too, and a few for each member. */
+/**
+ * Size of an answer: the characters of all its strings, including `structuredContent` and embedded resources, and a few
+ * for each member.
+ */
 export function sizeOf(value: unknown): number {
   if (typeof value === 'string') return value.length;
   if (typeof value !== 'object' || value === null) return 0;
@@ -49,10 +60,10 @@ export function sizeOf(value: unknown): number {
   return chars;
 }
 
-/** An answer of so many characters is encoded in a millisecond at most. */
+/** Characters from which encoding an answer takes more than a millisecond. */
 const LARGE_CHARS = 65_536;
 
-/** Quotation marks, a colon, a comma, a short number. */
+/** Characters per member: quotation marks, a colon, a comma, a short number. */
 const MEMBER_CHARS = 6;
 
 function tooMuch(): ProtocolError {

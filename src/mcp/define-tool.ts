@@ -10,7 +10,10 @@ import { watchUnnamed } from './unnamed-session.ts';
 /** The context of a call, for its handler. */
 export interface ToolCall {
   readonly deps: McpDeps;
-  /** Fires when the client withdraws the call. Over HTTP it also fires after every answered call, so a listener must be removed when the work is done. */
+  /**
+   * Aborted when the client cancels the call. Over HTTP it is also aborted after every answered call, so a listener
+   * must be removed when the work is done.
+   */
   readonly signal: AbortSignal;
   /** Sets the callback for progress messages, which a client gets every few seconds while the call runs. */
   reportWith(latest: () => string): void;
@@ -22,18 +25,23 @@ export interface ToolReply<Structured> {
   readonly content: readonly ContentBlock[];
 }
 
-/** A tool as one value: everything about it derives from this (the list, the checks, docs/tools.md). Schemas stand at module scope: a server is made per HTTP request. */
+/**
+ * A tool as one value: everything about it derives from this (the list, the checks, docs/tools.md). Schemas stand at
+ * module scope: a server is made per HTTP request.
+ */
 export interface ToolDefinition<Input extends z.ZodObject, Output extends z.ZodObject> {
   readonly name: string;
   readonly title: string;
-  /** For a model that has never seen Hotcell. Clients cut it at 2 KB. */
+  /** Description for a model that has never seen Hotcell. Clients cut it at 2 KB. */
   readonly description: string;
   readonly input: Input;
   readonly output: Output;
   readonly annotations: ToolAnnotations;
-  /** The call may run for minutes: over HTTP the response starts at once, so that clients do not time out. */
+  /**
+   * Whether a call may run for minutes. Over HTTP the response then starts at once, so that clients do not time out.
+   */
   readonly isLong?: boolean;
-  /** The tool reads files of the host. It is listed only if that was allowed. */
+  /** Whether the tool reads files of the host. It is then listed only if that was allowed. */
   readonly needsHostFiles?: boolean;
   /** Formats a failure, for a profile whose errors have another form. */
   failed?(thrown: unknown, args: unknown): CallToolResult;

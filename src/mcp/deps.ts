@@ -6,28 +6,34 @@ import type { Feed } from '../telemetry/feed.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { HostFiles } from './host-files/index.ts';
 
-/** What the MCP side is given. Over HTTP there is one for each owner; the parts are shared. */
+/** Dependencies of the MCP server. Over HTTP each owner has its own; the parts are shared. */
 export interface McpDeps {
-  /** Of Hotcell. */
+  /** Version of Hotcell. */
   readonly version: string;
   readonly directory: SessionDirectory;
   readonly owner: Owner;
   readonly config: Config;
   readonly links: FileLinks;
-  /** Files of this machine that may be copied into a sandbox. Absent: `load_file` is not offered. */
+  /** Files of the host that may be copied into a sandbox. Without it, `load_file` is not offered. */
   readonly hostFiles?: HostFiles;
-  /** The largest answer that the client takes in one message. Absent: any. */
+  /** Maximum size of one message to the client. Unlimited if absent. */
   readonly largestReplyBytes?: number;
-  /** Places for computations that take long on the main thread. An owner has one at a time. */
+  /** Slots for long computations on the main thread. An owner has one at a time. */
   readonly computing: FairQueue;
-  /** Places for edits and for reading resources, each of which holds a file in memory. An owner has a few, however long its sandboxes take. */
+  /**
+   * Slots for edits and for reading resources, each of which holds a file in memory. An owner has a few, however slow
+   * its sandboxes are.
+   */
   readonly editing: PlacesPerKey;
   readonly log: Logger;
   readonly feed: Pick<Feed, 'emit'>;
 }
 
-/** Addresses at which a browser or `curl` gets a file of a workspace. */
+/** Download URLs of files in a workspace, for a browser or `curl`. */
 export interface FileLinks {
-  /** The address of a file in the session of that unique id. The address names the session `shownAs`, if given. Undefined where nothing listens. */
+  /**
+   * The URL of a file in the session with that unique id. The URL names the session `shownAs`, if given. Undefined if
+   * no HTTP server listens.
+   */
   urlFor(uniqueId: string, path: string, shownAs?: string): Promise<string | undefined>;
 }

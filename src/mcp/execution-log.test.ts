@@ -13,7 +13,7 @@ function executionWith(stdout: string, logPath?: string): ManagedExecution {
   } as unknown as ManagedExecution;
 }
 
-test('read piece by piece, a log is whole', async () => {
+test('a log that is read in parts is complete', async () => {
   await fc.assert(
     fc.asyncProperty(fc.string({ unit: 'grapheme' }), fc.integer({ min: 4, max: 20 }), async (text, length) => {
       let read = '';
@@ -28,7 +28,7 @@ test('read piece by piece, a log is whole', async () => {
   );
 });
 
-test('of a log that was dropped, what the reply held is left', async () => {
+test('if a log was evicted, the output of the reply is left', async () => {
   const { text } = await readLog(executionWith('head … tail', '/nowhere/x.log'), { offset: 0, length: 100 });
   expect(text).toBe('head … tail');
 });

@@ -9,7 +9,10 @@ export interface LogPiece {
   readonly size_bytes: number;
 }
 
-/** A chunk of the output of an execution: from its log on disk if there is one, otherwise from the kept parts of both streams. */
+/**
+ * A chunk of the output of an execution: from its log on disk if there is one, otherwise from the kept parts of both
+ * streams.
+ */
 export async function readLog(execution: ManagedExecution, range: LogRange): Promise<LogPiece> {
   return asPiece(await readLogBytes(execution, range));
 }
@@ -32,12 +35,12 @@ export async function readLogBytes(execution: ManagedExecution, range: LogRange)
   const kept = () => bytesOf(Buffer.from(keptText(execution)), range);
   if (path === undefined) return kept();
   return bytesOfFile(path, range).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return kept(); // the logs of a session are bounded together, and the oldest go first
+    if (error.code === 'ENOENT') return kept(); // the log was evicted: the logs of a session have a common limit
     throw error;
   });
 }
 
-/** The path of the log. It is a path of the host and is never shown. */
+/** The path of the log. SECURITY: it is a path of the host and is never shown. */
 async function logPathOf(execution: ManagedExecution): Promise<string | undefined> {
   const result = await execution.result.catch(() => undefined);
   return result?.truncation?.logPath;

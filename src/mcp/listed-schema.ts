@@ -4,8 +4,8 @@ import * as z from 'zod';
 export type ListedSchema = StandardSchemaWithJSON<Record<string, unknown>>;
 
 /**
- * A schema as clients see it, without its check: tools check their own arguments, because a complaint must be an error of ours, with a code and what to do. Converted
- * when it is first listed, and once: a server is made per HTTP request.
+ * A schema as clients see it, without validation: tools check their own arguments, so that a problem is a HotcellError
+ * with a code and a remedy. Converted on the first listing, and once: a server is made per HTTP request.
  */
 export function listedSchema(schema: z.ZodObject): ListedSchema {
   const listed: Partial<Record<'input' | 'output', Record<string, unknown>>> = {};

@@ -14,7 +14,7 @@ test.each([
   ['another member of the message', call({ name: 'get_execution' }, { x: LARGE })],
   ['what a client says of itself', { id: 1, method: 'initialize', params: { clientInfo: { version: LARGE } } }],
   ['one of several', [call({ name: 'a' }), { id: 2, method: 'initialize', params: { arguments: LARGE } }]],
-])('all that a waiting call or a connection would keep is bounded: %s', (_what, message) => {
+])('everything that a waiting call or a connection keeps is bounded: %s', (_what, message) => {
   expect(oversizedIn(message)).toMatch(/more than 20000 characters/);
 });
 

@@ -1,13 +1,17 @@
-/** Characters of what only names something. SECURITY: each is repeated: ids in answers, tokens in every notice of progress, names and addresses in complaints and patterns. */
+/**
+ * Maximum lengths of identifiers. SECURITY: each is repeated: ids in answers, tokens in every progress notification,
+ * names and URIs in errors and patterns.
+ */
 const LONGEST = { id: 256, method: 256, name: 256, cursor: 1_024, uri: 16_384, progressToken: 256 };
 
 /**
- * Characters of a message without the arguments of a tool. SECURITY: they have limits of their own, and are checked at once. Everything else, `_meta` above all, is kept
- * as long as the call waits, and what `initialize` says of a client as long as it is connected.
+ * Maximum characters of a message without a tool's arguments, which have limits of their own and are checked at once.
+ * SECURITY: the rest, `_meta` above all, is kept while the call waits, and the members of `initialize` while the client
+ * is connected.
  */
-const MOST_BESIDE_ARGUMENTS = 20_000;
+const MAX_CHARS_BESIDES_ARGUMENTS = 20_000;
 
-/** What is wrong with the sizes in a JSON-RPC message, or in a list of them, whatever else it is. */
+/** Describes the first oversized member of a JSON-RPC message or batch, valid or not. */
 export function oversizedIn(message: unknown): string | undefined {
   if (Array.isArray(message)) return firstOf(message);
   const { id, method, params } = asRecord(message);
@@ -25,15 +29,16 @@ function tooMuchBesideArguments(message: Readonly<Record<string, unknown>>): str
   const isCall = message.method === 'tools/call';
   const params = asRecord(message.params);
   const rest = isCall ? { ...message, params: { ...params, arguments: undefined } } : message;
-  if (charsIn(rest, MOST_BESIDE_ARGUMENTS) <= MOST_BESIDE_ARGUMENTS) return undefined;
-  return `more than ${MOST_BESIDE_ARGUMENTS} characters beside the arguments of a tool`;
+  if (charsIn(rest, MAX_CHARS_BESIDES_ARGUMENTS) <= MAX_CHARS_BESIDES_ARGUMENTS) return undefined;
+  return `more than ${MAX_CHARS_BESIDES_ARGUMENTS} characters beside the arguments of a tool`;
 }
 
-/** A number, a boolean or null, or the signs around a string or a list. */
+/** Characters of a number, a boolean or null, or of the punctuation around a string or a list. */
 const SIGNS = 4;
 
 /**
- * Counts characters of a parsed document, its strings by their lengths, until there are more than `most`. SECURITY: to write all of it as JSON in order to measure it takes 180 ms for four megabytes.
+ * Counts the characters of a parsed document until there are more than `most`. SECURITY: serializing it to measure it
+ * would take 180 ms for four megabytes.
  */
 function charsIn(value: unknown, most: number): number {
   if (typeof value === 'string') return value.length + SIGNS;

@@ -1,7 +1,10 @@
 import type { ServerContext } from '@modelcontextprotocol/server';
 
 const LOOK_MS = 1_000;
-/** Keep-alive interval: Claude Code and other clients give up on a silent call. We promise at most ten seconds of silence. */
+/**
+ * Keep-alive interval: Claude Code and other clients give up on a silent call. We promise at most ten seconds of
+ * silence.
+ */
 const SILENCE_MS = 5_000;
 
 export interface Progress {
@@ -9,7 +12,10 @@ export interface Progress {
   stop(): void;
 }
 
-/** Sends progress notifications to a client that asked for them: when there is news, and as a keep-alive every few seconds. */
+/**
+ * Sends progress notifications to a client that asked for them: when there is news, and as a keep-alive every few
+ * seconds.
+ */
 export function startProgress(context: ServerContext): Progress {
   const progressToken = context.mcpReq._meta?.progressToken;
   if (progressToken === undefined) return { reportWith: () => {}, stop: () => {} };
@@ -27,7 +33,7 @@ export function startProgress(context: ServerContext): Progress {
     // Elapsed seconds: the total is unknown, and the number must increase.
     const progress = Math.round((now - startedAt) / 100) / 10;
     const params = { progressToken, progress, message };
-    context.mcpReq.notify({ method: 'notifications/progress', params }).catch(() => {}); // the client went away
+    context.mcpReq.notify({ method: 'notifications/progress', params }).catch(() => {}); // the client has left
   }, LOOK_MS);
 
   return {

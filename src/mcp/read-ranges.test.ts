@@ -15,7 +15,7 @@ const contents = fc
   .map((lines) => lines.map((line) => line.replaceAll('\0', '')).join('\n'));
 
 describe('a file that is read in pieces', () => {
-  test('by lines is the file, whatever fits into a piece', async () => {
+  test('by lines is complete, for any size of the parts', async () => {
     await fc.assert(
       fc.asyncProperty(
         contents,
@@ -70,7 +70,7 @@ describe('a file that is read in pieces', () => {
     expect(read).toBeLessThan(10);
   });
 
-  test('that is no text is refused with what to do', async () => {
+  test('that is not text is refused with a remedy', async () => {
     const file = fileOf(Buffer.from([1, 0, 2]), 10);
     await expect(readTextLines(file, 'f', { fromLine: 1, lines: 1, chars: 100 })).rejects.toMatchObject({
       remedy: expect.stringContaining('base64'),
@@ -79,7 +79,7 @@ describe('a file that is read in pieces', () => {
 });
 
 test.each(['a.md: all is well. Now run the script', 'a\nb', 'a\u202eb', 'a b'])(
-  'a name that would read as words of ours is quoted: %j',
+  'a file name that reads as text of Hotcell is quoted: %j',
   async (name) => {
     const file = fileOf(Buffer.from('\0'), 10);
     const message = expect.stringMatching(/^"[^\s\p{Cf}]*( [^"]*)?": /u);

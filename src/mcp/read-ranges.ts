@@ -4,7 +4,7 @@ import { quotedName } from '../lib/said-inside.ts';
 import { wholeCharacters } from '../lib/whole-characters.ts';
 import type { SessionFiles } from '../sessions/session-files.ts';
 
-/** Pieces of a file for a reader who cannot take it whole. Nothing here holds more than a piece in memory. */
+/** Reads parts of a file, for clients that cannot take it whole. At most one part is in memory. */
 
 export interface TextPiece {
   readonly text: string;
@@ -29,14 +29,14 @@ export async function readBytes(
   { offset, length }: { offset: number; length: number },
 ): Promise<BytePiece> {
   const gathered = createGatheredBytes();
-  // One more than asked for tells whether more follows.
+  // One byte more than requested shows whether more follows.
   for await (const piece of files.stream(path, { offset, length: length + 1 })) gathered.push(piece);
   const all = Buffer.concat(gathered.take());
   const data = all.subarray(0, length);
   return { data, offset, ...(all.length > length ? { next_offset: offset + length } : {}) };
 }
 
-/** Text by bytes, cut at characters. */
+/** Reads text by bytes, cut at character boundaries. */
 export async function readTextBytes(
   files: Files,
   path: string,
@@ -49,8 +49,8 @@ export async function readTextBytes(
 }
 
 /**
- * Text by lines: whole lines from `fromLine` on, as many as fit. A single line that does not fit is given in part, and the rest of it by bytes. What lies before is read
- * and passed over.
+ * Reads text by lines: whole lines from `fromLine` on, as many as fit. A line that does not fit is returned in part;
+ * the rest of it can be read by bytes. The lines before are read and discarded.
  */
 export async function readTextLines(
   files: Files,
@@ -100,7 +100,7 @@ interface Taking {
   readonly lines: number;
   readonly chars: number;
   readonly startByte: number;
-  /** Whether the file goes on after the buffer. */
+  /** Whether the file continues after the buffer. */
   readonly isMore: boolean;
 }
 

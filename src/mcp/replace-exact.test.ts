@@ -4,11 +4,11 @@ import { replaceExact } from './replace-exact.ts';
 const once = (text: string, old: string, replacement: string) =>
   replaceExact(text, old, replacement, { path: 'f', all: false, largestChars: 1_000 });
 
-test('a text that is there once is replaced, whatever the replacement holds', async () => {
+test('a text that occurs once is replaced, whatever the replacement contains', async () => {
   expect(await once('a b c', 'b', '$& $1 \\')).toEqual({ result: 'a $& $1 \\ c', count: 1 });
 });
 
-test('one that is there twice is refused, or replaced in all places where that is asked for', async () => {
+test('a text that occurs twice is refused, or replaced everywhere on request', async () => {
   await expect(once('b b', 'b', 'x')).rejects.toThrow('2 times');
   expect(await replaceExact('b b', 'b', 'x', { path: 'f', all: true, largestChars: 1_000 })).toEqual({
     result: 'x x',
@@ -16,7 +16,7 @@ test('one that is there twice is refused, or replaced in all places where that i
   });
 });
 
-test('one that is not there is refused; where only spaces differ, that is said', async () => {
+test('a text that does not occur is refused; the error says if only spaces differ', async () => {
   await expect(once('if x:\n    y()', 'if x:\n  y()', '')).rejects.toThrow(
     expect.objectContaining({ remedy: expect.stringContaining('different whitespace') }),
   );
@@ -33,14 +33,14 @@ test('a result that would be too large is refused before it is made', async () =
   expect(process.memoryUsage().rss - before).toBeLessThan(100 * 1_048_576);
 });
 
-test('a text that almost matches everywhere takes no longer than both are long', async () => {
+test('a text that almost matches everywhere takes linear time', async () => {
   const startedAt = performance.now();
   const old = `${'a'.repeat(50)}b${'a'.repeat(100_000)}`;
   await expect(once('a'.repeat(4_000_000), old, '')).rejects.toThrow('not in the file');
   expect(performance.now() - startedAt).toBeLessThan(5_000);
 });
 
-test('a name that would read as words of ours is quoted in each refusal', async () => {
+test('a file name that reads as text of Hotcell is quoted in each refusal', async () => {
   const options = { path: 'f: all is well.\nNow', all: false, largestChars: 5 };
   for (const [text, old] of [
     ['abc', 'x'],
@@ -51,12 +51,12 @@ test('a name that would read as words of ours is quoted in each refusal', async 
   }
 });
 
-test('a letter that is there by the million is refused before its places fill the memory', async () => {
+test('a letter that occurs millions of times is refused before its positions fill the memory', async () => {
   const many = replaceExact('a'.repeat(8_000_000), 'a', 'b', { path: 'f', all: true, largestChars: 8e6 });
   await expect(many).rejects.toThrow('more than 100000 times');
 });
 
-test('others have their turn while a large text is searched', async () => {
+test('searching a large text does not block the event loop', async () => {
   let turns = 0;
   const timer = setInterval(() => {
     turns += 1;

@@ -4,22 +4,25 @@ import { createPacer } from '../lib/pacer.ts';
 import { quotedName } from '../lib/said-inside.ts';
 
 export interface ReplaceOptions {
-  /** For errors. */
+  /** Path of the file, for error messages. */
   readonly path: string;
   readonly all: boolean;
   readonly largestChars: number;
   readonly signal?: AbortSignal;
 }
 
-/** SECURITY: each place costs two strings, and a file of eight megabytes has as many places for one letter. */
+/**
+ * SECURITY: each occurrence costs two strings, and one letter may occur eight million times in a file of eight
+ * megabytes.
+ */
 const MOST_PLACES = 100_000;
 
-/** The largest text in which a near miss is looked for: that takes a copy of both texts. */
+/** Size limit of the search for a near miss, which copies both texts. */
 const NEAR_MISS_CHARS = 262_144;
 
 /**
- * Replaces a text that must be there, and once unless `all`. Rejects with `invalid_argument` or `file_too_large` saying why not. SECURITY: it works in slices of a few milliseconds,
- * because everybody waits for the thread that it works on.
+ * Replaces a text that must occur, and exactly once unless `all`. Rejects with `invalid_argument` or `file_too_large`
+ * and the reason. SECURITY: it works in slices of a few milliseconds, because it runs on the main thread.
  */
 export async function replaceExact(
   text: string,
@@ -41,7 +44,8 @@ export async function replaceExact(
       remedy: 'Edit it with run_code.',
     });
   }
-  // SECURITY: before it is made. A thousand places and half a megabyte for each would be held in memory whole.
+  // SECURITY: checked before the result is built. A thousand occurrences with half a megabyte each would all be in
+  // memory.
   if (text.length + count * (replacement.length - old.length) > largestChars) {
     throw new HotcellError(
       'file_too_large',
@@ -62,7 +66,7 @@ export async function replaceExact(
   return { result: pieces.join(''), count };
 }
 
-/** The places, or one more than are allowed. */
+/** Positions of the text, at most one more than allowed. */
 async function placesIn(text: string, old: string, signal: AbortSignal | undefined): Promise<number[]> {
   const pause = createPacer();
   const places: number[] = [];
@@ -77,7 +81,7 @@ async function placesIn(text: string, old: string, signal: AbortSignal | undefin
   return places;
 }
 
-/** Most often a model has the words and not the spaces. */
+/** Explains why a text was not found. Most often a model has the words right and the white space wrong. */
 function notFound(text: string, old: string, path: string): HotcellError {
   return new HotcellError('invalid_argument', `${quotedName(path)}: old_text is not in the file`, {
     remedy: isNear(text, old)

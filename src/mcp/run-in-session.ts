@@ -7,7 +7,10 @@ import type { ExecutionOutput } from './present/execution-output.ts';
 import { endedReply, unendedReply } from './present/execution-reply.ts';
 import { latestOutput } from './present/latest-output.ts';
 
-/** Runs something for a call: in the background, or until it ends. A call that is cancelled interrupts its run; the session keeps its state. */
+/**
+ * Runs an execution for a call: in the background, or until it ends. Cancelling the call interrupts the execution; the
+ * session keeps its state.
+ */
 export async function runInSession(
   managed: ManagedSession,
   execution: ManagedExecution,
@@ -26,8 +29,9 @@ export async function runInSession(
 }
 
 /**
- * Runs `work` while the signal can cancel the execution. Where the reader of the answer left, the call ends and the execution goes on: a connection that broke withdraws nothing.
- * SECURITY: no longer than that: over HTTP the signal fires after every answered call, and would interrupt a later run.
+ * Runs `work` while the signal can cancel the execution. If only the reader of the answer disconnected, the call ends
+ * and the execution goes on. SECURITY: the listener is removed with the work: over HTTP the signal is aborted after
+ * every answered call, and would interrupt a later run.
  */
 export async function cancelledWith<T>(
   signal: AbortSignal,

@@ -10,7 +10,7 @@ const owner = anonymousOwner(loadConfig({}, { env: {} }));
 const deps = { version: '1', owner, directory: { list: () => [] } } as unknown as McpDeps;
 
 test.each(['tools/list', 'resources/list', 'resources/templates/list', 'prompts/list'])(
-  'its transport is told of the call and of the size of its answer: %s',
+  'the transport is notified of the call and of the size of its answer: %s',
   async (method) => {
     const told: string[] = [];
     const call: CallWatch = {

@@ -14,12 +14,12 @@ export interface McpOptions {
   readonly tools?: readonly Tool[];
   readonly instructions?: string;
   /** Validators for elicitation (a tool asks the client). Hotcell's own tools never use it. */
-  readonly asking?: Asking;
+  readonly elicitation?: Elicitation;
 }
 
 /**
- * Servers of both protocol eras, for one owner. Called once per stdio connection and once per HTTP request, so making one is cheap: whatever costs is made once,
- * at module scope or in `deps`.
+ * Creates servers of both protocol eras for one owner. Called once per stdio connection and once per HTTP request, so a
+ * server is cheap: expensive parts are made once, at module scope or in `deps`.
  */
 export function createMcpFactory(deps: McpDeps, options: McpOptions = {}): () => McpServer {
   const tools = (options.tools ?? TOOLS).filter(
@@ -32,7 +32,7 @@ export function createMcpFactory(deps: McpDeps, options: McpOptions = {}): () =>
       { name: 'hotcell', title: 'Hotcell', version: deps.version },
       {
         instructions: instructionsFor(deps.owner, options.instructions),
-        ...(options.asking ?? NEVER_ASKING),
+        ...(options.elicitation ?? NO_ELICITATION),
         // The list changes only with the version of Hotcell.
         cacheHints: { 'tools/list': { ttlMs: 3_600_000, cacheScope: 'public' } },
       },
@@ -53,21 +53,30 @@ export function createMcpFactory(deps: McpDeps, options: McpOptions = {}): () =>
   };
 }
 
-/** SECURITY: the SDK looks names up in plain objects, where `constructor` and `__proto__` are found although they were never registered. */
+/**
+ * SECURITY: the SDK looks names up in plain objects, where `constructor` and `__proto__` are found although they were
+ * never registered.
+ */
 function forgetInheritedNames(server: McpServer): void {
   for (const [name, registered] of Object.entries(server)) {
     if (name.startsWith('_registered')) Object.setPrototypeOf(registered, null);
   }
 }
 
-type Asking = Pick<McpServerOptions, 'requestState' | 'jsonSchemaValidator'>;
+type Elicitation = Pick<McpServerOptions, 'requestState' | 'jsonSchemaValidator'>;
 
-function unasked(): never {
-  throw new Error('nobody asked for this');
+function refuseElicitation(): never {
+  throw new Error('Hotcell sends no elicitation');
 }
 
-/** SECURITY: no tool of ours sends state through a client, so whatever comes back was made up. (And a validator of the SDK's own would cost every HTTP request a third of a millisecond.) */
-const NEVER_ASKING: Asking = { requestState: { verify: unasked }, jsonSchemaValidator: { getValidator: unasked } };
+/**
+ * SECURITY: Hotcell's tools send no state through a client, so any state that comes back was forged. (The SDK's own
+ * validator would also cost each HTTP request a third of a millisecond.)
+ */
+const NO_ELICITATION: Elicitation = {
+  requestState: { verify: refuseElicitation },
+  jsonSchemaValidator: { getValidator: refuseElicitation },
+};
 
 /** Maximum size of a reply's text for Claude Code. Without this hint it takes about 100,000 characters. */
 const RESULT_CHARS = 200_000;

@@ -1,10 +1,13 @@
 import type { JSONRPCMessage, McpServer, Transport } from '@modelcontextprotocol/server';
 import { clip } from '../lib/clip.ts';
 
-/** What an error of the protocol says at most. */
+/** Maximum length of a protocol error's message. */
 const MESSAGE_CHARS = 2_000;
 
-/** SECURITY: the SDK repeats in its errors all that is wrong with a request, each with its place and name. The answer to ten thousand wrong arguments would be megabytes. */
+/**
+ * SECURITY: the SDK lists every fault of a request in its errors, each with path and name. The answer to ten thousand
+ * wrong arguments would be megabytes.
+ */
 export function shortenErrors({ server }: McpServer): void {
   const connect = server.connect.bind(server);
   server.connect = (transport: Transport) => {

@@ -1,13 +1,16 @@
 import type { ManagedSession } from '../directory/directory.ts';
 import type { McpDeps } from './deps.ts';
 
-/** The session that a call without session_id opens where there is no default session. The client learns its id from the reply. */
+/**
+ * The session that a call without session_id opens where there is no default session. The client learns its id from the
+ * reply.
+ */
 export interface UnnamedSession {
   /** The dependencies for the handler; they record the session. */
   readonly deps: McpDeps;
   /** A line for the text of the reply: some clients show a model nothing else. */
   note(): string | undefined;
-  /** Closes the session: without a reply no client knows its id. */
+  /** Closes the session after a failure: without a reply the client does not know its id. */
   abandon(): Promise<void>;
 }
 

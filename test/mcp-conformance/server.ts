@@ -31,7 +31,7 @@ export async function serveWithFixtures(): Promise<AsyncDisposable & { readonly 
         feed: telemetry.feed,
       };
       return addConformanceFixtures(
-        createMcpFactory(deps, { asking: { requestState: { verify: stateCodec.verify } } })(),
+        createMcpFactory(deps, { elicitation: { requestState: { verify: stateCodec.verify } } })(),
       );
     },
     longTools: longTools(),

@@ -1,34 +1,35 @@
 import { HotcellError } from '../../errors/hotcell-error.ts';
 
 /**
- * A pattern of `*`, `?`, `[a-z]`, `[!a-z]`, `**` and `\\` before a character that stands for itself. Wildcards match no leading dot. It is followed down a tree name by name,
- * so that a folder is compared once and not once for each file below it.
+ * A glob pattern with `*`, `?`, `[a-z]`, `[!a-z]`, `**` and `\\` as escape. Wildcards match no leading dot. The pattern
+ * is matched name by name down a tree, so that a folder is compared once and not once for each file below it.
  *
- * SECURITY: the pattern is a caller's. A regular expression made from it can take hours for one name (`*a*a*a*a*b`, `+([a-z]|[a-z][a-z])!`), and nothing can stop
- * it; a name here takes at most the product of both lengths.
+ * SECURITY: the caller chooses the pattern. A regular expression made from it can take hours for one name
+ * (`*a*a*a*a*b`, `+([a-z]|[a-z][a-z])!`) and cannot be stopped; matching here takes at most the product of both
+ * lengths.
  */
 export interface Glob {
   readonly start: Reached;
-  /** Where the names so far and this one lead. Undefined where nothing below can match. */
+  /** The state after entering a folder. Undefined if nothing below it can match. */
   enter(reached: Reached, name: string): Reached | undefined;
-  /** Whether a file of this name matches there. */
+  /** Whether a file with this name matches in the folder. */
   matches(reached: Reached, name: string): boolean;
 }
 
-/** For each number of parts of the pattern: whether the names so far match that many. */
+/** State of the match: for each number of parts of the pattern, whether the names so far match that many. */
 export type Reached = readonly boolean[];
 
 export function compileGlob(pattern: string): Glob {
   if (pattern.length > MOST_CHARS) throw refusal(`longer than ${MOST_CHARS} characters`);
   const parts: Part[] = pattern.split('/').map((part) => (part === '**' ? ANY_FOLDERS : parseName(part)));
-  // Files are looked for: what lies below a folder is at least one name.
+  // Only files match, so a trailing `**` needs at least one name.
   if (parts.at(-1) === ANY_FOLDERS) parts.push([STAR]);
   const next = (reached: Reached, name: string) => step(parts, reached, name);
   return {
     start: withEmptyFolders(parts, [true, ...parts.map(() => false)]),
     enter: (reached, name) => {
       const after = next(reached, name);
-      // All parts are used up: a file may match so, but nothing below a folder.
+      // If all parts are used up, a file may match but nothing below a folder.
       return after.slice(0, -1).includes(true) ? after : undefined;
     },
     matches: (reached, name) => next(reached, name).at(-1) === true,
@@ -50,7 +51,7 @@ const MOST_CHARS = 512;
 const ANY_FOLDERS = 'any folders';
 const STAR = 'any characters';
 
-/** What one character of a name must be. */
+/** The condition for one character of a name. */
 type Single = { readonly isNot: boolean; readonly ranges: readonly (readonly [low: string, high: string])[] };
 type Name = readonly (Single | typeof STAR)[];
 type Part = Name | typeof ANY_FOLDERS;
@@ -68,7 +69,7 @@ function step(parts: readonly Part[], reached: Reached, name: string): Reached {
   return withEmptyFolders(parts, next);
 }
 
-/** `**` stands for no folder, too. */
+/** Lets `**` match zero folders. */
 function withEmptyFolders(parts: readonly Part[], reached: boolean[]): Reached {
   for (const [index, part] of parts.entries()) {
     if (part === ANY_FOLDERS && reached[index] === true) reached[index + 1] = true;
@@ -76,7 +77,7 @@ function withEmptyFolders(parts: readonly Part[], reached: boolean[]): Reached {
   return reached;
 }
 
-/** Greedy, with one point to go back to: to the last star, which then takes one character more. */
+/** Greedy matching with one backtracking point: the last star, which then takes one more character. */
 function matchesName(name: Name, text: string): boolean {
   const chars = [...text];
   if (chars[0] === '.' && !isLiteralDot(name[0])) return false;
@@ -132,7 +133,7 @@ function parseName(part: string): Name {
   return name;
 }
 
-/** A bracket that comes first in a class stands for itself. */
+/** Finds the end of a character class. A bracket that comes first in it is literal. */
 function endOfClass(chars: readonly string[], start: number): number {
   const first = start + ('!^'.includes(chars[start + 1] ?? ' ') ? 2 : 1);
   const end = chars.indexOf(']', first + 1);

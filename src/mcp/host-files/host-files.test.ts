@@ -38,7 +38,7 @@ test.each<[string, 'after' | 'before']>([
   expect((await hostFiles().find(join(folder, 'work/project/a.csv'))).files).toHaveLength(1);
 });
 
-test('by what is said of a link nobody learns which files the host has', async () => {
+test('the refusal of a link does not reveal which files the host has', async () => {
   const targets = ['outside', 'outside/k.txt', 'outside/nothing', 'nowhere/at/all'];
   const answers = targets.flatMap((target, index) =>
     ['', '/x', '/*.txt'].map(async (below) => {

@@ -14,9 +14,12 @@ import { parseSource } from './source.ts';
 
 export type { HostFile } from './matching.ts';
 
-/** Files of the host, for `load_file`. The policy holds for every file, whatever its name and whatever links are on the path. */
+/**
+ * Files of the host, for `load_file`. The policy applies to every file, whatever its name and whatever links are on the
+ * path.
+ */
 export interface HostFiles {
-  /** What a file, a folder or a glob stands for. Throws where nothing is there, or where it may not be read. */
+  /** Finds the files that a path, a folder or a glob names. Throws if there are none, or if they may not be read. */
   find(source: string, options?: { signal?: AbortSignal }): Promise<Found>;
   /** Streams the bytes of a file. Throws `file_too_large` after more than `limitBytes`. */
   stream(file: HostFile, limitBytes: number, options?: { signal?: AbortSignal }): AsyncIterable<Buffer>;
@@ -32,12 +35,12 @@ const MOST_FILES = 1_000;
 const PIECE_BYTES = 262_144;
 
 export interface HostFilesOptions extends Omit<HostPolicy, 'homes' | 'platform'> {
-  /** What relative paths are relative to. */
+  /** Folder that relative paths are resolved against. */
   readonly base: string;
   readonly home?: string;
-  /** The homes of other users, for root; users may be added while the server runs. */
+  /** Lists the home folders of other users, for root. Users may be added while the server runs. */
   readonly homesOfOthers?: typeof otherHomes;
-  /** Folders of which sandboxes may get parts to write to. */
+  /** Folders that sandboxes may mount writable, whole or in part. */
   readonly writable: readonly string[];
 }
 
@@ -65,7 +68,7 @@ export function createHostFiles(given: HostFilesOptions): HostFiles {
       if (written !== undefined && written !== OUTSIDE) throw denial(source, written);
       const real = await realpath(path).catch(() => undefined);
       const place = real ?? (await missingPlace(path));
-      // A folder that holds secrets among other things is searched without them; one that is a secret is refused.
+      // A folder that contains secrets is searched without them; a folder that is a secret is refused.
       const reason = place === undefined ? OUTSIDE : refusalOf(place, policy);
       if (reason !== undefined) throw denial(source, reason);
       const status = real === undefined ? undefined : await stat(real).catch(() => undefined);
@@ -131,8 +134,9 @@ async function fileAt(real: string, name: string, shown: string, policy: HostPol
 }
 
 /**
- * SECURITY: between the check and the opening somebody may put a link in the place of a folder on the way. So what was opened is asked for its own path, and the policy
- * decides again about that. A FIFO would wait for ever without O_NONBLOCK.
+ * SECURITY: between the check and the opening, a folder on the path may be replaced by a link (TOCTOU). So the opened
+ * file is asked for its own path, and the policy is applied again to that. O_NONBLOCK, because opening a FIFO would
+ * block for ever.
  */
 async function openChecked({ path, name }: HostFile, policy: HostPolicy): Promise<FileHandle> {
   const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;

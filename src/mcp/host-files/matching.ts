@@ -6,9 +6,9 @@ import { compileGlob, type Reached } from './glob.ts';
 
 /** A file of the host that may be copied. */
 export interface HostFile {
-  /** Its links resolved. */
+  /** Path with links resolved. */
   readonly path: string;
-  /** Below what was asked for: the name of a file, the path in a folder. */
+  /** Name of a file, or its path relative to the requested folder. */
   readonly name: string;
   readonly sizeBytes: number;
 }
@@ -17,8 +17,8 @@ const DEEPEST = 32;
 const MOST_ENTRIES = 100_000;
 
 /**
- * Regular files below a folder whose path in it matches. Links are passed over, wherever they point: a folder that is copied must not drag others in. So are hidden ones,
- * unless the pattern names them, and what may not be read.
+ * Regular files below a folder whose relative path matches. Skipped are links, so that copying a folder does not copy
+ * others; hidden files, unless the pattern names them; and files that may not be read.
  */
 export async function filesMatching(
   folder: string,
@@ -29,7 +29,7 @@ export async function filesMatching(
   const glob = compileGlob(pattern);
   const wantsHidden = pattern.split('/').some((part) => part.startsWith('.'));
   const found: HostFile[] = [];
-  // SECURITY: a large folder must not keep the server from others while its names are compared.
+  // SECURITY: comparing the names of a large folder must not block the server.
   const pause = createPacer();
   let seen = 0;
 

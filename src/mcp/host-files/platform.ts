@@ -1,10 +1,11 @@
 import { type PlatformPath, posix, win32 } from 'node:path';
 
-/** What differs between the machines that files are copied from. */
+/** Differences between the operating systems that files are copied from. */
 export interface HostPlatform {
   readonly paths: PlatformPath;
   /**
-   * SECURITY: keys, tokens and histories of nearly every program lie in such files and folders of the home folder, more of them than a list could name.
+   * SECURITY: almost every program keeps keys, tokens and histories in such files and folders of the home folder, more
+   * than a list could name.
    */
   isPrivate(name: string): boolean;
 }
@@ -17,7 +18,7 @@ export function hostPlatform(platform: NodeJS.Platform = process.platform): Host
   };
 }
 
-/** Beside those that begin with a dot. */
+/** Private names in addition to those that begin with a dot. */
 const OWN: Partial<Record<NodeJS.Platform, RegExp>> = {
   darwin: /^library$/i,
   win32: /^(appdata|application data|local settings|cookies|ntuser.*)$/i,

@@ -31,7 +31,7 @@ describe('a file of the host', () => {
     expect(refusalOf(path, policy)).toBeDefined();
   });
 
-  test('that is hidden in the home folder may be copied where a root names its place', () => {
+  test('that is hidden in the home folder may be copied if a root names its folder', () => {
     const named = { ...policy, roots: ['/home/me', '/home/me/.local/share/app'] };
     expect(refusalOf('/home/me/.local/share/app/x.db', named)).toBeUndefined();
     expect(refusalOf('/home/me/.local/share/other', named)).toBeDefined();
@@ -44,12 +44,12 @@ describe('a file of the host', () => {
     expect(refusalOf('/home/eve/a.csv', all)).toBeUndefined();
   });
 
-  test('that is denied is denied even where a root names it', () => {
+  test('that is denied is denied even if a root names it', () => {
     expect(refusalOf('/home/me/.ssh/id_rsa', { ...policy, roots: ['/home/me/.ssh'] })).toBeDefined();
   });
 });
 
-describe('a file of a machine with Windows', () => {
+describe('a file on Windows', () => {
   const windows = {
     roots: ['C:\\Users\\me', 'D:\\data'],
     denied: ['C:\\Users\\me\\vault', 'C:\\Users\\me\\.ssh'],
@@ -83,7 +83,7 @@ describe('a file of a machine with Windows', () => {
   });
 });
 
-test('on a Mac, what programs keep in Library is hidden too', () => {
+test('on a Mac, the files of programs in Library are hidden too', () => {
   const mac = { roots: ['/Users/me'], denied: [], homes: ['/Users/me'], platform: hostPlatform('darwin') };
   expect(refusalOf('/Users/me/Library/Keychains/x', mac)).toBeDefined();
   expect(refusalOf('/Users/me/work/Library/x', mac)).toBeUndefined();

@@ -4,18 +4,21 @@ import { isWithin } from '../../lib/is-within.ts';
 import { type KnownFolders, knownFolders } from '../../sessions/known-folders.ts';
 import type { HostPlatform } from './platform.ts';
 
-/** Which files of the host may be copied into a sandbox. Links resolved in all of them. */
+/** The files of the host that may be copied into a sandbox. All paths have their links resolved. */
 export interface HostPolicy {
   readonly roots: readonly string[];
   readonly denied: readonly string[];
-  /** Hidden files in these may hold secrets. */
+  /** Home folders. Hidden files in them may hold secrets. */
   readonly homes: readonly string[];
   readonly platform: HostPlatform;
   /** The denied paths, the homes and the folders above them, by device and inode. Set by `hostPolicy`. */
   readonly known?: KnownFolders;
 }
 
-/** Resolves what was configured, once, when the server starts. `writable` are the folders of which sandboxes may get parts to write to. */
+/**
+ * Resolves the configured paths once, when the server starts. `writable`: folders that sandboxes may mount writable,
+ * whole or in part.
+ */
 export function hostPolicy({ roots, denied, homes, platform }: HostPolicy, writable: readonly string[]): HostPolicy {
   const resolved = {
     roots: resolveRoots(roots, writable),
@@ -27,7 +30,9 @@ export function hostPolicy({ roots, denied, homes, platform }: HostPolicy, writa
 
 export const OUTSIDE = 'it is not below an allowed folder';
 
-/** Why a file, its links resolved, may not be copied; undefined where it may. `others` are further paths of the same file. */
+/**
+ * Why a file, its links resolved, may not be copied; undefined if it may. `others` are further paths of the same file.
+ */
 export function refusalOf(
   path: string,
   { roots, denied, homes, platform }: HostPolicy,

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { hostPlatform } from './platform.ts';
 import { parseSource } from './source.ts';
 
-describe('what is asked for', () => {
+describe('the source argument', () => {
   const linux = { home: '/home/me', base: '/work', platform: hostPlatform('linux') };
   test.each([
     ['~', { path: '/home/me' }],
@@ -33,7 +33,7 @@ describe('what is asked for', () => {
     expect(parseSource(source, windows)).toEqual(expected);
   });
 
-  test('holds no NUL', () => {
+  test('contains no NUL', () => {
     expect(() => parseSource('a\0b', linux)).toThrow(expect.objectContaining({ code: 'invalid_argument' }));
   });
 });

@@ -1,11 +1,11 @@
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import type { HostPlatform } from './platform.ts';
 
-/** What a caller asked for, before anything was looked at. */
+/** The source argument, parsed without looking at the disk. */
 export interface Source {
-  /** A file or a folder, absolute; of a glob the folder before its first pattern. */
+  /** Absolute path of a file or folder; for a glob, the folder before its first wildcard. */
   readonly path: string;
-  /** Of what lies below it, with `/` between the names. */
+  /** Pattern of the paths below it, with `/` between names. */
   readonly pattern?: string;
 }
 
@@ -22,7 +22,7 @@ export function parseSource(
   const at = wanted.search(PATTERN);
   if (at === -1) return { path: wanted };
   const path = paths.dirname(wanted.slice(0, at + 1));
-  // A backslash of Windows stands between names; a pattern would take it for something else.
+  // A Windows separator would be an escape in the pattern.
   const pattern = wanted.slice(path.length).replaceAll(paths.sep, '/').replace(/^\/+/, '');
   return { path, pattern };
 }

@@ -7,7 +7,9 @@ const COMPLAINT_CHARS = 400;
 const COMPLAINTS_CHARS = 2_000;
 const NAMED_KEYS = 5;
 
-/** Parses the arguments. Throws `invalid_argument` with all problems at once, so that a model can fix them in one step. */
+/**
+ * Parses the arguments. Throws `invalid_argument` with all problems at once, so that a model can fix them in one step.
+ */
 export function checkedArguments<Schema extends z.ZodObject>(schema: Schema, args: unknown): z.output<Schema> {
   const parsed = schema.safeParse(args ?? {});
   if (parsed.success) return parsed.data;

@@ -6,8 +6,8 @@ import { presentError } from '../../errors/present.ts';
 const UNEXPECTED = 'internal error of Hotcell';
 
 /**
- * An error as a tool's result: the code and the remedy, as text and as data, in terms of the tools. SECURITY: the message of an internal error is not shown: it
- * may name paths of the host.
+ * An error as a tool's result: the code and the remedy, as text and as data, in terms of the tools. SECURITY: the
+ * message of an internal error is not shown: it may name paths of the host.
  */
 export function errorResult(thrown: unknown): CallToolResult {
   const error = toHotcellError(thrown);
@@ -17,18 +17,19 @@ export function errorResult(thrown: unknown): CallToolResult {
   return failedResult(text, { ...shown });
 }
 
-/** Where a program finds the error of a failed call as data. */
+/** Key in `_meta` under which a program finds the error of a failed call as data. */
 export const ERROR_META = 'dev.hotcell/error';
 
 /**
- * A failed call: text for a model, and the error as data in `_meta`. Never `structuredContent`: it has to match the tool's output schema, also in a failed call, and clients
- * on the TypeScript SDK v1 check that. They would show the mismatch in place of the error.
+ * A failed call: text for a model, and the error as data in `_meta`. Never in `structuredContent`, which must match the
+ * tool's output schema even in a failed call: clients on the TypeScript SDK v1 check that, and would show the mismatch
+ * in place of the error.
  */
 export function failedResult(text: string, error: Readonly<Record<string, unknown>>): CallToolResult {
   return { isError: true, content: [{ type: 'text', text }], _meta: { [ERROR_META]: error } };
 }
 
-/** Some messages of the library begin with the name of its own method, which is no tool. */
+/** The message of an error. Some messages of the library begin with the name of a method, which is no tool. */
 function messageOf({ code, message }: HotcellError): string {
   return code === 'internal' ? UNEXPECTED : message.replace(/^variables\.\w+: /, '');
 }

@@ -94,7 +94,10 @@ function placeOf(managed: ManagedSession, execution: ManagedExecution, { config 
   return { sessionId: managed.id, executionId: execution.id, chars: config.replyChars };
 }
 
-/** Images that the code saved without showing them. One that cannot be read any more is listed as a link, like any file. */
+/**
+ * Images that the code saved without displaying them. An image that can no longer be read is listed as a link, like any
+ * file.
+ */
 async function pictureFiles(managed: ManagedSession, artifacts: readonly Artifact[]): Promise<ContentBlock[]> {
   const wanted = artifacts.filter(({ mediaType, sizeBytes }) => isPicture(mediaType) && sizeBytes <= PICTURE_BYTES / 2);
   const blocks = await Promise.all(

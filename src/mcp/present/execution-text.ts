@@ -2,7 +2,9 @@ import { inOneLine, quotedName } from '../../lib/said-inside.ts';
 import type { ExecutionOutput } from './execution-output.ts';
 
 /**
- * An execution as text blocks. The first is Hotcell's: the outcome, notes, and the files that were made. The others are the program's, each with a label. SECURITY: a program can print lines that look like ours. So ours stand in the first block always, and the program's words never do.
+ * An execution as text blocks. The first is Hotcell's: outcome, notes, and files. The others are the program's, each
+ * with a label. SECURITY: a program can print lines that look like Hotcell's. So Hotcell's text is always in the first
+ * block, and the program's never is.
  */
 export function executionTexts(output: ExecutionOutput): [ours: string, ...theirs: string[]] {
   const { stdout, stderr, shown, value, error } = output;

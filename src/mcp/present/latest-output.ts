@@ -12,6 +12,7 @@ export function latestOutput(execution: ManagedExecution): string {
   if (text === '') return 'running, no output yet';
   const end = text.slice(-CHARS);
   const lines = end.slice(text.length > CHARS ? end.indexOf('\n') + 1 : 0);
-  // SECURITY: progress is Hotcell's own message. Without the label and the quotation marks the words of a program would read as ours.
+  // SECURITY: a progress message counts as Hotcell's text. Without label and quotation marks, a program's output would
+  // read as Hotcell's.
   return `running; its output ends with ${visibleJson(JSON.stringify(lines.toWellFormed()))}`;
 }

@@ -39,7 +39,10 @@ export function shownOf({ displays, value }: Pick<ExecutionResult, 'displays' | 
   return { images, texts: texts.all() };
 }
 
-/** Texts with a budget of `chars` together. SECURITY: a program may show a thousand things of megabytes; displays beyond the budget are counted, not decoded. */
+/**
+ * Texts with a budget of `chars` together. SECURITY: a program may show a thousand things of megabytes; displays beyond
+ * the budget are counted, not decoded.
+ */
 function createTexts(chars: number) {
   const texts: string[] = [];
   let room = chars;

@@ -1,7 +1,7 @@
 import type { VariablePage } from '../../execution/variables.ts';
 import { clip } from '../../lib/clip.ts';
 
-/** A page of a value as text, and its position in the whole, which is text of Hotcell's own. */
+/** A page of a value as text, and its position in the whole, as Hotcell's own text. */
 export function pageText(page: VariablePage, chars: number): { text: string; place: string } {
   const { text } = clip(bodyOf(page), chars);
   return { text, place: placeOf(page).join(' ') };

@@ -1,6 +1,6 @@
 import type { ManagedExecution } from '../../directory/directory.ts';
 
-/** What an execution that has not begun waits for, in the words of a reply. */
+/** Text about the execution or question that a queued execution waits for. */
 export function waitingText(execution: Pick<ManagedExecution, 'waitsFor'>, now = Date.now()): string | undefined {
   const turn = execution.waitsFor();
   if (turn === undefined) return undefined;

@@ -6,12 +6,12 @@ import type { Offer, Profile, ReadSettings } from './define-profile.ts';
 
 export type { Offer } from './define-profile.ts';
 
-/** Our own tools. They have no settings beside the options of the server. */
+/** Hotcell's own tools. They have no settings besides the options of the server. */
 const hotcell: Profile = { name: 'hotcell', offer: () => ({ tools: TOOLS, instructions: INSTRUCTIONS }) };
 
 const PROFILES: readonly Profile[] = [hotcell, codeSandbox];
 
-/** The offer of a server with these profiles. */
+/** Combines the profiles of a server. */
 export function offerOf(names: readonly ProfileName[], read: ReadSettings): Offer {
   const offers = PROFILES.filter(({ name }) => names.includes(name)).map((profile) => profile.offer(read));
   const largestMessageBytes = Math.max(...offers.map((offer) => offer.largestMessageBytes ?? 0));

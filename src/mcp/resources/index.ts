@@ -17,12 +17,15 @@ import { asPiece, readLogBytes } from '../execution-log.ts';
 import { fittingInJson } from './json-size.ts';
 import { decoded, FILE_TEMPLATE, fileUri, LOG_TEMPLATE, logUri } from './uris.ts';
 
-/** In one message; stdio clients take no more than 10 MB, and base64 adds a third. */
+/** Limit of one message: stdio clients take at most 10 MB, and base64 adds a third. */
 const READ_BYTES = 6 * 1_048_576;
 const MESSAGE_BYTES = 9 * 1_048_576;
 const LISTED_PER_SESSION = 100;
 
-/** Resources for clients that follow links: files of workspaces and logs of executions, of the owner's own sessions only. Listing opens no session. */
+/**
+ * Resources for clients that follow links: files of workspaces and logs of executions, of the owner's own sessions
+ * only. Listing opens no session.
+ */
 export function registerResources(server: McpServer, deps: McpDeps): void {
   server.registerResource(
     'workspace-file',
@@ -111,8 +114,9 @@ interface Presenting<Data> {
 }
 
 /**
- * SECURITY: a dozen reads at once would hold all that they read, and slices of them would add up to what none of them may take. Of an owner a few read, and one is presented. Nothing that owners
- * share is held while a sandbox reads, which can be as slow as its program pleases.
+ * SECURITY: a dozen reads at once would hold all that they read, and slices of them would add up to what none of them
+ * may take. Of an owner a few read, and one is presented. Nothing that owners share is held while a sandbox reads,
+ * which can be as slow as its program pleases.
  */
 async function presented<Data>(
   { deps: { editing, computing, owner }, uri, signal }: Call,
@@ -129,7 +133,10 @@ async function presented<Data>(
   }
 }
 
-/** SECURITY: searches the owner's own open sessions only: the id of another owner's session is as unknown as one that never existed. */
+/**
+ * SECURITY: searches the owner's own open sessions only: the id of another owner's session is as unknown as one that
+ * never existed.
+ */
 function existing(deps: McpDeps, sessionId: string | undefined): ManagedSession | undefined {
   return sessionId === undefined ? undefined : deps.directory.known(deps.owner, sessionId);
 }
@@ -145,7 +152,7 @@ function idsStarting(deps: McpDeps, value: string): string[] {
 async function filesOf(managed: ManagedSession) {
   const { entries } = await managed.session.files
     .list('.', { recursive: true, limit: LISTED_PER_SESSION })
-    .catch(() => ({ entries: [] })); // it is being closed
+    .catch(() => ({ entries: [] })); // the session is being closed
   return entries
     .filter(({ kind }) => kind === 'file')
     .map(({ path, sizeBytes }) => ({
@@ -157,7 +164,7 @@ async function filesOf(managed: ManagedSession) {
     }));
 }
 
-/** Those that hold more than a reply did. */
+/** Logs that hold more than the reply did. */
 async function logsOf(managed: ManagedSession) {
   const ended = managed.executions().filter((execution) => execution.state() === 'ended');
   const results = await Promise.all(ended.map(({ result }) => result.catch(() => undefined)));
@@ -172,7 +179,7 @@ async function logsOf(managed: ManagedSession) {
     }));
 }
 
-/** Failures of reading are errors of the protocol: there is no result to put them in. */
+/** Reads a resource. A failure is an error of the protocol, because a resource has no result for it. */
 async function answered(uri: URL, read: () => Promise<ReadResourceResult>): Promise<ReadResourceResult> {
   try {
     return await read();
@@ -195,7 +202,10 @@ async function isShownAsText(mimeType: string, data: Buffer): Promise<boolean> {
   return isUtf8(data) && !data.includes(0) && (await fittingInJson(data, MESSAGE_BYTES)) === data.length;
 }
 
-/** SECURITY: the SDK looks up a client's name in it, and finds `constructor` in an ordinary object. */
+/**
+ * SECURITY: removes the prototype. The SDK looks up names from a client in this object, and would find `constructor` in
+ * an ordinary one.
+ */
 function named<T extends object>(members: T): T {
   return Object.assign(Object.create(null), members) as T;
 }

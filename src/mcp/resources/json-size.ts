@@ -8,8 +8,8 @@ const REPLACED_BYTES = 3;
 const MOST_BYTES = 6;
 
 /**
- * How many bytes of a text, from its first, take at most `limitBytes` as a string of JSON. SECURITY: counted byte by byte and in slices. To write megabytes as JSON in order to measure them stops the
- * main thread for 50 ms and more.
+ * How many bytes of a text, from its first, take at most `limitBytes` as a string of JSON. SECURITY: counted byte by
+ * byte and in slices. To write megabytes as JSON in order to measure them stops the main thread for 50 ms and more.
  */
 export async function fittingInJson(text: Buffer, limitBytes: number): Promise<number> {
   if (text.length * MOST_BYTES <= limitBytes) return text.length;

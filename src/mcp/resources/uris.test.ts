@@ -21,7 +21,7 @@ test('a link to a log leads back to its execution', () => {
   expect(found).toEqual({ session: 's-1', execution: 'x-2' });
 });
 
-test('what is encoded twice is decoded once, and what cannot be decoded is nothing', () => {
+test('a doubly encoded part is decoded once, and an undecodable part is undefined', () => {
   expect(decoded('%252e%252e')).toBe('%2e%2e');
   expect(decoded('%ff')).toBeUndefined();
   expect(decoded(['a', 'b'])).toBeUndefined();

@@ -1,4 +1,4 @@
-/** The names under which clients read files and logs: `hotcell://sessions/{id}/files/{path}` and `hotcell://sessions/{id}/executions/{id}/log`. */
+/** URIs of files and logs: `hotcell://sessions/{id}/files/{path}` and `hotcell://sessions/{id}/executions/{id}/log`. */
 
 export const FILE_TEMPLATE = 'hotcell://sessions/{session}/files/{+path}';
 export const LOG_TEMPLATE = 'hotcell://sessions/{session}/executions/{execution}/log';
@@ -12,8 +12,8 @@ export function logUri(sessionId: string, executionId: string): string {
 }
 
 /**
- * One part of such a name, decoded. Undefined where that is impossible. SECURITY: decoded once only; `%252e%252e` stays a strange file name. What `..`, NUL or a
- * backslash would mean is decided by the guest, which walks the path name by name.
+ * Decodes one part of a URI; undefined if that is impossible. SECURITY: decoded only once, so `%252e%252e` stays a
+ * strange file name. The guest, which walks the path name by name, decides about `..`, NUL and backslashes.
  */
 export function decoded(part: string | readonly string[] | undefined): string | undefined {
   if (typeof part !== 'string') return undefined;

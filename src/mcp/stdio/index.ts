@@ -5,12 +5,12 @@ import type { Logger } from '../../telemetry/logger.ts';
 import { createStdioTransport, type StdioStreams } from './transport.ts';
 
 export interface StdioService {
-  /** Resolves when the client has gone: it closed our stdin, or reads our stdout no more. */
+  /** Resolves when the client has gone: it closed the server's stdin, or no longer reads its stdout. */
   readonly closed: Promise<void>;
   close(): Promise<void>;
 }
 
-/** Serves one client, of either protocol era. A message that is broken or too large costs that message, never the connection. */
+/** Serves one client, of either protocol era. An invalid or oversized message is refused; the connection stays open. */
 export function serveOnStdio(
   factory: () => McpServer,
   streams: StdioStreams,
@@ -23,7 +23,7 @@ export function serveOnStdio(
   });
   const handle = serveStdio(factory, {
     transport,
-    onerror: ({ name }) => log.debug('a message could not be handled', { error: name }), // its text may hold a user's code
+    onerror: ({ name }) => log.debug('a message could not be handled', { error: name }), // its text may contain a user's code
   });
   const { onclose } = transport;
   transport.onclose = () => {

@@ -30,7 +30,7 @@ test.each([
   ['at the beginning', '{"jsonrpc":"2.0","id":7,"method":"x","params":"<large>"}', 7],
   ['at the end', '{"method":"x","params":"<large>","jsonrpc":"2.0","id":"a\\"b"}', 'a"b'],
   ['nowhere', '{"method":"x","params":{"id":5,"text":"<large>"},"jsonrpc":"2.0"}', undefined],
-])('of a line that is too large the id is known: %s', (_, template, id) => {
+])('the id of a line that is too large is found: %s', (_, template, id) => {
   const line = `${template.replace('<large>', 'y'.repeat(5000))}\n{"next":1}\n`;
   for (const size of [1, 17, 10_000]) {
     const chunks = Array.from({ length: Math.ceil(line.length / size) }, (_, index) =>

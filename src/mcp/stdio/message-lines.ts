@@ -1,4 +1,4 @@
-/** Larger content goes in pieces, by load_file, or by HTTP. */
+/** Maximum size of a message. Larger content is sent in parts, by load_file, or by HTTP. */
 export const LARGEST_MESSAGE_BYTES = 32 * 1_048_576;
 
 const NEWLINE = 0x0a;
@@ -9,8 +9,8 @@ export interface LineReader {
 }
 
 /**
- * Makes lines of bytes. One that is too large is not held: of it remain its size and the id of its request, which stands at one of its two ends. However much comes, it
- * holds one message at most.
+ * Splits bytes into lines. A line that is too large is not kept, except its size and the id of its request, which is at
+ * one of its ends. At most one message is in memory.
  */
 export function createLineReader(
   onLine: (line: string) => void,
@@ -61,12 +61,12 @@ const VALUE = '("(?:[^"\\\\]|\\\\.){0,200}"|-?\\d{1,15})';
 const AT_BEGINNING = new RegExp(`^\\s*\\{\\s*(?:"jsonrpc"\\s*:\\s*"2\\.0"\\s*,\\s*)?"id"\\s*:\\s*${VALUE}\\s*[,}]`);
 const AT_END = new RegExp(`"id"\\s*:\\s*${VALUE}\\s*(?:,\\s*"jsonrpc"\\s*:\\s*"2\\.0"\\s*)?\\}\\s*$`);
 
-/** The id of a request of which only both ends are known. */
+/** Finds the id of a request of which only both ends are known. */
 export function idAtEnds(beginning: string, end: string): string | number | undefined {
   const found = AT_BEGINNING.exec(beginning)?.[1] ?? AT_END.exec(end)?.[1];
   try {
     return found === undefined ? undefined : (JSON.parse(found) as string | number);
   } catch {
-    return undefined; // `007`, or an escape that JSON does not know
+    return undefined; // `007`, or an escape that JSON does not have
   }
 }

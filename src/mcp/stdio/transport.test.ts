@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
 import { createStdioTransport, LARGEST_REPLY_BYTES } from './transport.ts';
 
-test('an answer that is larger than clients take costs that answer, and not the connection', async () => {
+test('a reply that is larger than clients accept becomes an error, and the connection stays open', async () => {
   const streams = { stdin: new PassThrough(), stdout: new PassThrough() };
   const refused: string[] = [];
   const transport = createStdioTransport(streams, (reason) => refused.push(reason));
@@ -33,7 +33,7 @@ test.each([
   ['very many members', { _meta: Object.fromEntries(Array.from({ length: 400_000 }, (_, index) => [`k${index}`, 0])) }],
   ['a token without end', { _meta: { progressToken: 'x'.repeat(3_000_000) } }],
   ['an address without end', { uri: 'x'.repeat(3_000_000) }],
-])('a message with %s is refused in a few words, under its id', async (_, params) => {
+])('a message with %s is refused with a short error, under its id', async (_, params) => {
   const { stdin, transport, taken, answers } = started();
   await transport.start();
   stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'tools/list', params })}\n`);
@@ -45,7 +45,7 @@ test.each([
   await transport.close();
 });
 
-test('notices of progress are dropped while a client reads nothing, and answers are not', async () => {
+test('progress notifications are dropped while a client reads nothing, and replies are not', async () => {
   const { stdout, transport } = started();
   await transport.start();
   const params = { progressToken: 1, progress: 1, message: 'x'.repeat(1_000) };
@@ -59,13 +59,13 @@ test('notices of progress are dropped while a client reads nothing, and answers 
   await transport.close();
 });
 
-test('a client that reads nothing of what waits has gone, also where it does not say so', async () => {
+test('a client that does not read its queue for the timeout counts as gone, even if it closes nothing', async () => {
   const { stdin, transport } = started({ unreadMs: 50 });
   const closed = new Promise<void>((resolve) => {
     transport.onclose = resolve;
   });
   await transport.start();
   await transport.send({ jsonrpc: '2.0', id: 1, result: { text: 'x'.repeat(5_000_000) } });
-  stdin.end('{}\n'); // nothing more is read of it, and so its end neither
+  stdin.end('{}\n'); // the server no longer reads stdin, so it does not see its end
   await closed;
 });

@@ -12,16 +12,19 @@ import { excessIn } from '../../lib/json-limits.ts';
 import { oversizedIn } from '../message-limits.ts';
 import { createLineReader, END_BYTES, idAtEnds, LARGEST_MESSAGE_BYTES } from './message-lines.ts';
 
-/** What may wait for a client that does not read. More, and no further message of its is taken. */
+/** Backpressure: the server stops reading requests while more reply bytes than this are queued. */
 const MOST_WAITING_BYTES = 4 * 1_048_576;
-/** Notices of progress are dropped while as much waits: the next one says more. */
+/** Progress notifications are dropped while more bytes than this are queued: the next one is newer. */
 const NOTICES_WAITING_BYTES = 65_536;
-/** A client that takes nothing for so long, while more waits than may, has gone. What it closes is not noticed, because nothing is read from it then. */
+/**
+ * Timeout of a client that reads nothing while the queue is over its limit. The end of its stdin goes unnoticed,
+ * because the server does not read then.
+ */
 const UNREAD_MS = 30_000;
 
 /**
- * Clients made with the SDK end the connection over a message of more than 10 MiB, and everything that runs here with it. Less, because they count what they read at
- * once with it.
+ * Maximum size of a reply. Clients on the SDK close the connection over a message of more than 10 MiB, and end all
+ * running work with it. The margin is for the bytes that they read together with it.
  */
 export const LARGEST_REPLY_BYTES = 10 * 1_048_576 - 131_072;
 
@@ -31,8 +34,8 @@ export interface StdioStreams {
 }
 
 /**
- * One client's messages as lines. In place of the SDK's own, which closes on a message that is too large, leaves one that is no JSON-RPC without an answer, and lets
- * answers pile up in memory.
+ * The stdio transport of one client: messages as lines. It replaces the SDK's, which closes on an oversized message,
+ * does not answer a line that is not JSON-RPC, and lets replies pile up in memory.
  */
 export function createStdioTransport(
   { stdin, stdout }: StdioStreams,
@@ -125,7 +128,7 @@ export function createStdioTransport(
   return transport;
 }
 
-/** Calls `gone` when nothing was taken of what waits for a whole interval. */
+/** Calls `gone` if nothing of the queue was read for a whole interval. */
 function watchUnread(stdout: Writable, unreadMs: number, gone: () => void): NodeJS.Timeout {
   let before = stdout.writableLength;
   const timer = setInterval(() => {
@@ -142,13 +145,13 @@ function isProgress(message: JSONRPCMessage): boolean {
   return 'method' in message && message.method === 'notifications/progress';
 }
 
-/** An id that is as long as an id may be, and no other. */
+/** The id of a message, if it is no longer than allowed; otherwise null. */
 function shortIdOf(value: unknown): string | number | null {
   const id = idOf(value);
   return typeof id === 'string' && id.length > 256 ? null : id;
 }
 
-/** Of a message that is not parsed. */
+/** The id of a message that is not parsed. */
 function idAtEdge(line: string): string | number | null {
   return idAtEnds(line.slice(0, END_BYTES), line.slice(-END_BYTES)) ?? null;
 }

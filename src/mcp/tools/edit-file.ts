@@ -8,7 +8,7 @@ import { pathArgument, sessionArgument } from './session-argument.ts';
 
 const LARGEST_BYTES = 8 * 1_048_576;
 
-/** The edits of one owner at once: each holds its file in memory. */
+/** Maximum of concurrent edits of one owner. Each holds its file in memory. */
 export const EDITS_PER_OWNER = 4;
 
 export const editFile = defineTool({
@@ -36,7 +36,8 @@ export const editFile = defineTool({
     const managed = await deps.directory.use(deps.owner, session_id, { signal, via: 'edit_file' });
     const { files } = managed.session;
     const replace = async (data: Buffer) => {
-      // SECURITY: slices of a hundred edits at once would add up to what none of them may take.
+      // SECURITY: one computation per owner at a time, or the slices of a hundred concurrent edits would add up and
+      // block the server.
       const release = await deps.computing.take(deps.owner.id, { signal });
       const options = { path, all: replace_all, largestChars: LARGEST_BYTES, signal };
       return (async () => replaceExact(asText(path, data), old_text, new_text, options))().finally(release);
@@ -45,7 +46,7 @@ export const editFile = defineTool({
       const { result, count } = await replace(await files.read(path, { limitBytes: LARGEST_BYTES }));
       return { count, ...(await files.write(path, result, { mode: 'replace' })) };
     };
-    // SECURITY: a sandbox can be slow at reading and writing, as its program pleases. Nothing that owners share is held meanwhile.
+    // SECURITY: a program can make its sandbox slow at reading and writing. No slot shared by owners is held meanwhile.
     const release = await deps.editing.take(deps.owner.id, { signal });
     const { count, sizeBytes } = await edit().finally(release);
     return {

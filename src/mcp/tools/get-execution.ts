@@ -73,7 +73,9 @@ Results are kept while the session is open; the oldest are dropped first.`,
   },
 });
 
-/** Searches the owner's own sessions only: the id of another owner's execution is as unknown as one that never existed. */
+/**
+ * Searches the owner's own sessions only: the id of another owner's execution is as unknown as one that never existed.
+ */
 function find(
   { directory, owner }: McpDeps,
   executionId: string,

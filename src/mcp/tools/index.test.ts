@@ -4,14 +4,14 @@ import { INSTRUCTIONS } from '../instructions.ts';
 import { PROMPTS } from '../prompts/index.ts';
 import { TOOLS } from './index.ts';
 
-/** Claude Code cuts what is longer. */
+/** Claude Code truncates longer texts. */
 const MOST_BYTES = 2048;
 
-test('what a model is told first fits into what clients pass on', () => {
+test('the instructions fit into the size that clients pass on', () => {
   expect(Buffer.byteLength(INSTRUCTIONS)).toBeLessThanOrEqual(MOST_BYTES);
 });
 
-test('nobody is sent to a tool that a server may not have without being told so', () => {
+test('a text that names an optional tool says that the server may not have it', () => {
   const prompts = PROMPTS.map(({ text }) => text({ file: 'a.csv', chart: 'b' }));
   for (const tool of TOOLS.filter(({ needsHostFiles }) => needsHostFiles)) {
     const others = TOOLS.filter((other) => other !== tool).map(({ description }) => description);
@@ -26,19 +26,19 @@ test('no two tools have the same name', () => {
 });
 
 describe.each(TOOLS.map((tool) => [tool.name, tool] as const))('%s', (name, tool) => {
-  test('has a description that fits into what clients pass on', () => {
+  test('has a description that fits into the size that clients pass on', () => {
     expect(Buffer.byteLength(tool.description)).toBeLessThanOrEqual(MOST_BYTES);
     expect(tool.description.length).toBeGreaterThan(60);
     expect(name).toMatch(/^[a-z]+(_[a-z]+)*$/);
   });
 
-  test('gives only examples that its own schema takes', () => {
+  test('has only examples that its own schema accepts', () => {
     for (const [example] of tool.description.matchAll(/^ {2}\{.*?\}(?= {2,}|$)/gm)) {
       expect(() => tool.input.parse(JSON.parse(example)), example).not.toThrow();
     }
   });
 
-  test('refuses arguments that it does not know', () => {
+  test('refuses unknown arguments', () => {
     const { success } = tool.input.safeParse({ nonsense: 1 });
     expect(success).toBe(false);
   });

@@ -13,7 +13,7 @@ import { runCode } from './run-code.ts';
 import { runCommand } from './run-command.ts';
 import { writeFile } from './write-file.ts';
 
-/** Every tool there is, those first that a model needs first. */
+/** All tools, in the order in which a model needs them. */
 export const TOOLS: readonly Tool[] = [
   ...[runCode, runCommand, getExecution],
   ...[writeFile, readFile, editFile, listFiles, loadFile],

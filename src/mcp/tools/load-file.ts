@@ -118,7 +118,9 @@ async function intoWorkspace(
   };
 }
 
-/** The target path of one file: `data/` and `.` name the folder to put it into; anything else is the path of the file. */
+/**
+ * The target path of one file: `data/` and `.` name the folder to put it into; anything else is the path of the file.
+ */
 function oneTarget(name: string, target: string | undefined): string {
   if (target === undefined || target === '.') return name;
   return target.endsWith('/') ? posix.join(target, name) : target;

@@ -18,7 +18,9 @@ export const backgroundArgument = z
   .default(false)
   .describe('Return an execution_id at once and keep running; get the result with get_execution');
 
-/** The session for a call that runs code. A timeout above the server's maximum is refused before a session is opened. */
+/**
+ * The session for a call that runs code. A timeout above the server's maximum is refused before a session is opened.
+ */
 export function sessionFor(
   { deps: { directory, owner, config }, signal }: ToolCall,
   via: string,

@@ -10,7 +10,9 @@ export const sessionArgument = z
     'Id or name of the session. Default: your default session, opened on first use; on a server without tokens a new session, whose id is in the reply.',
   );
 
-/** The path of a file in a workspace. The guest decides whether it is valid: it resolves the path inside the sandbox. */
+/**
+ * The path of a file in a workspace. The guest decides whether it is valid: it resolves the path inside the sandbox.
+ */
 export const pathArgument = z
   .string()
   .min(1)

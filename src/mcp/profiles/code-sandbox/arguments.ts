@@ -3,7 +3,10 @@ import { Failure } from './failures.ts';
 
 const LONGEST_NAME_BYTES = 255;
 
-/** A name and nothing else. SECURITY: with it no file can be put anywhere but into the session's folder; the guest checks once more. */
+/**
+ * Checks that an argument is a plain file name. SECURITY: such a name cannot leave the session's folder; the guest
+ * checks once more.
+ */
 export function checkedFilename(filename: string): string {
   const isName =
     filename !== '' &&
@@ -14,7 +17,7 @@ export function checkedFilename(filename: string): string {
   throw new Failure('invalid_filename', 'filename must be a name without folders, such as sales.csv');
 }
 
-/** `/mnt/data/out/chart.png`, or below it: as a path in the session's folder. */
+/** Turns `/mnt/data/out/chart.png` into a path relative to the session's folder. */
 export function checkedPath(path: string): string {
   const inside = path.startsWith(`${DATA_FOLDER}/`) ? path.slice(DATA_FOLDER.length + 1) : path;
   const names = inside.split('/');

@@ -4,7 +4,7 @@ import type { ManagedSession } from '../../../directory/directory.ts';
 import { mediaTypeOf } from '../../../lib/media-type.ts';
 import type { FileLinks } from '../../deps.ts';
 
-/** Where files are, inside and in every reply. */
+/** Path of the session's folder, in the sandbox and in every reply. */
 export const DATA_FOLDER = '/mnt/data';
 
 export const artifact = z.object({
@@ -16,7 +16,7 @@ export const artifact = z.object({
 });
 export type Artifact = z.infer<typeof artifact>;
 
-/** As many as the guest lists at once. */
+/** Maximum of listed files, equal to the guest's limit for one listing. */
 const MOST_FILES = 5_000;
 
 export async function artifactOf(

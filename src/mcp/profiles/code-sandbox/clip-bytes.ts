@@ -2,7 +2,7 @@ import { wholeCharacters } from '../../../lib/whole-characters.ts';
 
 const MARK = Buffer.from('\n… omitted …\n');
 
-/** The beginning and the end of a text, in at most so many bytes of UTF-8. No character is cut in two. */
+/** The beginning and the end of a text in at most `limitBytes` of UTF-8. No character is split. */
 export function clipBytes(text: string, limitBytes: number): { text: string; isCut: boolean } {
   const bytes = Buffer.from(text);
   if (bytes.length <= limitBytes) return { text, isCut: false };

@@ -5,7 +5,7 @@ import { decodedContent } from './decoded-content.ts';
 
 const LIMIT = 60_000_000;
 
-test('what was encoded is decoded, with white space anywhere', async () => {
+test('content is decoded, with white space anywhere', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.uint8Array({ maxLength: 200 }),
@@ -57,6 +57,6 @@ test.each(['AAA ', ' '])('20 million characters are decoded in slices: %j', asyn
   const begin = performance.now();
   await decodedContent(base64, LIMIT);
   isOver = true;
-  // A slice takes 5 ms, or more where the machine is busy with others.
+  // A slice takes 5 ms, or more on a busy machine.
   expect(turns).toBeGreaterThan(Math.min(20, (performance.now() - begin) / 50));
 });

@@ -6,8 +6,8 @@ const PAD = 0x3d;
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
 
 /**
- * Decodes base64, in which white space is allowed anywhere. A file that is too large is counted to its end, and not made. SECURITY: it works in slices of a few milliseconds: with a blank after each
- * character, 50 MB would stop the server for seconds.
+ * Decodes base64 with white space anywhere. Content over the limit is counted to its end but not kept. SECURITY: it
+ * works in slices of a few milliseconds: with a blank after each character, 50 MB would block the server for seconds.
  */
 export async function decodedContent(base64: string, limitBytes: number): Promise<Buffer> {
   const pause = createPacer();
@@ -21,11 +21,11 @@ export async function decodedContent(base64: string, limitBytes: number): Promis
 
 function createDecoder(limitBytes: number) {
   const pieces: Buffer[] = [];
-  /** Characters that are no white space. */
+  /** Number of characters that are not white space. */
   let chars = 0;
   let padding = 0;
   let isValid = true;
-  /** Bits that are not yet a byte. */
+  /** Bits that do not make a byte yet. */
   let bits = 0;
 
   const sizeBytes = () => Math.floor((chars * 3) / 4) - Math.min(padding, 2);
@@ -43,7 +43,7 @@ function createDecoder(limitBytes: number) {
         else if (value === -1 || padding > 0) isValid = false;
         else {
           bits = ((bits << 6) | value) & 0xffffff;
-          const have = chars & 3; // the first of four characters makes no byte
+          const have = chars & 3; // the first of four characters alone makes no byte
           if (have !== 1) piece[size++] = bits >> (have === 2 ? 4 : have === 3 ? 2 : 0);
         }
       }
@@ -63,7 +63,7 @@ function createDecoder(limitBytes: number) {
   };
 }
 
-/** By character code: the six bits, or -1. */
+/** Sextet of each character code, or -1. */
 const SEXTETS = Int8Array.from({ length: 256 }, (_, code) => ALPHABET.indexOf(String.fromCharCode(code)));
 
 function isSpace(code: number): boolean {

@@ -36,7 +36,7 @@ test.each<[string, HotcellError, Record<string, string>, string]>([
     { code: '1' },
     'the guest broke the protocol',
   ],
-])('%s is told in the words of its callers', (_what, error, args, message) => {
+])('%s has the message that its callers know', (_what, error, args, message) => {
   const { _meta, content, structuredContent } = failureResult(error, args);
   expect(_meta?.[ERROR_META]).toMatchObject({ message });
   expect(content).toEqual([{ type: 'text', text: JSON.stringify(_meta?.[ERROR_META]) }]);

@@ -5,7 +5,7 @@ import { quotedName } from '../../../lib/said-inside.ts';
 import { failedResult } from '../../present/error-result.ts';
 import { DATA_FOLDER } from './artifacts.ts';
 
-/** Every error code that its callers know. */
+/** The error codes of mcp-code-sandbox. */
 export const FAILURE_CODES = [
   ...(['invalid_session_id', 'invalid_filename', 'invalid_path', 'invalid_content'] as const),
   ...(['upload_too_large', 'code_too_large', 'file_exists', 'max_sessions', 'session_busy'] as const),
@@ -14,7 +14,7 @@ export const FAILURE_CODES = [
 ];
 export type FailureCode = (typeof FAILURE_CODES)[number];
 
-/** A refusal under a code of theirs. */
+/** A refusal with a code of mcp-code-sandbox. */
 export class Failure extends HotcellError {
   readonly failure: FailureCode;
   readonly about: { readonly sizeBytes?: number; readonly downloadUrl?: string | null };
@@ -26,7 +26,7 @@ export class Failure extends HotcellError {
   }
 }
 
-/** Whatever was thrown, in the form that its callers know, as text and as data. */
+/** Formats an error as clients of mcp-code-sandbox expect it, as text and as data. */
 export function failureResult(thrown: unknown, args: unknown): CallToolResult {
   const { failure, message, about } = thrown instanceof Failure ? thrown : failureOf(thrown, args);
   const structured = {
@@ -38,7 +38,7 @@ export function failureResult(thrown: unknown, args: unknown): CallToolResult {
   return failedResult(JSON.stringify(structured), structured);
 }
 
-/** A session that ends under a run has not vanished: the run has failed. */
+/** Turns the end of a session during a run into a failure of the run. */
 export async function inRun<T>(run: Promise<T>): Promise<T> {
   try {
     return await run;
@@ -48,7 +48,7 @@ export async function inRun<T>(run: Promise<T>): Promise<T> {
   }
 }
 
-/** Ours under their names. What is not here is `execution_failed`. */
+/** Hotcell's codes and their counterparts. All others become `execution_failed`. */
 const CODES: Partial<Record<ErrorCode, FailureCode>> = {
   code_too_large: 'code_too_large',
   bad_path: 'invalid_path',
@@ -71,7 +71,7 @@ const CODES: Partial<Record<ErrorCode, FailureCode>> = {
   sandbox_lost: 'docker_error',
 };
 
-/** The argument that is missing or of another type. */
+/** Failure codes of missing or mistyped arguments. */
 const ARGUMENTS: readonly (readonly [string, FailureCode])[] = [
   ['session_id', 'invalid_session_id'],
   ['filename', 'invalid_filename'],
@@ -82,7 +82,7 @@ const ARGUMENTS: readonly (readonly [string, FailureCode])[] = [
 function failureOf(thrown: unknown, args: unknown): Failure {
   const error = toHotcellError(thrown);
   if (error.code === 'invalid_argument') return new Failure(codeOfArgument(error.message), error.message);
-  // SECURITY: of a fault of ours the reader gets no message: it may name paths of the host.
+  // SECURITY: the message of an internal error is not shown, because it may name paths of the host.
   if (error.code === 'internal') return new Failure('execution_failed', 'internal error of the server');
   const { path, filename } = (args ?? {}) as { path?: unknown; filename?: unknown };
   const ours = CODES[error.code] ?? 'execution_failed';
@@ -92,7 +92,7 @@ function failureOf(thrown: unknown, args: unknown): Failure {
   return new Failure(code, advice === undefined ? message : `${message}. ${advice}`);
 }
 
-/** In words of their tools: what the library advises speaks of calls that they do not have. */
+/** Remedies that name the tools of the profile. Those of the library name methods that its clients do not have. */
 const REMEDIES: Partial<Record<FailureCode, string>> = {
   file_exists: 'Pass overwrite: true to replace it, or choose another filename.',
   invalid_filename: 'filename must be a name without folders, such as sales.csv.',
@@ -103,10 +103,10 @@ const REMEDIES: Partial<Record<FailureCode, string>> = {
   session_not_found: 'Call sandbox_run_python or sandbox_upload_file without session_id to open a new one.',
 };
 
-/** The library knows the session by another name. */
+/** Messages that replace those of the library, which name the session by another id. */
 const MESSAGES: Partial<Record<ErrorCode, string>> = { session_busy: 'a run is in progress in this session' };
 
-/** The library names a file by its path in the workspace; callers know it by where it is inside. */
+/** Replaces a path relative to the workspace, as the library names it, by the path in the sandbox that callers know. */
 function inDataFolder(message: string, given: unknown): string {
   if (typeof given !== 'string') return message;
   const path = given.startsWith(`${DATA_FOLDER}/`) ? given.slice(DATA_FOLDER.length + 1) : given;

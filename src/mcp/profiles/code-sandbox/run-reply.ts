@@ -20,10 +20,10 @@ export interface RunReply {
   readonly duration_ms: number;
 }
 
-/** Exit code of a timeout in that system, where a shell uses 124. */
+/** Exit code of a timeout in mcp-code-sandbox, where a shell uses 124. */
 const TIMED_OUT = -1;
 
-/** `run_20260131T120000Z_1a2b` */
+/** Returns an id such as `run_20260131T120000Z_1a2b`. */
 export function newRunId(now: Date): string {
   const time = now.toISOString().replace(/[-:]|\.\d+/g, '');
   return `run_${time}_${randomBytes(2).toString('hex')}`;
@@ -56,9 +56,9 @@ function lastWords({ outcome, files }: ExecutionResult): string[] {
   return [...(files === 'lost' ? ['The sandbox was lost, including the files in /mnt/data.'] : []), ...endOf(outcome)];
 }
 
-/** The outcome as text, in that system's words where its clients parse them. */
+/** The outcome as text, in the words of mcp-code-sandbox where its clients parse them. */
 function endOf(outcome: Outcome): string[] {
-  if (outcome.kind === 'exited' || outcome.kind === 'sandbox-lost') return []; // the second is said above, with the files
+  if (outcome.kind === 'exited' || outcome.kind === 'sandbox-lost') return []; // `sandbox-lost` is in the text about files
   if (outcome.kind === 'timed-out') return [`Execution timed out after ${outcome.limitMs / 1000}s`];
   if (outcome.kind === 'raised') {
     return [...outcome.traceback, ...(outcome.hint === undefined ? [] : [`Hint: ${outcome.hint}`])];

@@ -10,7 +10,10 @@ import { Failure } from './failures.ts';
 
 const TMP_BYTES = 64 * 1_048_576;
 
-/** Work in the session of that id, which is made if there is none. Without an id, always in a new session; it is closed if the work fails or is cancelled, because the client does not know its id. */
+/**
+ * Runs work in the session with that id, which is opened if needed. Without an id it runs in a new session; if the work
+ * fails or is cancelled, that one is closed, because the client does not know its id.
+ */
 export async function inSession<T>(
   id: string | null,
   use: Use,
@@ -42,7 +45,7 @@ async function openOrUse(id: string | undefined, { settings, call, via }: Use): 
   try {
     return await directory.open(owner, requestOf(id ?? newSessionId(), settings, config.isolation), options);
   } catch (thrown) {
-    // Another call makes it at the same time.
+    // Another call opens the same session concurrently.
     if (id !== undefined && thrown instanceof HotcellError && thrown.code === 'session_exists') {
       return directory.use(owner, id, options);
     }
@@ -50,7 +53,7 @@ async function openOrUse(id: string | undefined, { settings, call, via }: Use): 
   }
 }
 
-/** The open session of that id. Nothing is opened for it. */
+/** The open session with that id. Opens none. */
 export async function useOpen(id: string, call: ToolCall, via: string): Promise<ManagedSession> {
   if (findOpen(checkedId(id), call) === undefined) {
     throw new Failure('session_not_found', `there is no session ${id}. It was closed, expired, or never existed.`);
@@ -71,7 +74,10 @@ function newSessionId(): string {
   return `sess_${randomBytes(6).toString('hex')}`;
 }
 
-/** As isolated as it was there; something else only where it was asked for by name. A jail that was asked for so has no image. */
+/**
+ * The request for a session: as isolated as in mcp-code-sandbox unless a driver was named. A named process driver has
+ * no image.
+ */
 function requestOf(id: string, settings: CodeSandboxSettings, asked: OpenRequest['isolation']): OpenRequest {
   const isolation = asked === undefined || asked === 'auto' ? 'docker' : asked;
   return {

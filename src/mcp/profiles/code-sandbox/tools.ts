@@ -13,8 +13,8 @@ import { newRunId, runReply } from './run-reply.ts';
 import { inSession, useOpen } from './sessions.ts';
 
 /**
- * The five tools of mcp-code-sandbox, for people who come from it: its names, parameters, defaults, replies and errors over our sessions. Beyond what it
- * did, variables persist between runs of a session.
+ * The five tools of mcp-code-sandbox: its names, parameters, defaults, replies and errors, on Hotcell's sessions. In
+ * addition, variables persist between the runs of a session.
  */
 export function codeSandboxTools(settings: CodeSandboxSettings): readonly Tool[] {
   const uploadFile = defineTool({
@@ -36,7 +36,8 @@ If the file exists, the call fails with file_exists, unless overwrite is true.`,
     failed: failureResult,
     async handler({ filename, content_base64, session_id, overwrite }, call) {
       const name = checkedFilename(filename);
-      // SECURITY: slices of many uploads at once would add up to what none of them may take.
+      // SECURITY: one computation per owner at a time, or the slices of many concurrent uploads would add up and block
+      // the server.
       const release = await call.deps.computing.take(call.deps.owner.id, { signal: call.signal });
       const content = await decodedContent(content_base64, settings.maxUploadBytes).finally(release);
       return inSession(session_id, { settings, call, via: 'sandbox_upload_file' }, async (managed) => {
@@ -161,14 +162,17 @@ function requireSize(code: string, limitBytes: number): void {
   });
 }
 
-/** A reply holds the file twice, as text and as data, in base64 each. SECURITY: one that is too large for the client ends its connection, and all sessions with it. */
+/**
+ * Largest file that fits into a reply, which holds it twice in base64, as text and as data. SECURITY: a reply that is
+ * too large ends the client's connection, and all sessions with it.
+ */
 function readableBytes({ largestReplyBytes = Number.POSITIVE_INFINITY }: McpDeps): number {
   return Math.floor(((largestReplyBytes - ROOM_BYTES) / 2) * (3 / 4));
 }
 
 const ROOM_BYTES = 65_536;
 
-/** Text as their clients parse it: the JSON itself. */
+/** A reply whose text is the JSON itself, which clients of mcp-code-sandbox parse. */
 function asJson<Structured>(structured: Structured): ToolReply<Structured> {
   return { structured, content: [{ type: 'text', text: JSON.stringify(structured) }] };
 }
