@@ -3,7 +3,10 @@ const LONGEST_CLOSE_MS = 2_000;
 
 export type EndingSignal = keyof typeof EXIT_CODES;
 
-/** Hears the signals that ask a program to end, each with the exit code of whoever follows it, until it is disposed of. */
+/**
+ * Listens for signals that ask the program to end, until it is disposed of. `heard` gets the exit code that belongs to
+ * the signal.
+ */
 export function listenForEndings(heard: (signal: EndingSignal, exitCode: number) => void): Disposable {
   const listeners = (Object.keys(EXIT_CODES) as EndingSignal[]).map((name) => {
     const listener = () => heard(name, EXIT_CODES[name]);
@@ -17,7 +20,7 @@ export function listenForEndings(heard: (signal: EndingSignal, exitCode: number)
   };
 }
 
-/** `close` is given a moment, because what it leaves only the next Hotcell would clear away. */
+/** Closes with a timeout, then exits. Without the close, leftovers would stay until the next Hotcell starts. */
 export function closeAndExit(close: () => Promise<void>, exitCode: number): void {
   setTimeout(() => process.exit(exitCode), LONGEST_CLOSE_MS).unref();
   void close()

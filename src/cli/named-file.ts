@@ -13,7 +13,7 @@ export interface NamedFile extends Disposable {
   readonly typed: string;
   readonly folder: NamedPlace;
   readonly name: string;
-  /** Fails where the name of the file is a symbolic link. */
+  /** Throws if the name of the file is a symbolic link. */
   refuseLink(): void;
 }
 

@@ -7,22 +7,22 @@ import { partBelow } from './part-below.ts';
 import { refusedLink, type Told } from './refused-link.ts';
 
 /**
- * A folder that the user named, which may be missing: the deepest folder on its path that is there is held open from the moment it was named, and everything
- * later starts from that one.
+ * A folder that the user named, which may not exist yet. The deepest existing folder on its path is held open from the
+ * moment it was named, and every later step starts from it.
  */
 export interface NamedPlace extends Disposable {
   /** Path as the user typed it. */
   readonly typed: string;
   /** Path without links. */
   readonly path: string;
-  /** Opens the folder. Throws ENOENT where it is missing. */
+  /** Opens the folder. Throws ENOENT if it does not exist. */
   open(): OpenFolder;
-  /** Opens the folder, and creates it and its parents where they are missing. */
+  /** Opens the folder, and creates it and its parents if needed. */
   make(): OpenFolder;
 }
 
 export interface HoldOptions {
-  /** What did not happen where a link is refused, as a sentence. */
+  /** Sentence for the refusal of a link that says what was not done. */
   readonly otherwise?: string;
   /** Folders that the sandbox of this command can write to. */
   readonly writable?: readonly string[];
@@ -31,9 +31,10 @@ export interface HoldOptions {
 /**
  * Holds a folder that the user named.
  *
- * SECURITY: in a stranger's repository the user may name `out`, which the stranger made a link to `~/.ssh` or to `.git`; and code in a sandbox that can write to the repository can
- * put such a link there at any time. Below the current folder, and below folders of `writable`, no link is followed, and no name is looked up twice. Links elsewhere on the path are the user's own: they
- * are followed once, here.
+ * SECURITY: in a stranger's repository the user may name `out`, which the stranger made a link to `~/.ssh` or `.git`;
+ * and sandboxed code that can write to the repository can put such a link there at any time. Below the current folder,
+ * and below `writable` folders, no link is followed, and no name is looked up twice. Links elsewhere on the path are
+ * the user's own: they are followed once, here.
  */
 export function holdPlace(
   typed: string,
@@ -77,7 +78,7 @@ export function holdPlace(
   };
 }
 
-/** Whether the path of a place still leads to a folder that was opened by it. */
+/** Whether the path of a place still leads to the folder that was opened by it. */
 export function leadsTo({ typed }: NamedPlace, folder: OpenFolder): boolean {
   try {
     using place = holdPlace(typed);
@@ -88,7 +89,7 @@ export function leadsTo({ typed }: NamedPlace, folder: OpenFolder): boolean {
   }
 }
 
-/** The deepest folder on a path that is there, and the names that follow. */
+/** The deepest existing folder on a path, and the names after it. */
 function startElsewhere(place: string): { folder: OpenFolder; names: string[] } {
   const folder = unlessMissing(() => openFolder(place));
   if (folder !== undefined) return { folder, names: [] };

@@ -8,15 +8,15 @@ export interface OpenFolder extends Disposable {
   readonly path: string;
   readonly identity: FolderIdentity;
   /**
-   * Path of an entry of the folder that was opened, also where another folder has taken its name since. Linux alone has such paths: elsewhere this throws ESTALE
-   * where the folder has been replaced.
+   * Path of an entry of the folder that was opened, even if another folder has taken its name since. Only Linux has
+   * such paths: elsewhere this throws ESTALE if the folder has been replaced.
    */
   entry(name: string): string;
 }
 
 const isLinux = process.platform === 'linux';
 
-/** Opens a folder. Links on the way are followed by the kernel; `flags` may be NO_LINK for the last name. */
+/** Opens a folder. The kernel follows links on the path; `flags` may be NO_LINK for the last name. */
 export function openFolder(path: string, flags = 0): OpenFolder {
   const fd = openSync(path, FOLDER_FLAGS | flags);
   try {
@@ -38,17 +38,20 @@ export function openFolder(path: string, flags = 0): OpenFolder {
   }
 }
 
-/** Opens the same folder once more. */
+/** Opens another handle of the same folder. */
 export function openAgain(folder: OpenFolder): OpenFolder {
   return openFolder(folder.entry('.'));
 }
 
-/** Opens a folder inside one that is held open. SECURITY: throws where the name is a symbolic link, also one that was put there just now. */
+/**
+ * Opens a folder inside one that is held open. SECURITY: throws if the name is a symbolic link, even one that was put
+ * there just now.
+ */
 export function stepInto(folder: OpenFolder, name: string): OpenFolder {
   return openFolder(folder.entry(name), NO_LINK);
 }
 
-/** The same, and creates the folder if it is missing. */
+/** Opens a folder inside one that is held open, and creates it if it is missing. */
 export function makeInside(folder: OpenFolder, name: string): OpenFolder {
   try {
     mkdirSync(folder.entry(name));

@@ -13,7 +13,7 @@ function output(stream: Partial<OutputStream> = {}): { written: () => string; ou
 }
 
 describe('what is written', () => {
-  it('in a line of ours shows what cannot be seen, at a terminal and elsewhere', async () => {
+  it('in a line of Hotcell makes invisible characters visible, at a terminal and elsewhere', async () => {
     for (const stream of [{}, { isTTY: true }]) {
       const { out, written } = output(stream);
       await out.say(`hotcell: ${HOSTILE}`);
@@ -21,7 +21,7 @@ describe('what is written', () => {
     }
   });
 
-  it('of a program comes to a terminal as text, and to a pipe as it is', async () => {
+  it('by a program reaches a terminal as text, and a pipe unchanged', async () => {
     const terminal = output({ isTTY: true });
     await terminal.out.show(HOSTILE);
     const pieces = terminal.out.program();
@@ -34,7 +34,7 @@ describe('what is written', () => {
     expect(pipe.written()).toBe(HOSTILE.repeat(2));
   });
 
-  it('as JSON is JSON, and every character of it can be seen', async () => {
+  it('as JSON is JSON, with every character visible', async () => {
     const { out, written } = output({ isTTY: true });
     await out.json({ [HOSTILE]: HOSTILE });
     expect(JSON.parse(written())).toEqual({ [HOSTILE]: HOSTILE });
@@ -42,7 +42,7 @@ describe('what is written', () => {
   });
 });
 
-it('ends a colour that a program left on, also where the process exits before the program ends', async () => {
+it('ends a colour that a program left on, even if the process exits before the program ends', async () => {
   const { out, written } = output({ isTTY: true, hasColors: () => true });
   const before = process.listenerCount('exit');
   const program = out.program();
@@ -55,8 +55,8 @@ it('ends a colour that a program left on, also where the process exits before th
   expect(process.listenerCount('exit')).toBe(before);
 });
 
-describe('what libraries write', () => {
-  it('to the console, or as a warning, is quoted and told as theirs', async () => {
+describe('output of libraries', () => {
+  it('to the console, or as a warning, is quoted and attributed to them', async () => {
     const { out, written } = output({ isTTY: true });
     {
       using _ = routeConsole(out);

@@ -14,22 +14,23 @@ import {
 } from './terminal-filter.ts';
 
 /**
- * SECURITY: the one module of the CLI that writes to stdout and stderr; `test/architecture.test.ts` refuses every other. So each byte that comes to a
- * terminal has passed one of five filters, whoever wrote the text: a program, a server, a file of a project, or we.
+ * SECURITY: the only module of the CLI that writes to stdout and stderr; `test/architecture.test.ts` refuses every
+ * other. So each byte that reaches a terminal has passed one of five filters, whether a program, a server, a file of a
+ * project or Hotcell wrote the text.
  */
 export interface Output {
   readonly isTTY: boolean;
   readonly colours: boolean;
   readonly paint: Paint;
-  /** Lines of Hotcell's own. Strangers' words in them are shown, and never obeyed. */
+  /** Writes lines of Hotcell's own. Control characters in quoted text are made visible, never executed. */
   say(text: string): Promise<void>;
-  /** The same without a line end. */
+  /** Like `say`, without a line end. */
   write(text: string): Promise<void>;
-  /** Text that is a program's, or meant for one: a file or a pipe gets it as it is, a terminal what it may show. */
+  /** Writes text of a program, or for a program: unchanged to a file or pipe, filtered to a terminal. */
   show(text: string): Promise<void>;
-  /** The same for text that comes in pieces. */
+  /** Like `show`, for text that comes in pieces. */
   program(): ProgramOutput;
-  /** One JSON document, in which every character can be seen. */
+  /** Writes one JSON document, with every character visible. */
   json(value: unknown, options?: { indent: number }): Promise<void>;
 }
 
@@ -43,17 +44,17 @@ export interface Outputs {
   readonly stderr: Output;
 }
 
-/** A terminal on which things are drawn: the line editor's and the spinner's. */
+/** A terminal for the line editor and the spinner, which draw on it. */
 export interface Screen extends Output {
   columns(): number;
   rows(): number;
-  /** Text with the few moves of the cursor that we make (`drawnText`). */
+  /** Writes text with the few cursor sequences that Hotcell uses (`drawnText`). */
   draw(text: string): Promise<void>;
-  /** The sequence that shows a picture. Anything else is refused. */
+  /** Writes the sequence that shows a picture. Refuses anything else. */
   picture(sequence: string): Promise<void>;
-  /** The output of a program with a pseudo-terminal of its own, which draws as it likes (`raw-terminal-filter.ts`). */
+  /** The output of a program with its own pseudo-terminal, which may use the cursor (`raw-terminal-filter.ts`). */
   interactive(): ProgramOutput;
-  /** Whether the last line that was written has been ended. */
+  /** Whether the last line was ended. */
   isAtLineStart(): boolean;
   onResize(act: () => void): Disposable;
 }
@@ -64,13 +65,13 @@ export function standardOutputs(): Outputs {
 
 export interface OutputStream extends ColouredStream {
   readonly destroyed?: boolean;
-  /** False where the reader is behind: `drain` tells when it is not any more. */
+  /** Returns false if the reader is behind; `drain` follows when it has caught up. */
   write(text: string): boolean;
   once(event: 'drain' | 'close', act: () => void): unknown;
   off(event: 'drain' | 'close', act: () => void): unknown;
 }
 
-/** An output that writes to `stream`: one of the process's, or a test's. */
+/** An output that writes to `stream`, of the process or of a test. */
 export function createOutput(stream: OutputStream): Output {
   const isTTY = stream.isTTY === true;
   const colours = wantsColours(stream);
@@ -92,7 +93,7 @@ export function createOutput(stream: OutputStream): Output {
 }
 
 function filteredProgram(stream: OutputStream, filter: TerminalFilter): ProgramOutput {
-  // Ctrl-C twice, SIGTERM: the process may exit before anybody comes to the end.
+  // The process may exit before the end (Ctrl-C twice, SIGTERM).
   const reset = () => void stream.write(filter.end());
   return {
     push: (text) => {
@@ -106,11 +107,11 @@ function filteredProgram(stream: OutputStream, filter: TerminalFilter): ProgramO
   };
 }
 
-/** stdout or stderr, where it is a terminal. */
+/** stdout or stderr, if it is a terminal. */
 export function standardScreen(name: 'stdout' | 'stderr' = 'stdout'): Screen {
   const stream = name === 'stdout' ? process.stdout : process.stderr;
   let last = '\n';
-  // All that is written passes here, so that it is known whether the last line was ended.
+  // All writes pass here, so that it is known whether the last line was ended.
   const watched: OutputStream = {
     isTTY: stream.isTTY,
     hasColors: () => stream.hasColors(),
@@ -127,7 +128,7 @@ export function standardScreen(name: 'stdout' | 'stderr' = 'stdout'): Screen {
   const output = createOutput(watched);
   return {
     ...output,
-    // A terminal that does not say its size says nothing, or zero.
+    // A terminal of unknown size reports undefined or zero.
     columns: () => stream.columns || 80,
     rows: () => stream.rows || 24,
     draw: (text) => writeAll(watched, drawnText(text, output)),
@@ -142,8 +143,9 @@ export function standardScreen(name: 'stdout' | 'stderr' = 'stdout'): Screen {
 }
 
 /**
- * Sends `console` and the warnings of Node to `output`, quoted. SECURITY: libraries write there what a server named its tools, formats and fields. Nothing of
- * ours uses either, so whatever comes is told as a library's words. Stdout stays the program's, or the protocol's.
+ * Sends `console` and Node's warnings to `output`, quoted. SECURITY: libraries write there how a server named its
+ * tools, formats and fields. Hotcell itself uses neither, so all of it is shown as a library's text. Stdout stays the
+ * program's, or the protocol's.
  */
 export function routeConsole(output: Pick<Output, 'say'>): Disposable {
   const original = globalThis.console;
@@ -170,12 +172,14 @@ export function routeConsole(output: Pick<Output, 'say'>): Disposable {
 
 const LONGEST_LIBRARY_MESSAGE = 2_000;
 
-/** For a question of a library's own, which draws it itself: no text but ours may be in it. */
+/**
+ * A stream for the prompt of a library, which draws it itself. SECURITY: only Hotcell's own text may be in the prompt.
+ */
 export function promptStream(): Writable {
   return process.stderr;
 }
 
-/** The streams of a protocol in JSON lines. A person who starts it at a terminal sees every character of them. */
+/** The streams of a protocol in JSON lines. At a terminal, every character of them is made visible. */
 export function protocolStreams(): { stdin: NodeJS.ReadStream; stdout: Writable } {
   const { stdin, stdout } = process;
   if (!stdout.isTTY) return { stdin, stdout };
@@ -187,13 +191,16 @@ export function protocolStreams(): { stdin: NodeJS.ReadStream; stdout: Writable 
   return { stdin, stdout: visible };
 }
 
-/** Tells of a stdout that cannot be written: its reader has gone (EPIPE), or the disk is full. stderr is nobody's loss. */
+/**
+ * Calls `act` when stdout cannot be written: its reader has gone (EPIPE), or the disk is full. Failures of stderr are
+ * ignored.
+ */
 export function onBrokenStdout(act: (error: NodeJS.ErrnoException) => void): void {
   if (process.stderr.listenerCount('error') === 0) process.stderr.on('error', () => {});
   process.stdout.on('error', act);
 }
 
-/** Writes and, where the reader is behind, waits for it. Stops waiting when there is none any more. */
+/** Writes, and waits for a slow reader. Stops waiting when the reader has gone. */
 function writeAll(stream: OutputStream, text: string): Promise<void> {
   if (text === '' || stream.destroyed || stream.write(text)) return Promise.resolve();
   return new Promise((resolve) => {

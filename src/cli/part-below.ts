@@ -4,7 +4,7 @@ import { isSameFolder, NO_LINK } from '../lib/held-folder.ts';
 import { currentFolder } from './current-folder.ts';
 import { type OpenFolder, openAgain, openFolder } from './open-folder.ts';
 
-/** A folder in which others may have put links, and the names that lead from there to a place. */
+/** A folder in which others may have put links, and the names that lead from it to a place. */
 export interface PartBelow {
   open(): OpenFolder;
   readonly names: readonly string[];

@@ -3,7 +3,7 @@ import { durationText, sizeText } from '../lib/units.ts';
 import { painterFor, shownName } from './print.ts';
 
 describe('text for people', () => {
-  it('says durations in the unit that reads best', () => {
+  it('shows durations in the unit that reads best', () => {
     expect([0, 12.4, 999, 1400, 59_900, 60_000, 125_000].map(durationText)).toEqual([
       '0 ms',
       '12 ms',
@@ -15,7 +15,7 @@ describe('text for people', () => {
     ]);
   });
 
-  it('says sizes in the unit that reads best', () => {
+  it('shows sizes in the unit that reads best', () => {
     expect([0, 1, 1023, 1024, 3300, 512 * 1024 ** 2, 2 * 1024 ** 3].map(sizeText)).toEqual([
       '0 bytes',
       '1 byte',

@@ -7,15 +7,15 @@ export type Paint = (colour: Colour, text: string) => string;
 
 const CODES: Readonly<Record<Colour, number>> = { green: 32, red: 31, yellow: 33, dim: 2, bold: 1 };
 
-/** Colours for a stream that wants them; plain text for any other. */
+/** Colours for a stream that supports them; plain text for any other. */
 export function painterFor(stream: ColouredStream, env?: Environment): Paint {
   if (!wantsColours(stream, env)) return (_, text) => text;
   return (colour, text) => `\x1b[${CODES[colour]}m${text}\x1b[0m`;
 }
 
 /**
- * A name from inside a sandbox as a terminal may show it. SECURITY: a file name can hold escape sequences, which would let the program that
- * made it write over our own lines.
+ * A name from a sandbox as a terminal may show it. SECURITY: a file name can contain escape sequences, by which the
+ * program that made it would overwrite Hotcell's own lines.
  */
 export function shownName(name: string): string {
   return /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]*$/u.test(name) ? name : JSON.stringify(name).replace(/[^\x20-\x7e]/g, '?');

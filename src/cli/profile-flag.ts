@@ -1,7 +1,7 @@
 import { type Config, PROFILE_NAMES } from '../config/schema.ts';
 import { HotcellError } from '../errors/hotcell-error.ts';
 
-/** `--profile a,b`. */
+/** Parses `--profile a,b`. */
 export function profileOption(flag: string | undefined): Partial<Config> {
   return flag === undefined ? {} : { profile: flag.split(',').map((name) => profileName(name.trim())) };
 }

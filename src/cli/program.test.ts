@@ -18,7 +18,7 @@ describe('the help of every command', () => {
   );
 });
 
-it('names the time limit that a run really has', () => {
+it('names the actual time limit of a run', () => {
   const run = createProgram().commands.find((command) => command.name() === 'run')!;
   const flag = run.options.find(({ long }) => long === '--timeout')!;
   expect(flag.description).toContain(

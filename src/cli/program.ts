@@ -18,14 +18,14 @@ import { tokenCommand } from './commands/token.ts';
 import { holdCurrentFolder } from './current-folder.ts';
 import { onBrokenStdout, routeConsole, standardOutputs } from './output.ts';
 
-/** As in sysexits.h: an error of input or output. */
+/** EX_IOERR of sysexits.h: an input or output error. */
 const EXIT_NOT_WRITTEN = 74;
 
-/** Parses the command line, does what it says and sets the exit code. Never rejects. */
+/** Parses the command line, runs the command and sets the exit code. Never rejects. */
 export async function runCli(argv: readonly string[]): Promise<void> {
   routeConsole(standardOutputs().stderr);
   watchStandardStreams();
-  // The library never keeps a process alive by itself. A command waits for its own end, or Node would leave it half way without a word.
+  // The library never keeps a process alive by itself. Without this timer, Node could exit in the middle of a command.
   const alive = setInterval(() => {}, 2 ** 30);
   try {
     holdCurrentFolder();
@@ -37,7 +37,7 @@ export async function runCli(argv: readonly string[]): Promise<void> {
   }
 }
 
-/** The commands. Their files hold flags and help only: what does the work is imported when a command runs. */
+/** The commands. Their files contain flags and help only; the implementation is imported when a command runs. */
 export function createProgram(): Command {
   const { stdout, stderr } = standardOutputs();
   const program = new Command('hotcell')
@@ -76,10 +76,10 @@ export function createProgram(): Command {
   return program;
 }
 
-/** Commands that read no option. */
+/** Commands that read no configuration. */
 const WITHOUT_CONFIG: ReadonlySet<string> = new Set(['install', 'completion']);
 
-/** `--config FILE` before or after a subcommand. It is in force before anything reads an option. */
+/** `--config FILE` before or after a subcommand. It takes effect before any option is read. */
 function addConfigFlag(command: Command): void {
   command.option('--config <file>', 'read options from this file (default: config.json in the data folder)');
   command.hook('preAction', async (_, action) => {
@@ -102,7 +102,10 @@ Examples:
   $ hotcell demo                          a worked example: a CSV in, a summary and a chart out
 `;
 
-/** `hotcell … | head`: a reader that has had enough is no fault of ours; a full disk is to be told. `run` listens too, and ends the program. */
+/**
+ * `hotcell … | head`: a reader that stops is no error; a full disk is reported. `run` listens too, and ends the
+ * program.
+ */
 function watchStandardStreams(): void {
   let isTold = false;
   onBrokenStdout((error) => {
@@ -124,7 +127,10 @@ function fail(thrown: unknown, asJson: boolean): number {
   return exitCode;
 }
 
-/** Help and version end a program well; everything else that commander throws is a mistake in how it was called, which it has told on stderr. */
+/**
+ * The exit code of an error of commander: 0 for help and version; otherwise a usage error, which it has printed to
+ * stderr.
+ */
 function failUsage({ exitCode, message }: CommanderError, asJson: boolean): number {
   if (exitCode === 0) return 0;
   const error = new HotcellError('invalid_argument', message.replace(/^error: /, ''), {

@@ -11,7 +11,7 @@ function endOf(text: string): string {
   return filter.end();
 }
 
-describe('what a program draws with goes through', () => {
+describe('drawing sequences pass', () => {
   it.each([
     ['text of every script', 'naïve 漢字 👩‍💻 ⠀ \t\r\n\b\x07'],
     ['colours', '\x1b[0;1;38;5;208;48:2::1:2:3mx\x1b[m'],
@@ -27,7 +27,7 @@ describe('what a program draws with goes through', () => {
   });
 });
 
-it('a line feed without a return goes down, and not to the first column', () => {
+it('a line feed without a carriage return moves down, and not to the first column', () => {
   const filter = createRawTerminalFilter();
   expect(['a\nb\r', '\nc\r\x1b[m\n', '\n'].map((piece) => filter.push(piece))).toEqual([
     'a\x1bDb\r',
@@ -36,7 +36,7 @@ it('a line feed without a return goes down, and not to the first column', () => 
   ]);
 });
 
-describe('what would command the terminal does not', () => {
+describe('sequences that command the terminal are dropped', () => {
   it.each([
     ['a title', '\x1b]0;owned\x07'],
     ['a title that ST ends', '\x1b]2;owned\x1b\\'],
@@ -72,11 +72,11 @@ describe('what would command the terminal does not', () => {
     expect(filtered(`a${text}`)).toBe('a');
   });
 
-  it('modes are kept one by one', () => {
+  it('modes are filtered one by one', () => {
     expect(filtered('\x1b[?1;1000;25h')).toBe('\x1b[?1;25h');
   });
 
-  it('C1 sequences come out as the ones that they stand for', () => {
+  it('C1 characters come out as their escape sequences', () => {
     expect(filtered('\x9b31mred')).toBe('\x1b[31mred');
   });
 
@@ -87,13 +87,13 @@ describe('what would command the terminal does not', () => {
 });
 
 describe('the end', () => {
-  it('sets back what was left on, the alternate screen first', () => {
+  it('restores changed modes, the alternate screen first', () => {
     expect(endOf('\x1b[31m\x1b[?25l\x1b[?2004h\x1b(0\x0e\x1b=\x1b[2;5r\x1b[?1049h\x1b[5 q')).toBe(
       '\x1b[?1049l\x1b[0m\x1b[?25h\x1b[?2004l\x1b(B\x0f\x1b>\x1b7\x1b[r\x1b8\x1b[0 q',
     );
   });
 
-  it('says nothing where nothing was', () => {
+  it('writes nothing if nothing was changed', () => {
     expect(endOf('\x1b[31mred\x1b[0m\x1b[?25l\x1b[?25h\x1b[?1000l\x1b[?1048h\x1b[2;3r\x1b[r')).toBe('');
     expect(endOf('\x1b[?1049h\x1bc')).toBe('');
   });

@@ -2,13 +2,15 @@ import type { TerminalFilter } from './terminal-filter.ts';
 import { createModeTrack } from './terminal-modes.ts';
 
 /**
- * Filters the output of a program that has a pseudo-terminal of its own, for a person's terminal in raw mode: vim, less and a shell draw with the cursor, colours and
- * the alternate screen.
+ * Filters the output of a program with its own pseudo-terminal, for the user's terminal in raw mode: vim, less and a
+ * shell draw with the cursor, colours and the alternate screen.
  *
- * SECURITY: an allowlist. A sequence is held back until it is whole, and only the ones listed here are written, rebuilt from their parsed parts, so that the person's terminal
- * never parses anything in another way than this filter. Dropped are: strings (OSC, DCS, APC, PM, SOS: titles, the clipboard, notifications, files, pass-through of tmux);
- * queries that a terminal answers by typing into stdin (ENQ, DA, DSR, DECRQM, DECRQSS, window reports, checksums of the screen); printing, resizing, locking the keyboard;
- * modes that make the terminal type by itself (mouse, focus). C1 characters are read as the sequences that they stand for.
+ * SECURITY: an allowlist. A sequence is held back until it is complete, and only the ones listed here are written,
+ * rebuilt from their parsed parts, so that the user's terminal never parses them differently from this filter. Dropped
+ * are: strings (OSC, DCS, APC, PM, SOS: titles, the clipboard, notifications, files, pass-through of tmux); queries
+ * that a terminal answers by typing into stdin (ENQ, DA, DSR, DECRQM, DECRQSS, window reports, checksums of the
+ * screen); printing, resizing, locking the keyboard; modes that make the terminal type by itself (mouse, focus). C1
+ * characters are read as their escape sequences.
  */
 export function createRawTerminalFilter(): TerminalFilter {
   const modes = createModeTrack();
@@ -35,11 +37,12 @@ export function createRawTerminalFilter(): TerminalFilter {
     collected = '';
   }
 
-  /** As terminals do, also in the middle of a sequence. */
+  /** Handles a control character, even in the middle of a sequence, as terminals do. */
   function control(character: string): void {
     if (!CONTROLS.includes(character)) return;
     modes.control(character);
-    // Node's raw mode leaves it to the local tty to return the carriage at a line feed. A program that has turned that off on its own terminal only means to go down.
+    // In Node's raw mode the local tty returns the carriage at a line feed. A program that turned that off on its own
+    // terminal only wants to move down.
     out += character === '\n' && !isAfterReturn ? INDEX : character;
     isAfterReturn = character === '\r';
   }
@@ -62,7 +65,7 @@ export function createRawTerminalFilter(): TerminalFilter {
     const isFinal = code >= (state === 'csi' ? 0x40 : 0x30);
     if (code > 0x7e) return go('ground');
     if (!isFinal) {
-      // One character more than is allowed says that it was too long.
+      // One character over the limit marks the sequence as too long.
       if (collected.length <= MOST_PARAMETER_CHARS) collected += character;
       return;
     }
@@ -116,12 +119,12 @@ const STRINGS = 'PX]^_k';
 /** Save and restore the cursor, keypad modes, index, next line, tab stop, reverse index, full reset. */
 const SHORT = '78=>DEHMc';
 
-/** No sequence of a program is longer: a colour by three numbers for the text and for the ground has 40. */
+/** Maximum length of parameters. The longest in use has 40: RGB colours of text and background. */
 const MOST_PARAMETER_CHARS = 128;
 
 const SPECIAL = /[\x00-\x1f\x7f-\x9f]/g;
 
-/** Where the next character that is not plain text stands. */
+/** Position of the next character that is not plain text. */
 function plainEnd(text: string, from: number): number {
   SPECIAL.lastIndex = from;
   return SPECIAL.exec(text)?.index ?? text.length;

@@ -6,7 +6,7 @@ import type { OpenFolder } from './open-folder.ts';
 
 export interface Told {
   readonly typed: string;
-  /** What did not happen, as a sentence. */
+  /** Sentence that says what was not done. */
   readonly otherwise: string;
 }
 

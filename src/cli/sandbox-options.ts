@@ -3,7 +3,10 @@ import { DRIVERS } from '../drivers/registry.ts';
 import { driversWith } from '../sandbox/declaration.ts';
 import { DRIVER_NAMES } from '../sandbox/isolation.ts';
 
-/** The flags that say what a sandbox is to be, for every command that makes one. Their values are judged in `run/options.ts`. `timeLimit`: the one without the flag. */
+/**
+ * The flags of a sandbox, for every command that creates one. `run/options.ts` checks their values. `timeLimit`: the
+ * default time limit.
+ */
 export function sandboxOptions(command: Command, timeLimit: string): Command {
   return command
     .addOption(isolationOption())
@@ -27,12 +30,14 @@ export function isolationOption(): Option {
   return valued('--isolation <driver>', 'isolation driver (default: auto, the strongest available)', values);
 }
 
-/** Its values are not named here: reading the table of languages would cost every start of the program. */
+/** The option without its values: reading the table of languages would slow down every start of the program. */
 export function languageOption(byDefault: string): Option {
   return new Option('--language <name>', `python, bash, javascript, go, … (default: ${byDefault})`);
 }
 
-/** An option with known values: help and completion show them. Not commander's `choices`, whose refusal has no remedy. */
+/**
+ * An option with known values, which help and completion show. Not commander's `choices`, whose error has no remedy.
+ */
 export function valued(flags: string, description: string, values: readonly string[]): Option {
   const option = new Option(flags, description);
   option.argChoices = [...values];

@@ -30,18 +30,18 @@ describe('text from a sandbox at a terminal', () => {
     expect(shown(text)).toBe(expected);
   });
 
-  it('has no colours where none are wanted', () => {
+  it('has no colours if none are wanted', () => {
     expect(shown('\x1b[31mred\x1b[0m', false)).toBe('red');
     expect(shownText('\x1b[31mred\x1b]0;t\x07')).toBe('red');
   });
 
-  it('ends the colour it left on', () => {
+  it('ends a colour that it left on', () => {
     const filter = createTerminalFilter({ colours: true });
     filter.push('\x1b[31mred');
     expect(filter.end()).toBe('\x1b[0m');
   });
 
-  it('lets nothing else through, however it is cut', () => {
+  it('lets nothing else through, however it is split', () => {
     const unit = fc.constantFrom('\x1b', '[', ']', 'm', '3', ';', '?', '\x07', '\\', 'a', 'H', 'P', '\x9b', '\n', '>');
     fc.assert(
       fc.property(fc.array(fc.string({ unit, maxLength: 6 }), { maxLength: 20 }), (pieces) => {
@@ -55,14 +55,14 @@ describe('text from a sandbox at a terminal', () => {
   });
 });
 
-describe('a line of our own at a terminal', () => {
-  it('has the colours that are ours, where they are wanted, and ends them', () => {
+describe('a line of Hotcell at a terminal', () => {
+  it('has its own colours, if they are wanted, and ends them', () => {
     expect(ownText('\x1b[31mred\x1b[0m \x1b[1mbold', { colours: true })).toBe('\x1b[31mred\x1b[0m \x1b[1mbold\x1b[0m');
     expect(ownText('\x1b[31mred\x1b[0m')).toBe('red');
     expect(ownText('\x1b[8m\x1b[38;5;1m', { colours: true })).toBe('\\u001b[8m\\u001b[38;5;1m');
   });
 
-  it('keeps line ends and tabs, and shows a return that would write over it', () => {
+  it('keeps line ends and tabs, and shows a carriage return, which would overwrite it', () => {
     expect(ownText('a\tb\r\nc\n')).toBe('a\tb\r\nc\n');
     expect(ownText('a\u3164\u2800\u{e0100}')).toBe('a\\u3164\\u2800\\udb40\\udd00');
     expect(ownText('hotcell: saved\rforged')).toBe('hotcell: saved\\u000dforged');
@@ -81,7 +81,7 @@ describe('a line of our own at a terminal', () => {
     );
   });
 
-  it('is drawn with the moves of the editor, and with no others', () => {
+  it('is drawn with the cursor sequences of the editor, and no others', () => {
     const moves = '\x1b[2A\r\x1b[JIn: \x1b[3C\x1b[?2004h\x1b[2K\x1b[2J\x1b[H';
     expect(drawnText(moves)).toBe(moves);
     expect(drawnText('\x1b[6n\x1b[?1049h\x1b]0;t\x07')).toBe('\\u001b[6n\\u001b[?1049h\\u001b]0;t\\u0007');
@@ -107,7 +107,7 @@ it.each([
   ['38;5', ''],
   ['38:5:8', '38:5:8'],
   ['', ''],
-])('hides no text, whatever else is asked for beside it: %j', (parameters, kept) => {
+])('conceals no text, whatever else is in the sequence: %j', (parameters, kept) => {
   const filtered = createTerminalFilter({ colours: true }).push(`a\x1b[${parameters}mb`);
   expect(filtered).toBe(parameters === '' ? 'a\x1b[mb' : kept === '' ? 'ab' : `a\x1b[${kept}mb`);
 });

@@ -1,7 +1,7 @@
 import { createTerminalScanner } from '../lib/terminal-scanner.ts';
 import { unicodeEscapes } from '../lib/visible-json.ts';
 
-/** Makes text from a sandbox safe to show at a terminal, piece by piece. */
+/** Makes text from a sandbox safe for a terminal, piece by piece. */
 export interface TerminalFilter {
   push(text: string): string;
   /** Ends a colour that the text left on. */
@@ -9,8 +9,9 @@ export interface TerminalFilter {
 }
 
 /**
- * SECURITY: a terminal obeys what it is shown. A program in a sandbox could set the clipboard, retitle the window, write over lines that are ours, or
- * ask a question whose answer the terminal types into the person's shell. Characters, line ends, `\r`, `\b` and, if wanted, colours go through; nothing else does.
+ * SECURITY: a terminal executes control sequences. A program in a sandbox could set the clipboard, retitle the window,
+ * overwrite Hotcell's lines, or send a query whose answer the terminal types into the user's shell. Only characters,
+ * line ends, `\r`, `\b` and, if wanted, colours pass.
  */
 export function createTerminalFilter({ colours }: { colours: boolean }): TerminalFilter {
   let out = '';
@@ -45,8 +46,8 @@ export function createTerminalFilter({ colours }: { colours: boolean }): Termina
 }
 
 /**
- * Colours without the one that hides text (8). SECURITY: what was typed or said after it could not be seen. Undefined where nothing is left, or where
- * terminals may read the numbers in different ways.
+ * Colours without the parameter that conceals text (8). SECURITY: text typed or printed after it would be invisible.
+ * Undefined if nothing is left, or if terminals may read the numbers in different ways.
  */
 function withoutConcealing(parameters: string): string | undefined {
   const kept: string[] = [];
@@ -56,7 +57,7 @@ function withoutConcealing(parameters: string): string | undefined {
     if (Number(first) === 8) continue;
     kept.push(numbers[at]!);
     if (!/^0*[345]8$/.test(numbers[at]!)) continue;
-    // A colour by its number, or by three: what follows is no command.
+    // The numbers of an indexed or RGB colour are not parameters of their own.
     const taken = { 5: 2, 2: 4 }[Number(numbers[at + 1])];
     if (taken === undefined || at + taken >= numbers.length) return undefined;
     kept.push(...numbers.slice(at + 1, at + 1 + taken));
@@ -65,15 +66,16 @@ function withoutConcealing(parameters: string): string | undefined {
   return kept.length === 0 ? undefined : kept.join(';');
 }
 
-/** Text that is whole, safe to show and, unless they are wanted, without colours. */
+/** A complete text, safe for a terminal; without colours unless they are wanted. */
 export function shownText(text: string, options = { colours: false }): string {
   const filter = createTerminalFilter(options);
   return filter.push(text) + filter.end();
 }
 
 /**
- * A line of Hotcell's own. It quotes strangers: names, messages of a server, lines of a project's files. SECURITY: the only sequences that go through are
- * the colours of `print.ts`, and those only where colours are wanted; every other character that cannot be seen is shown as `\uXXXX`.
+ * A line of Hotcell's own, which may quote names, messages of a server, or lines of a project's files. SECURITY: the
+ * only sequences that pass are the colours of `print.ts`, if colours are wanted; every other invisible character is
+ * shown as `\uXXXX`.
  */
 export function ownText(text: string, options = { colours: false }): string {
   let isColoured = false;
@@ -86,7 +88,7 @@ export function ownText(text: string, options = { colours: false }): string {
   return isColoured ? `${shown}\x1b[0m` : shown;
 }
 
-/** What the line editor and the spinner draw: the text of a line of ours, and the moves of the cursor that those two make. */
+/** Text of the line editor and the spinner: like `ownText`, with the cursor sequences that those two use. */
 export function drawnText(text: string, options = { colours: false }): string {
   return text
     .split(MOVES)
@@ -94,24 +96,25 @@ export function drawnText(text: string, options = { colours: false }): string {
     .join('');
 }
 
-/** Whether this is a picture for iTerm2 or kitty and nothing besides: its bytes are in base64, and no sequence is among them. */
+/** Whether this is exactly one picture for iTerm2 or kitty, whose bytes are in base64 and contain no sequence. */
 export function isPictureSequence(text: string): boolean {
   return ITERM_PICTURE.test(text) || KITTY_PICTURE.test(text);
 }
 
 /**
- * All control characters but the tab, those of 8 bits, the marks that turn the direction of text, so that it reads as something else, and characters
- * that take no place and join nothing. (Joiners and the two ways to show an emoji stay: without them emoji, Persian and Mongolian fall apart.)
+ * All control characters but the tab, C1 characters, bidirectional marks, which make text read as something else, and
+ * zero-width characters that join nothing. (Joiners and emoji variation selectors stay: without them emoji, Persian and
+ * Mongolian fall apart.)
  */
 const CONTROLS =
   /[\x00-\x08\x0b-\x1f\x7f-\x9f\p{Bidi_Control}\u2028\u2029]|(?!\u200c|\u200d|\ufe0e|\ufe0f|[\u180b-\u180d]|\u180f)\p{Default_Ignorable_Code_Point}/gu;
 
-/** The Braille pattern without dots. Programs draw with it; a space takes the same place, and is known for what it is. */
+/** The Braille pattern without dots. Programs draw with it; a space has the same width, and is recognizable. */
 const BLANK = '\u2800';
 
 const OWN = /\x1b\[(0|1|2|31|32|33)m|(?!\r?\n)(?!\t)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 
-/** Up, right, back to the first column, erasing, an empty screen, and the marks around pasted text. */
+/** Cursor up and right, carriage return, erasing, clearing the screen, and bracketed paste. */
 const MOVES = /(\x1b\[\d{1,5}[AC]|\r|\x1b\[(?:J|2K|2J\x1b\[H|\?2004[hl]))/;
 
 const ITERM_PICTURE = /^\x1b\]1337;File=inline=1;size=\d+:[A-Za-z0-9+/=]*\x07\n?$/;

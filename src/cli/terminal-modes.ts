@@ -1,17 +1,17 @@
-/** Decides on control sequences one by one, and remembers which modes of the terminal a program has left changed. */
+/** Decides on control sequences one by one, and tracks which modes of the terminal a program has changed. */
 export interface ModeTrack {
   control(character: string): void;
   short(character: string): void;
-  /** Returns the sequence as it may be written; an empty string where it may not. `before`: parameters and intermediates. */
+  /** Returns the sequence as it may be written, or an empty string. `before`: parameters and intermediates. */
   csi(before: string, final: string): string;
-  /** The same for `ESC ( B` and its kin, which choose a set of characters. */
+  /** The same for `ESC ( B` and similar sequences, which select a character set. */
   designate(before: string, final: string): string;
-  /** The sequences that set everything back that was changed: a person's shell comes after the program. */
+  /** The sequences that restore all changed modes for the user's shell. */
   reset(): string;
 }
 
 export function createModeTrack(): ModeTrack {
-  /** What to write at the end, by the thing that was changed. */
+  /** Restoring sequences, by the mode that was changed. */
   let changed = new Map<string, string>();
 
   function mark(name: string, isChanged: boolean, undo: string): void {
@@ -36,7 +36,7 @@ export function createModeTrack(): ModeTrack {
       return true;
     }
     if (final === 'r') mark('region', before !== '', '\x1b7\x1b[r\x1b8');
-    // With more parameters they track the mouse (T), set margins (s) or report keys in another way (u).
+    // With more parameters these track the mouse (T), set margins (s) or change how keys are reported (u).
     if (final === 'T') return !before.includes(';');
     return final === 's' || final === 'u' ? before === '' : FINALS.includes(final);
   }
@@ -72,7 +72,7 @@ export function createModeTrack(): ModeTrack {
       return allowed(before, final) ? `\x1b[${before}${final}` : '';
     },
     reset() {
-      // The alternate screen first: the rest is for the screen that the person comes back to.
+      // The alternate screen first: the other modes belong to the screen that the user returns to.
       const undone = [...changed.entries()].sort(([a], [b]) => Number(isScreen(b)) - Number(isScreen(a)));
       changed = new Map();
       return undone.map(([, undo]) => undo).join('');
@@ -80,24 +80,31 @@ export function createModeTrack(): ModeTrack {
   };
 }
 
-/** Moves, erasing, inserting, deleting, scrolling, repeating, tab stops, the scrolling region, saving the cursor. */
+/**
+ * Final characters of cursor moves, erasing, inserting, deleting, scrolling, repeating, tab stops, the scrolling
+ * region, saving the cursor.
+ */
 const FINALS = '@ABCDEFGHIJKLMPSXZ`abdefgr';
 
-/** SECURITY: a short sequence must not make a terminal repeat a character for a minute. No screen is larger. */
+/**
+ * SECURITY: limit of a parameter. A short sequence must not make a terminal repeat a character for a minute. No screen
+ * is larger.
+ */
 const MOST = 9_999;
 
-/** Saves the cursor where it is turned on, and restores it where it is turned off. */
+/** Mode that saves the cursor when it is set, and restores it when it is reset. */
 const SAVED_CURSOR = 1048;
 
-/** SECURITY: without 2, which locks the keyboard, and 12, which shows what is typed. */
+/** SECURITY: without mode 2, which locks the keyboard, and mode 12, which echoes input. */
 const ANSI_MODES: ReadonlyMap<number, string> = new Map([
   [4, 'hl'],
   [20, 'hl'],
 ]);
 
 /**
- * Cursor keys, reverse video, origin, wrap, blinking, the cursor, the alternate screen in three ways, the keypad, bracketed paste, synchronised output. SECURITY: what makes
- * a terminal send something by itself (mouse 9, 1000-1016, focus 1004) can only be turned off.
+ * Cursor keys, reverse video, origin, wrap, blinking, the cursor, the alternate screen in three ways, the keypad,
+ * bracketed paste, synchronised output. SECURITY: modes that make a terminal send input by itself (mouse 9, 1000-1016,
+ * focus 1004) can only be reset.
  */
 const PRIVATE_MODES: ReadonlyMap<number, string> = new Map([
   ...[1, 5, 6, 7, 12, 25, 47, 66, 1047, SAVED_CURSOR, 1049, 2004, 2026].map((mode) => [mode, 'hl'] as const),

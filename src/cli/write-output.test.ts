@@ -45,7 +45,7 @@ function placeOf(path: string): string {
 
 const refused = expect.objectContaining({ code: 'invalid_argument' });
 
-it('refuses it by another name of the current folder, too, as a shell has in $PWD', async () => {
+it('refuses it also by another name of the current folder, as a shell has in $PWD', async () => {
   symlinkSync(repository, join(home, 'project'));
   symlinkSync(join(home, '.ssh'), join(repository, 'out'));
   expect(() => placeOf(join(home, 'project', 'out', 'a'))).toThrow(refused);
@@ -54,7 +54,7 @@ it('refuses it by another name of the current folder, too, as a shell has in $PW
   expect(placeOf(join(home, 'elsewhere', 'a'))).toBe(join(home, 'elsewhere', 'a'));
 });
 
-it('refuses every way out of the current folder that a stranger has put there', async () => {
+it('refuses every link out of the current folder that a stranger has put there', async () => {
   symlinkSync(join(home, '.ssh'), join(repository, 'out'));
   symlinkSync(join(home, '.ssh', 'authorized_keys'), join(repository, 'result.ipynb'));
   symlinkSync('../.ssh/new', join(repository, 'dangling'));
@@ -92,7 +92,7 @@ it('refuses a link that stays in the current folder, and names its target', asyn
   expect(readdirSync(join(repository, '.git'))).toEqual([]);
 });
 
-it('follows links outside the current folder, which are the own ones of the user', async () => {
+it('follows links outside the current folder, which are the user’s own', async () => {
   symlinkSync(repository, join(home, 'link'));
   await write(join(home, 'link', 'b.ipynb'), 'text');
   expect(readdirSync(repository).sort()).toEqual(['b.ipynb', 'inner']);
@@ -106,7 +106,7 @@ it('follows links outside the current folder, which are the own ones of the user
   expect(readdirSync(join(home, 'data'))).toHaveLength(3);
 });
 
-it('follows no link in a folder elsewhere that a sandbox can write to', () => {
+it('follows no link in another folder that a sandbox can write to', () => {
   mkdirSync(join(home, 'beside'));
   symlinkSync(join(home, '.ssh'), join(home, 'beside', 'out'));
   for (const path of ['../beside/out/a', join(home, 'beside/out/a'), '../beside/out']) {
@@ -116,7 +116,7 @@ it('follows no link in a folder elsewhere that a sandbox can write to', () => {
 });
 
 it.each(['out/a', '../repository/out/a', '../beside/out/a'])(
-  'writes %s where it led when it was named, whatever takes the place of a folder meanwhile',
+  'writes %s to its target when it was named, whatever replaces a folder meanwhile',
   async (path) => {
     mkdirSync(join(home, 'beside'));
     const out = join(repository, path, '..');
@@ -149,7 +149,7 @@ it('replaces a file with its mode, and leaves nothing beside it', async () => {
   expect(readdirSync(repository).sort()).toEqual(['a', 'inner']);
 });
 
-it('waits for nobody at a pipe', async () => {
+it('does not wait for a reader of a pipe', async () => {
   execFileSync('mkfifo', [join(repository, 'pipe')]);
   await expect(write('pipe', 'x')).rejects.toEqual(refused);
   await expect(write('inner', 'x')).rejects.toEqual(refused);

@@ -4,8 +4,8 @@ import { HotcellError } from '../errors/hotcell-error.ts';
 import type { NamedFile } from './named-file.ts';
 
 /**
- * Writes a file that the user named, whole or not at all: what lies there is replaced, never written into. `overwrite: false` fails with EEXIST where something
- * lies there.
+ * Writes a file that the user named atomically: an existing file is replaced, never written into. `overwrite: false`
+ * fails with EEXIST if something exists there.
  */
 export async function writeOutput(file: NamedFile, text: string, { overwrite = true } = {}): Promise<void> {
   using folder = file.folder.open();
@@ -13,7 +13,7 @@ export async function writeOutput(file: NamedFile, text: string, { overwrite = t
   const target = folder.entry(file.name);
   if (!overwrite) return await writeFile(target, text, { flag: 'wx' });
   const old = await lstat(target).catch(() => undefined);
-  // Opening a pipe would wait for its reader, for ever; and a device is no place for a notebook.
+  // Opening a pipe would wait for its reader for ever, and a device is no place for a notebook.
   if (old !== undefined && !old.isFile()) throw unsuitable(file.typed);
   const temporary = folder.entry(`${file.name}.${randomBytes(6).toString('hex')}`);
   try {

@@ -257,7 +257,7 @@ describe('hotcell repl', () => {
     expect(screen()).toMatch(/^Hotcell/);
   });
 
-  it('has no colours where none are wanted', async () => {
+  it('has no colours if none are wanted', async () => {
     const { enter, written } = await open();
     await enter('1 / 0', 'ZeroDivisionError');
     expect(written()).not.toMatch(/\x1b\[[\d;]*m/);

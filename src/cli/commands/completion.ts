@@ -2,7 +2,7 @@ import { Argument, Command } from 'commander';
 import type { Shell } from '../completion/index.ts';
 import { standardOutputs } from '../output.ts';
 
-/** `hotcell completion <shell>`: prints the script by which a shell completes our commands and flags. */
+/** `hotcell completion <shell>`: prints the script by which a shell completes Hotcell's commands and flags. */
 export function completionCommand(): Command {
   return new Command('completion')
     .description('Print the completion script of a shell.')

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 
-/** `hotcell doctor`: what works on this machine, what does not and why, and the command that mends it. */
+/** `hotcell doctor`: shows what works on this machine, what does not and why, and the command that fixes it. */
 export function doctorCommand(): Command {
   return new Command('doctor')
     .description('Test every isolation driver on this machine: what works, what does not, and how to fix it.')

@@ -3,7 +3,7 @@ import { CLIENT_NAMES } from '../install/clients.ts';
 import type { InstallFlags } from '../install/index.ts';
 import { isolationNames } from '../sandbox-options.ts';
 
-/** `hotcell install <client>`: puts Hotcell into a client's own configuration, or takes it out. */
+/** `hotcell install <client>`: adds Hotcell to a client's configuration, or removes it. */
 export function installCommand(): Command {
   return new Command('install')
     .description('Add Hotcell to the configuration of an MCP client. Shows the changes; can be repeated and undone.')

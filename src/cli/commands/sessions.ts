@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 
-/** `hotcell sessions list|close`: what outlives the servers of this machine. */
+/** `hotcell sessions list|close`: the persistent sessions of this machine. */
 export function sessionsCommand(): Command {
   const sessions = new Command('sessions')
     .description('List and close persistent sessions, which survive their server.')

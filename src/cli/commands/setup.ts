@@ -13,7 +13,7 @@ interface SetupOptions {
   rebuild?: boolean;
 }
 
-/** `hotcell setup [driver]`: makes this machine ready for one way to isolate code. */
+/** `hotcell setup [driver]`: prepares this machine for one driver. */
 export function setupCommand(): Command {
   const byDefault: SetupDriver = process.platform === 'linux' ? 'process' : 'docker';
   return new Command('setup')
@@ -60,7 +60,7 @@ async function setUp(driver: SetupDriver, options: SetupOptions): Promise<number
   }
 }
 
-/** Each driver's set-up is imported only when it is asked for. */
+/** Imports only the set-up of the driver that is asked for. */
 async function runSetup(driver: SetupDriver, options: SetupOptions, report: Report, signal: AbortSignal) {
   const { resolveDataDir } = await import('../../config/load.ts');
   const { openDataFolder } = await import('../../config/folders.ts');
@@ -78,11 +78,11 @@ async function runSetup(driver: SetupDriver, options: SetupOptions, report: Repo
   }
 }
 
-/** Asks on a terminal, agrees with --yes, and refuses where there is nobody to ask. */
+/** Asks on a terminal, agrees with --yes, and refuses if there is no terminal. */
 function confirmWith(options: SetupOptions, report: Report): Confirm {
   return async (question) => {
     if (!options.yes && (options.json || !process.stdin.isTTY || !standardOutputs().stderr.isTTY)) return false;
-    // A line of its own: it ends the spinner, which would write over the question and over sudo's.
+    // A line of its own ends the spinner, which would overwrite the question and sudo's prompt.
     report({ kind: 'note', text: question });
     if (options.yes) return true;
     const { confirm } = await import('@clack/prompts');
@@ -90,7 +90,10 @@ function confirmWith(options: SetupOptions, report: Report): Confirm {
   };
 }
 
-/** SECURITY: what pip, apt or an engine print while they work is shown in a line that is drawn over: no move of theirs may be in it. */
+/**
+ * SECURITY: output of pip, apt or an engine is shown in a line that is redrawn, so cursor sequences in it must not
+ * reach the terminal.
+ */
 function screenReport(): Report {
   const screen = standardScreen('stderr');
   const report = terminalReport({

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { sandboxOptions } from '../sandbox-options.ts';
 import type { ShellFlags } from '../shell/flags.ts';
 
-/** `hotcell shell [session] [command…]`: a terminal in a session, beside whatever runs there. */
+/** `hotcell shell [session] [command…]`: a terminal in a session, beside its other executions. */
 export function shellCommand(): Command {
   const command = new Command('shell')
     .description('Open a terminal in a session of a server, beside the work of an agent; or in a new sandbox.')

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import type { CreateFlags } from '../token/index.ts';
 
-/** `hotcell token create|list|revoke`: who may use a server that is reached from elsewhere. */
+/** `hotcell token create|list|revoke`: tokens for a server that is reached over the network. */
 export function tokenCommand(): Command {
   const token = new Command('token')
     .description('Create, list and revoke the access tokens of a server.')

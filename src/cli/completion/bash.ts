@@ -1,7 +1,7 @@
 import { shellQuoted } from '../../lib/shell-quoted.ts';
 import type { CompletionModel, CompletionOption, CompletionValue } from './model.ts';
 
-/** The script for bash 3.2 and newer. It needs nothing but bash. */
+/** The script for bash 3.2 and newer. It needs no other program. */
 export function bashScript({ program, options, commands }: CompletionModel): string {
   const valued = commands.flatMap((command) =>
     command.options.flatMap((option) => valueCases(command.name, option, option.value)),

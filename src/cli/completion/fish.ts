@@ -33,7 +33,7 @@ function optionParts({ short, long, description, value }: CompletionOption): str
   ];
 }
 
-/** `-x`: it takes a value, and no file; `-r -F`: it takes a file. */
+/** `-x`: the option takes a value that is no file; `-r -F`: it takes a file. */
 function valueParts(value: CompletionValue): string[] {
   switch (value.kind) {
     case 'words':

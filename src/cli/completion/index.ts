@@ -13,7 +13,7 @@ const SCRIPTS = { bash: bashScript, zsh: zshScript, fish: fishScript } satisfies
 
 export type Shell = keyof typeof SCRIPTS;
 
-/** The completion script of a shell, made from the program itself: what it offers is what there is. */
+/** The completion script of a shell, generated from the program's own commands. */
 export function completionScript(program: Command, shell: Shell): string {
   const languages = allLanguages(loadConfig().recipes).map(({ name }) => name);
   return SCRIPTS[shell](completionModel(program, { '--language': languages }));

@@ -1,6 +1,6 @@
 import type { Command, Option } from 'commander';
 
-/** What a shell must know to complete a command line, read off the program itself. */
+/** The commands and options of the program, as completion scripts need them. */
 export interface CompletionModel {
   readonly program: string;
   readonly options: readonly CompletionOption[];
@@ -18,17 +18,17 @@ export interface CompletionOption {
   readonly short?: string;
   readonly long: string;
   readonly description: string;
-  /** Undefined where it takes none. */
+  /** Kind of the option's value. Undefined if it takes none. */
   readonly value?: CompletionValue;
   readonly repeatable: boolean;
 }
 
-/** What may stand there: one of some words, a file, a folder, or what only a person knows. */
+/** The kind of a value: one of some words, a file, a folder, or free text. */
 export type CompletionValue =
   | { readonly kind: 'words'; readonly words: readonly string[] }
   | { readonly kind: 'file' | 'folder' | 'free' };
 
-/** `known` has the words that an option takes and does not name itself, by its long name. */
+/** `known` has the words of options that do not list their values, by long name. */
 export function completionModel(
   program: Command,
   known: Readonly<Record<string, readonly string[]>> = {},
@@ -70,7 +70,7 @@ function optionOf(option: Option, known: Readonly<Record<string, readonly string
   };
 }
 
-/** By the placeholder, as help shows it: `<file>`, `<folder>`, `<source:target[:rw]>`. */
+/** The kind of a value by its placeholder in the help: `<file>`, `<folder>`, `<source:target[:rw]>`. */
 function valueFor(placeholder: string, words: readonly string[] | undefined): CompletionValue {
   if (words !== undefined) return { kind: 'words', words };
   if (placeholder === 'file') return { kind: 'file' };

@@ -1,7 +1,7 @@
 import { shellQuoted } from '../../lib/shell-quoted.ts';
 import type { CompletionModel, CompletionOption, CompletionValue } from './model.ts';
 
-/** The script for zsh: to be sourced after `compinit`, or put into a folder of `fpath` as `_hotcell`. */
+/** The script for zsh. Source it after `compinit`, or put it into a folder of `fpath` as `_hotcell`. */
 export function zshScript({ program, options, commands }: CompletionModel): string {
   const named = commands.map(({ name, description }) => shellQuoted(`${name}:${description.replaceAll(':', '\\:')}`));
   const cases = commands.map(({ name, options: own, argument }) => {
@@ -37,7 +37,7 @@ function optionSpec({ short, long, description, value, repeatable }: CompletionO
   const text = description.replaceAll(/[[\]\\:]/g, '\\$&');
   const taken = value === undefined ? '' : `:${value.kind}:${action(value)}`;
   const once = repeatable ? '*' : `(${[short, long].filter(Boolean).join(' ')})`;
-  // One spec completes the long name; the short one is typed by those who know it.
+  // One spec completes the long name; users who know the short one type it.
   return `${once}${long}${value === undefined ? '' : '='}[${text}]${taken}`;
 }
 

@@ -3,7 +3,10 @@ import { configWarnings, explainConfig, useConfigFile } from '../../config/load.
 import { namedFilePath } from '../named-path.ts';
 import { standardOutputs } from '../output.ts';
 
-/** Checks the configuration in force, or with `path` in place of the file. Throws for the first problem; warnings do not change the exit code. */
+/**
+ * Checks the configuration in force, or with `path` in place of the file. Throws for the first problem; warnings do not
+ * change the exit code.
+ */
 export async function checkConfig(path: string | undefined, flags: { json?: boolean }): Promise<number> {
   if (path !== undefined) useConfigFile(namedFilePath(path));
   const { config, origins, file } = explainConfig({});

@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 
-/** What to try next, with the command as it can be typed here. */
+/** The next steps, with the command as it can be typed here. */
 export function howToGoOn(command: string = howItWasCalled()): string[] {
   return [
     'Go on:',

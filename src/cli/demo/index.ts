@@ -17,12 +17,12 @@ import { missingModules } from './missing-modules.ts';
 
 export interface DemoOptions {
   readonly isolation?: string;
-  /** Where the chart goes, on the host. */
+  /** Path of the chart on the host. */
   readonly out: string;
   readonly json?: boolean;
 }
 
-/** The worked example: a CSV goes in, a summary and a chart come out. Answers with the exit code. */
+/** Runs the worked example: a CSV goes in, a summary and a chart come out. Returns the exit code. */
 export async function demo(options: DemoOptions): Promise<number> {
   const outputs = standardOutputs();
   const narrator = createNarrator(options.json === true, outputs);
@@ -76,7 +76,7 @@ async function summarise(session: Session, program: string, { out, options, narr
   return { exitCode: exitCodeOfOutcome(outcome), outcome, stdout, durationMs, saved };
 }
 
-/** What sets a session apart from a script: the variables are still there. */
+/** Shows that a session, unlike a script, keeps its variables. */
 async function askAgain(session: Session, narrator: Narrator): Promise<void> {
   const code = "sales.groupby('product').units.sum().idxmax()";
   const begin = performance.now();
@@ -86,7 +86,7 @@ async function askAgain(session: Session, narrator: Narrator): Promise<void> {
   );
 }
 
-/** Which isolation, and why not a stronger one. */
+/** Names the isolation, and why it is not a stronger one. */
 function isolationLines({ driver, level, passedOver }: Isolation): string[] {
   return [
     `  isolation: ${driver} (level ${level})`,

@@ -12,8 +12,8 @@ const fails = (driver: 'process' | 'docker' | 'gvisor'): Probe => ({
   remedy: 'mend it',
 });
 
-describe('what auto takes', () => {
-  it('is the strongest that works, with what was passed over', () => {
+describe('the choice of auto', () => {
+  it('is the strongest driver that works, with the drivers that were passed over', () => {
     expect(whatAutoTakes([fails('gvisor'), works('docker'), works('process')], 'process')).toEqual({
       driver: 'docker',
       minIsolation: 'process',
@@ -21,7 +21,7 @@ describe('what auto takes', () => {
     });
   });
 
-  it('is nothing below the least that was asked for', () => {
+  it('is nothing below the requested minimum', () => {
     const { driver } = whatAutoTakes([fails('gvisor'), fails('docker'), works('process')], 'docker');
     expect(driver).toBeUndefined();
   });

@@ -11,11 +11,11 @@ import type { Probe } from '../../sandbox/driver.ts';
 import type { DriverName, PassedOver } from '../../sandbox/isolation.ts';
 import { whyPassedOver } from '../../sessions/choose-isolation.ts';
 
-/** Everything `hotcell doctor` knows, as `--json` prints it. */
+/** The findings of `hotcell doctor`, as `--json` prints them. */
 export interface Findings {
   readonly versions: Readonly<Record<string, string>>;
   readonly python: PythonFinding | undefined;
-  /** Strongest first. */
+  /** Probes of the drivers, strongest first. */
   readonly probes: readonly Probe[];
   readonly auto: AutoFinding;
 }
@@ -28,7 +28,7 @@ export interface PythonFinding {
   readonly missing: readonly string[];
 }
 
-/** What `isolation: auto` takes, and what it passes over. No driver: it would refuse. */
+/** The choice of `isolation: auto`, and the drivers that it passes over. Without a driver it would refuse. */
 export interface AutoFinding {
   readonly driver?: DriverName;
   readonly minIsolation: DriverName;
@@ -41,7 +41,7 @@ export async function examine(hotcell: Pick<Hotcell, 'probe'>): Promise<Findings
   return { versions, python, probes, auto: whatAutoTakes(probes, loadConfig().minIsolation) };
 }
 
-/** The same rule as `chooseIsolation`, on probes that were made already. */
+/** Applies the rule of `chooseIsolation` to existing probes. */
 export function whatAutoTakes(probes: readonly Probe[], minIsolation: DriverName): AutoFinding {
   const least = leastLevel(DRIVERS[minIsolation]);
   const [best] = probes
@@ -76,7 +76,10 @@ async function findVersions(): Promise<Record<string, string>> {
   };
 }
 
-/** The first thing in what a program says of itself that looks like a version. An engine that does not answer must not hold the doctor up. */
+/**
+ * The first part of a program's version output that looks like a version. With a timeout, because an engine may not
+ * answer.
+ */
 async function versionOf(name: string, args: readonly string[]): Promise<string | undefined> {
   const program = findProgram(name);
   if (program === undefined) return undefined;

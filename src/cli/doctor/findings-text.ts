@@ -6,7 +6,7 @@ import type { LimitEnforcement } from '../../sandbox/isolation.ts';
 import type { Paint } from '../print.ts';
 import type { AutoFinding, Findings, PythonFinding } from './examine.ts';
 
-/** The findings for a person: one block a driver, then Python, then what follows. */
+/** The findings as text: one block per driver, then Python, then the conclusion. */
 export function findingsText(findings: Findings, paint: Paint): string {
   const versions = Object.entries(findings.versions).map(([name, version]) => `${name} ${version}`);
   return [
@@ -34,12 +34,12 @@ function probeLines(probe: Probe, paint: Paint): string[] {
   ];
 }
 
-/** The level that was found; of a driver that does not work here, those that it may have. */
+/** The level that the probe found; for a driver that does not work here, its possible levels. */
 function levelText(probe: Probe): string {
   return probe.available ? `${probe.isolation.level}` : DRIVERS[probe.driver].levels.join(' or ');
 }
 
-/** One line for each strength, so that what is not hard stands out. */
+/** One line per strength, so that limits that are not hard stand out. */
 function limitLines(limits: LimitEnforcement, paint: Paint): string[] {
   const named = Object.entries(limits);
   return (['hard', 'soft', 'none'] as const).flatMap((strength) => {

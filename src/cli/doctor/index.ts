@@ -3,7 +3,7 @@ import { standardOutputs } from '../output.ts';
 import { examine } from './examine.ts';
 import { findingsText } from './findings-text.ts';
 
-/** Examines this machine and prints what was found. Answers with the exit code: 0 where anything works. */
+/** Examines this machine and prints the findings. Returns the exit code: 0 if any driver works. */
 export async function doctor(options: { json?: boolean }): Promise<number> {
   await using hotcell = await openHotcell({ poolSize: 0 });
   const findings = await examine(hotcell);

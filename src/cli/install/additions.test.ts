@@ -4,8 +4,8 @@ import { KEEP_ALL, withAdditions } from './additions.ts';
 const ENTRY = { type: 'stdio', command: '/usr/bin/node', args: ['/opt/hotcell/dist/cli.js', 'mcp'] };
 const NOTHING_KNOWN = { isKnown: () => false };
 
-describe('what stands in an entry besides ours', () => {
-  it('stays where it is the own configuration of a person', () => {
+describe('additions to an entry', () => {
+  it('stay in the user’s own configuration', () => {
     const old = { ...ENTRY, command: 'other', env: { MINE: '1', HOTCELL_MOUNT_ROOTS: '/data' }, timeout: 5 };
     const { entry, kept, dropped } = withAdditions(old, { ...ENTRY, env: { HOTCELL_PROFILE: 'x' } }, KEEP_ALL);
     expect(entry).toEqual({
@@ -20,17 +20,17 @@ describe('what stands in an entry besides ours', () => {
   it.each([
     ...['NODE_OPTIONS', 'NODE_PATH', 'node_options', 'NODE_EXTRA_CA_CERTS', 'NODE_TLS_REJECT_UNAUTHORIZED'],
     ...['LD_PRELOAD', 'LD_LIBRARY_PATH', 'DYLD_INSERT_LIBRARIES', 'OPENSSL_CONF', 'PYTHONPATH', 'BASH_ENV'],
-  ])('is never the variable %s', (name) => {
+  ])('never include the variable %s', (name) => {
     const { entry, dropped } = withAdditions({ ...ENTRY, env: { [name]: 'x', MINE: '1' } }, ENTRY, KEEP_ALL);
     expect(entry).toEqual({ ...ENTRY, env: { MINE: '1' } });
     expect(dropped).toEqual([name]);
   });
 
-  it.each(['url', 'httpUrl', 'headers', 'envFile'])('is never the member %s', (name) => {
+  it.each(['url', 'httpUrl', 'headers', 'envFile'])('never include the member %s', (name) => {
     expect(withAdditions({ ...ENTRY, [name]: 'x' }, ENTRY, KEEP_ALL)).toMatchObject({ entry: ENTRY, dropped: [name] });
   });
 
-  it('goes where nobody knows it', () => {
+  it('are dropped if the user does not know them', () => {
     const old = { ...ENTRY, env: { MINE: '1' }, cwd: './evil' };
     expect(withAdditions(old, ENTRY, NOTHING_KNOWN)).toEqual({
       entry: ENTRY,
@@ -39,7 +39,7 @@ describe('what stands in an entry besides ours', () => {
     });
   });
 
-  it('is nothing in an entry that is none', () => {
+  it('are empty if the entry is invalid', () => {
     for (const old of [undefined, 'x', [1], null]) expect(withAdditions(old, ENTRY, KEEP_ALL).entry).toEqual(ENTRY);
   });
 });

@@ -1,41 +1,49 @@
 import { isTable } from './server-entry.ts';
 
-/** What stands in an entry besides what we write: variables, and members such as a time limit or a list of allowed tools. */
+/**
+ * Members of an entry that Hotcell did not write: variables, and members such as a timeout or a list of allowed tools.
+ */
 export interface Additions {
   readonly variables: Readonly<Record<string, unknown>>;
   readonly members: Readonly<Record<string, unknown>>;
 }
 
-/** Which additions stay. */
+/** The rule for which additions are kept. */
 export interface KeepPolicy {
-  /** Says of one whether the person knows it. */
+  /** Whether the user knows the addition. */
   isKnown(kind: keyof Additions, name: string, value: unknown): boolean;
 }
 
-/** Of the person's own configuration, or where they said that they read it: all that is not refused in any case. */
+/** For the user's own configuration, or with `--keep-env`: keeps everything that is not always refused. */
 export const KEEP_ALL: KeepPolicy = { isKnown: () => true };
 
 export interface Merged {
   readonly entry: Record<string, unknown>;
   readonly kept: Additions;
-  /** The names of those that do not stay. */
+  /** Names of the additions that are dropped. */
   readonly dropped: readonly string[];
 }
 
-/** The variables that are ours to set, and therefore to take away again when a client is installed for anew. */
+/** Variables that Hotcell sets, and therefore removes when it is installed again. */
 const OUR_VARIABLES: readonly string[] = ['HOTCELL_HOME', 'HOTCELL_PROFILE', 'HOTCELL_ISOLATION'];
 
 /**
- * SECURITY: variables that make Node, Python, OpenSSL or the loader run other code than ours, or trust other certificates, before a line of Hotcell runs.
- * They are not kept from any file: a project that brings `NODE_OPTIONS=--require=./x.cjs` would have its code run on the host.
+ * SECURITY: variables that make Node, Python, OpenSSL or the loader run other code, or trust other certificates, before
+ * a line of Hotcell runs. They are kept from no file: a project with `NODE_OPTIONS=--require=./x.cjs` would have its
+ * code run on the host.
  */
 const REFUSED_VARIABLES =
   /^(NODE_.*|LD_.*|DYLD_.*|PYTHON.*|OPENSSL_.*|SSL_CERT_.*|GCONV_PATH|GLIBC_TUNABLES|LOCPATH|BASH_ENV|ENV|ELECTRON_.*)$/i;
 
-/** Members that would have the client start or call something else than the command beside them, or read variables from a file. */
+/**
+ * SECURITY: members that make the client start or call something else than `command`, or read variables from a file.
+ */
 const REFUSED_MEMBERS = /^(url|httpUrl|serverUrl|headers|type|transport|transportType|envFile|env_file)$/i;
 
-/** The new entry, with what may stay of the old one. `command`, `args` and what the client wants besides are always ours. */
+/**
+ * The new entry, with the additions of the old one that may stay. `command`, `args` and the client's extra members are
+ * always Hotcell's.
+ */
 export function withAdditions(old: unknown, entry: Record<string, unknown>, policy: KeepPolicy): Merged {
   const { env: ourEnvironment, ...ours } = entry;
   const found = additionsOf(old, ours);

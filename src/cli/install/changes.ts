@@ -8,14 +8,14 @@ import type { Machine } from './machine.ts';
 import { rulesFor, withoutRules, withRules, withRulesOf } from './rules.ts';
 import type { ServerEntry } from './server-entry.ts';
 
-/** A file before and after. `undefined`: there is none. */
+/** A file before and after a change. `undefined`: it does not exist. */
 export interface Change {
   readonly path: string;
   readonly before: string | undefined;
   readonly after: string | undefined;
 }
 
-/** What is on the disk now, and the copy that was made before the last change of ours. */
+/** Reads the file on disk, and the backup from before Hotcell's last change. */
 export interface FileReader {
   text(path: string): string | undefined;
   backup(path: string): string | undefined;
@@ -23,7 +23,7 @@ export interface FileReader {
 
 const SERVER_NAME = 'hotcell';
 
-/** Where an installation goes: a client, for the user or for one project, on this machine. */
+/** The target of an installation: a client, for the user or for one project, on this machine. */
 export interface Target {
   readonly client: Client;
   readonly scope: Scope;
@@ -66,7 +66,7 @@ export function undoChanges({ client, scope, machine }: Target, files: FileReade
   ];
 }
 
-/** The lines that change and none around them: a configuration holds other servers' secrets. */
+/** The changed lines without context, because a configuration contains secrets of other servers. */
 export function diffText({ path, before, after }: Change): string {
   return createTwoFilesPatch(
     before === undefined ? '/dev/null' : path,
@@ -89,7 +89,10 @@ export function pathOf(client: Client): EntryPath {
   return [client.key, SERVER_NAME];
 }
 
-/** Where nobody changed the file since, it gets back the bytes it had; a file that began with us ends with us. */
+/**
+ * The text after uninstalling. A file that was not changed since gets its old bytes back; a file that Hotcell created
+ * is removed.
+ */
 function undone(
   path: string,
   files: FileReader,
@@ -106,7 +109,10 @@ function undone(
   return { path, before, after: isUnchangedSince ? backup : without };
 }
 
-/** Blanks, or an object without members. Not by one expression: on a file of blanks that took seconds. */
+/**
+ * Whether a text is blank or an empty object. SECURITY: not one regular expression, which took seconds on a file of
+ * blanks.
+ */
 function saysNothing(text: string): boolean {
   const said = text.trim();
   return said === '' || (said.startsWith('{') && said.endsWith('}') && said.slice(1, -1).trim() === '');

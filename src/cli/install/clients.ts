@@ -5,21 +5,21 @@ export const CLIENT_NAMES = ['claude-code', 'claude-desktop', 'cursor', 'vscode'
 export type ClientName = (typeof CLIENT_NAMES)[number];
 export type Scope = 'user' | 'project';
 
-/** `json`: no comments, as the client itself reads it. `jsonc`: with comments and trailing commas. */
+/** `json`: without comments, as the client itself reads it. `jsonc`: with comments and trailing commas. */
 export type ConfigFormat = 'json' | 'jsonc' | 'toml';
 
-/** One client: where its configuration is and how it writes a server there. */
+/** One client: the path of its configuration, and the form of a server in it. */
 export interface Client {
   readonly title: string;
   readonly format: ConfigFormat;
-  /** The table of servers in the file. */
+  /** Key of the table of servers in the file. */
   readonly key: string;
-  /** Of the entry, what this client wants beside command, arguments and environment. */
+  /** Members of an entry that this client needs besides command, arguments and environment. */
   readonly extra: Readonly<Record<string, string>>;
   readonly places: Readonly<Partial<Record<Scope, (machine: Machine) => string>>>;
-  /** Where it reads what a model should know, if that is a file we add to. */
+  /** File with instructions for the model, if Hotcell adds to it. */
   readonly rules?: Readonly<Record<Scope, (machine: Machine) => string>>;
-  /** What a person does for it to be noticed. */
+  /** The step by which the user makes the client notice the change. */
   readonly afterwards: string;
 }
 
@@ -95,7 +95,7 @@ export const CLIENTS: Readonly<Record<ClientName, Client>> = {
   },
 };
 
-/** The members of the entry in the order in which people write them. */
+/** The members of the entry in their usual order. */
 export function entryFor(client: Client, { command, args, env }: ServerEntry): Record<string, unknown> {
   return { ...client.extra, command, args, ...(Object.keys(env).length === 0 ? {} : { env }) };
 }

@@ -28,7 +28,7 @@ describe('an entry in JSON', () => {
     expect(add(once)).toBe(once);
   });
 
-  it('keeps what a person added to it, and takes back what it set itself', () => {
+  it('keeps what the user added to it, and removes what it set itself', () => {
     const first = add('{}', 'json', { ...ENTRY, env: { HOTCELL_ISOLATION: 'docker' } });
     const edited = first
       .replace('"HOTCELL_ISOLATION"', '"MINE": "1", "HOTCELL_ISOLATION"')
@@ -39,7 +39,7 @@ describe('an entry in JSON', () => {
     });
   });
 
-  it('keeps the mark at the beginning that some editors write', () => {
+  it('keeps a byte order mark', () => {
     expect(add('\u{feff}{}\n').startsWith('\u{feff}{')).toBe(true);
   });
 
@@ -50,11 +50,11 @@ describe('an entry in JSON', () => {
     ['an array', '[]'],
     ['a name twice, the second of which counts', '{"mcpServers": {"a": {}}, "mcpServers": {"b": {}}}'],
     ['a table of servers that is none', '{"mcpServers": []}'],
-  ])('is refused by a file with %s', (_, text) => {
+  ])('is refused in a file with %s', (_, text) => {
     expect(() => add(text, 'json')).toThrow(/^config: .*; the file was not changed$/);
   });
 
-  it('is gone without a trace when it is taken out again, whatever else the file says', () => {
+  it('leaves no trace when it is removed again, whatever else the file contains', () => {
     const servers = fc.dictionary(fc.stringMatching(/^[a-z]{1,8}$/), fc.record({ command: fc.string() }), {
       minKeys: 1,
     });
@@ -82,7 +82,7 @@ describe('an entry in TOML', () => {
     withEntry({ format: 'toml', text: from, path, file: 'config' }, entry);
   const cut = (from: string) => withoutEntry({ format: 'toml', text: from, path, file: 'config' });
 
-  it('leaves every other byte alone, and goes without a trace', () => {
+  it('leaves every other byte alone, and no trace when it is removed', () => {
     const after = put(text);
     expect(after.startsWith(text)).toBe(true);
     expect(parseToml(after)).toMatchObject({ mcp_servers: { other: { command: 'y' }, hotcell: ENTRY } });
@@ -90,7 +90,7 @@ describe('an entry in TOML', () => {
     expect(cut(after)).toBe(text);
   });
 
-  it('is replaced where it stands, with its subtables and not with the comment of its neighbour', () => {
+  it('is replaced in place, with its subtables and without the comment of its neighbour', () => {
     const first = put('', { ...ENTRY, env: { HOTCELL_PROFILE: 'a' } });
     const between = `${first}\n# of the next\n[next]\nb = 1\n`;
     expect(put(between)).toBe(`${put('')}\n# of the next\n[next]\nb = 1\n`);
@@ -100,16 +100,16 @@ describe('an entry in TOML', () => {
     ['inline', 'mcp_servers = { hotcell = { command = "x" } }\n'],
     ['by a dotted name', 'mcp_servers.hotcell.command = "x"\n'],
     ['inside a string only', 'a = """\n[mcp_servers.hotcell]\n"""\n[mcp_servers]\nhotcell = { command = "x" }\n'],
-  ])('is refused where it is written %s', (_, odd) => {
+  ])('is refused if it is written %s', (_, odd) => {
     expect(() => put(odd)).toThrow(/cannot be changed safely; the file was not changed/);
     expect(() => cut(odd)).toThrow(/the file was not changed/);
   });
 
-  it('is refused by what is no TOML', () => {
+  it('is refused if the file is not TOML', () => {
     expect(() => put('a = \n')).toThrow(/^config: cannot be parsed: /);
   });
 
-  it('says the same as before but for itself, whatever else the file says', () => {
+  it('changes nothing but itself, whatever else the file contains', () => {
     const name = fc.stringMatching(/^[a-z]{1,6}$/);
     const values = fc.oneof(fc.string(), fc.integer(), fc.array(fc.string()), fc.dictionary(name, fc.string()));
     fc.assert(

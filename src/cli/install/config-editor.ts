@@ -17,13 +17,13 @@ const MARK = '\u{feff}';
 export interface ClientConfig {
   readonly format: ConfigFormat;
   readonly text: string;
-  /** Where our entry stands in it. */
+  /** Path of Hotcell's entry in the file. */
   readonly path: EntryPath;
-  /** The name of the file, for errors. */
+  /** Name of the file, for errors. */
   readonly file: string;
 }
 
-/** The text with exactly this entry in it. The same text where the entry is there already. */
+/** The text with exactly this entry. Unchanged if the entry is there already. */
 export function withEntry(config: ClientConfig, wanted: Record<string, unknown>): string {
   return change(config, (old, editor) => ({
     wanted,
@@ -31,7 +31,7 @@ export function withEntry(config: ClientConfig, wanted: Record<string, unknown>)
   }));
 }
 
-/** The text with the entry in it and, of what the old one had besides, what may stay. */
+/** The text with the entry, and with the additions of the old entry that may stay. */
 export function withMergedEntry(
   config: ClientConfig,
   entry: Record<string, unknown>,
@@ -41,7 +41,7 @@ export function withMergedEntry(
   return { text: withEntry(config, merged.entry), merged };
 }
 
-/** The text without the entry. The same text where there is none. */
+/** The text without the entry. Unchanged if there is none. */
 export function withoutEntry(config: ClientConfig): string {
   return change(config, (old, editor) => ({
     wanted: undefined,
@@ -49,20 +49,21 @@ export function withoutEntry(config: ClientConfig): string {
   }));
 }
 
-/** The entry as it is in the text, if it is. */
+/** The entry in the text, if there is one. */
 export function entryIn({ format, text, path, file }: ClientConfig): unknown {
   return member(parseOrRefuse(editorFor(format), body(text), file), path);
 }
 
 interface Edit {
   readonly wanted: Record<string, unknown> | undefined;
-  /** Undefined where there is nothing to change. */
+  /** Undefined if there is nothing to change. */
   readonly edit: ((body: string) => string) | undefined;
 }
 
 /**
- * Edits, then reads the result again: it must say what the old text said, but for our entry. Whatever an editor of text might get wrong in a file that
- * somebody wrote by hand (a table written inline, a name twice) ends here, with the file untouched.
+ * Edits the text, then parses the result: it must equal the old content except for Hotcell's entry. So a mistake in
+ * editing a file that was written by hand (an inline table, a duplicate name) is an error, and the file stays
+ * untouched.
  */
 function change(
   { format, text, path, file }: ClientConfig,
@@ -104,7 +105,7 @@ function expected(parsed: unknown, [key, name]: EntryPath, wanted: Record<string
   return plain(root);
 }
 
-/** Without prototypes and the classes of a parser's own, so that two parses compare by what they say. */
+/** Removes prototypes and the parser's own classes, so that two parses can be compared. */
 function plain(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value, (_, item) => (typeof item === 'bigint' ? `${item}n` : item)));
 }

@@ -12,7 +12,7 @@ import type { ConfigEditor } from './editor.ts';
 import { insertMember, removeMember, replaceValue } from './json-members.ts';
 import { isTable } from './server-entry.ts';
 
-/** JSON as text: only the member that is meant changes, every other byte stays, comments included. */
+/** Edits JSON as text: only the member changes; every other byte stays, comments included. */
 export function jsonEditor({ comments }: { comments: boolean }): ConfigEditor {
   return {
     parse: (text) => parsed(text, comments),

@@ -2,8 +2,8 @@ import { parse, stringify } from 'smol-toml';
 import type { ConfigEditor, EntryPath } from './editor.ts';
 
 /**
- * TOML as text. A writer of whole documents would lose comments and order, so that the entry is one block of lines (`[key.name]` and its subtables) that
- * is replaced, added at the end or cut out. Whoever calls checks the result by parsing it.
+ * Edits TOML as text. Serializing the whole document would lose comments and order. So the entry is one block of lines
+ * (`[key.name]` and its subtables) that is replaced, appended or removed. The caller parses the result to check it.
  */
 export function tomlEditor(): ConfigEditor {
   return {
@@ -21,7 +21,7 @@ export function tomlEditor(): ConfigEditor {
       const lines = text.split(/(?<=\n)/);
       const found = findBlock(lines, path);
       if (found === undefined) return text;
-      // The empty line before it came with it.
+      // The empty line before the block was added with it.
       const start = found.start > 0 && lines[found.start - 1]?.trim() === '' ? found.start - 1 : found.start;
       return [...lines.slice(0, start), ...lines.slice(found.end)].join('');
     },
@@ -33,10 +33,13 @@ function blockOf([key, name]: EntryPath, value: Record<string, unknown>): string
   return `${stringify({ [key]: { [name]: value } }).trim()}\n`;
 }
 
-/** Of a line without blanks around it. Those within the brackets are taken out afterwards: a pattern for them takes minutes on a line of blanks. */
+/**
+ * A table header on a trimmed line. Blanks inside the brackets are removed afterwards: a pattern for them takes minutes
+ * on a line of blanks.
+ */
 const HEADER = /^\[\[?([^\]]+)\]\]?\s*(#.*)?$/;
 
-/** The lines of the entry's own table and of those below it, up to its last line that is neither empty nor a comment. */
+/** The lines of the entry's table and its subtables, up to the last line that is neither empty nor a comment. */
 function findBlock(lines: readonly string[], [key, name]: EntryPath): { start: number; end: number } | undefined {
   const isOurs = (header: string) => header === `${key}.${name}` || header.startsWith(`${key}.${name}.`);
   const headers = lines.map((line) => HEADER.exec(line.trim())?.[1]?.replaceAll(/["'\s]/g, ''));

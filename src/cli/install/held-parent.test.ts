@@ -20,7 +20,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
-it('makes what is missing, and says where it lies without links', async () => {
+it('creates missing folders, and returns their path without links', async () => {
   mkdirSync(join(root, 'real'));
   symlinkSync('real', join(root, 'link'));
   const parent = await holdParent(join(root, 'link/a/b'));
@@ -38,7 +38,7 @@ it.skipIf(process.platform !== 'linux')('stays with the folder that was opened, 
   expect([readdirSync(join(root, 'aside')), readdirSync(join(root, 'elsewhere'))]).toEqual([['mcp.json'], []]);
 });
 
-it('makes nothing through a link that leads nowhere yet', async () => {
+it('creates nothing through a dangling link', async () => {
   symlinkSync(join(root, 'elsewhere'), join(root, '.cursor'));
   expect(await holdParent(join(root, '.cursor'))).toBeUndefined();
   expect(existsSync(join(root, 'elsewhere'))).toBe(false);

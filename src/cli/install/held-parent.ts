@@ -4,16 +4,20 @@ import { type HeldFolder, holdFolder } from '../../lib/held-folder.ts';
 
 /** The folder of a file, held open. */
 export interface HeldParent {
-  /** Leads to an entry of the folder that was opened, also where another has taken its name since; Linux alone can say that. */
+  /**
+   * Path of an entry of the folder that was opened, even if another folder has taken its name since. Only Linux has
+   * such paths.
+   */
   entry(name: string): string;
-  /** Where it lies, without links. */
+  /** Path of the folder without links. */
   readonly path: string;
   close(): Promise<void>;
 }
 
 /**
- * Opens a folder, and makes what is missing of it, each below one that is held. Nothing where somebody exchanges a folder meanwhile. SECURITY: what is written
- * below `entry` lands in the folder that was opened, and `path` is where the kernel says that one lies.
+ * Opens a folder, and creates missing parts, each below one that is held open. Undefined if a folder was exchanged
+ * meanwhile. SECURITY: files written below `entry` land in the folder that was opened, and `path` is its path according
+ * to the kernel.
  */
 export async function holdParent(path: string): Promise<HeldParent | undefined> {
   const real = realOf(path);
@@ -45,7 +49,7 @@ function realOf(path: string): string | undefined {
 
 function makeUnlessThere(path: string): void {
   try {
-    mkdirSync(path, 0o755); // whatever the umask is: one that others may write to would be refused the next time
+    mkdirSync(path, 0o755); // whatever the umask: a folder that others can write to would be refused next time
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }

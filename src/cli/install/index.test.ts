@@ -89,7 +89,7 @@ describe('where clients keep their configuration', () => {
     );
   });
 
-  it('follow the variables by which people move them', () => {
+  it('follows the variables by which users move it', () => {
     const on: Machine = { ...machine, variables: { CLAUDE_CONFIG_DIR: '/c', CODEX_HOME: '/x', XDG_CONFIG_HOME: '/g' } };
     expect([file('claude-code', 'user', on), file('codex', 'user', on), file('vscode', 'user', on)]).toEqual([
       '/c/.claude.json',
@@ -133,7 +133,7 @@ describe('hotcell install', () => {
     },
   );
 
-  it('keeps what others wrote into the file between installing and undoing', async () => {
+  it('keeps changes that others made between installing and uninstalling', async () => {
     write(file('claude-code'), '{\n  "numStartups": 1\n}\n');
     await run('claude-code');
     const text = readFileSync(file('claude-code'), 'utf8');
@@ -142,7 +142,7 @@ describe('hotcell install', () => {
     expect(readFileSync(file('claude-code'), 'utf8')).toBe('{\n  "numStartups": 2\n}\n');
   });
 
-  it('hands isolation, profile and the data folder on to the server', async () => {
+  it('passes isolation, profile and the data folder to the server', async () => {
     const on = { ...machine, variables: { HOTCELL_HOME: '/data' } };
     await run('codex', { isolation: 'docker', profile: 'code-sandbox' }, on);
     expect(readFileSync(file('codex'), 'utf8')).toContain(
@@ -157,7 +157,7 @@ describe('hotcell install', () => {
     expect(existsSync(file('codex'))).toBe(false);
   });
 
-  it('changes a configuration that is a link where it leads', async () => {
+  it('changes a configuration that is a link at its target', async () => {
     const real = join(home, 'dotfiles', 'mcp.json');
     write(real, '{}\n');
     mkdirSync(join(home, '.cursor'));
@@ -180,7 +180,7 @@ describe('hotcell install', () => {
     expect(readdirSync(home).sort()).toEqual(['.bashrc', 'project']);
   });
 
-  it('takes a link of a project as the kernel does, so that it copies no private file into the project', async () => {
+  it('resolves a link of a project as the kernel does, so that it copies no private file into the project', async () => {
     const project = join(home, 'project');
     mkdirSync(join(home, 'other', 'zz'), { recursive: true });
     write(join(home, 'other', '.ssh', 'id_rsa'), 'private\n');
@@ -195,7 +195,7 @@ describe('hotcell install', () => {
   });
 
   it.each([['cursor', '.cursor'] as const, ['claude-code', 'CLAUDE.md'] as const])(
-    'refuses a link that leads to no folder, as a fault of the project: %s',
+    'refuses a link that leads to no folder, as an error of the project: %s',
     async (client, name) => {
       symlinkSync('nowhere/at/all', join(home, 'project', name));
       const refusal = { code: 'invalid_argument', message: expect.stringContaining('the file was not changed') };
@@ -213,14 +213,14 @@ describe('hotcell install', () => {
     expect(readdirSync(join(file('vscode'), '..'))).toEqual(['mcp.json']);
   });
 
-  it('touches no file at all where one of two cannot be changed', async () => {
+  it('touches no file if one of two cannot be changed', async () => {
     write(CLIENTS['claude-code'].rules!.user(machine), 'mine\n');
     write(file('claude-code'), 'no json');
     await expect(install('claude-code', {}, machine)).rejects.toThrow('cannot be parsed');
     expect(readFileSync(CLIENTS['claude-code'].rules!.user(machine), 'utf8')).toBe('mine\n');
   });
 
-  it('tells Claude Code when to use the sandbox, and takes that back', async () => {
+  it('adds rules for Claude Code, and removes them', async () => {
     const rules = join(home, 'project', 'CLAUDE.md');
     writeFileSync(rules, '# Our project\n');
     await run('claude-code', { scope: 'project' });
@@ -232,7 +232,7 @@ describe('hotcell install', () => {
     expect(readFileSync(rules, 'utf8')).toBe('# Our project\n');
   });
 
-  it('tells it of the tools that it has, and of no others', async () => {
+  it('names in the rules only the tools of the profile', async () => {
     const path = join(home, 'project', 'CLAUDE.md');
     const toolsIn = (text: string) => [...new Set(text.match(/`[a-z]+(_[a-z]+)+`/g))].map((name) => name.slice(1, -1));
     const offered = (profile: readonly ProfileName[]) =>
@@ -257,12 +257,12 @@ describe('hotcell install', () => {
     expect(readdirSync(home)).toEqual(['project']);
   });
 
-  it('shows none of the secrets that stand around the entry', async () => {
+  it('shows none of the secrets around the entry', async () => {
     write(file('cursor'), '{\n  "mcpServers": {\n    "a": {\n      "env": { "KEY": "secret" }\n    }\n  }\n}\n');
     expect((await run('cursor')).stdout).not.toContain('secret');
   });
 
-  it('says as JSON what it did', async () => {
+  it('reports as JSON what it did', async () => {
     const { stdout } = await run('gemini', { json: true });
     expect(JSON.parse(stdout)).toMatchObject({
       client: 'gemini',
@@ -275,7 +275,7 @@ describe('hotcell install', () => {
     ['emacs', {}, 'Use one of claude-code'],
     ['claude-desktop', { scope: 'project' }, 'It has user.'],
     ['cursor', { isolation: 'none' }, 'hotcell doctor'],
-  ])('refuses %s with %o and says what there is', async (client, flags, remedy) => {
+  ])('refuses %s with %o and lists the choices', async (client, flags, remedy) => {
     await expect(install(client, flags, machine)).rejects.toMatchObject({ remedy: expect.stringContaining(remedy) });
   });
 });

@@ -15,20 +15,20 @@ import { type Machine, thisMachine } from './machine.ts';
 import { serverEntry } from './server-entry.ts';
 import { backupOf, diskFiles, requireAllowed, type WriteOptions, writeChange } from './write-change.ts';
 
-/** The flags as they were typed. */
+/** The flags as typed. */
 export interface InstallFlags {
   readonly scope?: string;
   readonly profile?: string;
   readonly isolation?: string;
   readonly rules?: boolean;
-  /** Keep what a project's file has besides, having read it. */
+  /** Whether to keep the additions of a project's file, which the user has read. */
   readonly keepEnv?: boolean;
   readonly print?: boolean;
   readonly undo?: boolean;
   readonly json?: boolean;
 }
 
-/** Puts Hotcell into a client's configuration, or takes it out; shows what changed. Answers with the exit code. */
+/** Adds Hotcell to a client's configuration, or removes it, and shows the change. Returns the exit code. */
 export async function install(
   name: string,
   flags: InstallFlags,
@@ -80,7 +80,7 @@ function scopeOf(client: Client, wanted = 'user'): Scope {
 
 function wishesOf(flags: InstallFlags): { profile?: string; isolation?: string } {
   const isolation = flags.isolation === undefined ? undefined : isolationRequest(flags.isolation);
-  // A value that the server would refuse at its start is refused here, where somebody reads it.
+  // Refuses here, where the user sees it, a value that the server would refuse at its start.
   loadConfig({ ...profileOption(flags.profile), ...(isolation === undefined ? {} : { isolation }) });
   return {
     ...(isolation === undefined ? {} : { isolation }),
@@ -112,7 +112,7 @@ function namesOf({ variables, members }: Additions): string[] {
   return [...Object.keys(variables), ...Object.keys(members)];
 }
 
-/** What of the entry that was there is still there, and what is not. */
+/** Lines about the additions that were kept and dropped. */
 function additionLines(scope: Scope, kept: readonly string[], dropped: readonly string[]): string[] {
   const howTo = scope === 'project' ? ' If you trust them, keep them with --keep-env; some are never kept.' : '';
   return [

@@ -14,13 +14,13 @@ describe('a member of an object', () => {
     ['{\n  "a": 1 // why\n  // end\n}', '{\n  "a": 1, // why\n  "b": {\n    "c": 1\n  }\n  // end\n}'],
     ['{\n  "a": 1 /* x, */\n  , // odd\n}', '{\n  "a": 1 /* x, */\n  , // odd\n  "b": {\n    "c": 1\n  },\n}'],
     ['{\n  // nothing yet\n}', '{\n  // nothing yet\n  "b": {\n    "c": 1\n  }\n}'],
-  ])('goes into %j and out again', (before, after) => {
+  ])('can be inserted into %j and removed again', (before, after) => {
     expect(insert(before)).toBe(after);
     expect(parse(after, [], { allowTrailingComma: true }).b).toEqual({ c: 1 });
     expect(remove(after)).toBe(before);
   });
 
-  it('goes from the middle and from the beginning', () => {
+  it('can be removed from the middle and from the beginning', () => {
     expect(remove('{ "a": 1, "b": 2, "c": 3 }')).toBe('{ "a": 1, "c": 3 }');
     expect(remove('{\n  "b": 2,\n  "c": 3\n}')).toBe('{\n  "c": 3\n}');
   });

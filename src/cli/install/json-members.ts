@@ -1,8 +1,11 @@
 import type { Node } from 'jsonc-parser';
 
-/** Members of an object in JSON text, put in and cut out in the manner of the text around them. The library's own way formats the neighbours too. */
+/**
+ * Inserts and removes members of an object in JSON text, in the style of the text around them. jsonc-parser's own edits
+ * reformat the neighbours too.
+ */
 
-/** The text with a member at the end of the object. */
+/** Appends a member to the object. */
 export function insertMember(text: string, object: Node, name: string, value: unknown): string {
   const open = object.offset + 1;
   const close = object.offset + object.length - 1;
@@ -17,7 +20,7 @@ export function insertMember(text: string, object: Node, name: string, value: un
   const inner = last === undefined || isOneLine ? outer + unit : indentAt(text, last.offset);
   const member = `${eol}${inner}${JSON.stringify(name)}: ${rendered(value, unit, inner, eol)}`;
   if (last === undefined) {
-    const inside = text.slice(open, close).trimEnd(); // comments, if anything
+    const inside = text.slice(open, close).trimEnd(); // comments at most
     return splice(text, open, close, `${inside}${member}${eol}${outer}`);
   }
   const { comma, lineEnd } = afterMember(text, end(last), close);
@@ -25,7 +28,7 @@ export function insertMember(text: string, object: Node, name: string, value: un
   return splice(splice(text, lineEnd, lineEnd, member), end(last), end(last), ',');
 }
 
-/** The text without the member whose value this is, and without the comma and the white space that came with it. */
+/** Removes the member with this value, with its comma and white space. */
 export function removeMember(text: string, value: Node): string {
   const member = value.parent;
   const object = member?.parent;
@@ -55,12 +58,12 @@ export function replaceValue(text: string, value: Node, wanted: unknown): string
   );
 }
 
-/** The comma behind a member, if there is one before `limit`; and where its line ends, a comment there included. */
+/** The comma after a member, if there is one before `limit`, and the end of its line, including a comment there. */
 function afterMember(text: string, from: number, limit: number): { comma?: number; lineEnd: number } {
   let comma: number | undefined;
   let lineEnd = from;
   let isSameLine = true;
-  // Nothing else can stand between two members of a text that parses.
+  // Valid JSON has nothing else between two members.
   for (const token of text.slice(from, limit).matchAll(/,|\n|\/\/[^\r\n]*|\/\*[\s\S]*?(?:\*\/|$)/g)) {
     if (token[0] === '\n') isSameLine = false;
     else if (token[0] === ',') comma = from + token.index;
@@ -70,7 +73,7 @@ function afterMember(text: string, from: number, limit: number): { comma?: numbe
   return comma === undefined ? { lineEnd } : { comma, lineEnd };
 }
 
-/** As the file is written already: tabs or spaces, how many, and how its lines end. */
+/** The style of the file: tabs or spaces, how many, and its line ends. */
 function styleOf(text: string): { unit: string; eol: string } {
   return { unit: text.match(/^([ \t]+)\S/m)?.[1] ?? '  ', eol: text.includes('\r\n') ? '\r\n' : '\n' };
 }

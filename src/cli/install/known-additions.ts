@@ -8,8 +8,9 @@ import type { Additions, KeepPolicy } from './additions.ts';
 import { readRegularFile } from './read-regular-file.ts';
 
 /**
- * What a person let stay in the configurations of projects, by hash, in a file of their own data folder. SECURITY: a project is a stranger's, and may come
- * with an entry that looks like ours. What is not in this file was not put there with the person's knowledge.
+ * Hashes of the additions that the user allowed in configurations of projects, in a file of the user's data folder.
+ * SECURITY: a project may be a stranger's, and contain an entry that looks like Hotcell's. An addition that is not in
+ * this file was not allowed by the user.
  */
 export interface KnownAdditions {
   policyFor(path: string): KeepPolicy;
@@ -38,17 +39,17 @@ export function openKnownAdditions(dataDir: string): KnownAdditions {
   };
 }
 
-/** One that is missing or cannot be read knows nothing: then less is kept. */
+/** Reads the file. One that is missing or unreadable allows nothing. */
 function read(file: string): z.infer<typeof knownFile> {
   try {
-    requireTrusted(file); // another local user must not say what this one knows
+    requireTrusted(file); // SECURITY: another local user must not allow additions
     return knownFile.parse(JSON.parse(readRegularFile(file)?.toString('utf8') ?? '{}'));
   } catch {
     return {};
   }
 }
 
-/** A hash: values may be secrets. */
+/** The hash of an addition. Values may be secrets. */
 function markOf(kind: keyof Additions, name: string, value: unknown): string {
   return createHash('sha256')
     .update(JSON.stringify([kind, name, value]))

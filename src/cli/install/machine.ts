@@ -1,13 +1,13 @@
 import { homedir } from 'node:os';
 import { posix, win32 } from 'node:path';
 
-/** What decides where a client keeps its configuration. Tests give their own. */
+/** The properties of the machine that decide where a client keeps its configuration. Tests pass their own. */
 export interface Machine {
   readonly platform: NodeJS.Platform;
   readonly home: string;
-  /** The folder of the project, where a client has one. */
+  /** Folder of the project, for clients with a configuration per project. */
   readonly folder: string;
-  /** Of the environment, the variables by which clients are told to look elsewhere, and our own `HOTCELL_HOME`. */
+  /** Environment variables that move the configuration of clients, and `HOTCELL_HOME`. */
   readonly variables: Readonly<Record<string, string | undefined>>;
 }
 
@@ -15,12 +15,12 @@ export function thisMachine(): Machine {
   return { platform: process.platform, home: homedir(), folder: process.cwd(), variables: process.env };
 }
 
-/** Joins a path as the machine's own system would. */
+/** Joins a path by the rules of the machine's operating system. */
 export function joinOn(machine: Machine, ...parts: string[]): string {
   return (machine.platform === 'win32' ? win32 : posix).join(...parts);
 }
 
-/** Where programs with windows keep their settings. */
+/** Folder of the settings of desktop programs. */
 export function settingsFolder(machine: Machine): string {
   const { platform, home, variables } = machine;
   if (platform === 'darwin') return joinOn(machine, home, 'Library', 'Application Support');

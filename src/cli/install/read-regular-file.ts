@@ -3,13 +3,14 @@ import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 export const LARGEST_CONFIG_BYTES = 16 * 1_048_576;
 
 /**
- * The bytes of a file; undefined where there is none. Throws, with a code, for what is no regular file or too large. SECURITY: a project may have a FIFO,
- * or a link to `/dev/zero`, in place of its configuration: opened without waiting, looked at, and then read, no further than a configuration can reach.
+ * Reads a file; undefined if it does not exist. Throws, with a code, if it is no regular file or too large. SECURITY: a
+ * project may contain a FIFO, or a link to `/dev/zero`, in place of its configuration. So the file is opened without
+ * blocking, checked, and read up to a limit.
  */
 export function readRegularFile(path: string, largestBytes = LARGEST_CONFIG_BYTES): Buffer | undefined {
   let file: number;
   try {
-    // Not on Windows, which has neither FIFOs among its files nor the flag.
+    // Windows has neither FIFOs in its file system nor these flags.
     file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOCTTY ?? 0));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
@@ -20,7 +21,7 @@ export function readRegularFile(path: string, largestBytes = LARGEST_CONFIG_BYTE
     const status = fstatSync(file);
     if (status.isDirectory()) throw failure('EISDIR', 'a folder, not a file');
     if (!status.isFile()) throw failure('ENOTREG', 'not a regular file');
-    // One more than it has, so that a file that grows meanwhile is noticed.
+    // One byte more than its size, to notice that the file grows.
     const bytes = Buffer.alloc(Math.min(status.size, largestBytes) + 1);
     let length = 0;
     for (;;) {

@@ -5,7 +5,7 @@ const withRules = (text: string) => withGiven(text, rulesFor(['hotcell']));
 
 describe('the rules in CLAUDE.md', () => {
   it.each(['', '# Mine\n', '# Mine', '# Mine\r\n\r\nlast\r\n', '# Mine\n\n\n'])(
-    'come and go without a trace in %j',
+    'can be added and removed without a trace in %j',
     (text) => {
       const after = withRules(text);
       expect(after.startsWith(text)).toBe(true);
@@ -14,13 +14,13 @@ describe('the rules in CLAUDE.md', () => {
     },
   );
 
-  it('are renewed in the place they have', () => {
+  it('are replaced in place', () => {
     const text = `above\n\n${withRules('').replace('Where to run code', 'Older rules')}\nbelow\n`;
     expect(withRules(text)).toBe(`above\n\n${withRules('')}\nbelow\n`);
     expect(withoutRules(text)).toBe('above\n\nbelow\n');
   });
 
-  it('are not cut where their end is missing', () => {
+  it('are not cut if their end is missing', () => {
     const text = withRules('').replace('<!-- hotcell: end -->', '');
     expect(withoutRules(`${text}\nmine\n`)).toBe(`${text}\nmine\n`);
   });

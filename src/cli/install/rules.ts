@@ -1,6 +1,6 @@
 import type { ProfileName } from '../../config/schema.ts';
 
-/** The rules for a model, as a marked block in a file of Markdown that is a person's own. */
+/** The rules for a model, as a marked block in a Markdown file of the user. */
 
 const BEGIN = '<!-- hotcell: begin -->';
 const END = '<!-- hotcell: end -->';
@@ -45,12 +45,12 @@ Use your own tools for
 ${how}`;
 }
 
-/** The text with the block in it: in its old place, or at the end. */
+/** The text with the block, in its old position or at the end. */
 export function withRules(text: string, rules: string): string {
   return withBlock(text, `${BEGIN}\n${rules}\n${END}`);
 }
 
-/** The text with the block that another has, whoever's rules those are. */
+/** The text with the block that `other` contains, whatever its rules. */
 export function withRulesOf(text: string, other: string): string {
   const found = findBlock(other);
   return found === undefined ? text : withBlock(text, other.slice(found.start, found.end).replaceAll('\r\n', '\n'));
@@ -65,7 +65,7 @@ function withBlock(text: string, lines: string): string {
   return `${text}${text.endsWith('\n') ? '' : eol}${eol}${block}${eol}`;
 }
 
-/** The text without the block, and without the empty line that came with it. */
+/** The text without the block and the empty line before it. */
 export function withoutRules(text: string): string {
   const found = findBlock(text);
   if (found === undefined) return text;
@@ -73,7 +73,7 @@ export function withoutRules(text: string): string {
   return before + text.slice(found.end).replace(/^\r?\n/, '');
 }
 
-/** Only a whole block: where an end is missing nobody knows what is ours, and nothing is cut. */
+/** Finds a complete block. If an end is missing it is unknown what belongs to the block, and nothing is cut. */
 function findBlock(text: string): { start: number; end: number } | undefined {
   const start = text.indexOf(BEGIN);
   const end = text.indexOf(END, start);

@@ -1,6 +1,6 @@
 import type { Machine } from './machine.ts';
 
-/** How a client starts our server. */
+/** The command by which a client starts the server. */
 export interface ServerEntry {
   readonly command: string;
   readonly args: readonly string[];
@@ -13,8 +13,9 @@ export interface EntryWishes {
 }
 
 /**
- * Absolute paths of this Node and of the built file. A client started from a desktop has not the search path of a shell, and `npx` would add half a
- * second to every start. A data folder that was named by the environment is named to the server too, which will not have that environment.
+ * The entry has absolute paths of this Node and of the built file. A client started from a desktop does not have the
+ * search path of a shell, and `npx` would add half a second to every start. `HOTCELL_HOME` is passed on, because the
+ * server will not have this environment.
  */
 export function serverEntry(machine: Machine, node: string, file: string, wishes: EntryWishes): ServerEntry {
   const { HOTCELL_HOME: home } = machine.variables;

@@ -46,8 +46,8 @@ async function refusal(flags: InstallFlags = {}): Promise<{ code: string; messag
 
 const config = () => join(project, '.cursor/mcp.json');
 
-describe('a project where another user could exchange what is written', () => {
-  it('is refused where others may write to it, with what to do', async () => {
+describe('a project in which another user could exchange the written files', () => {
+  it('is refused if others can write to it, with a remedy', async () => {
     chmodSync(project, 0o777);
     expect(await refusal()).toEqual({
       code: 'invalid_argument',
@@ -57,7 +57,7 @@ describe('a project where another user could exchange what is written', () => {
     expect(readdirSync(project)).toEqual([]);
   });
 
-  it('is refused in a folder that is for everybody, which nobody is told to close', async () => {
+  it('is refused in a shared folder such as /tmp, without the advice to close it', async () => {
     chmodSync(project, 0o1777);
     expect((await refusal()).remedy).toMatch(/^Move the project to a folder of your own\./);
   });

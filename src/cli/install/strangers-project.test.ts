@@ -42,7 +42,7 @@ describe("a stranger's project", () => {
     writeFileSync(config(), JSON.stringify({ mcpServers: { hotcell } }));
   }
 
-  it('adds nothing to our entry, and that is said', async () => {
+  it('adds nothing to the entry, and the user is told', async () => {
     await bring();
     const shown = await run({ rules: false });
     expect(entry()).toEqual({
@@ -55,7 +55,7 @@ describe("a stranger's project", () => {
     expect(shown).not.toContain('Nothing to change');
   });
 
-  it('adds what the person lets it add, but nothing that runs other code; and that is remembered', async () => {
+  it('adds what the user allows, but nothing that runs other code; and the choice is remembered', async () => {
     await bring();
     const shown = await run({ rules: false, keepEnv: true });
     const { NODE_OPTIONS: _, ...others } = BROUGHT;
@@ -63,12 +63,12 @@ describe("a stranger's project", () => {
     expect(entry().env).not.toHaveProperty('NODE_OPTIONS');
     expect(shown).toContain('Kept from the old entry: HOTCELL_MOUNT_ROOTS, HARMLESS, cwd.');
     expect(await run({ rules: false })).toContain('Nothing to change');
-    // Another value is another variable.
+    // Another value needs another consent.
     writeFileSync(config(), readFileSync(config(), 'utf8').replace(/"HARMLESS": ?"1"/, '"HARMLESS": "2"'));
     expect(await run({ rules: false })).toContain('Dropped from the old entry: HARMLESS.');
   });
 
-  it('commands no terminal by its files', async () => {
+  it('sends no control sequence to the terminal by its files', async () => {
     const hostile = 'x\x1b]52;c;Y3VybA==\x07\x9b2J\u202e\u2028end';
     writeFileSync(join(project, 'CLAUDE.md'), hostile);
     writeFileSync(config(), JSON.stringify({ mcpServers: { hotcell: { env: { [hostile]: hostile } } } }));
@@ -89,7 +89,7 @@ describe("a stranger's project", () => {
       },
       /larger than/,
     ],
-  ])('does not make it wait for ever by %s', async (_what, make, complaint) => {
+  ])('cannot block it by %s', async (_what, make, complaint) => {
     for (const name of ['.mcp.json', 'CLAUDE.md']) {
       make(join(project, name));
       await expect(run()).rejects.toThrow(complaint);
@@ -97,7 +97,7 @@ describe("a stranger's project", () => {
     }
   });
 
-  it('does not make it slow by blanks', async () => {
+  it('does not slow it down by blanks', async () => {
     const blanks = ' '.repeat(500_000);
     const begin = performance.now();
     const json = `{${blanks}"mcpServers": {${blanks}"hotcell": {}${blanks}}${blanks}}`;

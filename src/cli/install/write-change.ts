@@ -20,16 +20,17 @@ export function backupOf(path: string): string {
 
 export interface WriteOptions {
   readonly newFileMode: number;
-  /** Of a project: nothing outside of it is written. */
+  /** Folder of the project. Nothing outside of it is written. */
   readonly folder?: string | undefined;
 }
 
 /**
- * Writes a change whole or not at all: a copy of the old file first, then a new file in its place. Answers with where the copy is. A configuration that
- * is a link (into a folder of dotfiles, say) is changed where it leads.
+ * Writes a change atomically: first a copy of the old file, then a new file in its place. Returns the path of the copy.
+ * A configuration that is a link (into a folder of dotfiles, say) is changed at its target.
  *
- * SECURITY: the folder is held open from the checks on, and everything is done to its entries and to the handles of new files. Whoever puts a link in the place
- * of a folder or of a temporary file meanwhile has nothing written, given away or removed elsewhere.
+ * SECURITY: the folder is held open from the checks on, and all operations use its entries and the handles of new
+ * files. An attacker who puts a link in the place of a folder or of a temporary file meanwhile cannot have a file
+ * written, given away or removed elsewhere.
  */
 export async function writeChange(change: Change, options: WriteOptions): Promise<string | undefined> {
   const { path, before, after } = change;
@@ -55,14 +56,14 @@ async function writeInto(parent: HeldParent, name: string, change: Change, optio
   const { path, before, after } = change;
   const target = parent.entry(name);
   const old = lstatSync(target, { throwIfNoEntry: false });
-  // Clients write these files too, Claude Code often: what was read is compared once more right before it is replaced.
+  // Clients write these files too, Claude Code often. So the content is compared once more right before it is replaced.
   if (old?.isSymbolicLink() || readText(target, path) !== before) throw changedMeanwhile(path);
   if (after === undefined) return rm(target);
   if (before !== undefined) await replace(parent.entry(name + BACKUP), before, old?.mode ?? 0o600, old);
   await replace(target, after, old?.mode ?? options.newFileMode, old);
 }
 
-/** Throws where a change must not be written. Asked of all of them before the first is, and of each when it is. */
+/** Throws if a change must not be written. Checked for all changes before the first is written, and again for each. */
 export function requireAllowed({ path, before, after }: Change, { folder }: WriteOptions): void {
   if (before === after) return;
   try {
@@ -76,22 +77,25 @@ export function requireAllowed({ path, before, after }: Change, { folder }: Writ
   }
 }
 
-/** SECURITY: a project is a stranger's until it was read. A `CLAUDE.md` in it that is a link to `~/.bashrc` would have us write there. */
+/**
+ * SECURITY: a project may be a stranger's. A `CLAUDE.md` in it that is a link to `~/.bashrc` would have Hotcell write
+ * there.
+ */
 function requireBelow(existing: string, path: string, folder: string | undefined): void {
   if (folder === undefined || isWithin(existing, realpathSync.native(folder))) return;
   throw unusable(path, 'a symbolic link that leads out of the project');
 }
 
 /**
- * SECURITY: whoever can write to the folder of a configuration decides what a client runs from it. And the owner and the mode of a file that is replaced go
- * to the new one, so it must not be another user's.
+ * SECURITY: a user who can write to the folder of a configuration decides what a client runs. And the new file gets the
+ * owner and mode of the old one, which therefore must not be another user's.
  */
 function requireOwn(existing: string, path: string): void {
   try {
     requireTrusted(existing);
   } catch (error) {
     if (!(error instanceof UntrustedPathError)) throw error;
-    const isShared = (lstatSync(error.path).mode & 0o1000) !== 0; // such as /tmp, which is meant to be so
+    const isShared = (lstatSync(error.path).mode & 0o1000) !== 0; // such as /tmp, which is shared by design
     const mend = isShared
       ? 'Move the project to a folder of your own'
       : ((error.command && `Run: ${error.command}`) ?? 'Run it as the owner of the folder');
@@ -105,7 +109,7 @@ function nearestExisting(path: string): string {
   return existsSync(path) ? realpathSync.native(path) : nearestExisting(dirname(path));
 }
 
-/** A folder that cannot be written to, or that is exchanged meanwhile, is no fault of ours. */
+/** Turns a folder that is not writable, or was exchanged meanwhile, into an error for the user. */
 function explained(path: string, error: unknown): unknown {
   const { code, syscall } = error as NodeJS.ErrnoException;
   return syscall === undefined ? error : unusable(path, `cannot be written (${code})`);
@@ -118,7 +122,7 @@ async function replace(target: string, text: string, mode: number, old: Stats | 
     try {
       await handle.writeFile(text);
       await handle.chmod(mode & 0o777);
-      // As root, the file stays with the group that could read it.
+      // As root, keep the group that could read the file.
       if (old !== undefined && process.getuid?.() === 0) await handle.chown(old.uid, old.gid);
       await handle.sync();
     } finally {
@@ -132,8 +136,8 @@ async function replace(target: string, text: string, mode: number, old: Stats | 
 }
 
 /**
- * One link further. SECURITY: as the kernel goes, name by name, and not as text: with a planted `d` that leads elsewhere, `d/../key` is not `key`. We would read
- * one file, and write what is in it to the other.
+ * Follows one link. SECURITY: name by name as the kernel does, and not as text: with a planted link `d`, `d/../key` is
+ * not `key`. Otherwise Hotcell would read one file and write its content to the other.
  */
 function afterLink(link: string): string {
   const led = readlinkSync(link);
@@ -141,7 +145,7 @@ function afterLink(link: string): string {
   return `${realpathSync.native(dirname(next))}/${basename(next)}`;
 }
 
-/** Where a path leads through links, the last of which may lead to a file that is not there yet. */
+/** The target of a path through links. The last link may lead to a file that does not exist yet. */
 function targetOf(path: string): string {
   let target = path;
   for (let links = 0; links < 40; links += 1) {

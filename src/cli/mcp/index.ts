@@ -31,7 +31,7 @@ export interface McpFlags {
   readonly loadRoot?: string[];
 }
 
-/** Serves MCP over stdio until the client goes or a signal comes, and answers with the exit code. */
+/** Serves MCP over stdio until the client leaves or a signal comes. Returns the exit code. */
 export async function mcp(flags: McpFlags): Promise<number> {
   const config = loadConfig({
     ...profileOption(flags.profile),
@@ -51,7 +51,7 @@ export async function mcp(flags: McpFlags): Promise<number> {
     () => hasRecords(dataDir),
   );
   let beside: Promise<FilesBesideStdio> | undefined;
-  /** Links to files are served over HTTP, on loopback, from the first file on. */
+  /** Starts, with the first link to a file, an HTTP server on loopback that serves the links. */
   function besideStdio(): Promise<FilesBesideStdio> | undefined {
     if (server === undefined) return undefined;
     const served = server;
@@ -90,11 +90,14 @@ export async function mcp(flags: McpFlags): Promise<number> {
   await (await beside)?.close();
   await server?.close();
   await log.close();
-  process.stdin.destroy(); // a pipe that is still open would keep this process alive
+  process.stdin.destroy(); // an open pipe would keep this process alive
   return 0;
 }
 
-/** A person's own files. Some clients start servers in `/` or `C:\`, which is nobody's folder. */
+/**
+ * Folders whose files `load_file` may read by default. Some clients start servers in `/` or `C:\`, which is not the
+ * user's folder.
+ */
 function usualRoots(): string[] {
   return [homedir(), process.cwd()].filter((folder) => folder !== parse(folder).root);
 }

@@ -1,4 +1,4 @@
-/** The signals by which clients and people end a server. The first is heeded; while it ends, more change nothing. */
+/** The signals by which clients and users end a server. Only the first has an effect. */
 export function stopSignals(): Disposable & { readonly stopped: Promise<void> } {
   let stop = () => {};
   const stopped = new Promise<void>((resolve) => {

@@ -7,14 +7,14 @@ import { type Paint, shownName } from '../print.ts';
 import { shownText } from '../terminal-filter.ts';
 import { writeOutput } from '../write-output.ts';
 
-/** What a command works with. */
+/** The context of a command. */
 export interface CommandContext {
   readonly session: Session;
   readonly language: string;
   /** Folders of the host that the sandbox can write to. */
   readonly writable: readonly string[];
   readonly paint: Paint;
-  /** Columns of the terminal. */
+  /** Width of the terminal in columns. */
   readonly width: number;
   say(text: string): Promise<void>;
 }
@@ -25,7 +25,7 @@ export interface Command {
 }
 
 interface CommandEntry {
-  /** As it is typed. */
+  /** The command as it is typed. */
   readonly usage: string;
   readonly help: string;
   run(context: CommandContext, words: readonly string[]): Promise<void>;
@@ -34,7 +34,7 @@ interface CommandEntry {
 const MOST_FILES = 200;
 const MOST_VARIABLES = 100;
 
-/** Every command that is ours. Any other word with a `%` is the kernel's. */
+/** Hotcell's own commands. Any other word with a `%` goes to the kernel. */
 const COMMANDS: Readonly<Record<string, CommandEntry>> = {
   vars: { usage: '%vars', help: 'list the variables', run: listVariables },
   files: { usage: '%files [folder]', help: 'list the files of the workspace', run: listFiles },
@@ -46,7 +46,7 @@ const COMMANDS: Readonly<Record<string, CommandEntry>> = {
 
 const EXITS = new Set(['exit', 'quit', 'exit()', 'quit()', '%quit', '%exit']);
 
-/** The command that this is, if it is one of ours. */
+/** The command in a text, if it is one of Hotcell's. */
 export function commandIn(text: string): Command | undefined {
   const trimmed = text.trim();
   if (EXITS.has(trimmed)) return { name: 'exit', run: async () => {} };
@@ -62,7 +62,7 @@ export function commandNames(): string[] {
   return Object.keys(COMMANDS).map((name) => `%${name}`);
 }
 
-/** `name?`: what it is, how it is called, what its documentation says. */
+/** `name?`: shows the type, signature and documentation of a name. */
 async function tellAbout({ session, language, say, paint }: CommandContext, name: string): Promise<void> {
   const found = await session.inspect(name, { language, busy: 'refuse' });
   if (found === undefined) return say(`${name} is not defined.`);

@@ -1,10 +1,10 @@
 import type { Session } from '../../main.ts';
 import type { Completion } from './editor/completion.ts';
 
-/** A kernel that is slow to answer costs a key press no more than this. */
+/** Timeout of a completion, so that a slow kernel delays a key press no longer than this. */
 const LONGEST_WAIT_MS = 1_000;
 
-/** What could go on here: our own commands, or what the kernel knows. */
+/** Completions at the cursor: Hotcell's own commands, or names from the kernel. */
 export async function completionsFor(
   session: Session,
   text: string,
@@ -20,7 +20,7 @@ export async function completionsFor(
     busy: 'refuse',
   });
   if (end !== cursor) return { from: cursor, matches: [] };
-  // SECURITY: the names come from a sandbox. One with anything but a line of text in it is typed for nobody.
+  // SECURITY: the names come from a sandbox. A name with anything but printable text is not offered.
   const names = matches.map((match) => match.text).filter((name) => /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]+$/u.test(name));
   return { from: start, matches: [...new Set(names)] };
 }

@@ -1,6 +1,6 @@
 import { openConstructs } from './open-constructs.ts';
 
-/** What Enter does at the end of what was typed: run it, or go on upon a new line with this indentation. */
+/** The effect of Enter at the end of the text: run it, or continue on a new line with this indentation. */
 export type Continuation = { readonly kind: 'run' } | { readonly kind: 'more'; readonly indent: string };
 
 const RUN: Continuation = { kind: 'run' };
@@ -9,8 +9,8 @@ const PYTHON_LEAVES_BLOCK = /^\s*(?:return|pass|break|continue|raise)\b/;
 const BASH_GOES_ON = /(?:\||&&|\\)\s*$/;
 
 /**
- * Judged here and not by the kernel: Enter must answer at once, also while a hostile kernel does not. Where it is wrong, an empty line runs what
- * is there, but inside a bracket or a string that is still open.
+ * Decided here and not by the kernel: Enter must answer at once, even if a hostile kernel does not. If the decision is
+ * wrong, an empty line runs the text, except inside an open bracket or string.
  */
 export function continuationOf(text: string, language: string): Continuation {
   const lines = text.split('\n');
@@ -23,7 +23,7 @@ export function continuationOf(text: string, language: string): Continuation {
   return RUN;
 }
 
-/** Code without the empty lines that ended its typing, and without the indentation that all of it has, as of something copied. */
+/** Code without trailing empty lines and without common indentation, as copied code has it. */
 export function submitted(text: string): string {
   const code = text.trimEnd().replace(/^(?:[ \t]*\n)+/, '');
   const indent = indentOf(code);
@@ -33,7 +33,7 @@ export function submitted(text: string): string {
   return lines.map((line) => line.slice(indent.length)).join('\n');
 }
 
-/** A block ends with an empty line, as in IPython and in Python's own prompt. */
+/** In Python a block ends with an empty line, as in IPython and in Python's own prompt. */
 function pythonContinuation(lines: readonly string[], last: string, code: string): Continuation {
   const codeLines = code.split('\n');
   const isBlock = codeLines.some((line) => PYTHON_BLOCK.test(line) || /:\s*$/.test(line));

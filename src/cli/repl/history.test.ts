@@ -11,7 +11,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('the history', () => {
-  it('outlives a session, line ends included, for each language on its own', async () => {
+  it('survives a session, line ends included, for each language on its own', async () => {
     const history = await openHistory(folder, 'python');
     await history.add('x = 1');
     await history.add('def f():\n    return "ü"');
@@ -19,13 +19,13 @@ describe('the history', () => {
     expect((await openHistory(folder, 'bash')).entries()).toEqual([]);
   });
 
-  it('is for nobody else to read', async () => {
+  it('cannot be read by other users', async () => {
     await (await openHistory(folder, 'python')).add('x = 1');
     expect(statSync(join(folder, 'history')).mode & 0o777).toBe(0o700);
     expect(statSync(join(folder, 'history', 'python.jsonl')).mode & 0o777).toBe(0o600);
   });
 
-  it('leaves out what begins with a space, what is empty and what was just there', async () => {
+  it('leaves out entries that begin with a space, empty entries and repetitions', async () => {
     const history = await openHistory(folder, 'python');
     for (const entry of ['x', ' token = "secret"', '', 'x', 'y']) await history.add(entry);
     expect(history.entries()).toEqual(['x', 'y']);
@@ -45,20 +45,20 @@ describe('the history', () => {
     expect(again.entries().at(-1)).toBe('2999');
   });
 
-  it('bears a file that was half written', async () => {
+  it('tolerates a half-written file', async () => {
     await (await openHistory(folder, 'python')).add('x');
     writeFileSync(join(folder, 'history', 'python.jsonl'), '"x"\n{"no": 1}\n"half');
     expect((await openHistory(folder, 'python')).entries()).toEqual(['x']);
   });
 
-  it('goes on without a file where there can be none', async () => {
+  it('works without a file if none can be created', async () => {
     writeFileSync(join(folder, 'history'), 'a file in its place');
     const history = await openHistory(folder, 'python');
     await history.add('x');
     expect({ entries: history.entries(), failure: history.failure }).toEqual({ entries: ['x'], failure: 'EEXIST' });
   });
 
-  it('writes through no link and takes no name for a path', async () => {
+  it('writes through no link and does not take a language name for a path', async () => {
     await (await openHistory(folder, 'python')).add('x');
     symlinkSync(join(folder, 'elsewhere'), join(folder, 'history', 'bash.jsonl'));
     await (await openHistory(folder, 'bash')).add('secret');

@@ -3,12 +3,12 @@ import { open, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeOwnFolder } from '../../lib/own-folder.ts';
 
-/** What was typed, oldest first. The editor walks through it; the file of it outlives the session. */
+/** The entries typed so far, oldest first. The editor walks through them; their file survives the session. */
 export interface History {
   entries(): readonly string[];
-  /** Remembers an entry. One that begins with a space is remembered by nobody, as in shells. */
+  /** Remembers an entry. As in shells, an entry that begins with a space is not remembered. */
   add(entry: string): Promise<void>;
-  /** Why it is not kept, where it is not. */
+  /** Why the history is not saved, if it is not. */
   readonly failure: string | undefined;
 }
 
@@ -16,14 +16,17 @@ const MOST_ENTRIES = 1_000;
 const LARGEST_ENTRY = 65_536;
 const LARGEST_FILE_BYTES = 4 * 1_048_576;
 
-/** The history of one language in the data folder, one JSON string a line. Never fails: without a file there is one for this session alone. */
+/**
+ * The history of one language in the data folder, one JSON string per line. Never fails: without a file it lasts for
+ * this session.
+ */
 export async function openHistory(dataDir: string, language: string): Promise<History> {
   const folder = join(dataDir, 'history');
   const file = join(folder, `${language.replaceAll(/[^a-z0-9+-]/gi, '_')}.jsonl`);
   let entries: string[] = [];
   let failure: string | undefined;
   try {
-    // What is typed may hold secrets: nobody else reads it.
+    // SECURITY: entries may contain secrets, so no other user may read them.
     makeOwnFolder(folder, 0o700);
     const text = await readFile(file, 'utf8').catch(ignoreMissing);
     const all = entriesIn(text);
@@ -50,7 +53,7 @@ function entriesIn(text: string): string[] {
       const entry: unknown = JSON.parse(line);
       return typeof entry === 'string' ? [entry] : [];
     } catch {
-      return []; // half a line, from a process that was killed
+      return []; // an incomplete line of a process that was killed
     }
   });
 }
@@ -66,7 +69,7 @@ async function append(file: string, entry: string): Promise<void> {
   }
 }
 
-/** Aside and into place, so that it is never seen half written. */
+/** Replaces the file atomically, so that it is never seen half written. */
 async function rewrite(file: string, entries: readonly string[]): Promise<void> {
   const draft = `${file}.${process.pid}`;
   const kept = entries.slice(-MOST_ENTRIES / 2);

@@ -25,14 +25,14 @@ export interface ReplFlags
   readonly figures?: string;
 }
 
-/** A session at a terminal: reads code, runs it, shows what comes of it, until Ctrl-D. Answers with the exit code. */
+/** A session at a terminal: reads code, runs it and shows its output until Ctrl-D. Returns the exit code. */
 export async function repl(flags: ReplFlags): Promise<number> {
   const screen = standardScreen();
   requireTerminal(screen);
   const options = runOptions(flags);
   const config = loadConfig(options.hotcell);
   const language = languageNamed(allLanguages(config.recipes), flags.language ?? 'python').name;
-  // A person is there to end what takes too long.
+  // The user can interrupt code that takes too long.
   const timeoutMs = options.timeoutMs ?? config.maxTimeoutMs;
   const history = await openHistory(resolveDataDir(), language);
   const writable = writableSources(options);
@@ -41,7 +41,7 @@ export async function repl(flags: ReplFlags): Promise<number> {
   const { say } = screen;
   const interrupter = createInterrupter((text) => void say(screen.paint('yellow', text)));
   const opening = openHotcell(options.hotcell);
-  // Before it is open: from its first moment on it has a place among the servers that would be left.
+  // Set up before the session is open, because opening already leaves traces on the host that a signal must remove.
   using signals = closeOnSignals(async () => (await opening).close());
   await using hotcell = await opening;
   let session = await hotcell.open(options.open);
@@ -86,12 +86,12 @@ export async function repl(flags: ReplFlags): Promise<number> {
     }
     await say('');
   }
-  signals.onInterrupt = undefined; // from here on Ctrl-C hurries the end
+  signals.onInterrupt = undefined; // from here on Ctrl-C ends the process
   const folder = pictures.folder();
   if (folder !== undefined) await say(screen.paint('dim', `Pictures stay in ${folder}.`));
   return 0;
 
-  /** A session that cannot go on is replaced by a new one, and that is said. */
+  /** Replaces a session that cannot go on by a new one, and says so. */
   async function replacedAfter(thrown: unknown, lost: Session): Promise<Session> {
     if (toHotcellError(thrown).retry !== 'new-session') return lost;
     await lost.close().catch(() => {});

@@ -1,6 +1,6 @@
-/** What Ctrl-C does while something runs. */
+/** Handles Ctrl-C while code runs. */
 export interface Interrupter {
-  /** Something runs from now on; the signal is for it. */
+  /** Called when code starts; returns its signal. */
   begin(): AbortSignal;
   end(): void;
   interrupt(): void;
@@ -9,7 +9,7 @@ export interface Interrupter {
 const LADDER =
   'hotcell: interrupted already. What it started is killed after 1 s, the interpreter itself after 2 s: then variables are gone, and files are kept.';
 
-/** The first Ctrl-C interrupts and keeps the variables. A second, from somebody who sees nothing happen, is told what will. */
+/** The first Ctrl-C interrupts and keeps the variables. A second one prints what will happen next. */
 export function createInterrupter(say: (text: string) => void): Interrupter {
   let running: AbortController | undefined;
   let hasSaid = false;

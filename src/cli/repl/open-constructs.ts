@@ -1,21 +1,21 @@
 export interface OpenConstructs {
-  /** How many brackets are open; below zero where too many were closed. */
+  /** Number of open brackets; negative if too many were closed. */
   readonly brackets: number;
   readonly isInString: boolean;
-  /** The last line ends with a backslash that joins it to the next. */
+  /** Whether the last line ends with a backslash that joins it to the next. */
   readonly isContinuedLine: boolean;
-  /** The text with its strings and comments emptied, and without line ends inside brackets. */
+  /** The text with strings and comments emptied, and without line ends inside brackets. */
   readonly code: string;
 }
 
 interface Lexicon {
-  /** Longest first. Those in `across` may hold line ends. */
+  /** Quotes, longest first. Strings with those in `across` may contain line ends. */
   readonly quotes: readonly string[];
   readonly across: readonly string[];
   readonly comment: RegExp;
-  /** Within single quotes a backslash is a character like any other. */
+  /** Whether a backslash is an ordinary character inside single quotes. */
   readonly literalSingle?: boolean;
-  /** First those that open, then those that close. */
+  /** Opening brackets, then closing brackets. */
   readonly brackets: string;
 }
 
@@ -41,7 +41,7 @@ const LEXICONS: Readonly<Record<string, Lexicon>> = {
   },
 };
 
-/** What `text` leaves open, by a look at its strings, comments and brackets. One pass, whatever the text. */
+/** Finds the strings, comments and brackets that `text` leaves open, in one pass. */
 export function openConstructs(text: string, language: string): OpenConstructs {
   const lexicon = LEXICONS[language] ?? C_LIKE;
   const half = lexicon.brackets.length / 2;
@@ -71,7 +71,10 @@ export function openConstructs(text: string, language: string): OpenConstructs {
   return { brackets, isInString: false, isContinuedLine: /\\$/.test(code), code };
 }
 
-/** Where the string ends; undefined where it does not. One that may not hold a line end stops at it: the kernel says what is wrong. */
+/**
+ * Position of the end of a string; undefined if it is open. A string that may not contain a line end stops there: the
+ * kernel reports the error.
+ */
 function endOfString(text: string, from: number, quote: string, lexicon: Lexicon): number | undefined {
   const across = lexicon.across.includes(quote);
   const escapes = !(lexicon.literalSingle === true && quote === "'");

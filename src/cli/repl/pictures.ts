@@ -7,19 +7,22 @@ import { type OpenFolder, openFolder } from '../open-folder.ts';
 import { namedDisplays, picturesOf } from '../run/displays.ts';
 import type { ImageProtocol } from '../terminal.ts';
 
-/** Writes what a terminal cannot print to files of the host. */
+/** Saves displays that a terminal cannot print as files of the host. */
 export interface Pictures extends Disposable {
-  /** The path it was written to; undefined where there is nothing to write. */
+  /** Saves a display and resolves with its path; undefined if there is nothing to save. */
   save(display: Display): Promise<string | undefined>;
-  /** The folder, once there is something in it. */
+  /** Path of the folder, once it contains a file. */
   folder(): string | undefined;
 }
 
-/** `folder`, or one of its own among the temporary files, made when the first picture comes. Pictures stay when the session is closed. */
+/**
+ * Saves to `given`, or to a new temporary folder that is created with the first picture. Pictures stay when the session
+ * is closed.
+ */
 export function createPictures(given?: string, writable: readonly string[] = []): Pictures {
   let folder: OpenFolder | undefined;
   let count = 0;
-  // SECURITY: held from the start, before code in the sandbox can put a link in its place.
+  // SECURITY: held open from the start, before code in the sandbox can replace it by a link.
   const place = given === undefined ? undefined : holdPlace(given, { writable });
 
   async function made(): Promise<OpenFolder> {
@@ -46,7 +49,7 @@ export function createPictures(given?: string, writable: readonly string[] = [])
   };
 }
 
-/** Never over a file that is there, nor through a link. False where something is. */
+/** Creates a file. Returns false if the path exists already, even as a link. */
 async function writeNew(path: string, data: Buffer): Promise<boolean> {
   try {
     const handle = await open(path, 'wx', 0o600);
@@ -61,7 +64,10 @@ async function writeNew(path: string, data: Buffer): Promise<boolean> {
 const LARGEST_INLINE_BYTES = 4 * 1_048_576;
 const KITTY_PIECE_CHARS = 4096;
 
-/** The sequence that shows a picture in the terminal itself, where both can. SECURITY: the picture goes in base64, so nothing in it is a sequence. */
+/**
+ * The sequence that shows a picture inline, if terminal and picture allow it. SECURITY: the picture is in base64, so it
+ * cannot contain a sequence.
+ */
 export function inlineSequence({ representations }: Display, protocol: ImageProtocol | undefined): string | undefined {
   const find = (type: string) => representations.find(({ mediaType }) => mediaType === type);
   const picture: Representation | undefined =

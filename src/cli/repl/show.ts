@@ -7,17 +7,23 @@ import type { ImageProtocol } from '../terminal.ts';
 import { shownText } from '../terminal-filter.ts';
 import { inlineSequence, type Pictures } from './pictures.ts';
 
-/** Where an execution is shown, and how pictures are. What is written resolves when the terminal has taken it: a flood is slowed down to what it can show. */
+/**
+ * Where and how an execution is shown. Writes resolve when the terminal has taken them, so that a flood gets
+ * backpressure.
+ */
 export interface Place {
   readonly screen: Screen;
   readonly images: ImageProtocol | undefined;
   readonly pictures: Pictures;
 }
 
-/** No result holds more displays. */
+/** Maximum of updated displays, equal to the maximum of displays in a result. */
 const MOST_UPDATED = 1_000;
 
-/** Shows an execution while it runs, and then its value and how it ended. Nothing that comes from the sandbox goes to the terminal unfiltered. */
+/**
+ * Shows an execution while it runs, and then its value and outcome. SECURITY: all output of the sandbox is filtered
+ * before it reaches the terminal.
+ */
 export async function showExecution(
   execution: Execution,
   number: number,
@@ -29,7 +35,7 @@ export async function showExecution(
     for await (const event of execution) {
       if (event.kind === 'stdout' || event.kind === 'stderr') await printed.output(event.kind, event.text);
       else if (event.kind === 'display') {
-        // A progress bar is updated a thousand times; its last state is enough.
+        // A progress bar is updated a thousand times; only its last state is shown.
         if (!event.update || event.id === undefined) await showDisplay(event);
         else if (updated.size < MOST_UPDATED) updated.add(event.id);
       }
@@ -77,9 +83,9 @@ export async function showExecution(
 
 interface Printer {
   output(source: 'stdout' | 'stderr', text: string): Promise<void>;
-  /** A line of our own, also where the last one was not ended. */
+  /** Writes a line of Hotcell's own, after ending an unfinished line. */
   line(text: string): Promise<void>;
-  /** Text of the program's that is whole, as lines of its own behind a label of ours. */
+  /** Writes a complete text of the program as lines of their own, after a label. */
   program(text: string, label?: string): Promise<void>;
   end(): Promise<void>;
 }
@@ -109,7 +115,7 @@ function createPrinter(screen: Screen): Printer {
   };
 }
 
-/** How it ended, where that was not well, and what of the session is gone. */
+/** Lines about an outcome that is not success, and about lost state. */
 function endLines(result: ExecutionResult, screen: Screen): string[] {
   const { outcome, state, files, restarted } = result;
   const said = (text: string) => screen.paint('yellow', `hotcell: ${text}`);

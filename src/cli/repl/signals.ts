@@ -1,13 +1,16 @@
 import { closeAndExit, listenForEndings } from '../ending-signals.ts';
 
 export interface Signals extends Disposable {
-  /** What SIGINT does, once there is something that it can interrupt. Ctrl-C is none while the terminal is ours. */
+  /** Callback for SIGINT, once there is something to interrupt. In raw mode Ctrl-C is a key and no signal. */
   onInterrupt: (() => void) | undefined;
-  /** Gives the terminal back. */
+  /** Callback that restores the terminal. */
   beforeExit: (() => void) | undefined;
 }
 
-/** SIGTERM and SIGHUP (the terminal was closed) take everything down and exit, and so does SIGINT while the session is being opened. */
+/**
+ * SIGTERM and SIGHUP (the terminal was closed) close the session and exit; so does SIGINT while the session is being
+ * opened.
+ */
 export function closeOnSignals(close: () => Promise<void>): Signals {
   const listening = listenForEndings((name, exitCode) => {
     if (name === 'SIGINT' && signals.onInterrupt !== undefined) return signals.onInterrupt();

@@ -41,8 +41,8 @@ function artifact(path: string): Artifact {
   return { path, sizeBytes: 3, mediaType: 'text/plain', change: 'created' };
 }
 
-describe('saving what a program made', () => {
-  it('copies files with their folders, and figures under names of their own', async () => {
+describe('saving the files of a program', () => {
+  it('copies files with their folders, and figures under new names', async () => {
     const out = join(folder, 'out');
     const figure = { representations: [{ mediaType: 'image/png', data: Buffer.from('png') }] };
     const made = { artifacts: [artifact('a/b.txt'), artifact('figure-1.png')], displays: [figure, figure] };
@@ -70,7 +70,7 @@ describe('saving what a program made', () => {
     },
   );
 
-  it('leaves hidden files in the sandbox, because programs of the host take them for commands', async () => {
+  it('leaves hidden files in the sandbox, because programs of the host read them as commands', async () => {
     const alike = ['\u200c.git/config', '\u2060.envrc', 'a/\ufeff.npmrc', 'git~1/config', 'GIT~1', 'ENVRC~12.TXT'];
     const hidden = ['.git/config', '.g\u200cit/config', '.envrc', 'a/.npmrc', ...alike];
     const made = { artifacts: [...hidden, 'out.csv', 'report~draft 1.csv'].map(artifact), displays: [] };
@@ -96,10 +96,10 @@ describe('saving what a program made', () => {
     expect(saved).toEqual([]);
     expect(notSaved.map(({ path }) => path)).toEqual(paths);
     expect(await readFile(target, 'utf8')).toBe('precious');
-    expect((await readdir(folder)).sort()).toEqual(['out', 'precious']); // no folder was made beyond the link either
+    expect((await readdir(folder)).sort()).toEqual(['out', 'precious']); // nor was a folder created beyond the link
   });
 
-  it('saves in one folder to the end, and tells when a link has taken its place', async () => {
+  it('saves to the folder that was opened, and reports if a link has taken its place', async () => {
     const [out, secrets] = [join(folder, 'out'), join(folder, '.ssh')];
     await mkdir(secrets);
     const source = {
@@ -121,7 +121,7 @@ describe('saving what a program made', () => {
     expect(exitCodeWith(0, result)).toBe(EXIT_NOT_SAVED);
   });
 
-  it('goes on after a file that cannot be written, and says why of each', async () => {
+  it('continues after a file that cannot be written, and gives the reason for each', async () => {
     const out = join(folder, 'out');
     await mkdir(join(out, 'folder'), { recursive: true });
     execFileSync('mkfifo', [join(out, 'pipe')]);
@@ -148,7 +148,7 @@ describe('saving what a program made', () => {
     expect(savedLines(result)).toContain('hotcell: not saved, 5 of 6:');
   });
 
-  it('leaves an older file of the person where the new one is gone, breaks off or grows without end', async () => {
+  it('keeps the user’s older file if the new one is gone, breaks off or grows without end', async () => {
     const failing = {
       gone: new HotcellError('file_not_found', 'gone'),
       broken: new HotcellError('engine_failed', 'the connection broke'),
@@ -172,7 +172,7 @@ describe('saving what a program made', () => {
     expect(exitCodeWith(0, { saved: [], notSaved: result.notSaved.slice(2) })).toBe(0);
   });
 
-  it('ends a file that grows without end, and leaves nothing of it', async () => {
+  it('stops a file that grows without end, and leaves nothing of it', async () => {
     const piece = Buffer.alloc(1_048_576);
     let sent = 0;
     const source = {
@@ -187,7 +187,7 @@ describe('saving what a program made', () => {
     expect(await readdir(out)).toEqual([]);
   });
 
-  it('makes no folders without number, in one path or in many', async () => {
+  it('creates a bounded number of folders, for one path or many', async () => {
     const out = join(folder, 'out');
     const paths = [`${'a'.repeat(5_000)}/f`, `${'a/'.repeat(200)}f`];
     const { notSaved } = await saveIn({ artifacts: paths.map(artifact), displays: [] }, files, out);
@@ -202,7 +202,7 @@ describe('saving what a program made', () => {
     expect(room.bytes).toBe(98);
   });
 
-  it('refuses a folder that cannot be used, as a mistake in how it was called', async () => {
+  it('refuses a folder that cannot be used, as a usage error', async () => {
     await writeFile(join(folder, 'file'), '');
     const saving = saveIn({ artifacts: [], displays: [] }, files, join(folder, 'file', 'out'));
     await expect(saving).rejects.toMatchObject({ code: 'invalid_argument' });
@@ -210,7 +210,7 @@ describe('saving what a program made', () => {
 });
 
 describe('the lines about saved files', () => {
-  it('are few and short, whatever the names are, and none reads as ours', () => {
+  it('are few and short, whatever the names, and no name reads as a line of Hotcell', () => {
     const saved = Array.from({ length: 1_000 }, (_, number) => `${number}${'p'.repeat(4_000)}`);
     const [line] = savedLines({ saved: ['a b\nhotcell: all is well', ...saved], notSaved: [] });
     expect(line).toMatch(/^hotcell: saved "a b\\nhotcell: all is well", 0p+…, .*, and 901 more$/);
@@ -219,8 +219,8 @@ describe('the lines about saved files', () => {
   });
 });
 
-describe('what lies in the sandbox alone', () => {
-  it('does not count what a program wrote to a folder of the host', () => {
+describe('the list of files that exist only in the sandbox', () => {
+  it('leaves out files in mounted folders of the host', () => {
     const made = { artifacts: [artifact('a.txt'), artifact('data/b.txt'), artifact('database.txt')], displays: [] };
     const left = (target: string) => withoutMounted(made, [{ source: '/x', target }]).artifacts.map(({ path }) => path);
     expect(left('/workspace/data/')).toEqual(['a.txt', 'database.txt']);
@@ -229,8 +229,8 @@ describe('what lies in the sandbox alone', () => {
   });
 });
 
-describe('what is not saved', () => {
-  it('is named, with how to keep it', () => {
+describe('the text about unsaved files', () => {
+  it('names them, and how to keep them', () => {
     const figure = { representations: [{ mediaType: 'image/png', data: Buffer.alloc(0) }] };
     const made = { artifacts: [artifact('a.txt')], displays: [figure] };
     expect(unsavedText(made)).toBe(
@@ -238,7 +238,7 @@ describe('what is not saved', () => {
     );
   });
 
-  it('is not mentioned where nothing was made', () => {
+  it('is absent if there are none', () => {
     expect(unsavedText({ artifacts: [], displays: [] })).toBeUndefined();
   });
 });

@@ -12,12 +12,12 @@ import { type Content, saveFile } from './save-file.ts';
 
 export type Made = Pick<ExecutionResult, 'artifacts' | 'displays'>;
 
-/** Where files come from: a session here, or one of a server. */
+/** The source of files: a local session, or one of a server. */
 export interface FileSource {
   stream(path: string): AsyncIterable<Uint8Array>;
 }
 
-/** What became of the files: the paths of those that were copied, and of the others why not. */
+/** The result of saving: the paths that were copied, and the others with the reason. */
 export interface Saved {
   readonly saved: readonly string[];
   readonly notSaved: readonly NotSaved[];
@@ -26,13 +26,16 @@ export interface Saved {
 interface NotSaved {
   readonly path: string;
   readonly reason: string;
-  /** Left where it was on purpose: no failure. */
+  /** Set for a hidden file, which is skipped on purpose. Not a failure. */
   readonly isHidden?: true;
-  /** Removed by a later cell, or by a process in the background, before it could be copied: no failure either. */
+  /** Set for a file that a later cell or a background process removed before it was copied. Not a failure. */
   readonly isGone?: true;
 }
 
-/** SECURITY: `.git/config`, `.envrc` and their like are read as commands by programs of the host. A sandbox does not get to write them, wherever files are saved. */
+/**
+ * SECURITY: programs of the host read `.git/config`, `.envrc` and similar files as commands. So no hidden file of a
+ * sandbox is saved, whatever the folder.
+ */
 const HIDDEN = {
   reason: 'skipped: hidden file (its name begins with a dot, or may be an alias of such a name)',
   isHidden: true,
@@ -44,17 +47,17 @@ const REPLACED = {
   reason: 'replaced while files were saved in it; they are in the folder that was there before',
 } as const;
 
-/** The exit code of a program that ended well when a file of it could not be saved. As in sysexits.h: an output file cannot be made. */
+/** EX_CANTCREAT of sysexits.h: the exit code if the program succeeded but a file could not be saved. */
 export const EXIT_NOT_SAVED = 73;
 
-/** A file may grow by so much after it was listed. SECURITY: the list and the files may be a hostile server's. */
+/** Maximum growth of a file after it was listed. SECURITY: list and files may come from a hostile server. */
 const MOST_GROWTH_BYTES = 64 * 1_048_576;
 const MOST_BYTES = 8 * 1024 ** 3;
 const MOST_FOLDERS = 10_000;
 
 /**
- * Copies what a program made to a folder of the host. What it only showed becomes `figure-1.png`, `display-2.html` and so on. One that cannot be copied does
- * not keep the others from it. Rejects only where the folder itself cannot be used.
+ * Copies the files of a program to a folder of the host. Displays become `figure-1.png`, `display-2.html` and so on. A
+ * file that cannot be copied does not stop the others. Rejects only if the folder itself cannot be used.
  */
 export async function saveArtifacts(made: Made, files: FileSource, folder: NamedPlace): Promise<Saved> {
   using root = usableFolder(folder);
@@ -83,14 +86,14 @@ export async function saveArtifacts(made: Made, files: FileSource, folder: Named
   return { saved, notSaved };
 }
 
-/** SECURITY: macOS leaves characters out of a name that cannot be seen (`.g\u200cit`), and `GIT~1` is what Windows calls `.git` too. */
+/** SECURITY: macOS ignores invisible characters in names (`.g\u200cit`), and Windows knows `.git` also as `GIT~1`. */
 function isHiddenName(name: string): boolean {
   const seen = name.replaceAll(/\p{Default_Ignorable_Code_Point}/gu, '');
   if (/^[^.]{1,7}~\d{1,6}(\.[^.]{0,3})?$/u.test(seen)) return true;
   return seen.startsWith('.') && name !== '.' && name !== '..';
 }
 
-/** What to say of it: which files there are now, and which are not and why. */
+/** Lines that list the saved files, and the others with the reason. */
 export function savedLines({ saved, notSaved }: Saved): string[] {
   const shown = notSaved.slice(0, MOST_TOLD).map(({ path, reason }) => `  ${cutName(path)}: ${reason}`);
   const named = saved.slice(0, MOST_NAMED).map(cutName);
@@ -106,25 +109,28 @@ export function savedLines({ saved, notSaved }: Saved): string[] {
 const MOST_TOLD = 20;
 const MOST_NAMED = 100;
 
-/** SECURITY: a path may have 4,200 characters, and the list a thousand paths: our own lines would be lost among theirs. */
+/**
+ * SECURITY: a path may have 4,200 characters, and the list a thousand paths. Uncut, they would bury Hotcell's own
+ * lines.
+ */
 function cutName(path: string): string {
   return path.length > 300 ? `${quotedName(path.slice(0, 300))}…` : quotedName(path);
 }
 
-/** The program's own exit code. Where it ended well and files are missing, that is told by another. */
+/** The program's exit code. If it succeeded and files are missing, `EXIT_NOT_SAVED`. */
 export function exitCodeWith(exitCode: number, saved: Saved | undefined): number {
   const isMissing = saved?.notSaved.some(({ isHidden, isGone }) => isHidden !== true && isGone !== true) === true;
   return exitCode === 0 && isMissing ? EXIT_NOT_SAVED : exitCode;
 }
 
-/** What lies in the sandbox alone: a file below a folder that was mounted is on the host already. */
+/** Files that exist only in the sandbox. A file below a mounted folder is on the host already. */
 export function withoutMounted(made: Made, mounts: readonly MountRequest[]): Made {
   const targets = mounts.map(({ target }) => trimEndOf(target, '/'));
   const isMounted = (path: string) => targets.some((target) => isBelow(posix.join('/workspace', path), target));
   return { displays: made.displays, artifacts: made.artifacts.filter(({ path }) => !isMounted(path)) };
 }
 
-/** What was made and went with the sandbox, and how to keep it the next time. */
+/** Text about files that were deleted with the sandbox, and how to keep them next time. */
 export function unsavedText({ artifacts, displays }: Made): string | undefined {
   const pictures = picturesOf(displays).length;
   const parts = [
@@ -136,7 +142,7 @@ export function unsavedText({ artifacts, displays }: Made): string | undefined {
   return `hotcell: not saved: ${parts.join(', ')}. Save them with --save-artifacts <folder>.`;
 }
 
-/** SECURITY: opened once. Code in the sandbox may still run, and put a link in the place of a folder that it can write to. */
+/** SECURITY: opened once. Code in the sandbox may still run, and replace a folder that it can write to by a link. */
 function usableFolder(folder: NamedPlace): OpenFolder {
   try {
     return folder.make();
@@ -159,7 +165,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EDQUOT: 'the disk is full',
 };
 
-/** In one line: the message may be a guest's or a server's. */
+/** The reason in one line. SECURITY: the message may be a guest's or a server's. */
 function reasonOf(error: unknown): string {
   const { code = '', message } = error as NodeJS.ErrnoException;
   const said = error instanceof HotcellError ? message : (REASONS[code] ?? `cannot be written (${code || message})`);

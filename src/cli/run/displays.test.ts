@@ -19,7 +19,7 @@ describe('a display at a terminal', () => {
     ]);
   });
 
-  it('counts as a figure only where there is a picture', () => {
+  it('counts as a figure only if it has a picture', () => {
     expect(picturesOf([frame, figure, text])).toEqual([figure]);
   });
 });
@@ -28,7 +28,7 @@ describe('a display as a file', () => {
   const names = (displays: Display[], taken: string[] = []) =>
     namedDisplays(displays, new Set(taken)).map(({ name, data }) => [name, data.toString()]);
 
-  it('has the form that other programs open best, and text alone is none', () => {
+  it('has the format that other programs open best; plain text gets no file', () => {
     const chart = shown('text/plain', 'application/vnd.vegalite.v5+json');
     expect(names([frame, figure, text, chart, shown('application/x-own')])).toEqual([
       ['display-1.html', 'text/html'],
@@ -38,7 +38,7 @@ describe('a display as a file', () => {
     ]);
   });
 
-  it('takes no name that is taken', () => {
+  it('uses no name that is taken', () => {
     expect(names([figure], ['figure-1.png', 'figure-1-shown.png'])).toEqual([
       ['figure-1-shown-shown.png', 'image/png'],
     ]);

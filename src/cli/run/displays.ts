@@ -1,13 +1,13 @@
 import type { Display, Representation } from '../../execution/result.ts';
 
-/** What displays are to a person at a terminal: text to read, and files to keep. */
+/** Displays for a user at a terminal: text to read, and files to keep. */
 
 export interface NamedDisplay {
   readonly name: string;
   readonly data: Buffer;
 }
 
-/** The text of a display that has no picture, as a line; nothing for one that has, or that has no text. */
+/** The text of a display without a picture, as a line; empty for a picture, or without text. */
 export function displayText(display: Display): string {
   if (pictureOf(display) !== undefined) return '';
   const text = display.representations.find(({ mediaType }) => mediaType === 'text/plain');
@@ -18,7 +18,10 @@ export function picturesOf(displays: readonly Display[]): Display[] {
   return displays.filter((display) => pictureOf(display) !== undefined);
 }
 
-/** Displays as files, each in the form that other programs open best, under names that are not `taken`. Plain text is none of them: it was printed. */
+/**
+ * Displays as files, each in the format that other programs open best, under names that are not `taken`. Plain text was
+ * printed and gets no file.
+ */
 export function namedDisplays(displays: readonly Display[], taken: ReadonlySet<string>): NamedDisplay[] {
   return displays.flatMap((display, index) => {
     const best = bestFile(display);
@@ -30,7 +33,7 @@ export function namedDisplays(displays: readonly Display[], taken: ReadonlySet<s
   });
 }
 
-/** The best first. */
+/** Media types with their extensions, best first. */
 const EXTENSIONS: readonly (readonly [test: RegExp, extension: string])[] = [
   [/^image\/png$/, '.png'],
   [/^image\/svg\+xml$/, '.svg'],

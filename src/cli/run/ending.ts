@@ -5,7 +5,7 @@ import type { Outcome } from '../../sandbox/outcome.ts';
 import { outcomeSentence } from '../../sandbox/outcome-table.ts';
 import { shownText } from '../terminal-filter.ts';
 
-/** What a person must know of how a program ended, beyond its own output. Undefined where it ended as it meant to. */
+/** Text about the end of a program, beyond its own output. Undefined if it ended normally. */
 export function endingText(outcome: Outcome): string | undefined {
   if (outcome.kind === 'exited') return undefined;
   if (outcome.kind === 'raised') return shownText([...outcome.traceback, ...hintLines(outcome.hint)].join('\n'));
@@ -15,7 +15,7 @@ export function endingText(outcome: Outcome): string | undefined {
     : `hotcell: ${[inLine(sentence), ADVICE[outcome.kind]].filter(Boolean).join('. ')}.`;
 }
 
-/** SECURITY: sentences in it are the server's, which would otherwise speak as we do. */
+/** SECURITY: quotes the sentences of a server, which would otherwise read as Hotcell's. */
 export function quotedOutcome(outcome: Outcome): Outcome {
   if (outcome.kind === 'unavailable') return { ...outcome, hint: saidByServer(outcome.hint) };
   if (outcome.kind === 'sandbox-lost') return { ...outcome, reason: saidByServer(outcome.reason) };
@@ -28,17 +28,20 @@ const ADVICE: Partial<Record<Outcome['kind'], string>> = {
   'sandbox-lost': 'Run it again',
 };
 
-/** Words of a server or a sandbox as part of a line of ours. SECURITY: a line end in them would begin another that looks like ours. */
+/**
+ * Text of a server or a sandbox as part of a line. SECURITY: a line end in it would start another line that looks like
+ * Hotcell's.
+ */
 function inLine(text: string): string {
   return text.slice(0, 1_000).replaceAll(/\s+/g, ' ');
 }
 
-/** What helps, where something surely does. */
+/** The line with a hint, if there is one. */
 export function hintLines(hint: string | undefined): string[] {
   return hint === undefined ? [] : [`→ ${hint}`];
 }
 
-/** One line for a terminal: where it ran, why not somewhere stronger, and how long it took. */
+/** One status line: the isolation, why it is not stronger, and the duration. */
 export function statusText({ isolation, durationMs }: Pick<ExecutionResult, 'isolation' | 'durationMs'>): string {
   const passedOver = isolation.passedOver.map(({ driver }) => driver);
   const weaker = passedOver.length === 0 ? '' : `; not available: ${passedOver.join(', ')}, see hotcell doctor`;

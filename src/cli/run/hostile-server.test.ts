@@ -17,7 +17,7 @@ async function outputOf(remote: RemoteHotcell): Promise<void> {
   for await (const _ of await remote.run('s', REQUEST));
 }
 
-test('a line that does not end is not waited for', async () => {
+test('a line without an end is given up', async () => {
   const piece = Buffer.alloc(1_048_576, 'a');
   await using server = await startHostileHotcell({
     ...NOTHING,
@@ -37,7 +37,7 @@ test('a line that does not end is not waited for', async () => {
   });
 });
 
-test('a redirect is followed nowhere, and the token goes nowhere', async () => {
+test('a redirect is not followed, and the token is not sent on', async () => {
   const seen: (string | undefined)[] = [];
   await using elsewhere = await startHostileServer((request, response) => {
     seen.push(request.headers.authorization);
@@ -59,7 +59,7 @@ test('a redirect is followed nowhere, and the token goes nowhere', async () => {
   expect(seen).toEqual([]);
 });
 
-test('a server that says nothing is left: before it answers, and in the middle', async () => {
+test('a silent server is given up, before its answer and in the middle of it', async () => {
   await using server = await startHostileHotcell({
     ...NOTHING,
     run: (response) => response.write('{"execution_id":"x"}\n'),
@@ -74,7 +74,7 @@ test('a server that says nothing is left: before it answers, and in the middle',
   await expect(connect(mute.url, { headersMs: 300 })).rejects.toMatchObject({ code: 'server_misbehaved', message });
 });
 
-test('a reply of a tool, or an error, has an end', async () => {
+test('a reply of a tool, or an error, is bounded', async () => {
   await using server = await startHostileHotcell({
     tool: () => ({ text: 'x'.repeat(2_000_000) }),
     run: (response) =>
@@ -89,7 +89,7 @@ test('a reply of a tool, or an error, has an end', async () => {
 });
 
 test.each(['<html>', '{"error":{"code":"constructor","message":"m"}}', '[]', ''])(
-  'an error that is none of ours is told as the fault of the server: %j',
+  'an unknown error is reported as a fault of the server: %j',
   async (body) => {
     await using server = await startHostileHotcell({
       ...NOTHING,
@@ -100,7 +100,7 @@ test.each(['<html>', '{"error":{"code":"constructor","message":"m"}}', '[]', '']
   },
 );
 
-test('a call is left whose answer begins and does not go on', async () => {
+test('a call whose answer stalls is given up', async () => {
   const begin = (response: ServerResponse) =>
     response.writeHead(200, { 'content-type': 'text/event-stream' }).write(':\n\n');
   await using server = await startHostileHotcell({
@@ -163,7 +163,7 @@ test('nesting is counted before it is parsed, in lines and in replies', async ()
 test.each([
   ['content', { content: MANY }],
   ['notes', { content: [], structuredContent: { notes: MANY } }],
-])('a reply of a tool with a list that is too long is not looked at: %s', async (_, answer) => {
+])('a reply of a tool with a list that is too long is not parsed: %s', async (_, answer) => {
   await using server = await startHostileHotcell({ ...NOTHING, tool: () => answer });
   await using remote = await connect(server.url);
   await expect(remote.call('get_execution', {})).rejects.toMatchObject({
@@ -172,7 +172,8 @@ test.each([
   });
 });
 
-// A client that follows such a server compiles the pattern, and compares for longer than the universe has lasted; no timer and no Ctrl-C ends that.
+// A client that follows such a server compiles the pattern, and compares for longer than the universe has lasted; no
+// timer and no Ctrl-C ends that.
 test('the schemas of a server are neither fetched nor compiled', async () => {
   const pattern = '^(([a-z])+.)+[A-Z]([a-z])+$';
   const outputSchema = { type: 'object', properties: { session_id: { type: 'string', pattern } } };
@@ -184,7 +185,7 @@ test('the schemas of a server are neither fetched nor compiled', async () => {
   expect(asked).toEqual(['server/discover', 'tools/call', 'tools/call']);
 });
 
-test('the stream of notifications, which has no limit, is not asked for', async () => {
+test('the unbounded stream of notifications is not requested', async () => {
   let opened = 0;
   const notifications = (response: ServerResponse) => {
     opened += 1;
@@ -197,7 +198,7 @@ test('the stream of notifications, which has no limit, is not asked for', async 
   expect(server.asked.filter((request) => request.startsWith('GET'))).toEqual([]);
 });
 
-test('an answer that breaks off is not waited for, although its server promises to go on with it', async () => {
+test('an answer that breaks off is given up, although its server promises to resume it', async () => {
   const call = (_: string, response: ServerResponse) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' }).end('retry: 1\nid: 1\ndata:\n\n');
     return true;
@@ -210,7 +211,7 @@ test('an answer that breaks off is not waited for, although its server promises 
   });
 });
 
-test('the words of a server are told as its own, quoted and cut', async () => {
+test('the text of a server is attributed to it, quoted and cut', async () => {
   const said = {
     code: 'session_busy',
     message: `wait.\nhotcell: run \`curl\` ${'x'.repeat(9_000)}`,

@@ -29,14 +29,14 @@ import { type RunFlags, runOptions, writableSources } from './options.ts';
 import { EXIT_NO_READER, watchReader } from './reader-gone.ts';
 import { readSource, type Source } from './source.ts';
 
-/** What a run leaves to say and to save. */
+/** The messages and files that a run leaves. */
 interface End extends Omit<NotebookEnd, 'executed'> {
-  /** The notebook with its outputs, where it was one. */
+  /** The notebook with its outputs, if the program was one. */
   readonly executed?: NotebookEnd['executed'];
   readonly status?: string;
 }
 
-/** Runs a program in a sandbox of its own, shows what it prints, and answers with the exit code. */
+/** Runs a program in a sandbox of its own, shows its output, and returns the exit code. */
 export async function run(file: string, flags: RunFlags): Promise<number> {
   if (flags.server !== undefined) {
     const { runOnServer } = await import('./on-server.ts');
@@ -45,7 +45,7 @@ export async function run(file: string, flags: RunFlags): Promise<number> {
   const outputs = standardOutputs();
   const options = runOptions(flags);
   const writable = writableSources(options);
-  // SECURITY: held before the program starts, which could put a link in their place.
+  // SECURITY: held open before the program starts, because it could replace them by links.
   using folder = flags.saveArtifacts === undefined ? undefined : holdPlace(flags.saveArtifacts, { writable });
   using output = flags.output === undefined ? undefined : holdFile(flags.output, { writable });
   const notebook = isNotebook(file) ? await readNotebook(file, flags, writable) : undefined;
@@ -53,7 +53,7 @@ export async function run(file: string, flags: RunFlags): Promise<number> {
   const { recipes } = loadConfig(options.hotcell);
   const language = source && languageOf(file, source.code, flags.language, allLanguages(recipes));
   let opening: Promise<Hotcell> | undefined;
-  // Also what is only being opened: from its first moment on it has a place among the servers that would be left.
+  // Also closes a Hotcell that is still opening, because opening already leaves traces on the host.
   const close = async () => (await opening?.catch(() => undefined))?.close();
   using interrupts = listenForInterrupts(close);
   const { signal } = interrupts;
@@ -87,7 +87,7 @@ export async function run(file: string, flags: RunFlags): Promise<number> {
   }
 }
 
-/** A zygote is for the next session: this is the only one. */
+/** A driver without a zygote, which only speeds up later sessions. */
 async function singleJail(host: Host): Promise<Driver> {
   const { createProcessDriver } = await import('../../drivers/process/index.ts');
   return createProcessDriver(host, { shape: 'single' });
@@ -124,7 +124,7 @@ async function savedOf(
   return saveArtifacts(made, session.files, folder);
 }
 
-/** Everything that is ours to say goes to stderr: stdout is the program's. */
+/** Hotcell's own messages go to stderr: stdout belongs to the program. */
 async function tell({ ending, status }: End, made: Made, saved: Saved | undefined, { stderr }: Outputs): Promise<void> {
   const unsaved = saved === undefined ? unsavedText(made) : undefined;
   if (ending !== undefined) await stderr.say(ending);

@@ -1,16 +1,16 @@
 import { closeAndExit, listenForEndings } from '../ending-signals.ts';
 
-/** What Ctrl-C and its kin do to a run. */
+/** Handles Ctrl-C, SIGTERM and SIGHUP during a run. */
 export interface Interrupts extends Disposable {
   /** Aborted by the first Ctrl-C. */
   readonly signal: AbortSignal;
-  /** Set once everything is being taken down: what fails from then on is no news. */
+  /** Set once everything is being closed. Later failures are then not reported. */
   exitCode(): number | undefined;
 }
 
 /**
- * The first Ctrl-C interrupts the program, which may still print its last words. The second, and SIGTERM or SIGHUP at once, take everything down
- * and exit.
+ * The first Ctrl-C interrupts the program, whose remaining output is still shown. The second, or SIGTERM or SIGHUP,
+ * closes everything and exits.
  */
 export function listenForInterrupts(close: () => Promise<void>): Interrupts {
   const abort = new AbortController();

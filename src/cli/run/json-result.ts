@@ -1,7 +1,10 @@
 import type { ExecutionResult, Representation } from '../../execution/result.ts';
 import { isTextType } from '../../lib/media-type.ts';
 
-/** A result as one JSON document: text as text, pictures in base64, and no path of a log that goes with the session. */
+/**
+ * A result as one JSON document: text as text, pictures in base64, without the path of the log, which is removed with
+ * the session.
+ */
 export function jsonResult(result: ExecutionResult, exitCode: number) {
   const { displays, value, truncation, ...rest } = result;
   return {

@@ -27,12 +27,12 @@ describe('the language of a program', () => {
     expect(languageOf(file, code, undefined, languages)).toBe(name);
   });
 
-  it('is the one that was asked for, by any of its names', () => {
+  it('is the requested one, by any of its names', () => {
     expect(languageOf('script.py', '', 'C++', languages)).toBe('cpp');
     expect(() => languageOf('-', '', 'cobol', languages)).toThrow(/cobol/);
   });
 
-  it('is not guessed where the extension says nothing', () => {
+  it('is not guessed if the extension is unknown', () => {
     expect(() => languageOf('prog.cob', '', undefined, languages)).toThrow(/\.cob/);
   });
 

@@ -3,7 +3,7 @@ import { HotcellError } from '../../errors/hotcell-error.ts';
 import { type Languages, languageNamed, languageOfExtension } from '../../languages/table.ts';
 import { trimEndOf } from '../../lib/trim-end.ts';
 
-/** The name of a program's language: as asked for, else by its extension, else by its first line, else Python. */
+/** The language of a program: as requested, else by its extension, else by its first line, else Python. */
 export function languageOf(file: string, code: string, asked: string | undefined, languages: Languages): string {
   if (asked !== undefined) return languageNamed(languages, asked).name;
   const extension = file === '-' ? '' : extname(file);
@@ -15,7 +15,7 @@ export function languageOf(file: string, code: string, asked: string | undefined
   });
 }
 
-/** `#!/bin/bash`, `#!/usr/bin/env -S perl -w` */
+/** Reads the first line: `#!/bin/bash`, `#!/usr/bin/env -S perl -w`. */
 function languageOfFirstLine(code: string, languages: Languages): string | undefined {
   const words = code.match(/^#![ \t]*(\S.*)/)?.[1]?.split(/\s+/) ?? [];
   const program = words

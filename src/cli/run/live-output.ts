@@ -5,7 +5,7 @@ import { displayText } from './displays.ts';
 const MAX_UPDATED = 1000;
 const MAX_UPDATED_CHARS = 16 * 1_048_576;
 
-/** Shows what an execution prints as it prints it. Waits for a slow reader; stops when there is none any more. */
+/** Shows the output of an execution as it is printed. Waits for a slow reader; stops when the reader has gone. */
 export async function showLive(execution: AsyncIterable<ExecutionEvent>, outputs: Outputs): Promise<void> {
   const shown = { stdout: outputs.stdout.program(), stderr: outputs.stderr.program() };
   const updated = new Map<string | undefined, string>();
@@ -19,10 +19,10 @@ export async function showLive(execution: AsyncIterable<ExecutionEvent>, outputs
       else if (event.kind === 'display') await shown.stdout.push(displayText(event));
       if (event.kind === 'display' && isTooMuch()) updated.clear();
     }
-    // What was shown cannot be taken back here: of a display that was updated the first and the last state are shown.
+    // Printed text cannot be replaced: of an updated display the first and the last state are shown.
     for (const text of updated.values()) await shown.stdout.push(text);
   } finally {
-    // Also where the server or the sandbox broke off: a colour that was left on would colour, or hide, what we say of it.
+    // Also after a failure: a colour that was left on would colour, or hide, the message about it.
     await shown.stdout.end();
     await shown.stderr.end();
   }

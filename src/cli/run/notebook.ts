@@ -16,14 +16,14 @@ import { showLive } from './live-output.ts';
 import type { RunFlags } from './options.ts';
 import { readProgram } from './source.ts';
 
-/** What a run of a notebook leaves to say and to save. */
+/** The messages and files that the run of a notebook leaves. */
 export interface NotebookEnd {
   readonly exitCode: number;
   readonly made: Made;
   readonly files: KernelState;
   readonly executed: Notebook;
   readonly json: Readonly<Record<string, unknown>>;
-  /** What a person must hear of it, where there is something. */
+  /** Message about the end, if the user needs one. */
   readonly ending: string | undefined;
 }
 
@@ -41,7 +41,7 @@ export async function readNotebook(file: string, flags: RunFlags, writable: read
   return parseNotebook(await readProgram(file, { writable, limitBytes: LARGEST_NOTEBOOK_BYTES }), file);
 }
 
-/** Runs its cells and shows what they print and, as a notebook does, their values. */
+/** Runs the cells and shows their output and, as a notebook does, their values. */
 export async function runCells(
   session: Session,
   notebook: Notebook,
@@ -99,7 +99,7 @@ function failureText(number: number, notRun: number): string {
   return `hotcell: code cell ${number} failed${rest}.`;
 }
 
-/** What all cells made together: of a file that several changed, the last word. */
+/** Collects the files of all cells. A file that several cells changed is listed with its last change. */
 function createMade() {
   const artifacts = new Map<string, Artifact>();
   const displays: Display[] = [];

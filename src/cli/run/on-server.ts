@@ -28,7 +28,8 @@ import {
 import { readSource } from './source.ts';
 
 /**
- * `hotcell run --server`: the same in a sandbox of a server. Without `--session` the sandbox ends with the program; with it the session stays, to go on in.
+ * `hotcell run --server`: runs the program in a sandbox of a server. With `--session` the session stays open for later
+ * runs; otherwise it ends with the program.
  */
 export async function runOnServer(file: string, server: string, flags: RunFlags): Promise<number> {
   const outputs = standardOutputs();
@@ -55,7 +56,7 @@ export async function runOnServer(file: string, server: string, flags: RunFlags)
     });
     const execution = { execution_id: run.executionId, session_id: session };
     whenAborted(AbortSignal.any([interrupts.signal, readerGone]), () => {
-      // It may still print its last words: what it prints is read to its end.
+      // Output that the program prints on interrupt is still read to its end.
       remote.call('get_execution', { ...execution, cancel: true }).catch(() => {});
     });
     if (!flags.json) await showLive(run, outputs);
@@ -89,7 +90,7 @@ function whenAborted(signal: AbortSignal, act: () => void): void {
   else signal.addEventListener('abort', act, { once: true });
 }
 
-/** The session of that name, opened if there is none. */
+/** The session with that name, opened if needed. */
 async function sessionFor(
   remote: RemoteHotcell,
   server: string,
@@ -126,7 +127,10 @@ async function savedOf(
   return saveArtifacts(made, { stream: (path) => remote.stream(session, path) }, folder);
 }
 
-/** As many as a guest lists. SECURITY: a hostile server could name millions, each a file of the host. */
+/**
+ * Maximum of files, equal to the guest's limit. SECURITY: a hostile server could name millions, each a file of the
+ * host.
+ */
 const MOST_FILES = 1_000;
 
 function madeOf({ files }: RemoteExecution, pictures: RemoteAnswer['pictures']): Made {
@@ -136,13 +140,13 @@ function madeOf({ files }: RemoteExecution, pictures: RemoteAnswer['pictures']):
     sizeBytes: size_bytes,
     mediaType: media_type,
   }));
-  // A picture that was saved comes as a picture too; one that was only shown is nowhere else.
+  // A saved picture is also among the pictures of the reply; one that was only displayed is nowhere else.
   const isSaved = artifacts.some(({ mediaType }) => mediaType.startsWith('image/'));
   const displays = isSaved ? [] : pictures.map((picture) => ({ representations: [picture] }));
   return { artifacts, displays };
 }
 
-/** Everything that is ours to say goes to stderr: stdout is the program's. */
+/** Hotcell's own messages go to stderr: stdout belongs to the program. */
 async function tell(
   outcome: Outcome,
   notes: readonly string[],
@@ -158,7 +162,9 @@ async function tell(
 
 const MOST_NOTES = 20;
 
-/** What became of a session that stays. How the program ended, which the first note tells a model, is told already. */
+/**
+ * Notes about the state of a session that stays open. The first note is about the outcome, which was printed already.
+ */
 function stateNotes({ kind }: Outcome, { notes }: RemoteExecution): readonly string[] {
   return kind === 'ok' || kind === 'raised' ? notes : notes.slice(1);
 }

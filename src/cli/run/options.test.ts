@@ -50,17 +50,17 @@ describe('the flags of hotcell run', () => {
     expect(() => mountRequest(text)).toThrow(/^--mount: /);
   });
 
-  it('takes a folder that was named on the command line for an allowed root', () => {
+  it('allows a folder that is named on the command line', () => {
     expect(runOptions({ mount: ['/usr:/data'] }).hotcell.mountRoots).toEqual(['/usr']);
   });
 
-  it('never lets an image end in a jail that has none', () => {
+  it('never falls back to a driver without images if an image is named', () => {
     expect(runOptions({ image: 'python:3.12' }).hotcell.minIsolation).toBe('docker');
     expect(runOptions({ image: 'python:3.12', minIsolation: 'gvisor' }).hotcell.minIsolation).toBe('gvisor');
     expect(() => runOptions({ image: 'python:3.12', isolation: 'process' })).toThrow(/^--image: /);
   });
 
-  it('names the drivers there are when it is asked for another', () => {
+  it('lists the drivers if an unknown one is requested', () => {
     expect(() => runOptions({ isolation: 'nonsense' })).toThrow(
       '--isolation: nonsense is not one of auto, process, docker, gvisor',
     );
@@ -68,7 +68,7 @@ describe('the flags of hotcell run', () => {
   });
 
   it.each([{ session: 'analysis' }, { token: 't' }])(
-    'refuses %j without a server, where it would do nothing',
+    'refuses %j without a server, because it has no effect',
     (flags) => {
       expect(() => runOptions(flags)).toThrow(/^--(session|token) needs --server/);
       expect(() => runOptions({ ...flags, server: 'http://127.0.0.1:7878' })).not.toThrow();
@@ -93,7 +93,7 @@ describe("mounts from a stranger's repository", () => {
     rmSync(home, { recursive: true, force: true });
   });
 
-  it('are refused where a link is on the way', () => {
+  it('are refused if a link is on the path', () => {
     symlinkSync(join(home, '.config'), join(home, 'repository/data'));
     symlinkSync('.git', join(home, 'repository/own'));
     for (const source of ['./data', 'data', 'data/sub', join(home, 'repository/data'), 'own']) {
@@ -103,7 +103,7 @@ describe("mounts from a stranger's repository", () => {
     expect(mountRequest('.:/data').source).toBe(join(home, 'repository'));
   });
 
-  it('are of the folder that was named, or refused where a link has taken its place', async () => {
+  it('belong to the folder that was named, or are refused if a link has taken its place', async () => {
     const request = mountRequest('inner:/data');
     const held = (asked: MountRequest) => resolveMounts([asked], mountPolicy({ roots: [request.source], denied: [] }));
     const [folder] = (await held(request)).folders;

@@ -8,7 +8,7 @@ import { LEAST_LIMITS } from '../../sandbox/spec.ts';
 import type { MountRequest } from '../../sessions/mounts.ts';
 import { holdPlace } from '../named-place.ts';
 
-/** The flags as they were typed. */
+/** The flags as typed. */
 export interface RunFlags {
   readonly isolation?: string;
   readonly minIsolation?: string;
@@ -20,10 +20,10 @@ export interface RunFlags {
   readonly language?: string;
   readonly saveArtifacts?: string;
   readonly json?: boolean;
-  /** Where to write the notebook of it. */
+  /** File for the executed notebook. */
   readonly output?: string;
   readonly keepGoing?: boolean;
-  /** Of a Hotcell that serves: run there. */
+  /** URL of a Hotcell server to run on. */
   readonly server?: string;
   readonly token?: string;
   readonly session?: string;
@@ -35,7 +35,7 @@ export interface RunOptions {
   readonly timeoutMs?: number;
 }
 
-/** What the flags ask for, checked before anything is started. */
+/** Parses and checks the flags before anything is started. */
 export function runOptions(flags: RunFlags): RunOptions {
   if (flags.output !== undefined && !flags.output.endsWith('.ipynb')) {
     throw invalid(`--output: ${flags.output} is not a notebook`, 'Use a name that ends with .ipynb.');
@@ -48,15 +48,15 @@ export function runOptions(flags: RunFlags): RunOptions {
   const cpus = flags.cpus === undefined ? undefined : positiveNumber('--cpus', flags.cpus);
   return {
     hotcell: {
-      poolSize: 0, // one sandbox is all that this will ever need
+      poolSize: 0, // there is only one sandbox
       ...(isolation === undefined ? {} : { isolation }),
       ...(minIsolation === undefined ? {} : { minIsolation }),
-      // Naming a folder on the command line is consent. The denied list still holds.
+      // Naming a folder on the command line allows it. The list of denied folders still applies.
       ...(mounts.length === 0 ? {} : { mountRoots: mounts.map(({ source }) => source) }),
     },
     open: {
       mounts,
-      // Nor will it need modules that are loaded beside the program: they would be there for the next session, and compete with this one for the processor.
+      // Preloads would only help a next session, and compete with this one for the processor.
       preloads: [],
       limits: { ...(memoryBytes === undefined ? {} : { memoryBytes }), ...(cpus === undefined ? {} : { cpus }) },
       ...(flags.image === undefined ? {} : { image: flags.image }),
@@ -65,12 +65,15 @@ export function runOptions(flags: RunFlags): RunOptions {
   };
 }
 
-/** The folders of the host that the sandbox can write to. */
+/** Folders of the host that the sandbox can write to. */
 export function writableSources({ open: { mounts = [] } }: RunOptions): string[] {
   return mounts.filter(({ readOnly }) => readOnly === false).map(({ source }) => source);
 }
 
-/** Without a server they would do nothing, and a session that somebody counts on would not be there. */
+/**
+ * Refuses flags that have no effect without a server. Ignoring `--session` would lose a session that the user counts
+ * on.
+ */
 function refuseWhatNeedsServer({ session, token }: RunFlags): void {
   const flag = session === undefined ? token && '--token' : '--session';
   if (flag) throw invalid(`${flag} needs --server`, 'For example: --server http://127.0.0.1:7878');
@@ -78,7 +81,7 @@ function refuseWhatNeedsServer({ session, token }: RunFlags): void {
 
 const MILLISECONDS: Readonly<Record<string, number>> = { '': 1000, s: 1000, ms: 1, m: 60_000, h: 3_600_000 };
 
-/** `30`, `30s`, `2m`, `500ms`, `1h`. A bare number is seconds. */
+/** Parses `30`, `30s`, `2m`, `500ms`, `1h`. A bare number is seconds. */
 export function durationMs(flag: string, text: string): number {
   const match = text.trim().match(/^(\d+(?:\.\d+)?)(ms|s|m|h|)$/);
   const value = match === null ? 0 : Math.round(Number(match[1]) * (MILLISECONDS[match[2] ?? ''] ?? 0));
@@ -88,7 +91,7 @@ export function durationMs(flag: string, text: string): number {
 
 const BYTES: Readonly<Record<string, number>> = { '': 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3 };
 
-/** `512m`, `2g`, `1.5GiB`. A bare number is bytes. */
+/** Parses `512m`, `2g`, `1.5GiB`. A bare number is bytes. */
 export function sizeBytes(flag: string, text: string): number {
   const match = text
     .trim()
@@ -100,8 +103,8 @@ export function sizeBytes(flag: string, text: string): number {
 }
 
 /**
- * `SOURCE:TARGET`, `SOURCE:TARGET:rw`. A source may hold colons; a target begins with a slash and holds none. SECURITY: a source that a stranger's repository made a
- * link is refused, as output there is.
+ * Parses `SOURCE:TARGET` or `SOURCE:TARGET:rw`. A source may contain colons; a target begins with a slash and contains
+ * none. SECURITY: a source that is a link in a stranger's repository is refused, as for output.
  */
 export function mountRequest(text: string, writable: readonly string[] = []): MountRequest {
   const match = text.match(/^(.+?):(\/[^:]*)(?::(rw|ro))?$/);
@@ -130,7 +133,7 @@ function namedSource(typed: string, writable: readonly string[]): Pick<MountRequ
   }
 }
 
-/** Refused here, so that the answer names the flag and says it in the units that were typed. */
+/** Checks the limit here, so that the error names the flag and uses the units that were typed. */
 function memoryLimit(text: string): number {
   const value = sizeBytes('--memory', text);
   if (value >= LEAST_LIMITS.memoryBytes) return value;
@@ -155,7 +158,10 @@ function driverName(flag: string, text: string, allowed: readonly string[] = DRI
   );
 }
 
-/** An image needs containers: `auto` must not end in a jail that has none and run the program in something else. */
+/**
+ * The minimum isolation. An image needs containers: `auto` must not fall back to the process driver, which would run
+ * the program without the image.
+ */
 function leastIsolation(flags: RunFlags, isolation: IsolationRequest | undefined): DriverName | undefined {
   const asked = flags.minIsolation === undefined ? undefined : leastIsolationRequest(flags.minIsolation);
   const hasImages = (name: DriverName) => DRIVERS[name].traits.images;

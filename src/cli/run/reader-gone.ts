@@ -1,9 +1,9 @@
 import { onBrokenStdout } from '../output.ts';
 
-/** As a program that SIGPIPE ended. */
+/** Exit code of a program that SIGPIPE ended. */
 export const EXIT_NO_READER = 141;
 
-/** `hotcell run … | head`: nobody reads any more, so the program need not go on. */
+/** Aborted when the reader of stdout has gone (`hotcell run … | head`), so that the program can be stopped. */
 export function watchReader(): AbortSignal {
   const abort = new AbortController();
   onBrokenStdout(() => abort.abort());

@@ -10,13 +10,13 @@ import { noServer, remoteError, serverUrl } from './server-errors.ts';
 import { createServerRequests, misbehaved, SERVER_LIMITS, type ServerRequests } from './server-requests.ts';
 import { type StreamedRun, streamedRun } from './streamed-run.ts';
 
-/** A Hotcell that runs elsewhere, or as a server of its own on this machine. */
+/** A Hotcell server, on this machine or another. */
 export interface RemoteHotcell extends AsyncDisposable {
-  /** Calls a tool. Rejects with the error that the server answered with. */
+  /** Calls a tool. Rejects with the error in the server's answer. */
   call(name: string, args: object, options?: { signal?: AbortSignal; timeoutMs?: number }): Promise<RemoteAnswer>;
-  /** Runs code in a session. Resolves when it was taken on. */
+  /** Runs code in a session. Resolves when the server has accepted it. */
   run(session: string, request: RunRequest): Promise<StreamedRun>;
-  /** A file of a session, in pieces. */
+  /** Streams a file of a session. */
   stream(session: string, path: string): AsyncIterable<Uint8Array>;
 }
 
@@ -32,7 +32,7 @@ export interface RemoteAnswer {
   readonly pictures: readonly { readonly mediaType: string; readonly data: Buffer }[];
 }
 
-/** A session may wait for its turn to be opened. */
+/** Timeout of a call. A session may wait in the queue before it is opened. */
 const LONGEST_CALL_MS = 300_000;
 
 export async function connectRemote(
@@ -62,9 +62,11 @@ export async function connectRemote(
   }
   return {
     async call(name, args, { signal, timeoutMs = LONGEST_CALL_MS } = {}) {
-      // Whoever asks for progress hears of a call that takes its time every few seconds, and can tell it from one that hangs.
+      // With progress requested, the server sends a notification every few seconds, so that a slow call differs from
+      // one that hangs.
       const options = { timeout: timeoutMs, onprogress: () => {}, ...(signal === undefined ? {} : { signal }) };
-      // SECURITY: not `callTool`, which may list the server's tools, warn of their names, and run the regular expressions of their schemas, which can take for ever.
+      // SECURITY: not `callTool`, which may list the server's tools, warn of their names, and run the regular
+      // expressions of their schemas, which may never end.
       const request = { method: 'tools/call', params: { name, arguments: args as Record<string, unknown> } };
       const called = client.request(request, toolResult, options);
       const result = await Promise.race([called, aborted(requests.misbehaviour)]).catch((error: unknown) => {
@@ -94,7 +96,7 @@ export async function connectRemote(
   };
 }
 
-/** The parts of a result that are used here. */
+/** The parts of a result that the CLI uses. */
 const toolResult = z.object({
   content: z.array(z.unknown()).max(1_000).default([]),
   structuredContent: z.unknown().optional(),
@@ -117,20 +119,20 @@ export function parseExecution(answer: unknown, server: string): RemoteExecution
   throw misbehaved(serverUrl(server), 'sent an invalid result');
 }
 
-/** The id of a session that was opened. */
+/** The id of an opened session. */
 export function parseSession(answer: unknown, server: string): string {
   const parsed = z.object({ session_id: z.string().min(1).max(200) }).safeParse(answer);
   if (parsed.success) return parsed.data.session_id;
   throw misbehaved(serverUrl(server), 'sent an invalid session');
 }
 
-/** The error of ours that ended a request of the library's, which may have put its own around it. */
+/** Finds the HotcellError that ended a request of the SDK, which may have wrapped it. */
 function hotcellErrorIn(error: unknown): HotcellError | undefined {
   for (let cause = error; cause instanceof Error; cause = cause.cause) if (cause instanceof HotcellError) return cause;
   return undefined;
 }
 
-/** The library could make nothing of an answer, or got none. */
+/** The error for an answer that the SDK could not read, or that never came. */
 function broken(base: URL, cause: unknown): HotcellError {
   return new HotcellError(
     'server_misbehaved',
@@ -142,7 +144,9 @@ function broken(base: URL, cause: unknown): HotcellError {
   );
 }
 
-/** Failures of our tools are results: what refuses a call before that is a server that has none of them. */
+/**
+ * The error for a server without Hotcell's tools. Failures of the tools themselves are results, not protocol errors.
+ */
 function notOffered(base: URL, cause: ProtocolError): HotcellError {
   return new HotcellError(
     'not_offered',
@@ -154,7 +158,7 @@ function notOffered(base: URL, cause: ProtocolError): HotcellError {
   );
 }
 
-/** Why there is no connection: asked once more in plain HTTP, where the server says it in its own words. */
+/** Finds out why there is no connection, with a plain HTTP request, whose answer has the server's own error. */
 async function unreachable(
   base: URL,
   headers: Record<string, string>,

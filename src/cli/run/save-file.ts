@@ -12,8 +12,9 @@ export type Content = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants;
 
 /**
- * Writes a file below `root`, with the folders on its way. SECURITY: the path comes from a sandbox or a server. It is walked from the folder that is held open, name by name, each
- * folder is looked at before anything is made in it, and no link is followed: neither one that lies there, nor one that is put there meanwhile.
+ * Writes a file below `root`, and creates its folders. SECURITY: the path comes from a sandbox or a server. It is
+ * walked from the open folder, name by name; each folder is checked before anything is created in it, and no link is
+ * followed, even one that is put there meanwhile.
  */
 export async function saveFile(
   root: OpenFolder,
@@ -23,7 +24,7 @@ export async function saveFile(
 ): Promise<void> {
   const names = path.split('/');
   if (path.length > LONGEST_PATH || names.length > MOST_NAMES) throw tooMuch(path, 'is too long a path');
-  // Windows knows two more characters that end a name.
+  // On Windows two more characters end a name.
   if (!isWorkspacePath(path) || (process.platform === 'win32' && /[\\:]/.test(path))) throw outside(path);
   const last = names.pop()!;
   let at = openAgain(root);
@@ -36,13 +37,13 @@ export async function saveFile(
   room.bytes -= await writeBounded(folder, last, content, { path, limitBytes: most });
 }
 
-/** What may still be written in all, and how many folders made for it. */
+/** Remaining budget: bytes to write and folders to create. */
 export interface Room {
   bytes: number;
   folders: number;
 }
 
-/** As in a guest's lists. SECURITY: one path of a server's could name a million folders. */
+/** Maximum length of a path, as in the guest's lists. SECURITY: one path of a server could name a million folders. */
 const LONGEST_PATH = 4_200;
 const MOST_NAMES = 100;
 
@@ -59,8 +60,9 @@ function stepIntoNew(folder: OpenFolder, name: string, { path, room }: { path: s
 }
 
 /**
- * Replaces a file of the same name, once the new one is whole: running a program again asks for that. A file that breaks off or is gone takes nothing of the person's with it.
- * A link, a pipe or a device of that name is left as it is; one that is put there meanwhile is replaced itself, not what it leads to.
+ * Replaces a file of the same name once the new one is complete, as running a program again should. A download that
+ * fails leaves the old file. A link, a pipe or a device of that name is left alone; a link that is put there meanwhile
+ * is itself replaced, not its target.
  */
 async function writeBounded(
   folder: OpenFolder,
@@ -92,7 +94,10 @@ async function writeBounded(
   }
 }
 
-/** The mode of the file that would be replaced; undefined where there is none. Throws where something else is there, or a file that its owner keeps from writing. */
+/**
+ * The mode of the file to be replaced; undefined if there is none. Throws if it is not a regular file, or is
+ * write-protected.
+ */
 async function replaceableMode(place: string, path: string): Promise<number | undefined> {
   const old = await lstat(place).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error;

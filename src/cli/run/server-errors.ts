@@ -16,7 +16,10 @@ export const shownError = z.object({
   error: z.object({ code: z.string(), message: z.string(), remedy: z.string().optional() }),
 });
 
-/** What the server said, as an error of ours, quoted. A code that is not known here is none. SECURITY: it could ask for a password, or for a command to be run, in our name. */
+/**
+ * The server's error as a HotcellError, quoted. An unknown code is ignored. SECURITY: unquoted, the message could ask
+ * for a password, or for a command to be run, in Hotcell's name.
+ */
 export function remoteError(base: URL, answer: unknown): HotcellError {
   const parsed = shownError.safeParse(answer);
   if (!parsed.success) return misbehaved(base, 'sent an invalid error');

@@ -1,15 +1,15 @@
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import { createEventScan, createJsonScan, excessIn, JSON_LIMITS } from '../../lib/json-limits.ts';
 
-/** SECURITY: how much of a server is borne. It may be hostile, or a stranger that answers at an address that was mistyped. */
+/** SECURITY: limits on a server's answers. It may be hostile, or another program at a mistyped address. */
 export interface ServerLimits {
-  /** Until it begins to answer. */
+  /** Timeout until the answer begins. */
   readonly headersMs: number;
-  /** Between two pieces of an answer. A Hotcell that runs something says so every 15 seconds. */
+  /** Timeout between two pieces of an answer. A Hotcell that runs code sends a keep-alive every 15 seconds. */
   readonly idleMs: number;
-  /** Of an answer that is read whole. */
+  /** Maximum size of an answer that is read whole. */
   readonly replyBytes: number;
-  /** The same: members and elements of its JSON. A Hotcell's have some hundred. */
+  /** Maximum of JSON members and elements in such an answer. Hotcell's own have some hundred. */
   readonly replyElements: number;
 }
 
@@ -22,19 +22,26 @@ const LARGEST_ERROR_BYTES = 65_536;
 
 /** Requests to one server, bounded in time and size. */
 export interface ServerRequests {
-  /** As `fetch`, but for redirects, which are an error: they would take the token along, or code, to where nobody sent them. */
+  /**
+   * Like `fetch`, but a redirect is an error. SECURITY: a redirect would take the token, or code, to another server.
+   */
   fetch(url: string | URL, init?: RequestInit): Promise<Response>;
-  /** The same; and silence, more than `replyBytes` or `replyElements` is an error, too. For whoever reads an answer whole. */
+  /**
+   * Like `fetch`, for answers that are read whole: exceeding `idleMs`, `replyBytes` or `replyElements` is an error too.
+   */
   fetchBounded(url: string | URL, init?: RequestInit): Promise<Response>;
-  /** Fires with the error when an answer of `fetchBounded` broke one of the limits: the MCP client would wait on, and connect again. */
+  /**
+   * Aborted with the error when an answer of `fetchBounded` exceeded a limit. Without it the MCP client would go on
+   * waiting, and reconnect.
+   */
   readonly misbehaviour: AbortSignal;
-  /** The body in pieces. */
+  /** The body in pieces, with a timeout for each. */
   pieces(response: Response): AsyncGenerator<Uint8Array>;
-  /** A body as JSON; undefined where it is none, or larger than `mostBytes`. */
+  /** The body as JSON; undefined if it is not JSON, or larger than `mostBytes`. */
   jsonBody(response: Response, mostBytes: number): Promise<unknown>;
-  /** The same for the body of an error. */
+  /** The body of an error as JSON. */
   errorBody(response: Response): Promise<unknown>;
-  /** Nothing is waited for any more: answers that were not read to their end keep the process alive no longer. */
+  /** Stops all waiting, so that answers that were not read to their end do not keep the process alive. */
   close(): void;
 }
 
@@ -61,7 +68,7 @@ export function createServerRequests(base: URL, limits: ServerLimits): ServerReq
     const reader = body.getReader();
     try {
       for (;;) {
-        // Only while something is waited for: a reader of ours that is slow is no fault of the server's.
+        // The timeout runs only during a read: a slow reader on this side is not the server's fault.
         const { done, value } = await inTime(reader.read(), limits.idleMs, {
           timers,
           error: () => silent(base, limits.idleMs),
@@ -75,7 +82,8 @@ export function createServerRequests(base: URL, limits: ServerLimits): ServerReq
   }
 
   async function* bounded(reply: AsyncIterable<Uint8Array>, isJson: boolean): AsyncGenerator<Uint8Array> {
-    // SECURITY: before it is parsed. A list costs fifty times its bytes, and a schema keeps a complaint of every wrong element.
+    // SECURITY: checked before parsing. A parsed list costs fifty times its bytes, and a schema keeps an error for
+    // every wrong element.
     const most = { members: limits.replyElements, levels: JSON_LIMITS.levels };
     const excessWith = isJson ? createJsonScan(most) : createEventScan(most);
     let size = 0;
@@ -112,7 +120,8 @@ export function createServerRequests(base: URL, limits: ServerLimits): ServerReq
   return {
     fetch: request,
     async fetchBounded(url, init) {
-      // SECURITY: the MCP client would read notifications without a limit, and the CLI needs none. It takes this for a server that offers none.
+      // SECURITY: the MCP client would read notifications without a limit, and the CLI needs none. It takes this answer
+      // for a server without notifications.
       if (init?.method === 'GET') {
         const isContinued = new Headers(init.headers).has('last-event-id');
         if (isContinued) misbehaviour.abort(misbehaved(base, 'aborted a response', 'Check the server, and retry.'));
@@ -133,7 +142,7 @@ export function createServerRequests(base: URL, limits: ServerLimits): ServerReq
   };
 }
 
-/** What a server did that no Hotcell does. */
+/** The error for an answer that no Hotcell would send. */
 export function misbehaved(
   base: URL,
   what: string,

@@ -42,7 +42,7 @@ it.each([
   ['none/main.py', /there is no such file/],
   ['src', /a folder, not a program/],
   ['src/main.py/x', /is not a folder/],
-])('says what is wrong with %s', async (path, problem) => {
+])('names the problem with %s', async (path, problem) => {
   await expect(readSource(path)).rejects.toThrow(problem);
 });
 

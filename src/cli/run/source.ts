@@ -6,11 +6,11 @@ import { standardOutputs } from '../output.ts';
 
 export interface Source {
   readonly code: string;
-  /** As tracebacks name it. */
+  /** File name shown in tracebacks. */
   readonly filename: string;
 }
 
-/** The most that any configuration lets an execution have: more is never worth reading. */
+/** The largest code size that any configuration allows. */
 const LARGEST_BYTES = 1_048_576;
 
 /** Reads the program from a file, or from stdin where `file` is `-`. Rejects with what is wrong with it. */

@@ -40,7 +40,7 @@ test('every event comes once and in order, wherever the bytes were cut', async (
   );
 });
 
-test('every way in which an execution can end is understood', async () => {
+test('every outcome is understood', async () => {
   const outcomes: { readonly [Kind in Outcome['kind']]: Extract<Outcome, { kind: Kind }> } = {
     ok: { kind: 'ok' },
     raised: { kind: 'raised', name: 'ValueError', message: 'no', traceback: ['ValueError: no'], hint: 'try yes' },
@@ -59,7 +59,7 @@ test('every way in which an execution can end is understood', async () => {
   }
 });
 
-test('an answer that was cut off is no success', async () => {
+test('a truncated answer is not a success', async () => {
   const run = await streamedRun(cut(answer({ execution_id: 'x-1' }, { stdout: 'a' }), [10]), BASE, refuse);
   for await (const _ of run);
   expect(run.outcome).toThrow(expect.objectContaining({ code: 'engine_failed' }));
@@ -80,7 +80,7 @@ test('an error of the server is that error', async () => {
 test.each<Outcome>([
   { kind: 'sandbox-lost', reason: 'its processes ended' },
   { kind: 'interrupted', reason: 'shutting-down' },
-])('an end that is no doing of the program’s comes as it was: %j', async (outcome) => {
+])('an outcome that the program did not cause is passed on unchanged: %j', async (outcome) => {
   const run = await streamedRun(cut(answer({ execution_id: 'x-1' }, { ended: { outcome } }), [100]), BASE, refuse);
   for await (const _ of run);
   expect(run.outcome()).toEqual(outcome);

@@ -5,14 +5,17 @@ import { excessIn } from '../../lib/json-limits.ts';
 import type { Outcome } from '../../sandbox/outcome.ts';
 import { misbehaved } from './server-requests.ts';
 
-/** A program that runs on a server. Iterate over it for what it prints; then it has an outcome. */
+/** A program that runs on a server. Iterate over it for its output; then it has an outcome. */
 export interface StreamedRun extends AsyncIterable<ExecutionEvent> {
   readonly executionId: string;
-  /** Throws where the server could not run it, or, with `lost`, the connection broke before it had ended. */
+  /** Throws if the server could not run the program or, with `lost`, if the connection broke before its end. */
   outcome(lost?: () => HotcellError): Outcome;
 }
 
-/** What comes of the answer of `POST /run`, once its first line is there. `errorOf`: an error that the server answered with, as one of ours. */
+/**
+ * Reads the answer of `POST /run`, up to its first line at first. `errorOf` turns an error of the server into a
+ * HotcellError.
+ */
 export async function streamedRun(
   pieces: AsyncIterable<Uint8Array>,
   base: URL,
@@ -39,10 +42,10 @@ export async function streamedRun(
   };
 }
 
-/** The largest display in text, with room for its escapes. */
+/** Maximum length of a line: the largest display as text, with room for its escapes. */
 export const LONGEST_LINE_CHARS = 64 * 1_048_576;
 
-/** However the bytes were cut on the way. SECURITY: a line without an end would grow until Node aborts. */
+/** Splits the stream into lines. SECURITY: a line without an end would grow until Node aborts. */
 async function* linesOf(pieces: AsyncIterable<Uint8Array>, base: URL): AsyncGenerator<RunLine> {
   const decoder = new TextDecoder();
   let begun: string[] = [];

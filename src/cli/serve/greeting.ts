@@ -10,11 +10,11 @@ export interface Served {
     readonly passedOver: readonly PassedOver[];
   };
   readonly version: string;
-  /** The tools it offers: with those of another system alone, `hotcell run` finds nothing to call. */
+  /** Names of the offered tools. `hotcell run` needs Hotcell's own. */
   readonly tools: readonly string[];
 }
 
-/** What a person sees when a server is up: where, how well isolated, and what to paste where. */
+/** The message when a server is up: its address, its isolation, and the commands that use it. */
 export function greeting(served: Served, command: string = howItWasCalled()): string {
   const { url, tokensRequired, isolation, version, tools } = served;
   const hasOwn = tools.includes('run_code');
@@ -42,7 +42,7 @@ Ctrl-C stops the server and all its sessions, except persistent ones.
 const OWN_CALL = { name: 'run_code', arguments: { code: '6 * 7' } };
 const CODE_SANDBOX_CALL = { name: 'sandbox_run_python', arguments: { code: 'print(6 * 7)' } };
 
-/** One call of a tool as one request, for a terminal. */
+/** One call of a tool as a `curl` command. */
 function curlLine(url: string, tokensRequired: boolean, params: typeof OWN_CALL): string {
   const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params };
   return [

@@ -17,7 +17,7 @@ import { isolationRequest, leastIsolationRequest } from '../run/options.ts';
 import { greeting } from './greeting.ts';
 import { mcpServerFor } from './mcp-server-for.ts';
 
-/** The flags as they were typed. */
+/** The flags as typed. */
 export interface ServeFlags {
   readonly profile?: string;
   readonly host?: string;
@@ -29,7 +29,7 @@ export interface ServeFlags {
   readonly json?: boolean;
 }
 
-/** Serves over HTTP until a signal comes, and answers with the exit code. */
+/** Serves over HTTP until a signal comes. Returns the exit code. */
 export async function serve(flags: ServeFlags): Promise<number> {
   using signals = stopSignals();
   await using server = await openServer({ ...configOf(flags), metrics: true });
@@ -56,7 +56,7 @@ export async function serve(flags: ServeFlags): Promise<number> {
     stopping = true;
     if (!flags.json) void stderr.say('\nhotcell: ends what runs …');
   } finally {
-    // Sessions first: what waits for an execution is answered while there is still somebody to answer.
+    // Sessions first, so that calls that wait for an execution still get their answer.
     await sessions.shutdown();
     await serving.close();
   }
@@ -81,7 +81,7 @@ function portOf(text: string): number {
   throw new HotcellError('invalid_argument', `--port: ${text} is not a port`, { remedy: 'Give a number up to 65535.' });
 }
 
-/** The files here are the server's, not the caller's: none can be loaded unless folders were named. */
+/** Files that `load_file` may read. They are the server's, not the caller's, so none by default. */
 function hostFilesOf(config: Config) {
   if (config.loadRoots.length === 0) return undefined;
   const dataDir = resolveDataDir();

@@ -10,10 +10,10 @@ import type { Offer } from '../../mcp/profiles/index.ts';
 import { createMcpFactory } from '../../mcp/server.ts';
 import { EDITS_PER_OWNER } from '../../mcp/tools/edit-file.ts';
 
-/** With two places an owner takes one. */
+/** Slots for long computations on the main thread. With two slots, one owner can take one. */
 const COMPUTING = 2;
 
-/** MCP servers for whoever calls over HTTP: the same tools for all, each over the sessions of one owner. */
+/** Creates the MCP servers of HTTP callers: the same tools for all, each with the sessions of one owner. */
 export function mcpServerFor(
   { sessions, config, telemetry }: HotcellServer,
   hostFiles?: HostFiles,

@@ -10,18 +10,18 @@ import type { Registry } from '../../sessions/registry.ts';
 import { standardOutputs } from '../output.ts';
 import { shownName } from '../print.ts';
 
-/** A session that outlives its server, as it is shown. */
+/** A persistent session, as it is shown. */
 interface Shown {
   readonly session_id: string;
   readonly name?: string;
   readonly owner: string;
-  /** Of the token that it belongs to. */
+  /** Name of the token that owns the session. */
   readonly owner_name?: string;
   readonly driver: string;
   readonly opened_at: string;
   readonly last_used_at: string;
   readonly expires_at: string;
-  /** A server that runs has it now. */
+  /** Whether a running server holds the session. */
   readonly held: boolean;
 }
 
@@ -48,7 +48,10 @@ export async function closePersistent(which: string, flags: { json?: boolean }):
   await stdout.say(`Closed ${shownName(record.id)}.`);
 }
 
-/** Ends all of an owner's that no server holds: whoever is told to go leaves nothing running. Says how many. */
+/**
+ * Closes all sessions of an owner that no server holds, so that a revoked token leaves nothing running. Returns their
+ * number.
+ */
 export async function closeAllOf(owner: string): Promise<number> {
   const theirs = (await all()).filter(({ record }) => record.owner === owner);
   const held = await Promise.all(theirs.map(({ holder }) => isAlive(holder)));
@@ -62,7 +65,7 @@ async function end(records: readonly PersistentRecord[]): Promise<void> {
   await using server = await openServer({ minIsolation: 'process', logLevel: 'silent' });
   for (const { owner, id } of records) {
     await server.sessions.close(tokenOwner(owner, server.config), id).catch((error: unknown) => {
-      // One whose container is gone already is as closed as it can be.
+      // A session whose container is gone counts as closed.
       if (toHotcellError(error).code !== 'sandbox_lost') throw error;
     });
   }
@@ -123,7 +126,7 @@ function lineOf(session: Shown, tokens: readonly TokenRecord[]): string {
   return [...called, driver, `of ${ownerText(session, tokens)}`, `last used ${minute(last_used_at)}`, state].join('  ');
 }
 
-/** As whoever made the token calls it; with its id where another has that name too. */
+/** The owner as the name of its token, with the id if the name is ambiguous. */
 function ownerText({ owner, owner_name }: Shown, tokens: readonly TokenRecord[]): string {
   if (owner_name === undefined) return owner;
   const isOnly = tokens.filter(({ name }) => name === owner_name).length === 1;

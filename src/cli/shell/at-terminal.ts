@@ -10,18 +10,21 @@ import type { Leaving, ShellCommand } from './shell-command.ts';
 export interface TerminalOptions {
   readonly input: ReadStream;
   readonly screen: Screen;
-  /** The command ran before: its programs are asked to draw themselves again. */
+  /** Whether the command ran before. Its programs are then asked to redraw. */
   readonly isAttached: boolean;
 }
 
-/** No terminal of a command is larger. */
+/** Maximum rows and columns of a command's terminal. */
 const MOST_CELLS = 1_000;
 
 export function sizeOf(screen: Pick<Screen, 'columns' | 'rows'>): TerminalSize {
   return { columns: Math.min(screen.columns(), MOST_CELLS), rows: Math.min(screen.rows(), MOST_CELLS) };
 }
 
-/** Joins a person's terminal and a command that has one, until the command ends or the person detaches. The terminal is in raw mode meanwhile. */
+/**
+ * Connects the user's terminal with a command that has a terminal, until the command ends or the user detaches. The
+ * terminal is in raw mode meanwhile.
+ */
 export async function attendAtTerminal(
   command: ShellCommand,
   { input, screen, isAttached }: TerminalOptions,
@@ -37,7 +40,7 @@ export async function attendAtTerminal(
     if (isDetach) left.resolve('detached');
   };
   const onEnd = () => left.resolve('detached');
-  // A size that does not arrive is no reason to end anything: the connection says itself that it is lost.
+  // A failed resize is ignored: a lost connection is reported elsewhere.
   const resize = () => command.resize(sizeOf(screen)).catch(() => {});
   using _raw = enterRawMode(input);
   using _resizes = screen.onResize(() => void resize());
@@ -45,7 +48,7 @@ export async function attendAtTerminal(
 
   async function show(): Promise<Leaving> {
     for await (const event of command) {
-      if (isOver) break; // what comes now would be drawn on a terminal that is the shell's again
+      if (isOver) break; // later output would be drawn on a terminal that belongs to the local shell again
       if (event.kind === 'stdout' || event.kind === 'stderr') await shown.push(event.text);
     }
     return 'ended';
@@ -61,7 +64,7 @@ export async function attendAtTerminal(
   }
 }
 
-/** A size that is not the real one first: programs hear of a change only. */
+/** Sends a wrong size first, because programs are only notified of a change. */
 async function redraw(command: ShellCommand, { columns, rows }: TerminalSize): Promise<void> {
   await command.resize({ columns, rows: rows > 1 ? rows - 1 : 2 }).catch(() => {});
 }

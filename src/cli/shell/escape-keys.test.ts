@@ -24,11 +24,11 @@ it.each([
   expect(typed(...keys)).toEqual({ sent, isDetached });
 });
 
-it('bytes that are no text go through', () => {
+it('bytes that are not text pass', () => {
   expect(createEscapeKeys().push(Buffer.from([0xff, 0x00, 0x1b])).data).toEqual(Buffer.from([0xff, 0x00, 0x1b]));
 });
 
-it('reads the same however the keys are cut', () => {
+it('reads the same however the input is split', () => {
   fc.assert(
     fc.property(fc.array(fc.constantFrom('~', '.', '\r', 'a', '~.', '~~')), (pieces) => {
       expect(typed(...pieces)).toEqual(typed(pieces.join('')));

@@ -1,6 +1,8 @@
-/** Keys that are for Hotcell and not for the program, as in ssh: `~.` at the beginning of a line detaches, `~~` sends one tilde. */
+/**
+ * Keys for Hotcell instead of the program, as in ssh: `~.` at the beginning of a line detaches, `~~` sends one tilde.
+ */
 export interface EscapeKeys {
-  /** Bytes for the program. What comes behind `~.` is for neither. */
+  /** Returns the bytes for the program. Bytes after `~.` are dropped. */
   push(typed: Uint8Array): { readonly data: Buffer; readonly isDetach: boolean };
 }
 
@@ -13,7 +15,7 @@ export function createEscapeKeys(): EscapeKeys {
       const data: number[] = [];
       for (const byte of typed) {
         if (state === 'line-start' && byte === TILDE) {
-          state = 'tilde'; // held back until the next key says what it is
+          state = 'tilde'; // held back until the next key decides
           continue;
         }
         if (state === 'tilde' && byte === DOT) return { data: Buffer.from(data), isDetach: true };

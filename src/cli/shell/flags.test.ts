@@ -14,7 +14,7 @@ it.each([
   );
 });
 
-it('takes what goes together', () => {
+it('accepts valid combinations', () => {
   refuseMixed(undefined, [], { isolation: 'docker', cwd: 'x' });
   refuseMixed('s', ['ls'], { server: 'http://x', cwd: 'x', timeout: '2m' });
   refuseMixed('s', [], { list: true, json: true });

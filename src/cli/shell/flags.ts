@@ -1,7 +1,7 @@
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import type { RunFlags } from '../run/options.ts';
 
-/** The flags as they were typed. */
+/** The flags as typed. */
 export interface ShellFlags
   extends Pick<
     RunFlags,
@@ -12,7 +12,7 @@ export interface ShellFlags
   readonly list?: boolean;
 }
 
-/** Refuses flags that do not go together. */
+/** Refuses flags that cannot be combined. */
 export function refuseMixed(session: string | undefined, words: readonly string[], flags: ShellFlags): void {
   for (const name of session === undefined ? FOR_SERVER : FOR_SANDBOX) {
     if (flags[name] === undefined) continue;

@@ -15,7 +15,7 @@ export async function shellInOwnSandbox(flags: ShellFlags): Promise<number> {
   const outputs = standardOutputs();
   const options = runOptions(flags);
   const opening = openHotcell(options.hotcell);
-  // Also while it is only being opened: from its first moment on it has a place among the servers that would be left.
+  // Also closes a Hotcell that is still opening, because opening already leaves traces on the host.
   using endings = listenForEndings((_, exitCode) => closeAndExit(async () => (await opening).close(), exitCode));
   await using hotcell = await opening;
   const session = await hotcell.open(options.open);
@@ -34,9 +34,9 @@ export async function shellInOwnSandbox(flags: ShellFlags): Promise<number> {
   };
   if (screen !== undefined) {
     const left = await attendAtTerminal(attended, { input: process.stdin, screen, isAttached: false });
-    if (left === 'detached') return 0; // nothing could be attached to again: the sandbox is ours, and ends with us
+    if (left === 'detached') return 0; // the sandbox ends here, so there is nothing to attach to later
   } else {
-    endings[Symbol.dispose](); // Ctrl-C is the command's
+    endings[Symbol.dispose](); // Ctrl-C is for the command
     await attendThroughPipes(attended, { input: process.stdin, outputs, endsInput: true });
   }
   const outcome = await attended.outcome();

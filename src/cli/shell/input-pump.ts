@@ -1,11 +1,11 @@
 import type { CommandControl } from '../../execution/command.ts';
 
-/** Sends what is typed in order, one write at a time: what comes meanwhile goes together. */
+/** Sends typed input in order, one write at a time. Input that arrives during a write is sent together. */
 export interface InputPump {
   push(data: Buffer): void;
 }
 
-/** What may wait: a person who pastes more than this into a program that does not read has it cut. */
+/** Maximum of queued input. Input that is pasted beyond it, into a program that does not read, is dropped. */
 const MOST_WAITING_BYTES = 1_048_576;
 
 export function createInputPump({ write }: Pick<CommandControl, 'write'>, failed: (error: unknown) => void): InputPump {

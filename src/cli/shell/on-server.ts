@@ -19,9 +19,12 @@ import {
 import { LOGIN_SHELL } from './shell-command.ts';
 import { attendThroughPipes } from './through-pipes.ts';
 
-/** `hotcell shell <session>`: a command in a session of a server, beside whatever runs there. Answers with its exit code. */
+/**
+ * `hotcell shell <session>`: a command in a session of a server, beside its other executions. Returns its exit code.
+ */
 export async function shellOnServer(session: string, words: readonly string[], flags: ShellFlags): Promise<number> {
-  // SECURITY: the token in the environment is for the server that it was made for. Anybody on this machine can listen at the usual port.
+  // SECURITY: the token in the environment belongs to one server. Without `--server` it is not sent: any local program
+  // can listen on the default port.
   const token = flags.token ?? (flags.server === undefined ? undefined : tokenFromEnvironment());
   const server = flags.server ?? `http://127.0.0.1:${loadConfig().port}`;
   using commands = createRemoteCommands(server, session, token);
@@ -39,12 +42,12 @@ export async function shellOnServer(session: string, words: readonly string[], f
   const hasTerminal = attached?.terminal ?? isTerminal;
   const isAttached = attached !== undefined;
   if (isTerminal && hasTerminal) {
-    // The command lives on, as when the connection breaks.
+    // The command lives on, as after a lost connection.
     using _ = listenForEndings((_name, exitCode) => process.exit(exitCode));
     const left = await attendAtTerminal(command, { input: process.stdin, screen: standardScreen(), isAttached });
     if (left === 'detached') return detached(command, commands, session, stderr);
   } else {
-    // Another terminal's end of file would end a shell that goes on without us.
+    // End of file from this terminal would end a shell that belongs to another one.
     const endsInput = !(isAttached && hasTerminal);
     await attendThroughPipes(command, { input: process.stdin, outputs: { stdout, stderr }, endsInput });
   }

@@ -1,6 +1,9 @@
 import type { ReadStream } from 'node:tty';
 
-/** Puts a terminal into raw mode: every key goes to the program, Ctrl-C included. It is given back when this is disposed of, or when the process exits. */
+/**
+ * Puts a terminal into raw mode: every key goes to the program, Ctrl-C included. It is restored on disposal, or when
+ * the process exits.
+ */
 export function enterRawMode(input: Pick<ReadStream, 'setRawMode'>): Disposable {
   const enter = () => void input.setRawMode(true);
   const leave = () => {
@@ -8,7 +11,7 @@ export function enterRawMode(input: Pick<ReadStream, 'setRawMode'>): Disposable 
     input.setRawMode(false);
   };
   enter();
-  // Whoever stopped us with SIGSTOP has given the terminal back to a shell, which sets it as it wants it.
+  // After SIGSTOP the shell has taken the terminal and set its own mode.
   process.once('exit', leave).on('SIGCONT', enter);
   return { [Symbol.dispose]: leave };
 }

@@ -29,7 +29,7 @@ it.each([
     (response: ServerResponse) => void response.write(first, () => setImmediate(() => response.destroy())),
     'was lost',
   ],
-])('a server that %s is told of, with the line that attaches again', async (_, answer, message) => {
+])('a server that %s is reported, with the line that attaches again', async (_, answer, message) => {
   await withServer(answer, async (url) => {
     using commands = createRemoteCommands(url, 'lab', undefined, LIMITS);
     const command = await commands.start({ command: 'true' });
@@ -83,7 +83,7 @@ it('a session and an id cannot change the path of a request', async () => {
   expect(asked).toEqual(['/run/..%2Ffiles%2Fx%3Fy%23z/commands', '/run/..%2Ffiles%2Fx%3Fy%23z/commands/..%2F..%2Fmcp']);
 });
 
-it('the line that attaches again has no words of a server that a shell would act on', () => {
+it('the line that attaches again contains no text of a server that a shell would interpret', () => {
   expect(attachLine('http://h', 'lab', 'x-1')).toBe('hotcell shell lab --attach x-1 --server http://h');
   expect(attachLine('http://h', 'a b', '$(x)\n')).toBe('hotcell shell … --attach … --server http://h');
 });

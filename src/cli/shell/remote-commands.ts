@@ -36,7 +36,7 @@ const listed = z.object({
 });
 export type ListedCommand = z.infer<typeof listed>;
 
-/** SECURITY: bounds on what a server may send: it may be hostile. */
+/** SECURITY: bounds on the answer of a server, which may be hostile. */
 const list = z.object({ commands: z.array(listed).max(2_000) });
 const LARGEST_LIST_BYTES = 4 * 1_048_576;
 
@@ -52,7 +52,10 @@ export function createRemoteCommands(
   const authorization: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };
   const path = `/run/${encodeURIComponent(session)}/commands`;
 
-  /** `below` is a path below the commands of the session. Rejects with an error of ours for every response that is not a success. */
+  /**
+   * `below`: path relative to the commands of the session. Rejects with a HotcellError for every response that is not a
+   * success.
+   */
   async function request(below: string, init: RequestInit = {}): Promise<Response> {
     const given = { ...init, headers: { ...init.headers, ...authorization }, signal: over.signal };
     const response = await requests.fetch(new URL(`${path}${below}`, base), given).catch((error: unknown) => {
@@ -124,7 +127,7 @@ function lostError(base: URL, remedy: string): HotcellError {
   return new HotcellError('engine_failed', message, { remedy });
 }
 
-/** The command line that attaches again, without characters that a shell or a terminal would act on. */
+/** The command line that attaches again. SECURITY: without characters that a shell or a terminal would interpret. */
 export function attachLine(origin: string, session: string, id: string): string {
   const plain = (text: string) => (/^[\w.@:-]{1,200}$/.test(text) ? text : '…');
   return `hotcell shell ${plain(session)} --attach ${plain(id)} --server ${origin}`;

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { createRemoteInput } from './remote-input.ts';
 
-it('sends input in parts that a server takes, and again what it did not accept', async () => {
+it('sends input in requests of limited size, and retries what was not accepted', async () => {
   const sent: [number, boolean][] = [];
   const answers = [true, false, false, true, true];
   const input = createRemoteInput(async ({ length }, end) => {
@@ -19,7 +19,7 @@ it('sends input in parts that a server takes, and again what it did not accept',
   ]);
 });
 
-it('stops when the command has ended, whatever the server says of it', async () => {
+it('stops when the command has ended, whatever the server answers', async () => {
   const ended = new AbortController();
   let count = 0;
   const input = createRemoteInput(async () => {
@@ -33,7 +33,7 @@ it('stops when the command has ended, whatever the server says of it', async () 
   expect(count).toBe(2);
 });
 
-it('tells of a server that cannot be reached', async () => {
+it('reports a server that cannot be reached', async () => {
   const input = createRemoteInput(() => Promise.reject(new Error('refused')), new AbortController().signal);
   await expect(input.write(Buffer.from('x'))).rejects.toThrow('refused');
 });

@@ -1,9 +1,12 @@
 import type { CommandControl } from '../../execution/command.ts';
 
-/** The largest input that a server takes in one request. */
+/** Maximum of input in one request to a server. */
 const INPUT_BYTES = 65_536;
 
-/** Sends input in parts that a server takes, again where it was not accepted: the program has not read what came before. Stops when the command has ended. */
+/**
+ * Sends input in requests of limited size, and retries while the program has not read earlier input. Stops when the
+ * command has ended.
+ */
 export function createRemoteInput(
   send: (data: Uint8Array, end: boolean) => Promise<boolean>,
   ended: AbortSignal,
@@ -12,7 +15,7 @@ export function createRemoteInput(
     try {
       while (!ended.aborted && !(await send(data, end)));
     } catch (error) {
-      if (!ended.aborted) throw error; // the server has dropped a command that ended, and says that there is none
+      if (!ended.aborted) throw error; // the server has forgotten the command, because it has ended
     }
   }
 

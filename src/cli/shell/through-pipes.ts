@@ -11,7 +11,10 @@ export interface PipeOptions {
   readonly endsInput: boolean;
 }
 
-/** Joins stdin, stdout and stderr with a command that has no terminal, until it ends. Ctrl-C interrupts the command; a second one leaves it alone and ends us. */
+/**
+ * Connects stdin, stdout and stderr with a command that has no terminal, until it ends. Ctrl-C interrupts the command;
+ * a second one ends this process.
+ */
 export async function attendThroughPipes(
   command: ShellCommand,
   { input, outputs, endsInput }: PipeOptions,
@@ -35,14 +38,14 @@ export async function attendThroughPipes(
   try {
     await showLive(command, outputs);
   } finally {
-    input.destroy(); // a command that has ended reads nothing more
+    input.destroy(); // the command no longer reads
     await sent;
   }
-  // The reason why a command saw only a part of its input is worth more than what it made of it.
+  // The error that cut the input is worth more than the command's output on part of it.
   if (failure !== undefined && !isOwnDestroy(failure)) throw failure;
 }
 
-/** The loop over stdin was ended by us. */
+/** Whether the loop over stdin was ended by `input.destroy()` above. */
 function isOwnDestroy(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === 'ERR_STREAM_PREMATURE_CLOSE';
 }

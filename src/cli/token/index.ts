@@ -7,7 +7,7 @@ import { standardOutputs } from '../output.ts';
 import { sizeBytes } from '../run/options.ts';
 import { closeAllOf } from '../sessions/index.ts';
 
-/** The flags as they were typed. */
+/** The flags as typed. */
 export interface CreateFlags {
   readonly maxSessions?: string;
   readonly maxMemory?: string;
@@ -43,7 +43,7 @@ export async function revokeToken(which: string, flags: { json?: boolean }): Pro
   await (flags.json ? stdout.json(token) : stdout.say(`Revoked ${token.name} (${token.id}).`));
 }
 
-/** Who may come is as much a matter of record as what they do. */
+/** Writes the change to the audit log, where it belongs as much as what the token's holder does. */
 async function note(event: 'token-created' | 'token-revoked', { id, quotas }: TokenRecord): Promise<void> {
   const telemetry = await openTelemetry(loadConfig(), resolveDataDir(), { metrics: false });
   telemetry.feed.emit({ event, owner: id, via: 'hotcell token', policy: { ...quotas } });

@@ -28,7 +28,7 @@ describe('the text that is being typed', () => {
     expect(shown(change(at(before)))).toBe(after);
   });
 
-  it('goes up and down in the same column, and no farther than the line is long', () => {
+  it('moves up and down in the same column, within the line', () => {
     expect(shown(edit.up(at('ab\ncdef|'))!)).toBe('ab|\ncdef');
     expect(shown(edit.up(at('abcd\nc|d'))!)).toBe('a|bcd\ncd');
     expect(shown(edit.down(at('abcd|\nef'))!)).toBe('abcd\nef|');
@@ -37,7 +37,7 @@ describe('the text that is being typed', () => {
     expect(edit.down(at('a\nb|'))).toBeUndefined();
   });
 
-  it('takes a completion in', () => {
+  it('accepts a completion', () => {
     expect(shown(edit.replaceBefore(at('x = ma| + 1'), 4, 'math'))).toBe('x = math| + 1');
   });
 });

@@ -1,4 +1,4 @@
-/** Text that is being typed, of one or more lines, and where the cursor stands in it. Pure: each function gives a new one. */
+/** Text that is being typed, of one or more lines, and the cursor in it. Pure: each function returns a new buffer. */
 export interface Buffer {
   readonly text: string;
   readonly cursor: number;
@@ -17,7 +17,7 @@ export function atEnd(text: string): Buffer {
   return { text, cursor: text.length };
 }
 
-/** Puts `piece` in place of what stands between `from` and the cursor: how a completion goes in. */
+/** Replaces the text between `from` and the cursor by `piece`, for a completion. */
 export function replaceBefore({ text, cursor }: Buffer, from: number, piece: string): Buffer {
   return { text: text.slice(0, from) + piece + text.slice(cursor), cursor: from + piece.length };
 }
@@ -61,7 +61,7 @@ export function end({ text, cursor }: Buffer): Buffer {
   return { text, cursor: lineEnd(text, cursor) };
 }
 
-/** The line above, in the same column; undefined on the first. */
+/** Moves to the line above, in the same column; undefined on the first line. */
 export function up({ text, cursor }: Buffer): Buffer | undefined {
   const start = lineStart(text, cursor);
   if (start === 0) return undefined;
@@ -69,7 +69,7 @@ export function up({ text, cursor }: Buffer): Buffer | undefined {
   return { text, cursor: Math.min(above + cursor - start, start - 1) };
 }
 
-/** The line below, in the same column; undefined on the last. */
+/** Moves to the line below, in the same column; undefined on the last line. */
 export function down({ text, cursor }: Buffer): Buffer | undefined {
   const next = lineEnd(text, cursor) + 1;
   if (next > text.length) return undefined;
@@ -82,7 +82,7 @@ export function cut({ text, cursor }: Buffer, to: number): Buffer {
   return { text: text.slice(0, from) + text.slice(until), cursor: from };
 }
 
-/** What stands before the cursor on its line. */
+/** The text before the cursor on its line. */
 export function lineBefore({ text, cursor }: Buffer): string {
   return text.slice(lineStart(text, cursor), cursor);
 }

@@ -1,6 +1,6 @@
 import stringWidth from 'fast-string-width';
 
-/** What could stand in place of the text from `from` to the cursor. */
+/** Candidates for the text from `from` to the cursor. */
 export interface Completion {
   readonly from: number;
   readonly matches: readonly string[];
@@ -8,18 +8,18 @@ export interface Completion {
 
 const MOST_SHOWN = 100;
 
-/** What all of them begin with. */
+/** The common prefix of all candidates. */
 export function commonStart(matches: readonly string[]): string {
   const [first = '', ...others] = matches;
   let length = first.length;
   for (const other of others) {
     while (!other.startsWith(first.slice(0, length))) length -= 1;
   }
-  // Half of a character that takes two places is none.
+  // A prefix must not end with half of a surrogate pair.
   return first.slice(0, length).replace(/[\ud800-\udbff]$/, '');
 }
 
-/** Names in columns, read downwards, as `ls` has them. */
+/** Names in columns, sorted downwards as `ls` does. */
 export function columnsOf(names: readonly string[], width: number): string {
   const shown = names.slice(0, MOST_SHOWN);
   const widest = Math.max(...shown.map((name) => stringWidth(name))) + 2;

@@ -35,7 +35,10 @@ const PLAIN: Readonly<Record<string, Change>> = {
   right: edit.right,
 };
 
-/** What a key does to the text, as in readline and Emacs. Keys that do more than that (Enter, Tab, the history) are the editor's own. */
+/**
+ * The change that a key makes to the text, as in readline and Emacs. Enter, Tab and the history are handled by the
+ * editor.
+ */
 export function changeOf(text: string, key: Key): Change | undefined {
   const found = (key.ctrl ? CONTROL : key.meta ? META : PLAIN)[key.name ?? ''];
   if (found !== undefined) return found;

@@ -1,7 +1,7 @@
 import { emitKeypressEvents, type Key } from 'node:readline';
 import type { ReadStream } from 'node:tty';
 
-/** What a person did: pressed a key, or pasted text. */
+/** An input event: a key press, or pasted text. */
 export type Stroke = { readonly kind: 'key'; readonly text: string; readonly key: Key } | PastedText;
 export interface PastedText {
   readonly kind: 'paste';
@@ -11,8 +11,8 @@ export interface PastedText {
 const RETURN: Stroke = { kind: 'key', text: '\r', key: { name: 'return', ctrl: false, meta: false, shift: false } };
 
 /**
- * Reads keys from a terminal in raw mode until it is disposed of. Node takes the bytes apart; what is added is pasting, which is told from typing by the
- * marks that terminals put around it, or by coming as several lines at once.
+ * Reads keys from a terminal in raw mode until it is disposed of. Node parses the bytes; this adds pasting, which is
+ * detected by the terminal's bracketed-paste marks, or by several lines that arrive at once.
  */
 export function listenForKeys(input: ReadStream, onStroke: (stroke: Stroke) => void, onEnd: () => void): Disposable {
   let pasted: string[] | undefined;
@@ -48,7 +48,7 @@ export function listenForKeys(input: ReadStream, onStroke: (stroke: Stroke) => v
     if (text !== '') onStroke({ kind: 'paste', text: cleanPaste(text) });
   };
 
-  // In this order: Node's own listener, between ours, tells of all keys of a chunk at once.
+  // The order matters: Node's own listener, between these two, emits all keys of a chunk at once.
   input.on('data', beforeKeys);
   emitKeypressEvents(input);
   input.on('keypress', onKey);
@@ -74,7 +74,9 @@ function isTyped(text: string | undefined, key: Key): boolean {
   );
 }
 
-/** One kind of line end, spaces for tabs, and no controls: what is pasted is shown as it is. */
+/**
+ * Normalizes line ends, replaces tabs by spaces and removes control characters, because pasted text is shown as it is.
+ */
 function cleanPaste(text: string): string {
   return text
     .replaceAll(/\r\n?/g, '\n')

@@ -32,7 +32,7 @@ describe('the layout of what is typed', () => {
     });
   });
 
-  it('begins none behind a full row that another line follows', () => {
+  it('begins none behind a full row if another line follows', () => {
     expect(layOut(atEnd('01234567\nx'), prompts, size)).toEqual({
       text: '> 01234567\r\n. x',
       endRow: 1,
@@ -46,7 +46,7 @@ describe('the layout of what is typed', () => {
     expect(layOut(atEnd('0123456日'), prompts, size)).toMatchObject({ cursorRow: 1, cursorColumn: 2 });
   });
 
-  it('shows the lines around the cursor of what is higher than the terminal', () => {
+  it('shows the lines around the cursor if the text is higher than the terminal', () => {
     const text = Array.from({ length: 20 }, (_, line) => `line${line}`).join('\n');
     const { text: written, endRow, cursorRow } = layOut(atEnd(text), prompts, size);
     expect(written).toBe('. line16\r\n. line17\r\n. line18\r\n. line19');

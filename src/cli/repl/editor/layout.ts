@@ -1,7 +1,7 @@
 import stringWidth from 'fast-string-width';
 import type { Buffer } from './buffer.ts';
 
-/** What stands before the first line and before the others. Both are as wide as each other. */
+/** The prompts of the first line and of the others. Both have the same width. */
 export interface Prompts {
   readonly first: string;
   readonly next: string;
@@ -9,9 +9,9 @@ export interface Prompts {
 }
 
 export interface Layout {
-  /** What to write, from the first column of an empty place. */
+  /** Text to write, starting at the first column of an empty area. */
   readonly text: string;
-  /** Where that leaves the terminal, and where the cursor belongs, in rows and columns from there. */
+  /** Rows and columns, relative to that start, of the end of the text and of the cursor. */
   readonly endRow: number;
   readonly cursorRow: number;
   readonly cursorColumn: number;
@@ -19,13 +19,16 @@ export interface Layout {
 
 const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 
-/** How a buffer looks on a terminal of this size. Of one that is higher than the terminal, the lines around the cursor. */
+/**
+ * Lays out a buffer on a terminal of this size. If it is higher than the terminal, the lines around the cursor are
+ * shown.
+ */
 export function layOut({ text, cursor }: Buffer, prompts: Prompts, size: { columns: number; rows: number }): Layout {
   const columns = Math.max(size.columns, 1);
   const lines = text.split('\n');
   const cursorLine = text.slice(0, cursor).split('\n').length - 1;
   const cursorAt = cursor - (text.lastIndexOf('\n', cursor - 1) + 1);
-  // Only of lines that may be shown: what was pasted can be long.
+  // Measured only for lines that may be shown, because pasted text can be long.
   const heightOf = (index: number) => endOf(lines[index]!, prompts.width, columns).row + 1;
   const [from, to] = visible(lines.length, heightOf, cursorLine, Math.max(size.rows - 1, 1));
   let written = '';
@@ -39,8 +42,8 @@ export function layOut({ text, cursor }: Buffer, prompts: Prompts, size: { colum
     }
     written += (index === 0 ? prompts.first : prompts.next) + line;
     const end = endOf(line, prompts.width, columns);
-    // A row that is full to its end leaves the cursor upon its last column until something more is written. Only one that typing goes on behind needs
-    // another row; a line end needs none.
+    // A full row leaves the cursor on its last column until more is written. Only a row that typing continues behind
+    // needs another row; a line end needs none.
     const isFull = end.column === 0 && end.row > 0;
     const goesOn = index === cursorLine && cursorAt === line.length;
     if (isFull && goesOn) written += ' \r';
@@ -53,13 +56,13 @@ export function layOut({ text, cursor }: Buffer, prompts: Prompts, size: { colum
   return { text: written, endRow: row, cursorRow: found.row, cursorColumn: found.column };
 }
 
-/** Where the terminal's cursor stands after `line`, which begins in `column`. */
+/** Position of the terminal's cursor after `line`, which begins in `column`. */
 function endOf(line: string, column: number, columns: number): { row: number; column: number } {
   let at = column;
   let row = 0;
   for (const { segment } of graphemes.segment(line)) {
     const width = stringWidth(segment);
-    // What does not fit whole goes to the next row.
+    // A wide character that does not fit moves to the next row.
     if (at + width > columns) {
       row += 1;
       at = 0;
@@ -70,7 +73,7 @@ function endOf(line: string, column: number, columns: number): { row: number; co
   return { row, column: at % columns };
 }
 
-/** The lines to show: all where they fit, else as many around the cursor's as do. */
+/** The range of lines to show: all if they fit, otherwise as many around the cursor's line as fit. */
 function visible(count: number, heightOf: (index: number) => number, line: number, rows: number): [number, number] {
   let from = line;
   let to = line + 1;

@@ -16,17 +16,19 @@ export interface EditorOptions {
   history(): readonly string[];
   continuationOf(text: string): Continuation;
   complete(text: string, cursor: number): Promise<Completion>;
-  /** Ctrl-C while nothing is read: whatever runs is to be interrupted. */
+  /** Called for Ctrl-C while no text is being read, to interrupt the running code. */
   onInterrupt(): void;
 }
 
-/** Reads text of one or more lines from a terminal. What is typed while nothing is read is kept for the next time. */
+/**
+ * Reads text of one or more lines from a terminal. Keys typed while no text is being read are kept for the next read.
+ */
 export interface LineEditor extends Disposable {
-  /** What was typed; undefined at Ctrl-D, or when the terminal is gone. */
+  /** Resolves with the text; undefined at Ctrl-D, or when the terminal is gone. */
   read(prompts: Prompts): Promise<string | undefined>;
 }
 
-/** Typed ahead of the prompt: more is not kept. */
+/** Maximum of keys kept ahead of the prompt. */
 const MOST_AHEAD = 10_000;
 const PASTE_MARKS = { on: '\x1b[?2004h', off: '\x1b[?2004l' };
 
@@ -102,7 +104,7 @@ export function createLineEditor({ input, screen, ...options }: EditorOptions): 
     if (lineBefore(buffer).trim() === '') return change(insert(buffer, '    '));
     const asked = buffer;
     const { from, matches } = await options.complete(asked.text, asked.cursor).catch(() => ({ from: 0, matches: [] }));
-    // Somebody typed on, or ran it, meanwhile.
+    // The user has typed on, or run the text, meanwhile.
     if (reading === undefined || buffer !== asked || matches.length === 0) return;
     const piece = matches.length === 1 ? matches[0]! : commonStart(matches);
     if (piece.length > asked.cursor - from) return change(replaceBefore(asked, from, piece));
@@ -116,7 +118,7 @@ export function createLineEditor({ input, screen, ...options }: EditorOptions): 
     wantDraw();
   }
 
-  /** Ctrl-C at the prompt: what was typed is dropped, and another prompt comes. */
+  /** Handles Ctrl-C at the prompt: drops the text and shows a new prompt. */
   function clear(): void {
     drawAt({ ...buffer, cursor: buffer.text.length });
     void screen.draw('^C\r\n');
@@ -141,7 +143,7 @@ export function createLineEditor({ input, screen, ...options }: EditorOptions): 
     done.resolve(text);
   }
 
-  /** Once for all keys that came at the same time. */
+  /** Schedules one redraw for all keys that arrived together. */
   function wantDraw(): void {
     if (isDrawWanted) return;
     isDrawWanted = true;

@@ -1,11 +1,11 @@
-/** A walk through what was typed before. Begins at what is being typed now, to which it comes back. */
+/** A walk through the history. It starts at the current text and returns to it. */
 export interface Walk {
-  /** The next older entry that begins with what was typed before the walk began. */
+  /** The next older entry that begins with the text from before the walk. */
   older(typed: string): string | undefined;
   newer(): string | undefined;
-  /** The next older entry that holds it anywhere. */
+  /** The next older entry that contains the text. */
   containing(typed: string): string | undefined;
-  /** Something was typed: the next step begins a new walk. */
+  /** Called when the user types: the next step begins a new walk. */
   forget(): void;
 }
 
