@@ -1,1 +1,1 @@
-"""What every kernel has, whatever its language: the fork, the link, the restart."""
+"""Parts that every kernel has, whatever its language: the fork, the link, the restart."""

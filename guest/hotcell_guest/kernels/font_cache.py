@@ -1,4 +1,4 @@
-"""matplotlib's list of fonts, made at set-up. Kernels find it before they start; this imports nothing of matplotlib's."""
+"""matplotlib's list of fonts, made at set-up. It is put in place before kernels start, without importing matplotlib."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _FONT_CACHE = os.path.join(sys.prefix, "hotcell", "matplotlib")
 
 
 def offer_font_cache(config_folder: str) -> None:
-    """Puts the font list that set-up made where matplotlib looks for it: making one takes seconds."""
+    """Puts the font list that set-up made where matplotlib looks for it. Making one takes seconds."""
     try:
         os.makedirs(config_folder, exist_ok=True)
         for name in os.listdir(_FONT_CACHE):

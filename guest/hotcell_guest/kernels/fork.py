@@ -1,4 +1,4 @@
-"""The two ways to start a kernel: a fork that runs our own code, and a fork that becomes another program."""
+"""The two ways to start a kernel: a fork that runs the guest's own code, and a fork that executes another program."""
 
 from __future__ import annotations
 
@@ -18,34 +18,34 @@ from .subreaper import become_subreaper
 def fork_kernel(
     limits: Limits, workspace: str, serve: Callable[[Link], None], *, has_helper: bool = False, runs_commands: bool = False
 ) -> Started:
-    """A kernel of our own code; `serve` says `up` and never returns. This process must have one thread. It is the subreaper of what it
-    starts, and reaps its orphans.
+    """Forks a kernel of the guest's own code; `serve` sends `up` and never returns. This process must have one thread. The kernel is the
+    subreaper of its descendants, and reaps its orphans.
 
-    `has_helper`: the user's code runs in a child of the kernel, not in it; the kernel names that child. `runs_commands`: what
-    descends from it is never anybody else's.
+    `has_helper`: the user's code runs in a child of the kernel, which the kernel names. `runs_commands`: its descendants never belong to
+    another kernel.
     """
-    ours, theirs = socket.socketpair()
+    supervisor_end, kernel_end = socket.socketpair()
     pid = os.fork()
     if pid == 0:
-        become_kernel(theirs, limits, workspace, serve)
-    theirs.close()
-    return Started(pid, ours, has_helper=has_helper, runs_commands=runs_commands)
+        become_kernel(kernel_end, limits, workspace, serve)
+    kernel_end.close()
+    return Started(pid, supervisor_end, has_helper=has_helper, runs_commands=runs_commands)
 
 
 def start_program(
     loop: Loop, limits: Limits, workspace: str, argv: list[str], environment: dict[str, str], program_fd: Optional[int] = None
 ) -> Started:
-    """A kernel that is a program of its own and keeps to docs/guest-protocol.md, section 13. `environment` comes on top of ours.
+    """Starts a kernel that is another program and follows docs/guest-protocol.md, section 13. `environment` extends this process's.
 
-    `program_fd` becomes its descriptor 4, for an interpreter that reads what it is to run from there; it is the caller's to close.
+    `program_fd` becomes its descriptor 4, for an interpreter that reads its program from there. The caller closes `program_fd`.
     """
-    ours, theirs = socket.socketpair()
+    supervisor_end, kernel_end = socket.socketpair()
     pipes = OutputPipes(loop)
     pipes.discard()
     pipes.keep_last_words()
     pid = os.fork()
     if pid == 0:
-        become_subreaper(lambda: become_program(theirs, pipes.write_fds, limits, workspace, argv, environment, program_fd))
-    theirs.close()
+        become_subreaper(lambda: become_program(kernel_end, pipes.write_fds, limits, workspace, argv, environment, program_fd))
+    kernel_end.close()
     pipes.close_write_ends()
-    return Started(None, ours, pipes, subreaper=pid)
+    return Started(None, supervisor_end, pipes, subreaper=pid)

@@ -1,4 +1,4 @@
-"""Keeps one kernel alive in a sandbox: starts it, starts it again when it dies, gives up where it cannot live."""
+"""Keeps one kernel alive in a sandbox: starts it, restarts it when it dies, and gives up if it cannot start."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _START_SECONDS = 20.0
 
 @dataclass(frozen=True)
 class KernelEvents:
-    """What the keeper tells. `died` comes for a kernel that was up, before the next one is started."""
+    """Callbacks of the keeper. `died` is called for a kernel that was up, before the next one is started."""
 
     up: Callable[[KernelProcess], None]
     frame: Callable[[KernelProcess, Frame], None]
@@ -26,10 +26,10 @@ class KernelEvents:
 
 
 class KernelKeeper:
-    """`kernel` is the one there is, up or starting; None while none can be started.
+    """`kernel` is the current kernel, up or starting; None while none can be started.
 
-    `on_demand`: started by the first execution that needs it, and again only by one after its end. `restarted` says why the
-    kernel was lost while nothing ran, until somebody has been told. `has_worked`: the variables of the one there is are somebody's.
+    `on_demand`: the first execution that needs the kernel starts it, and so does the first after its end. `restarted` says why the kernel
+    was lost while nothing ran, until an execution has reported it. `has_worked`: the kernel has run user code.
     """
 
     def __init__(self, loop: Loop, events: KernelEvents, *, on_demand: bool = False) -> None:
@@ -51,16 +51,16 @@ class KernelKeeper:
         self.start_again()
 
     def ensure_started(self) -> None:
-        """For a request that came after the keeper had given up."""
+        """Starts a kernel for a request that arrived after the keeper had given up."""
         if self.kernel is None and self._failed_starts == 0:
             self._start()
 
     def has_begun_work(self) -> None:
-        """From now on its variables are somebody's."""
+        """Records that the kernel runs user code from now on."""
         self.has_worked = True
 
     def replace_unused(self) -> bool:
-        """A better stage is ready: a kernel that has run nothing yet is started again from it. Says whether there was one."""
+        """Restarts a kernel that has run nothing from a better stage. Returns whether there was one."""
         if self.kernel is None or self.has_worked:
             return False
         self._forget().kill()
@@ -68,20 +68,20 @@ class KernelKeeper:
         return True
 
     def abandon(self) -> None:
-        """Whatever it is doing, it is about to be killed with everything else: not waited for, since a kernel that dies now may have said
-        that it is up a moment before."""
+        """Forgets a kernel that is about to be killed with all others. It is not awaited: a kernel that dies now may have sent `up` a
+        moment before."""
         if self.kernel is not None:
             self._forget()
-            # The starts that failed before it are no reason to wait: nobody will try again for a kernel that was forgotten.
+            # Earlier failed starts do not delay the next kernel: the forgotten one will not be retried.
             self._failed_starts = 0
 
     def start_again(self) -> None:
-        """After its end, unless the next execution is early enough."""
+        """Starts the kernel after its end, unless the next execution does so first."""
         if not self._on_demand:
             self.ensure_started()
 
     def reaped(self, pid: int, status: int) -> None:
-        """A child of the supervisor ended."""
+        """Called when a child of the supervisor has ended."""
         kernel = self.kernel
         if kernel is None or not kernel.is_reaped_as(pid):
             return
@@ -109,7 +109,7 @@ class KernelKeeper:
         self._loop.call_later(_START_SECONDS, lambda: self._give_up_on(kernel))
 
     def _give_up_on(self, kernel: KernelProcess) -> None:
-        """A program of somebody else's may never say that it is up; and one of ours may be stopped by what the user's code left."""
+        """Gives up on a start. A foreign program may never send `up`, and the guest's own may be stopped by leftovers of user code."""
         if self.kernel is kernel and not kernel.is_up:
             self._failed_starts = _MAX_FAILED_STARTS
             if not kernel.pids:
@@ -126,7 +126,7 @@ class KernelKeeper:
         self._events.up(kernel)
 
     def _on_gone(self, kernel: KernelProcess) -> None:
-        """Its socket ended: a kernel without one is of no use. Its real end is seen when it is reaped."""
+        """Called when the kernel's socket ended: a kernel without it is useless. Its end is seen when it is reaped."""
         if kernel.pids:
             kernel.kill()
         elif kernel is self.kernel:

@@ -14,10 +14,10 @@ from ..wire.frames import Frame, FrameDecoder, Head, encode
 
 
 class Link:
-    """`execution` names the one that frames belong to.
+    """`execution` is the execution that frames belong to.
 
-    The user's threads print and display too, also when their execution is over and the kernel waits for the next: one thread reads at
-    a time, and what was meant for another is handed over.
+    The user's threads print and display too, even after their execution, while the kernel waits for the next: one thread reads at a time,
+    and hands over frames for another.
     """
 
     def __init__(self, sock: socket.socket) -> None:
@@ -50,45 +50,45 @@ class Link:
                 self._sock.sendall(data)
 
     def postpone(self, work: Callable[[], None]) -> bool:
-        """For work that waits for other threads, which may wait for the write that a signal handler interrupted. Says whether it is
-        such a handler that asks; then the work is done after that write."""
+        """For work that waits for other threads, which may wait for the write that a signal handler interrupted. Returns whether the caller
+        is such a handler; the work is then done after that write."""
         if not self._is_nested():
             return False
         self._afterwards.append(work)
         return True
 
     def is_writing(self) -> bool:
-        """Asked by another signal handler, which comes again."""
+        """For another signal handler, which retries later."""
         return self._main_writes
 
     def postpone_interrupt(self) -> bool:
-        """Asked by the signal handler: half a frame must not stay behind, so an interrupt waits for the rest."""
+        """For the signal handler: a frame must not be cut in half, so an interrupt waits for the rest of the write."""
         if self._main_writes:
             self._interrupted = True
         return self._main_writes
 
     def receive(self) -> tuple[Frame, list[int]]:
-        """The next frame for the kernel, with the descriptors that came for it. The supervisor's end means our end."""
+        """Returns the next frame for the kernel, with the descriptors that came for it. Ends this process when the supervisor has ended."""
         with self._reading:
             frame = self._for_kernel.popleft() if self._for_kernel else self._next()
             if frame.head["type"] == "drained":
-                return frame, []  # for a thread that did not wait; descriptors that came with the same read belong to the next frame
+                return frame, []  # read by another thread; descriptors of the same read belong to the next frame
             fds, self._fds = self._fds, []
             return frame, fds
 
     @property
     def has_more(self) -> bool:
-        """Frames have been read already that the kernel has not received: a poll of the socket would not tell."""
+        """Whether frames are buffered that the kernel has not received. A poll of the socket would not tell."""
         return bool(self._for_kernel or self._decoded)
 
     def wait_for_end(self) -> None:
-        """Comes back when the supervisor has closed its end. What it still says is not heard."""
+        """Returns when the supervisor has closed its end. Later frames are ignored."""
         while self._sock.recv(65_536):
             pass
 
     def drain(self) -> None:
-        """Comes back when the supervisor has taken all that was written; at once where another thread reads, the kernel is idle, or a
-        signal handler interrupted a write."""
+        """Returns when the supervisor has taken all that was written; at once if another thread reads, the kernel is idle, or a signal
+        handler interrupted a write."""
         if self._is_nested() or not self._reading.acquire(blocking=False):
             return
         try:
@@ -119,14 +119,14 @@ class Link:
             raise KeyboardInterrupt
 
     def _is_nested(self) -> bool:
-        """A signal handler of the user's, in the middle of a write: to wait for the lock would be to wait for ever."""
+        """Whether a signal handler of the user interrupted a write. Waiting for the lock would be a deadlock."""
         return self._main_writes and threading.get_ident() == self._main
 
     def _next(self) -> Frame:
         while not self._decoded:
             chunk, ancillary, _, _ = self._sock.recvmsg(65_536, socket.CMSG_SPACE(4 * array.array("i").itemsize))
             if not chunk:
-                # Not an exit code, which would look like one of the program's.
+                # SIGKILL and not an exit code, which would look like the program's own.
                 os.kill(os.getpid(), signal.SIGKILL)
             for level, kind, data in ancillary:
                 if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:

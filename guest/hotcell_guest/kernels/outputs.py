@@ -1,4 +1,4 @@
-"""The output pipes of an execution or of a kernel: read as long as the host gives credit, in an order that the kernel can force."""
+"""The output pipes of an execution or of a kernel: read while the host gives credit, in an order that the kernel can enforce."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Callable, Optional
 from ..system.loop import Loop
 
 _READ_BYTES = 65_536
-# More than a terminal holds. What is in it cannot be counted: some is still on its way to where it is read.
+# More than a terminal buffers. The exact number is unknown: some bytes are still on their way to the reader.
 _TERMINAL_BYTES = 131_072
 _LAST_WORDS_BYTES = 16_384
 Sink = Callable[[str, bytes], None]
@@ -20,12 +20,12 @@ Sink = Callable[[str, bytes], None]
 class OutputPipes:
     """Two pipes, `stdout` and `stderr`, whose write ends a kernel gets.
 
-    `direct_to` names the sink for what is read, and who says how much may be. A barrier runs its callback when all that was in the
-    pipes at the moment it was set has been passed on.
+    `direct_to` sets the sink for the output, and the credit for it. A barrier runs its callback when all bytes that were in the pipes at
+    that moment have been passed on.
     """
 
     def __init__(self, loop: Loop, terminal: Optional[tuple[int, int]] = None) -> None:
-        """`terminal`: its master and its slave, instead of pipes. All that comes from it is `stdout`."""
+        """`terminal`: its master and its slave, instead of pipes. All its output is `stdout`."""
         self._loop = loop
         self._sink: Sink = _nowhere
         self._credit: Callable[[], int] = _none
@@ -43,18 +43,19 @@ class OutputPipes:
         self._listen()
 
     def direct_to(self, sink: Sink, credit: Callable[[], int]) -> None:
-        """Says where what comes from now on goes: to an execution, and when that is over to the log of the background."""
+        """Sets the sink of later output: an execution, or after its end the background log."""
         self._sink = sink
         self._credit = credit
         if self._paused:
             self._listen()
 
     def discard(self) -> None:
-        """What comes before the first execution is read and forgotten."""
+        """Reads and drops the output before the first execution."""
         self.direct_to(_nowhere, lambda: _READ_BYTES)
 
     def keep_last_words(self) -> None:
-        """For those of a kernel's whole life: remembers the end of stderr, what a program that is not ours said before it died."""
+        """Remembers the end of stderr, with the last message of a foreign program before it died. For pipes that last as long as a
+        kernel."""
         self._last_words = b""
 
     @property
@@ -70,7 +71,7 @@ class OutputPipes:
         return self._write_fds
 
     def close(self) -> None:
-        """Whoever still writes to them finds out."""
+        """Closes the read ends. Processes that still write to them get an error."""
         for name in list(self._fds):
             self._close(name)
         self.close_write_ends()
@@ -90,7 +91,7 @@ class OutputPipes:
         self._work_on_barrier()
 
     def resume(self) -> None:
-        """There is credit again."""
+        """Called when there is credit again."""
         if self._barrier is not None:
             self._work_on_barrier()
         if self._paused and self._credit() > 0:
@@ -98,7 +99,7 @@ class OutputPipes:
 
     @property
     def open(self) -> bool:
-        """Something may still come."""
+        """Whether more output may come."""
         return bool(self._fds)
 
     def _listen(self) -> None:
@@ -140,7 +141,7 @@ class OutputPipes:
         except BlockingIOError:
             return 0
         except OSError:
-            data = b""  # EIO: nobody has the terminal any more
+            data = b""  # EIO: no process has the terminal any more
         if not data:
             self._close(name)
             return 0
@@ -162,7 +163,7 @@ _COUNT = array.array("i", [0])
 
 
 def _nowhere(_source: str, _data: bytes) -> None:
-    """Nobody has the write ends yet, so nothing comes."""
+    """Sink of pipes whose write ends are not in use yet."""
 
 
 def _none() -> int:

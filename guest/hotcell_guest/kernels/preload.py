@@ -1,4 +1,4 @@
-"""Imports ahead of the first user: what makes a fork worth more than a start. One thread must be left when it is done."""
+"""Imports before the first user, which make a fork faster than a start. Only one thread may be left afterwards."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _set_blas_threads: list[Callable[[int], Any]] = []
 
 
 class LeavesThread(Exception):
-    """A preload started a thread: a fork of it would be a process with half its parts missing."""
+    """A preload started a thread. A fork would copy the state of that thread without the thread."""
 
     def __init__(self, module: str) -> None:
         super().__init__(module)
@@ -29,12 +29,12 @@ class LeavesThread(Exception):
 
 
 def import_all(modules: list[str]) -> list[str]:
-    """Imports what is there of `modules`, and returns what is not. Raises LeavesThread for one that cannot be preloaded."""
+    """Imports the available ones of `modules`, and returns the missing ones. Raises LeavesThread for a module that cannot be preloaded."""
     missing = []
     for module in modules:
         try:
             importlib.import_module(module)
-        except Exception:  # noqa: BLE001 - a broken package is the user's to see when they import it
+        except Exception:  # noqa: BLE001 - the user sees the error of a broken package when they import it
             missing.append(module)
         if thread_count() != 1:
             raise LeavesThread(module)
@@ -43,8 +43,8 @@ def import_all(modules: list[str]) -> list[str]:
 
 
 def freeze() -> None:
-    """Keeps the collector away from what is shared: a collection would copy every page it touches. The same for the heap of C, whose
-    free pieces would be put in order by the first large allocation in each fork."""
+    """Excludes the shared objects from garbage collection, which would copy every page it touches. The same for the C heap, whose free
+    chunks the first large allocation in each fork would consolidate."""
     gc.collect()
     linux.tidy_heap()
     gc.freeze()
@@ -55,7 +55,7 @@ def thread_count() -> int:
 
 
 def use_processors(cpus: float) -> None:
-    """Gives a kernel its own worth of BLAS threads; the zygote has one, because threads do not survive a fork."""
+    """Gives a kernel its number of BLAS threads. The zygote has one, because threads do not survive a fork."""
     count = max(1, int(cpus))
     os.environ.update({name: str(count) for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")})
     if count > 1:
@@ -64,7 +64,7 @@ def use_processors(cpus: float) -> None:
 
 
 def _find_blas() -> None:
-    """OpenBLAS reads its environment once, at load: later only its own function changes the number."""
+    """Finds OpenBLAS, which reads its environment only when it is loaded. Later only its own function changes the number of threads."""
     for path in _mapped_libraries("openblas"):
         setter = _blas_setter(path)
         if setter is not None:

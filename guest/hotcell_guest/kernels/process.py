@@ -14,11 +14,11 @@ from .outputs import OutputPipes
 
 
 class Started(NamedTuple):
-    """A kernel that was just started. Its `pid` may be known only when it says `up`.
+    """A kernel that was just started. Its `pid` may be unknown until it sends `up`.
 
-    `pipes`: the one pair that it writes to all its life, where it cannot receive descriptors. `has_helper`: it may name one child that
-    is as much ours as itself. `subreaper`: the pid of its parent, where that is neither the supervisor nor the kernel itself.
-    `runs_commands`: what descends from it is never anybody else's.
+    `pipes`: the pair that it writes to all its life, if it cannot receive descriptors. `has_helper`: it may name one child that counts as
+    part of the kernel. `subreaper`: the pid of its parent, if that is neither the supervisor nor the kernel itself. `runs_commands`: its
+    descendants never belong to another kernel.
     """
 
     pid: Optional[int]
@@ -31,14 +31,14 @@ class Started(NamedTuple):
 
 KernelStarter = Callable[[], Started]
 _MOST_UNSENT = 64
-# How long a subreaper may take to end after its kernel.
+# Time for a subreaper to end after its kernel.
 _SUBREAPER_SECONDS = 0.2
 
 
 class KernelProcess:
-    """A kernel that was started. `on_frame` gets what it says; `on_gone` is called once, when its socket ends or it speaks garbage.
+    """A kernel that was started. `on_frame` gets its frames; `on_gone` is called once, when its socket ends or sends garbage.
 
-    Whatever arrives here may have been written by user code: it can hold the socket. Only `on_frame`'s own checks make sense of it.
+    SECURITY: user code can hold the socket, so it may have written any frame. `on_frame` checks each of them.
     """
 
     def __init__(
@@ -56,10 +56,10 @@ class KernelProcess:
         self.runs_commands = started.runs_commands
         self._has_helper = started.has_helper
         self.pipes: Optional[OutputPipes] = None
-        """Where it writes to, as long as nobody else can hold the same."""
+        """The pipes it writes to, as long as no other process can hold them."""
         self.pipes_given_at: Optional[bytes] = None
         self.foreground: Optional[Callable[[], Optional[int]]] = None
-        """The process group in the foreground of the terminal that its command has, while it has one."""
+        """Returns the process group in the foreground of its command's terminal, while there is one."""
         self._loop = loop
         self._sock = sock = started.sock
         self._unsent: list[tuple[bytes, tuple[int, ...]]] = []
@@ -72,7 +72,7 @@ class KernelProcess:
         self._listen(True)
 
     def send(self, head: Head, body: bytes = b"", fds: tuple[int, ...] = ()) -> None:
-        """Never waits: user code may keep its kernel from reading. What does not fit into the socket follows when it reads again."""
+        """Never blocks, because user code may keep its kernel from reading. Bytes that do not fit into the socket are sent later."""
         if self._gone:
             return
         data = encode(Frame(head, body))
@@ -89,12 +89,12 @@ class KernelProcess:
             self._loop.on_writable(self._sock.fileno(), self._writable)
 
     def name_helper(self, pid: int) -> None:
-        """SECURITY: only of a kernel whose socket the user's code cannot hold. Else code could name a child that is never killed."""
+        """SECURITY: only for a kernel whose socket user code cannot hold. Otherwise code could name a child that is never killed."""
         if self._has_helper:
             self.helper = pid
 
     def kill_helper(self) -> None:
-        """When the kernel is gone: code that killed it must not go on in the child that ran the code."""
+        """Called when the kernel is gone: code that killed it must not go on in the child that ran the code."""
         if self.helper is not None:
             try:
                 os.kill(self.helper, signal.SIGKILL)
@@ -102,7 +102,7 @@ class KernelProcess:
                 pass
 
     def answer_drain(self, turn: int) -> None:
-        """SECURITY: code that asks for drains without end and reads no answer must not fill the supervisor's memory."""
+        """SECURITY: code that requests drains without end and reads no answer must not fill the supervisor's memory."""
         if not self.is_behind:
             self.send({"type": "drained", "turn": turn})
         else:
@@ -110,17 +110,17 @@ class KernelProcess:
 
     @property
     def is_behind(self) -> bool:
-        """It has not read what it was sent, and is to be sent no more than it must be."""
+        """Whether it has not read what it was sent, so that only necessary frames are sent."""
         return len(self._unsent) >= _MOST_UNSENT
 
     def pause(self, paused: bool) -> None:
-        """Stops reading from it, so that it blocks when it has more to say than the host will take."""
+        """Stops reading from it, so that it blocks when it sends more than the host takes."""
         if not self._gone:
             self._listen(not paused)
 
     @property
     def pids(self) -> tuple[int, ...]:
-        """Its processes that are ours: itself, its helper, its subreaper."""
+        """The processes of the kernel itself: the kernel, its helper, its subreaper."""
         return tuple(pid for pid in (self.pid, self.helper, self.subreaper) if pid is not None)
 
     def is_reaped_as(self, pid: int) -> bool:
@@ -128,7 +128,7 @@ class KernelProcess:
         return pid == (self.pid if self.subreaper is None else self.subreaper)
 
     def kill(self) -> None:
-        """Its end is seen when it is reaped."""
+        """Kills the kernel. Its end is seen when it is reaped."""
         if self.pid is not None:
             processes.kill(self.pid)
         if self.subreaper is None:
@@ -136,7 +136,7 @@ class KernelProcess:
         if self.pid is None:
             processes.kill(self.subreaper)
             return
-        # It may be stopped. Once it goes on it ends as its kernel did, and so tells how that was.
+        # The subreaper may be stopped. Once it continues it ends as its kernel did, and so reports the status.
         processes.kill(self.subreaper, signal.SIGCONT)
         try:
             alive = processes.read_process(self.subreaper)
@@ -159,7 +159,7 @@ class KernelProcess:
         self._loop.on_readable(self._sock.fileno(), self._readable if listening else None)
 
     def _push(self, data: bytes, fds: tuple[int, ...]) -> int:
-        """How many bytes went out; with the first of them the descriptors did too."""
+        """Returns how many bytes were sent; the descriptors go with the first of them."""
         try:
             if fds:
                 return socket.send_fds(self._sock, [data], list(fds), socket.MSG_DONTWAIT)
@@ -213,8 +213,8 @@ class KernelProcess:
 
 
 def _kill_same(subreaper: processes.Process) -> None:
-    """SECURITY: code that stops a subreaper again and again would keep the end of its kernel from ever being seen. Its pid may be that of
-    another process by now."""
+    """SECURITY: code that stops a subreaper again and again would hide the end of its kernel for ever. Checks that the pid was not
+    reused."""
     try:
         now = processes.read_process(subreaper.pid)
     except OSError:

@@ -1,4 +1,4 @@
-"""How a fork of the guest becomes a kernel: what it keeps, what it may use, and where it stands."""
+"""How a fork of the guest becomes a kernel: its descriptors, its limits and its folder."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PRIVATE_SOCKET_FD = 3
 
 
 def become_kernel(sock: socket.socket, limits: Limits, workspace: str, serve: Callable[[Link], None]) -> NoReturn:
-    """In the child right after the fork: settles in and serves, which begins with `up`. Never returns."""
+    """In the child right after the fork: sets up the process and serves, beginning with `up`. Never returns."""
 
     def live() -> None:
         link = settle(sock)
@@ -40,14 +40,14 @@ def become_program(
     environment: dict[str, str],
     program_fd: Optional[int],
 ) -> NoReturn:
-    """In the child right after the fork: turns into another program, which says `up` itself. Never returns.
+    """In the child right after the fork: executes another program, which sends `up` itself. Never returns.
 
-    It gets /dev/null, the two output pipes and the private socket as descriptors 0 to 3, with a `program_fd` that as 4, and nothing of
-    this process's memory.
+    It gets /dev/null, the two output pipes and the private socket as descriptors 0 to 3, a `program_fd` as 4, and no memory of this
+    process.
     """
 
     def live() -> None:
-        # Out of the way first: what is put on 1 to 3 must not be what is still to be moved.
+        # Moved away first: the descriptors for 1 to 3 must not overwrite one that is still to be moved.
         program = () if program_fd is None else (program_fd,)
         given = (*outputs, sock.fileno(), *program)
         taken = [fcntl.fcntl(fd, fcntl.F_DUPFD, len(given) + 1) for fd in given]
@@ -59,7 +59,7 @@ def become_program(
         _restore_signals()
         for number in (signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ):
             signal.signal(number, signal.SIG_DFL)
-        linux.set_dumpable(True)  # else its own /proc would be root's until it has become the program
+        linux.set_dumpable(True)  # otherwise its own /proc would belong to root until the exec
         _prefer_as_oom_victim()
         _stand_in(limits, workspace)
         limit_program(limits)
@@ -69,7 +69,7 @@ def become_program(
 
 
 def settle(sock: socket.socket) -> Link:
-    """What a kernel needs and nobody decides."""
+    """Sets up everything that does not depend on the configuration."""
     link = Link(_settle_descriptors(sock))
     os.setsid()
     linux.set_dumpable(True)  # the supervisor is not; a kernel must read and write its own /proc
@@ -82,7 +82,7 @@ def settle(sock: socket.socket) -> Link:
 
 
 def close_in(limits: Limits, workspace: str) -> None:
-    """What it may use, and where it stands."""
+    """Applies the limits, and changes to the workspace."""
     _stand_in(limits, workspace)
     limit_this_process(limits)
 
@@ -90,24 +90,24 @@ def close_in(limits: Limits, workspace: str) -> None:
 def until_the_end(live: Callable[[], None]) -> NoReturn:
     try:
         live()
-    except BaseException as error:  # noqa: BLE001 - last words, then the end
+    except BaseException as error:  # noqa: BLE001 - report the error, then end
         try:
             os.write(2, f"kernel: {type(error).__name__}: {error}\n".encode())
         finally:
-            # Not an exit code, which would look like one of the program's.
+            # SIGKILL and not an exit code, which would look like the program's own.
             os.kill(os.getpid(), signal.SIGKILL)
     os._exit(0)
 
 
 def take_output(fds: list[int]) -> None:
-    """The output pipes of an execution, as they came with its frame, become 1 and 2."""
+    """Makes the output pipes that came with an execution's frame descriptors 1 and 2."""
     for target, fd in zip((1, 2), fds):
         os.dup2(fd, target)
         os.close(fd)
 
 
 def mend_descriptors() -> None:
-    """The user may have closed 0 to 2. The next descriptors to arrive must not land there, where they would overwrite each other."""
+    """Reopens descriptors 0 to 2 if the user closed them. The next descriptors to arrive must not land there and overwrite each other."""
     for fd in (0, 1, 2):
         try:
             os.fstat(fd)
@@ -124,12 +124,12 @@ def _stand_in(limits: Limits, workspace: str) -> None:
     try:
         os.chdir(workspace)
     except OSError:
-        os.chdir("/")  # closed by the program, which must have a kernel to open it again
+        os.chdir("/")  # the program made the workspace inaccessible, and needs a kernel to undo that
 
 
 def _settle_descriptors(sock: socket.socket) -> socket.socket:
     """SECURITY: leaves 0 to 2 on /dev/null and the private socket on 3, and closes everything else, close-on-exec or not."""
-    # The number is taken from the object: when that is collected, it must not close a descriptor of the user's.
+    # Detached from the object, which would close a descriptor of the user when it is collected.
     keep_only(sock.detach(), PRIVATE_SOCKET_FD)
     null = os.open("/dev/null", os.O_RDWR)
     for fd in (0, 1, 2):
@@ -142,12 +142,12 @@ def _restore_signals() -> None:
     signal.set_wakeup_fd(-1)
     for number in (signal.SIGCHLD, signal.SIGCONT, signal.SIGTERM, signal.SIGPIPE):
         signal.signal(number, signal.SIG_DFL)
-    signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # as Python has it
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # between executions there is nothing to interrupt
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # as in Python
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # nothing to interrupt between executions
 
 
 def _prefer_as_oom_victim() -> None:
-    """Memory that runs out must hit the kernel and its children, not the supervisor that will start the next."""
+    """Out of memory, the Linux kernel must kill this kernel and its children, not the supervisor that restarts it."""
     try:
         write_file("/proc/self/oom_score_adj", b"1000")
     except OSError:
@@ -155,12 +155,12 @@ def _prefer_as_oom_victim() -> None:
 
 
 def _fresh_randomness() -> None:
-    """SECURITY: forks of one zygote must not draw the same numbers. Kernels of sessions often have the same pid as well, which is
-    all that OpenSSL and tempfile look at."""
+    """SECURITY: forks of one zygote must not draw the same random numbers. Kernels of different sessions often have the same pid, which is
+    all that OpenSSL and tempfile check."""
     random.seed()
     numpy: Any = sys.modules.get("numpy")
     if numpy is not None:
-        # The whole state and not a seed: what numpy does to make one from nothing costs a fresh fork hundreds of page faults.
+        # The whole state instead of a seed: numpy's seeding costs a fresh fork hundreds of page faults.
         numpy.random.set_state(("MT19937", numpy.frombuffer(os.urandom(624 * 4), numpy.uint32), 624))
     ssl: Any = sys.modules.get("ssl")
     if ssl is not None:

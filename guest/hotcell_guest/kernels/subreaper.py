@@ -1,4 +1,4 @@
-"""Ancestry: whatever descends from a kernel stays below it, also after `setsid` and double forks (PR_SET_CHILD_SUBREAPER)."""
+"""Subreapers (PR_SET_CHILD_SUBREAPER): the descendants of a kernel stay below it, even after `setsid` and double forks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..system import linux
 
 
 def reap_adopted(own: int = 0) -> None:
-    """In a kernel that is a subreaper itself: reaps orphans that ended. The caller waits for its `own` child by itself."""
+    """In a kernel that is a subreaper itself: reaps ended orphans. The caller waits for its `own` child."""
     while True:
         try:
             ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
@@ -22,7 +22,7 @@ def reap_adopted(own: int = 0) -> None:
 
 
 def become_subreaper(become_kernel: Callable[[], NoReturn]) -> NoReturn:
-    """In the child right after the fork: forks a kernel that cannot reap orphans, and becomes their parent. Ends as the kernel ends.
+    """In the child right after the fork: forks a kernel that cannot reap orphans, and becomes their subreaper. Ends as the kernel ends.
 
     SECURITY: user code can kill this process. Its kernel dies with it.
     """
@@ -33,7 +33,7 @@ def become_subreaper(become_kernel: Callable[[], NoReturn]) -> NoReturn:
     if kernel == 0:
         linux.die_with_parent()
         become_kernel()
-    os.closerange(0, 65_536)  # the channel is among them
+    os.closerange(0, 65_536)  # including the channel
     os.setsid()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)

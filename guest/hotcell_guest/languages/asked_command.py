@@ -1,4 +1,4 @@
-"""A command as the host asks for it: the program, its folder and its variables."""
+"""A command as the host requests it: the program, its folder and its variables."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SIZES = ("COLUMNS", "LINES")
 
 @dataclass(frozen=True)
 class AskedCommand:
-    """`words`: the program and its arguments. Without them `line` is for a shell."""
+    """`words`: the program and its arguments. Without them, `line` is run by a shell."""
 
     words: Optional[list[str]]
     line: str
@@ -24,7 +24,7 @@ class AskedCommand:
 
     @staticmethod
     def from_message(raw: dict[str, Any], has_terminal: bool) -> AskedCommand:
-        """Raises KeyError, TypeError or ValueError where it is none; the host has checked it before."""
+        """Raises KeyError, TypeError or ValueError for an invalid command, although the host has checked it."""
         words = raw.get("argv")
         return AskedCommand(
             words=None if words is None else [str(word) for word in words],
@@ -35,7 +35,7 @@ class AskedCommand:
         )
 
     def argv(self) -> list[str]:
-        """The line goes to bash, or to sh where there is no bash."""
+        """Runs the line in bash, or in sh if there is no bash."""
         if self.words is not None:
             return self.words
         path = self.variables.get("PATH", os.environ.get("PATH", os.defpath))
@@ -43,7 +43,8 @@ class AskedCommand:
         return [shell, "-c", self.line]
 
     def environment(self, folder: str) -> dict[str, str]:
-        """The sandbox's, with PWD as a shell sets it, then what was asked for. A terminal knows its size better than any variable."""
+        """The sandbox's environment, with PWD as a shell sets it, then the requested variables. COLUMNS and LINES are left to the
+        terminal."""
         found = {**os.environ, "PWD": folder}
         if self.has_terminal:
             found["TERM"] = _TERM

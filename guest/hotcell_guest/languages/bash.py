@@ -1,7 +1,7 @@
-"""The kernel for bash: a process of ours that hands code to one long-lived bash and says how it ended.
+"""The kernel for bash: a process of the guest that passes code to one long-lived bash and reports how it ended.
 
 Bash reads its orders as a script, from a pipe of this process. That pipe, the output of an execution and the report of its end are opened
-through this process's /proc/<pid>/fd: no descriptor of ours is inherited by what the user starts, and what a background job prints later
+through this process's /proc/<pid>/fd: the user's processes inherit none of the guest's descriptors, and later output of a background job
 comes through the pipe of the execution that started it.
 
 SECURITY: code of another kernel of the session has the same uid and can open these pipes as well, so it can forge the report of an end. A
@@ -26,7 +26,7 @@ from ..system.processes import cpu_seconds, peak_memory_bytes
 from ..wire.frames import Frame
 from .bash_state import BashState
 
-# How long bash may take to come up, or to take back its state. The supervisor's own limit for `up` is higher.
+# Timeout for bash to start, or to restore its state. The supervisor's own timeout for `up` is longer.
 _START_SECONDS = 15.0
 
 
@@ -54,7 +54,7 @@ class _BashKernel:
         os.set_blocking(self._woken, False)
         signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: self._on_child())
-        # Handled and not ignored: what this process starts would ignore it too. The group's SIGINT is meant for them.
+        # A handler instead of SIG_IGN, which child processes would inherit. The SIGINT of the group is meant for them.
         signal.signal(signal.SIGINT, lambda *_: self._on_interrupt())
 
     def serve(self) -> None:
@@ -69,13 +69,13 @@ class _BashKernel:
                 self._execute(frame, fds)
 
     def _name_helper(self) -> None:
-        """The ladder must not take bash for a child of the code."""
+        """Names bash as helper, so that the ladder does not take it for a child of the code."""
         self._link.send({"type": "helper", "pid": self._bash})
 
     # Bash
 
     def _start_bash(self) -> None:
-        self._bash = 0  # until its pid is known, no child may be taken for an orphan
+        self._bash = 0  # no child counts as an orphan until the pid is known
         self._orders, self._orders_end = os.pipe()
         self._bash = os.posix_spawnp(
             "bash",
@@ -93,7 +93,7 @@ class _BashKernel:
         os.write(self._orders_end, "".join(f"{line}\n" for line in lines).encode())
 
     def _wait_for_report(self, seconds: Optional[float] = None) -> Optional[str]:
-        """The next line of the report; None where bash has ended instead, or said nothing in time."""
+        """Returns the next line of the report; None if bash has ended instead, or did not report in time."""
         poll = select.poll()
         poll.register(self._report, select.POLLIN)
         poll.register(self._woken, select.POLLIN)
@@ -144,14 +144,14 @@ class _BashKernel:
         self._link.send({"type": "finished", "outcome": outcome, "cpuMs": cpu_ms, "peakMemoryBytes": peak, "keepsOutput": False})
 
     def _run(self, code: bytes, filename: str, fds: list[int]) -> Optional[int]:
-        """Its exit code, or None where bash ended with it."""
+        """Returns the exit code, or None if bash ended with the code."""
         source, memory = self._write_source(code, filename)
         stdout, stderr = (f"{self._place}/{fd}" for fd in fds)
         output = f">{stdout} 2>{stderr} </dev/null"
         report = f"{self._place}/{self._report_end}"
         try:
             self._order(f"{_restored_status(self._last_exit_code)}\\builtin source {shlex.quote(source)} {output}")
-            # Lines of their own: an error that ends the code can end its line too.
+            # Orders on lines of their own: an error that ends the code can end its line too.
             self._order(f"\\builtin echo $? >{report}")
             answer = self._wait_for_report()
             if answer is None:
@@ -164,7 +164,7 @@ class _BashKernel:
                 return None
             return int(answer) & 0xFF
         except ValueError:
-            return 1  # a report that the code wrote itself
+            return 1  # the code wrote the report itself
         except BrokenPipeError:
             self._wait_for_report(1.0)
             return None
@@ -175,7 +175,8 @@ class _BashKernel:
                 os.close(memory)
 
     def _replace_ended_bash(self) -> int:
-        """Its exit code. Where it could not save its state this kernel ends as it did, and the supervisor says that the state is lost."""
+        """Returns the exit code. If bash could not save its state, this kernel ends the same way, and the supervisor reports the state as
+        lost."""
         end = self._end
         if not self._state.is_saved():
             if os.WIFSIGNALED(end):
@@ -188,7 +189,7 @@ class _BashKernel:
         return 128 + os.WTERMSIG(end) if os.WIFSIGNALED(end) else os.WEXITSTATUS(end)
 
     def _outlives_interrupt(self) -> bool:
-        """An interrupt may reach bash when the code has ended already. It must not die of it in the next execution."""
+        """Whether bash survived an interrupt that arrived after the code had ended. It must not kill bash in the next execution."""
         time.sleep(0.002)  # the signals of a group arrive one after the other
         self._order(f"\\builtin echo here >{self._place}/{self._report_end}")
         return self._wait_for_report() is not None
@@ -197,7 +198,7 @@ class _BashKernel:
         self._interrupted = True
 
     def _on_child(self) -> None:
-        """Between executions only a background job, or the memory limit, can have ended bash."""
+        """Between executions, only a background job or the memory limit can have ended bash."""
         if self._idle and self._has_ended():
             self._idle = False
             self._replace_ended_bash()
@@ -206,7 +207,7 @@ class _BashKernel:
             reap_adopted(own=self._bash)
 
     def _write_source(self, code: bytes, filename: str) -> tuple[str, Optional[int]]:
-        """The path to source it from, which is what bash's messages call it. A full disk does not keep anybody from making room."""
+        """Returns the path to source, which bash's messages show. It works on a full disk too, so that the user can make room."""
         name = re.sub(r"[^A-Za-z0-9._-]+", "-", os.path.basename(filename)).strip("-.") or "code"
         try:
             return self._folder.write(name[:100], code), None
@@ -218,7 +219,7 @@ class _BashKernel:
 
 
 def _restored_status(status: int) -> str:
-    """Orders that leave $? as the last execution did, where that ends nothing."""
+    """Orders that set $? to the status of the last execution, if that does not end bash."""
     if status == 0:
         return ""
     return f"_hotcell() {{ unset -f _hotcell; return {status}; }}; [[ $- == *e* ]] && unset -f _hotcell || _hotcell; "

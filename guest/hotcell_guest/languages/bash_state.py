@@ -1,4 +1,4 @@
-"""What a bash that ends hands to the next one: variables, functions, options, aliases, traps, the current folder."""
+"""The state that a bash which ends passes to the next: variables, functions, options, aliases, traps, the current folder."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import os
 
 
 class BashState:
-    """Kept in memory of this process. A bash that leaves by `exit`, `set -e`, an error or a signal writes it from its EXIT trap.
+    """Kept in memory of this process. A bash that ends by `exit`, `set -e`, an error or a signal writes it from its EXIT trap.
 
-    What no other process can take over goes with it: the table of its jobs, and descriptors it opened.
+    Lost with it are its job table and the descriptors it opened, which no other process can take over.
     """
 
     def __init__(self, place: str) -> None:
@@ -21,18 +21,18 @@ class BashState:
 
     @property
     def exit_trap_runner(self) -> str:
-        """A script: an EXIT trap that the code has set runs when the code is done, and ours is put back."""
+        """Path of a script that runs the code's own EXIT trap when the code is done, and restores the kernel's."""
         return f"{self._place}/{self._runner}"
 
     def lines_for_new_bash(self) -> list[str]:
-        """Orders for a bash that has just begun. It takes over what was saved."""
+        """Orders for a new bash, which restore the saved state."""
         lines = [f"trap '{self._trap}' EXIT"]
         if self.is_saved():
             lines = [f". {self._place}/{fd} 2>/dev/null" for fd in (self._state, self._options)] + lines
         return lines
 
     def forget(self) -> None:
-        """An execution begins: what was saved before it is not what a bash that ends now leaves."""
+        """Called when an execution begins: the state saved before it is outdated."""
         os.ftruncate(self._state, 0)
 
     def is_saved(self) -> bool:
@@ -49,8 +49,8 @@ def _script(text: str) -> int:
     return fd
 
 
-# Options first, in a file of their own: they come last to the new bash, and some of them would get in the way here.
-# A variable of a function hides the one of its caller: each is written and removed, and what it hid is written next: the outermost wins.
+# Options first, in a file of their own: the new bash sets them last, and some of them would get in the way here.
+# A local variable hides that of its caller: each is written and unset, then the hidden one is written, so that the outermost wins.
 _SAVE = r"""{{
 {{ \builtin set +o; \builtin shopt -p; }} >{options}
 \builtin set +eux

@@ -1,4 +1,4 @@
-"""Folders in which sources are built, the last few kept: the same source again is not built again."""
+"""Build folders. The last few are kept, so that the same source is not built again."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _KEPT = 4
 
 
 class Builds:
-    """`current` is the folder that was asked for last."""
+    """`current` is the folder that was requested last."""
 
     def __init__(self) -> None:
         self._private = PrivateFolder()
@@ -20,7 +20,7 @@ class Builds:
         self.current = ""
 
     def folder_for(self, recipe: Recipe, source: bytes) -> tuple[str, bool]:
-        """Its folder with the source in it, and whether it was built there before."""
+        """Returns the folder with the source in it, and whether it was built there before."""
         key = hashlib.sha256(repr((recipe, source)).encode()).hexdigest()[:8]
         folder = f"{recipe.language}-{key}"
         path = self.current = os.path.join(self._private.path, folder)
@@ -33,7 +33,7 @@ class Builds:
         return path, False
 
     def discard(self, path: str) -> None:
-        """What could not be built is of no use."""
+        """Removes a folder whose build failed."""
         self._private.remove(path)
 
     def mark_built(self, path: str) -> None:

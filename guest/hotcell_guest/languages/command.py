@@ -1,4 +1,4 @@
-"""The kernel of a command: starts the program, waits for it, and stays as long as something descends from it."""
+"""The kernel of a command: starts the program, waits for it, and stays while it has descendants."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NOT_FOUND = 127
 
 
 def serve(link: Link) -> None:
-    """Runs as a fork of the guest, until something descends from a command that is over, or the supervisor is gone."""
+    """Runs as a fork of the guest, until a finished command has no descendants left, or the supervisor is gone."""
     _CommandKernel(link).serve()
 
 
@@ -42,7 +42,7 @@ class _CommandKernel:
         os.set_blocking(self._woken, False)
         signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
-        # Handled and not ignored: what this process starts would ignore it too.
+        # A handler instead of SIG_IGN, which child processes would inherit.
         signal.signal(signal.SIGINT, lambda *_: self._on_interrupt())
 
     def serve(self) -> NoReturn:
@@ -55,7 +55,7 @@ class _CommandKernel:
         self._stay()
 
     def _execute(self, frame: Frame, fds: list[int]) -> bool:
-        """Whether it could run another."""
+        """Returns whether the kernel could run another command."""
         self._link.execution = str(frame.head["execution"])
         self._interrupted = False
         for fd in fds:
@@ -70,7 +70,7 @@ class _CommandKernel:
     # The program
 
     def _run(self, frame: Frame, fds: list[int]) -> tuple[Head, Head]:
-        """How it ended, and what it used."""
+        """Returns the outcome, and the resources used."""
         has_terminal = "terminal" in frame.head["command"]
         streams = fds[:1] * 3 if has_terminal else [fds[2] if len(fds) > 2 else subprocess.DEVNULL, *fds[:2]]
         command = AskedCommand.from_message(json.loads(frame.body), has_terminal)
@@ -97,13 +97,13 @@ class _CommandKernel:
         except OSError as error:
             return self._refuse(streams[2], f"{argv[0]}: {error.strerror}", _NOT_EXECUTABLE)
         while fds:
-            os.close(fds.pop())  # whoever writes to the input waits for the program to read it, and not for us
+            os.close(fds.pop())  # only the program may hold the read end of its input
         if self._interrupted:
             self._signal(signal.SIGINT)
         return self._wait(program)
 
     def _refuse(self, stderr: int, message: str, exit_code: int) -> tuple[Head, Head]:
-        """As a shell does: a line on stderr, and an exit code."""
+        """Refuses as a shell does, with a line on stderr and an exit code."""
         try:
             os.write(stderr, f"{message}\n".encode("utf-8", "replace"))
         except OSError:
@@ -138,7 +138,7 @@ class _CommandKernel:
             self._signal(signal.Signals[str(frame.head["signal"])])
 
     def _on_interrupt(self) -> None:
-        """The first rung of the ladder."""
+        """Takes the first rung of the ladder."""
         self._interrupted = True
         self._signal(signal.SIGINT)
 
@@ -149,8 +149,8 @@ class _CommandKernel:
     # Afterwards
 
     def _stay(self) -> NoReturn:
-        """Until the supervisor has taken the end, and nothing descends from the program any more. SECURITY: what it left in the background
-        stays below this process, so that no ladder takes it for something of another execution."""
+        """Waits until the supervisor has taken the end, and the program has no descendants. SECURITY: background processes stay below this
+        process, so that no ladder takes them for those of another execution."""
         self._link.wait_for_end()
         while True:
             try:

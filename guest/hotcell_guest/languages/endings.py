@@ -1,4 +1,4 @@
-"""How a program ended, as an outcome."""
+"""The outcome of a program."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..wire.frames import Head
 
 
 def outcome_of(status: int) -> Head:
-    """`status` as `wait` gives it."""
+    """Converts `status`, as `wait` returns it."""
     if os.WIFSIGNALED(status):
         return ended_by(os.WTERMSIG(status))
     code = os.WEXITSTATUS(status)

@@ -1,4 +1,4 @@
-"""What preloaded packages put off until they are first used, done once ahead. Leaves nothing behind but what was loaded."""
+"""Warm-up: does early what preloaded packages delay until their first use. It leaves nothing behind but loaded code."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from ..display import figures
 
 
 def exercise_loaded() -> None:
-    """Runs the exercise of each package that is loaded. One that fails is as good as one that was not tried."""
-    # Ours, which a kernel imports when it first has a use for them.
+    """Runs the warm-up of each loaded package. Failures are ignored."""
+    # Modules of the guest that a kernel imports on first use.
     from ..display import displays  # noqa: F401
     from ..interpreter import raised  # noqa: F401
 
@@ -19,7 +19,7 @@ def exercise_loaded() -> None:
         if module in sys.modules:
             try:
                 exercise(sys.modules[module])
-            except Exception:  # noqa: BLE001 - an unusual version of a package must not cost the others
+            except Exception:  # noqa: BLE001 - one unusual package must not stop the others
                 continue
 
 
@@ -37,12 +37,12 @@ def _pyplot(pyplot: Any) -> None:
     figure.add_subplot().plot([1, 2])
     figure.savefig(io.BytesIO(), format="png", bbox_inches="tight")
     pyplot.close(figure)
-    # matplotlib forgets its open fonts in every fork. Where there are none, a fork need not copy the pages they lie in.
+    # matplotlib drops its open fonts in every fork. If there are none, a fork need not copy their pages.
     sys.modules["matplotlib.font_manager"]._get_font.cache_clear()
 
 
 def _ssl(ssl: Any) -> None:
-    """OpenSSL sets its generator up at the first use. Each kernel seeds it anew after its fork."""
+    """OpenSSL initializes its generator on first use. Each kernel reseeds it after its fork."""
     ssl.RAND_bytes(1)
 
 

@@ -1,11 +1,11 @@
-"""What a Java source says of itself: how its file must be called, and which class runs."""
+"""Names in a Java source: its file name, and the class that runs."""
 
 from __future__ import annotations
 
 import re
 from typing import NamedTuple
 
-# Each ends with the source at the latest, so that none is looked at twice.
+# Each pattern matches up to the end of the source at the latest, so that no text is scanned twice.
 _COMMENTS_AND_TEXTS = re.compile(
     r"//[^\n]*"
     r"|/\*.*?(?:\*/|\Z)"
@@ -28,7 +28,7 @@ class _Type(NamedTuple):
 
 
 def java_names(source: str, by_default: str) -> tuple[str, str]:
-    """The file is called like its public class; what runs is the class that has `main`, the public one before others."""
+    """Returns the file name, which is that of the public class, and the class with `main`, preferably the public one."""
     code = _COMMENTS_AND_TEXTS.sub(" ", source)
     types = _outer_types(code)
     public = next((one.name for one in types if one.is_public), None)

@@ -1,4 +1,4 @@
-"""Starts the kernel of JavaScript and TypeScript: Node with our program, which it reads from memory (guest/node_kernel)."""
+"""Starts the kernel of JavaScript and TypeScript: Node with the guest's program, which it reads from memory (guest/node_kernel)."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from ..system.loop import Loop
 
 _PARTS = ("main", "link", "syntax")
 _MiB = 1_048_576
-# What Node uses beside the heap of the user's objects: itself, the heap of new objects, the link thread with its transpiler.
+# Memory of Node besides the heap of the user's objects: Node itself, the young generation, the link thread with its transpiler.
 _BESIDE_HEAP_BYTES = 160 * _MiB
 _LEAST_HEAP_BYTES = 32 * _MiB
 
 
 def start_node(loop: Loop, limits: Limits, workspace: str) -> Started:
-    """A kernel of Node's, found on the sandbox's PATH. Raises OSError where it cannot be started."""
+    """Starts a Node kernel with the `node` of the sandbox's PATH. Raises OSError if it cannot be started."""
     parts = {name: _part(f"node-{name}.js") for name in _PARTS}
     boot = _part("node-boot.js").decode().replace("SIZES", json.dumps({name: len(text) for name, text in parts.items()}))
     program = _sealed_memory_file(b"".join(parts.values()))
@@ -34,10 +34,10 @@ def start_node(loop: Loop, limits: Limits, workspace: str) -> Started:
 def _arguments(limits: Limits, boot: str) -> list[str]:
     return [
         "node",
-        # An interrupt unwinds callbacks without the bookkeeping at their end, and Node would die of what it then finds.
+        # An interrupt unwinds callbacks without the bookkeeping at their end, and the checks would then abort Node.
         "--no-force-async-hooks-checks",
         f"--max-old-space-size={heap_bytes(limits.memory_bytes) // _MiB}",
-        # Threads of the garbage collector and the compiler. The default is four, however few processors there are.
+        # Threads of the garbage collector and the compiler. The default is four, even with fewer processors.
         f"--v8-pool-size={max(1, min(4, int(limits.cpus)))}",
         "--input-type=commonjs",
         "--eval",
@@ -46,7 +46,7 @@ def _arguments(limits: Limits, boot: str) -> list[str]:
 
 
 def heap_bytes(memory_bytes: int) -> int:
-    """The share of the sandbox's memory that V8 may fill with objects: at its end V8 says so, where the sandbox's own limit only kills."""
+    """The share of the sandbox's memory for V8's heap. At that limit V8 reports the failure, where the sandbox's own limit only kills."""
     return max(_LEAST_HEAP_BYTES, memory_bytes // 2, memory_bytes - max(_BESIDE_HEAP_BYTES, memory_bytes // 5))
 
 
@@ -58,12 +58,12 @@ def _part(name: str) -> bytes:
 
 
 def _sealed_memory_file(data: bytes) -> int:
-    """SECURITY: a kernel reads the program again when it first needs the transpiler; the user's code must not have changed it."""
+    """SECURITY: a kernel reads the program again when it first needs the transpiler, and user code must not have changed it."""
     fd = os.memfd_create("hotcell-node", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     with os.fdopen(os.dup(fd), "wb") as file:
         file.write(data)
     try:
         fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL)
     except OSError:
-        pass  # a kernel that knows no seals
+        pass  # a Linux kernel without seals
     return fd

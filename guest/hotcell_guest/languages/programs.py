@@ -7,7 +7,7 @@ from typing import Optional
 
 
 def missing_commands(needs: list[str], path: Optional[str] = None) -> list[str]:
-    """Those that are on no folder of PATH, or lie where this user cannot run them."""
+    """Returns the commands that are in no folder of PATH, or that this user cannot run."""
     folders = (path if path is not None else os.environ.get("PATH", os.defpath)).split(os.pathsep)
     return [name for name in needs if not any(_is_program(os.path.join(folder, name)) for folder in folders)]
 

@@ -1,4 +1,4 @@
-"""Inside a kernel for Python: the fork that runs the user's code. It holds descriptors 0 to 2 and one private socket to the supervisor."""
+"""The Python kernel: the fork that runs the user's code. It holds descriptors 0 to 2 and one private socket to the supervisor."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LEAST_RECURSION = 300
 
 
 def run_kernel(sock: socket.socket, limits: Limits, workspace: str) -> NoReturn:
-    """Becomes a kernel; called in the child right after the fork, and never returns."""
+    """Becomes a kernel. Called in the child right after the fork; never returns."""
 
     def live() -> None:
         kernel = Kernel(settle(sock))
@@ -42,10 +42,10 @@ def run_kernel(sock: socket.socket, limits: Limits, workspace: str) -> NoReturn:
 
 
 def stand_by(sock: socket.socket, workspace: str, seccomp: str, rehearse: Callable[[], None]) -> NoReturn:
-    """Becomes a kernel of a sandbox that is nobody's yet: called in a child forked ahead, before its supervisor is closed in.
+    """Becomes a waiting kernel, of a sandbox without an owner: called in a child forked ahead, before its supervisor is locked in.
 
-    It shares the supervisor's namespaces, so it will see its mounts. The barriers of a process it takes by itself and at once; its limits
-    when it is told what it is to become, and before it says that it is up. `rehearse` is called first of all.
+    It shares the supervisor's namespaces, so it will see its mounts. It applies the barriers of a process at once, and its limits when it
+    gets its configuration, before it sends `up`. `rehearse` is called first.
     """
 
     def live() -> None:
@@ -63,7 +63,7 @@ def stand_by(sock: socket.socket, workspace: str, seccomp: str, rehearse: Callab
 
 
 class Kernel:
-    """Runs what it is sent over `link`, in a process that is its own once it is installed."""
+    """Runs the code that arrives over `link`, in a process that it takes over with `install`."""
 
     def __init__(self, link: Link) -> None:
         self._link = link
@@ -75,7 +75,7 @@ class Kernel:
         self._outputs = _Outputs()
 
     def install(self) -> None:
-        """Makes the process its own: names, streams, signals."""
+        """Takes over the process: names, streams, signals."""
         self._shell.install()
         self._prepare()
 
@@ -90,7 +90,7 @@ class Kernel:
             self.take_turn()
 
     def take_turn(self) -> None:
-        """Waits for the next frame and does what it says."""
+        """Waits for the next frame and handles it."""
         frame, fds = self._link.receive()
         if frame.head["type"] == "execute":
             self._execute(frame, fds)
@@ -101,12 +101,12 @@ class Kernel:
             self._answer(frame, fds)
 
     def _prepare(self) -> None:
-        """Before it is up and after each execution, while nobody waits: whatever the last one did is put right."""
+        """Called before `up` and after each execution, when no caller waits: restores what user code may have changed."""
         self._streams.begin()
         self._screen.begin()
         signal.signal(signal.SIGINT, self._on_interrupt)
         if sys.getrecursionlimit() < _LEAST_RECURSION:
-            sys.setrecursionlimit(_LEAST_RECURSION)  # or nothing could be parsed any more, not even what sets it higher
+            sys.setrecursionlimit(_LEAST_RECURSION)  # otherwise nothing could be parsed, not even the code that raises it
         _reset_peak_memory()
 
     def _execute(self, frame: Frame, fds: list[int]) -> None:
@@ -122,13 +122,13 @@ class Kernel:
             outcome = self._shell.run(frame.body.decode("utf-8", "replace"), str(frame.head["filename"]), with_names)
             changes = self._shell.bindings.changes()
         except KeyboardInterrupt:
-            pass  # it landed between two lines of ours
+            pass  # the interrupt arrived between two lines of the kernel
         finally:
             self._executing = False
         self._streams.flush()
         if os.getpid() != self._pid:
-            # A child that the code forked and did not end: as at the end of a script, and not a second kernel on the same socket, which
-            # would answer for this one and take its next execution.
+            # A child that the code forked and did not end: it ends as a script would. Otherwise it would be a second kernel on the same
+            # socket, which would answer for this one and take its next execution.
             os._exit(_exit_code(outcome))
         finished = {
             "type": "finished",
@@ -143,17 +143,18 @@ class Kernel:
         if value is not None:
             finished["value"] = value[0]
         self._link.send(_that_fits(finished), b"" if value is None else value[1])
-        os.sched_yield()  # on the same processor the supervisor would wait until this process does
+        os.sched_yield()  # on the same processor the supervisor would have to wait for this process
         self._prepare()
 
     def _answer(self, frame: Frame, fds: list[int]) -> None:
-        """Between two executions: what the user's code does meanwhile must neither end this kernel nor reach the next execution."""
+        """Answers a question between two executions. User code that runs meanwhile must neither end this kernel nor reach the next
+        execution."""
         from ..answers.answer import answer
 
         head, body = answer(self._shell, frame, fds, self._link.is_writing)
         self._streams.flush()
         if os.getpid() != self._pid:
-            os._exit(0)  # a child that the code forked, as above
+            os._exit(0)  # a child that the code forked, as in `_execute`
         kept = self._outputs.are_kept()
         self._link.send({**head, "type": "answer", "question": frame.head["question"], "keepsOutput": kept}, body)
         self._prepare()
@@ -164,7 +165,7 @@ class Kernel:
 
 
 class _Outputs:
-    """Descriptors 1 and 2: the pipes that the supervisor gave, as long as the user leaves them there."""
+    """Descriptors 1 and 2: the supervisor's pipes, as long as the user does not replace them."""
 
     def __init__(self) -> None:
         self._inodes = (0, 0)
@@ -174,7 +175,8 @@ class _Outputs:
         self._inodes = (os.fstat(1).st_ino, os.fstat(2).st_ino)
 
     def are_kept(self) -> bool:
-        """If not, new ones must come; and where the user closed 0 to 2 they must not land there, where they would overwrite each other."""
+        """Whether the pipes are unchanged. If not, new ones are needed; and they must not land on 0 to 2, which the user may have
+        closed."""
         try:
             os.fstat(0)
             return (os.fstat(1).st_ino, os.fstat(2).st_ino) == self._inodes
@@ -184,7 +186,7 @@ class _Outputs:
 
 
 def _exit_code(outcome: dict[str, Any]) -> int:
-    """How a script ends that ends so."""
+    """The exit code of a script that ended with this outcome."""
     return int(outcome["exitCode"]) if outcome["kind"] == "exited" else 0 if outcome["kind"] == "ok" else 1
 
 
@@ -192,7 +194,7 @@ def _reset_peak_memory() -> None:
     try:
         write_file("/proc/self/clear_refs", b"5")
     except OSError:
-        pass  # then the peak is that of the kernel's life
+        pass  # the peak is then that of the kernel's whole life
 
 
 def _cpu_seconds() -> float:
@@ -201,7 +203,8 @@ def _cpu_seconds() -> float:
 
 
 def _that_fits(finished: Head) -> Head:
-    """Names and a traceback are bounded each for itself, but not both together, nor in bytes: the names go first."""
+    """Shortens a report that is too large. Names and traceback are bounded each, but not together, nor in bytes: names are dropped
+    first."""
     changes = finished.get("variables")
     if changes is None or len(json.dumps(finished)) <= _MAX_FINISHED_CHARS:
         return finished

@@ -1,4 +1,4 @@
-"""A recipe as the guest uses it: the name of the source, and the commands with their paths filled in."""
+"""A recipe for one source: the name of its file, and the commands with their paths filled in."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .java_source import java_names
 
 @dataclass(frozen=True)
 class Recipe:
-    """`main` is what runs: the source without its extension, or in Java the class with `main`."""
+    """`main` is the program to run: the source without its extension, or in Java the class with `main`."""
 
     language: str
     source_name: str
@@ -23,7 +23,7 @@ class Recipe:
 
     @staticmethod
     def from_message(raw: dict[str, Any], filename: str, source: bytes) -> Recipe:
-        """Raises KeyError, TypeError or ValueError where it is none; the host has checked it before."""
+        """Raises KeyError, TypeError or ValueError for an invalid recipe, although the host has checked it."""
         name = _source_name(str(raw["fileName"]), [str(one) for one in raw.get("extensions", [])], filename)
         main = os.path.splitext(name)[0]
         if name.endswith(".java"):
@@ -39,7 +39,7 @@ class Recipe:
         )
 
     def command(self, words: list[str], folder: str, *, of_build: bool) -> tuple[list[str], dict[str, str]]:
-        """The arguments and the variables. A build stands in its folder, so that its messages name the source as the user does."""
+        """Returns the arguments and the variables. A build runs in its folder, so that its messages name the source as the user does."""
         values = {
             "{source}": self.source_name if of_build else os.path.join(folder, self.source_name),
             "{program}": os.path.join(folder, "program"),
@@ -55,7 +55,7 @@ class Recipe:
 
 
 def _source_name(by_default: str, extensions: list[str], filename: str) -> str:
-    """The user's own name for it where that is one for this language."""
+    """The user's own file name, if its extension belongs to the language."""
     name = os.path.basename(filename)
     fits = os.path.splitext(name)[1] in extensions and re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}", name) is not None
     return name if fits else by_default

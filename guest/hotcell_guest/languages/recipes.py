@@ -31,7 +31,7 @@ def serve(link: Link) -> None:
 
 @dataclass
 class _Use:
-    """What the processes of one execution have used."""
+    """Resources used by the processes of one execution."""
 
     cpu_seconds: float = 0.0
     peak_bytes: int = 0
@@ -46,7 +46,7 @@ class _RecipesKernel:
         self._idle = True
 
     def serve(self) -> None:
-        # Handled and not ignored: what this process starts would ignore it too.
+        # A handler instead of SIG_IGN, which child processes would inherit.
         signal.signal(signal.SIGINT, lambda *_: self._on_interrupt())
         signal.signal(signal.SIGCHLD, lambda *_: self._on_child())
         self._link.send({"type": "up", "pid": os.getpid()})
@@ -59,7 +59,7 @@ class _RecipesKernel:
                 reap_adopted()
 
     def _on_child(self) -> None:
-        """During an execution the program that it runs is this process's to wait for; orphans are reaped after it."""
+        """Reaps orphans between executions. During an execution this process waits for the program itself."""
         if self._idle:
             reap_adopted()
 
@@ -76,7 +76,7 @@ class _RecipesKernel:
             recipe = Recipe.from_message(frame.head["recipe"], str(frame.head["filename"]), frame.body)
             outcome = self._build(recipe, frame.body, fds[1], use) or self._run(recipe, fds, use)
         except OSError as error:
-            # No room for the source, or a program that cannot be started: nothing that the code did.
+            # There is no room for the source, or a program cannot be started. The code is not at fault.
             outcome = _raised(type(error).__name__, f"{error.strerror}: {error.filename}", [])
         for fd in fds:
             os.close(fd)
@@ -86,7 +86,7 @@ class _RecipesKernel:
     # Building
 
     def _build(self, recipe: Recipe, source: bytes, stderr: int, use: _Use) -> Optional[Head]:
-        """None where there is something to run."""
+        """Returns None if there is a program to run."""
         folder, is_built = self._builds.folder_for(recipe, source)
         if is_built:
             return None
@@ -134,7 +134,7 @@ def _wait(process: subprocess.Popen[bytes], use: _Use) -> int:
 
 
 def _read_until_end(fd: int, process: subprocess.Popen[bytes]) -> bytes:
-    """What a build printed, its beginning and its end. A daemon that it left behind is not waited for."""
+    """Returns the beginning and the end of a build's output. It does not wait for a daemon that the build left behind."""
     head, tail, dropped = b"", b"", False
     poll = select.poll()
     poll.register(fd, select.POLLIN)
@@ -157,9 +157,9 @@ def _is_over(process: subprocess.Popen[bytes]) -> bool:
 
 
 def _compile_error(output: str, exit_code: int) -> Head:
-    # Without control characters, which JSON would make six times as long: the frame has its limit.
+    # Control characters are removed, because JSON would make each six times as long, and the frame has a limit.
     lines = [_CONTROL.sub("?", line.expandtabs())[:_MAX_LINE] for line in output.splitlines()]
-    telling = [line for line in lines if line.strip() and not line.startswith("#")]  # go names the package it builds after a #
+    telling = [line for line in lines if line.strip() and not line.startswith("#")]  # go prints the package name after a #
     first = next(
         (line for line in lines if "error" in line.lower()), telling[0] if telling else f"the build ended with exit code {exit_code}"
     )

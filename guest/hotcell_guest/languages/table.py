@@ -1,4 +1,4 @@
-"""Which kernel runs which language, and how that kernel is started. One line here for a language, one for a kernel."""
+"""Which kernel runs which language, and how that kernel is started. A language is one line here, and so is a kernel."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..system.loop import Loop
 
 PYTHON = "python"
 RECIPES = "recipes"
-# Each has a kernel of its own.
+# Each command has a kernel of its own.
 COMMAND = "command"
 
 # Languages with the same kernel share its state.
@@ -29,17 +29,17 @@ Start = Callable[[Loop, Limits, str], Started]
 
 
 def kernel_of(language: str, recipe: Optional[Any]) -> Optional[str]:
-    """The name of the kernel for it. A language that comes with a recipe needs no kernel of its own."""
+    """Returns the name of the kernel. A language with a recipe needs no kernel of its own."""
     return RECIPES if recipe is not None else _KERNELS.get(language)
 
 
 def answers_questions(kernel: str) -> bool:
-    """Whether it serves completion, variables and the like (docs/guest-protocol.md, section 9)."""
+    """Whether the kernel answers questions: completion, variables and the like (docs/guest-protocol.md, section 9)."""
     return kernel in _ANSWERING
 
 
 def starter_of(kernel: str) -> Start:
-    """How a kernel other than Python's is started."""
+    """Returns the function that starts a kernel other than Python's."""
     return _STARTS[kernel]
 
 
@@ -67,7 +67,7 @@ def _start_node(loop: Loop, limits: Limits, workspace: str) -> Started:
     return start_node(loop, limits, workspace)
 
 
-# Not Python's, which comes from a stage with preloads. `start_program` and `fork_kernel` of kernels/fork.py are what a line here needs.
+# Without Python's kernel, which comes from a stage with preloads. A line here uses `start_program` or `fork_kernel` of kernels/fork.py.
 _STARTS: dict[str, Start] = {
     "bash": _start_bash,
     RECIPES: _start_recipes,

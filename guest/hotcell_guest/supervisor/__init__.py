@@ -1,1 +1,1 @@
-"""Process 1 of a sandbox. It imports nothing that runs or looks at the user's code."""
+"""Process 1 of a sandbox. It imports no module that runs or inspects the user's code."""

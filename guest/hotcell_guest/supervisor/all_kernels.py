@@ -1,4 +1,4 @@
-"""The kernels of a sandbox, side by side: one for each family of languages, each kept alive on its own."""
+"""The kernels of a sandbox: one for each family of languages, each kept alive on its own."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from .lineage import Lineage
 
 
 class Kernels:
-    """Python's is there from the beginning; the others are started by the first execution that needs them.
+    """Python's kernel exists from the beginning; the first execution that needs another one starts it.
 
-    `events` makes what a kernel of that name reports to. `stage_pids` names helpers of ours that are never killed.
+    `events` makes the callbacks of a kernel. `stage_pids` returns the guest's helper processes, which are never killed.
     """
 
     def __init__(self, loop: Loop, workspace: str, events: Callable[[str], KernelEvents]) -> None:
@@ -33,12 +33,12 @@ class Kernels:
         self._limits = limits
 
     def keeper(self, name: str) -> KernelKeeper:
-        """The keeper of that kernel, which need not be up. Raises KeyError where there is no such kernel."""
+        """Returns the keeper of that kernel, which need not be up. Raises KeyError for an unknown name."""
         keeper = self._keepers.get(name)
         return self.add(name, name, self._events(name)) if keeper is None else keeper
 
     def add(self, name: str, kind: str, events: KernelEvents) -> KernelKeeper:
-        """A keeper of that name for a kernel of that kind, which is not started yet."""
+        """Adds a keeper of that name for a kernel of that kind, which is not started yet."""
         assert self._limits is not None
         start: KernelStarter = functools.partial(starter_of(kind), self._loop, self._limits, self._workspace)
         keeper = self._keepers[name] = KernelKeeper(self._loop, events, on_demand=True)
@@ -46,14 +46,14 @@ class Kernels:
         return keeper
 
     def drop(self, keeper: KernelKeeper) -> None:
-        """Forgets a keeper whose kernel is gone for good. Safe to repeat."""
+        """Forgets a keeper whose kernel is gone for good. Idempotent."""
         self._keepers = {name: kept for name, kept in self._keepers.items() if kept is not keeper}
 
     def keeper_of(self, kernel: KernelProcess) -> KernelKeeper:
         return next(keeper for keeper in self._keepers.values() if keeper.kernel is kernel)
 
     def kernel_with(self, pid: int) -> KernelProcess | None:
-        """The kernel whose process, or whose helper, has that pid."""
+        """Returns the kernel whose process, or whose helper, has that pid."""
         kernels = [keeper.kernel for keeper in self._keepers.values() if keeper.kernel is not None]
         return next((kernel for kernel in kernels if pid in kernel.pids), None)
 
@@ -61,27 +61,28 @@ class Kernels:
         return self.kernel_with(pid) is not None or pid in self.stage_pids()
 
     def kill_newborn(self, kernel: KernelProcess, since: int) -> None:
-        """SECURITY: kills what descends from a kernel and was born `since`, also after `setsid` and double forks; but nothing of ours."""
+        """SECURITY: kills the descendants of a kernel that were born `since`, even after `setsid` and double forks, but none of the guest's
+        own."""
         belongs = self._belongs_to(kernel)
 
         def is_newborn(process: processes.Process) -> bool:
             return process.started >= since and not self.is_ours(process.pid) and belongs(process)
 
         def is_kin(process: processes.Process) -> bool:
-            # SECURITY: looked up anew each time, because they still run: of a parent that has just ended nothing is to be remembered.
+            # SECURITY: looked up each time, because processes still run: what was found about a parent may be outdated.
             return self._belongs_to(kernel)(process)
 
-        # Others are not even stopped: a shell with job control would take its child for one that was stopped by hand.
+        # Other processes are not even stopped: a shell with job control would take its child for one that the user stopped.
         processes.kill_where(is_newborn, among=is_kin)
 
     def memory_bytes(self, kernel: KernelProcess) -> int:
-        """The memory that a kernel holds, with all that descends from it."""
+        """Returns the memory of a kernel and all its descendants."""
         belongs = self._belongs_to(kernel)
         return sum(proportional_bytes(process.pid) for process in processes.others_in_sandbox() if belongs(process))
 
     def _belongs_to(self, kernel: KernelProcess) -> Callable[[processes.Process], bool]:
-        """Strays are Python's, whose kernel has no subreaper; and those of a kernel that is gone, whose orphans cannot be told apart.
-        Never those of a command: it would end what others run."""
+        """Strays count as Python's, whose kernel has no subreaper, or as those of a kernel that is gone, whose orphans cannot be told
+        apart. They never count as a command's: killing them would end the processes of others."""
         kernels = [keeper.kernel for keeper in self._keepers.values() if keeper.kernel is not None]
         lineage = Lineage({pid: living for living in kernels for pid in living.pids})
         has_strays = kernel is self.python.kernel or (kernel not in kernels and not kernel.runs_commands)
@@ -89,20 +90,20 @@ class Kernels:
         return lambda process: lineage.kernel_above(process) in owners
 
     def has_begun_work(self, kernel: KernelProcess) -> None:
-        """From now on its variables are somebody's."""
+        """Records that the kernel runs user code from now on."""
         self.keeper_of(kernel).has_begun_work()
 
     def lose(self, kernel: KernelProcess, why: str) -> None:
-        """Ends a kernel; the next execution in its successor says why."""
+        """Ends a kernel; the next execution in its successor reports why."""
         self.keeper_of(kernel).restarted = f"{why}; variables are gone, files are not"
         kernel.kill()
 
     def is_unused(self, process: processes.Process) -> bool:
-        """Whether it is a process of ours that has run nothing of the user's."""
+        """Whether it is a process of the guest that has run no user code."""
         stages = self.stage_pids()
         kernel = self.kernel_with(process.pid)
         if kernel is None:
-            # One that a stage is starting is not known by its pid before it is up.
+            # A kernel that a stage is starting is not known by its pid before it is up.
             return process.pid in stages or process.parent in stages
         return not self.keeper_of(kernel).has_worked
 
@@ -111,7 +112,8 @@ class Kernels:
             keeper.reaped(pid, status)
 
     def kill_everything(self, busy: set[KernelProcess]) -> None:
-        """Ends every process of the sandbox but ours, and starts a new kernel for Python. The runs of `busy` are told of their end."""
+        """Ends every process of the sandbox but the guest's own, and starts a new Python kernel. The runs of `busy` are notified of their
+        end."""
         for keeper in self._keepers.values():
             if keeper.kernel not in busy:
                 keeper.abandon()

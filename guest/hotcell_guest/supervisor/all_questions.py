@@ -1,4 +1,4 @@
-"""The questions of all kernels: each kernel answers one at a time, beside what the others do."""
+"""The questions of all kernels. Each kernel answers one at a time; kernels answer independently."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .questions import KINDS, Questions
 
 
 class AllQuestions:
-    """Serves the questions and `question.cancel`. `make` makes the questions of one kernel."""
+    """Serves questions and `question.cancel`. `make` creates the questions of one kernel."""
 
     def __init__(self, make: Callable[[], Questions]) -> None:
         self._make = make
@@ -25,11 +25,11 @@ class AllQuestions:
         return any(questions.under_way for questions in self._questions.values())
 
     def grace(self, seconds: float) -> None:
-        """The time between two rungs of the ladder. Before the first question."""
+        """Sets the time between two rungs of the ladder, before the first question."""
         self._grace_seconds = seconds
 
     def of(self, kernel: str) -> Questions:
-        """The questions of the kernel of that name."""
+        """Returns the questions of the kernel with that name."""
         questions = self._questions.get(kernel)
         if questions is None:
             questions = self._questions[kernel] = self._make()
@@ -37,17 +37,17 @@ class AllQuestions:
         return questions
 
     def asked_by(self, frame: Frame) -> Questions:
-        """The questions of the kernel that a request is for. A language without one is refused by whoever asks it."""
+        """Returns the questions of the kernel that a request is for. `Questions.ask` refuses a language without one."""
         return self.of(kernel_of(str(frame.head.get("language") or PYTHON), None) or PYTHON)
 
     def give_up(self, code: str, message: str) -> None:
-        """No kernel will answer: all are being ended."""
+        """Fails all questions, because all kernels are being ended."""
         for questions in self._questions.values():
             questions.give_up(code, message)
 
     def abandon(self, then: Callable[[], None]) -> None:
-        """The host that asked is gone: withdraws every question, and calls `then` after each."""
-        self.of(PYTHON)  # so that there is one at least
+        """Withdraws every question, because the host that asked is gone, and calls `then` after each."""
+        self.of(PYTHON)  # so that there is at least one
         for questions in self._questions.values():
             questions.abandon(then)
 

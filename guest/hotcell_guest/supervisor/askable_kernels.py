@@ -1,4 +1,4 @@
-"""The kernels as questions.py may use them: only idle ones, and watched while they answer."""
+"""The kernels as questions.py may use them: only idle ones, with their memory watched while they answer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from .memory_relief import MemoryRelief
 
 
 class AskableKernels:
-    """The `Askable` of questions.py. `is_busy`: an execution runs in that kernel or waits for it. `is_exercising`: Python's kernel does."""
+    """The `Askable` of questions.py. `is_busy`: an execution runs in that kernel or waits for it. `is_exercising`: Python's kernel warms
+    up."""
 
     def __init__(
         self, kernels: Kernels, memory: MemoryRelief, is_busy: Callable[[KernelKeeper], bool], is_exercising: Callable[[], bool]
@@ -41,7 +42,7 @@ class AskableKernels:
 
 
 class _Answering:
-    """A question, as memory_relief.py sees it."""
+    """A question as memory_relief.py sees it."""
 
     def __init__(self, kernels: Kernels, kernel: KernelProcess, is_under_way: Callable[[], bool]) -> None:
         self.kernel = kernel
@@ -56,7 +57,7 @@ class _Answering:
         return not self._is_under_way()
 
     def use_up_memory(self) -> None:
-        """A fork that looks at an object goes first: it costs no variables."""
+        """Ends a fork that inspects an object first: that loses no variables."""
         if not self._has_lost_forks:
             self._has_lost_forks = True
             self._kernels.kill_newborn(self.kernel, self._born_since)

@@ -1,4 +1,4 @@
-"""Who waits for Python's kernel: the host for its `ready`, requests to restart, and whoever wants to go on when it is up."""
+"""The callers that wait for Python's kernel: the host for `ready`, requests to restart, and steps that follow when it is up."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..wire.replies import Fail, Reply
 
 
 class AwaitedKernel:
-    """executions.py tells what becomes of the kernel. Each request is answered once, or dropped by a host that takes over."""
+    """executions.py reports the state of the kernel. Each request is answered once, or dropped when another host takes over."""
 
     def __init__(self, channel: Channel, reply: Reply, fail: Fail) -> None:
         self._channel = channel
@@ -21,7 +21,7 @@ class AwaitedKernel:
         self._is_held = False
 
     def restart(self, number: int) -> None:
-        """Answers that request when a kernel is up again, or none can be."""
+        """Answers that request when a kernel is up again, or cannot be started."""
         self._restarts.append(number)
 
     def then(self, step: Callable[[], None]) -> None:
@@ -38,19 +38,19 @@ class AwaitedKernel:
         self._steps = []
 
     def failed(self, reason: str) -> None:
-        """No kernel can be started."""
+        """Called when no kernel can be started."""
         for number in self._restarts:
             self._fail(number, "no-kernel", reason)
         self._restarts = []
         self._channel.send({"type": "kernel-failed", "message": reason})
 
     def hold(self) -> None:
-        """A host took over: nobody waits for what was asked before, and `ready` is said again, but not before `release`."""
+        """Called when another host took over: drops earlier requests, and sends `ready` again, but not before `release`."""
         self._restarts = []
         self._said_ready, self._is_held = False, True
 
     def release(self, is_up: bool) -> None:
-        """What was under way is over: says `ready` now, or when the kernel is up."""
+        """Called when the previous host's work has ended: sends `ready` now, or when the kernel is up."""
         self._is_held = False
         if is_up:
             self._say_ready()

@@ -1,6 +1,6 @@
-"""The outcome that a kernel tells, made anew from the members that the host knows, each of the kind and the size that it takes.
+"""The outcome that a kernel reports, rebuilt from the members that the host knows, each with a checked type and size.
 
-What does not fit would cost the sandbox at the host. Here it costs the kernel, whose code may have written it (sections 7 and 13).
+At the host, an invalid outcome would cost the sandbox. Here it costs the kernel, whose code may have written it (sections 7 and 13).
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ _SIGNAL = re.compile(r"SIG[A-Z0-9+]{1,16}")
 
 
 def checked_outcome(raw: Any) -> Head:
-    """Raises ValueError where it is none. SECURITY: `unavailable` says what the sandbox lacks, and is the supervisor's to find out."""
+    """Raises ValueError if it is invalid. SECURITY: `unavailable` is not accepted, because the supervisor itself finds out what is
+    missing."""
     kind = raw.get("kind") if isinstance(raw, dict) else None
     if not isinstance(kind, str) or kind not in _KINDS:
         raise ValueError("finished: not an outcome that a kernel can tell")
@@ -23,7 +24,7 @@ def checked_outcome(raw: Any) -> Head:
 
 
 def natural(value: Any) -> int:
-    """Raises ValueError where a number does not count anything, or JSON cannot say it exactly."""
+    """Raises ValueError for a number that is not a count, or that JSON cannot represent exactly."""
     number = int(value)
     if not 0 <= number < 2**53:
         raise ValueError("a number that counts is not negative, nor beyond what JSON can say")
@@ -42,7 +43,7 @@ def _members(needed: dict[str, Check], optional: dict[str, Check]) -> Check:
 
 
 def _text(most: int) -> Check:
-    """As the host counts: one character can be two of its own."""
+    """Counts as the host does, in UTF-16 code units."""
 
     def check(raw: Any) -> str:
         if not isinstance(raw, str) or len(raw) + sum(character > "\uffff" for character in raw) > most:

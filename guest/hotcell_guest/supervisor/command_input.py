@@ -1,4 +1,4 @@
-"""The input of a command: bytes of the host, written as fast as the program reads them."""
+"""The input of a command: bytes from the host, written as fast as the program reads them."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from ..wire.frames import Frame
 
 
 class CommandInput:
-    """Owns `fd`, the end of a pipe or the master of a terminal; None where the program has no input. Never waits.
+    """Owns `fd`, the end of a pipe or the master of a terminal; None if the program has no input. Never blocks.
 
-    `credit` is told how many bytes of frames were consumed. A program that does not read applies backpressure to the host alone: the host
-    stops when its window is used up, so no more than that is kept here.
+    `credit` is called with the number of consumed bytes. A program that does not read applies backpressure to the host alone: the host
+    stops when its window is used up, so at most one window is buffered here.
     """
 
     def __init__(self, loop: Loop, fd: Optional[int], credit: Callable[[int], None], *, is_terminal: bool) -> None:
@@ -26,7 +26,7 @@ class CommandInput:
         self._waiting: deque[_Piece] = deque()
 
     def take(self, frame: Frame) -> None:
-        """What comes for a program that reads no more is dropped."""
+        """Drops input for a program that no longer reads."""
         if self._fd is None:
             self._credit(frame.size)
             return
@@ -37,7 +37,7 @@ class CommandInput:
             self._write()
 
     def close(self) -> None:
-        """Drops what waits. Safe to repeat."""
+        """Drops buffered input. Idempotent."""
         fd, self._fd = self._fd, None
         if fd is None:
             return
@@ -56,7 +56,7 @@ class CommandInput:
                 self._loop.on_writable(self._fd, self._write)
                 return
             except OSError:
-                self.close()  # the program has closed it, or is gone
+                self.close()  # the program has closed its input, or has ended
                 return
             if piece.data:
                 continue

@@ -1,4 +1,4 @@
-"""What a command reads and writes: its input, and its terminal where it has one."""
+"""The streams of a command: its input, and its terminal if it has one."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from .command_input import CommandInput
 
 
 class CommandStreams:
-    """`outputs`: the terminal's, where there is one; otherwise the command gets pipes as every execution does. `given`: what its kernel is
-    sent besides the ends that it writes to.
+    """`outputs`: the terminal's, if there is one; otherwise the command gets pipes as every execution does. `given`: descriptors that its
+    kernel is sent besides the write ends.
 
-    `head` is the member `command` of the request. Raises Refusal for one that is none.
+    `head` is the member `command` of the request. Raises Refusal if it is invalid.
     """
 
     def __init__(self, loop: Loop, head: Any, credit: Callable[[int], None]) -> None:
@@ -42,27 +42,27 @@ class CommandStreams:
         self._input.take(frame)
 
     def resize(self, size: Head) -> None:
-        """Raises Refusal where there is no terminal, or no such size."""
+        """Raises Refusal if there is no terminal, or the size is invalid."""
         if self._master is None:
             raise Refusal("bad-request", "resize: the command has no terminal")
         resize_terminal(self._master, **_size_of(size))
 
     def foreground(self) -> Optional[int]:
-        """The process group in the foreground of the terminal. None where there is no terminal, or no such group."""
+        """Returns the process group in the foreground of the terminal; None if there is no terminal, or no such group."""
         return None if self._master is None else foreground_of(self._master)
 
     def signal(self, number: Signals) -> bool:
-        """Sends a signal to the job in the foreground of the terminal. Says whether it could."""
+        """Sends a signal to the foreground job of the terminal. Returns whether it could."""
         return self._master is not None and signal_foreground(self._master, number)
 
     def close_given(self) -> None:
-        """The kernel has them."""
+        """Called when the kernel has the descriptors."""
         for fd in self.given:
             os.close(fd)
         self.given = ()
 
     def close(self, has_begun: bool) -> None:
-        """When the command is over. What it `has_begun` to write is read by others until its end."""
+        """Called when the command is over. Output that it `has_begun` to write is read elsewhere until its end."""
         self.close_given()
         self._input.close()
         master, self._master = self._master, None

@@ -1,4 +1,4 @@
-"""Commands: executions that have a kernel each, made for them, and that run beside all others."""
+"""Commands: executions that each have a kernel of their own, and run beside all others."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ Begin = Callable[[Frame, KernelKeeper, Optional[CommandStreams]], None]
 
 
 class Commands:
-    """Serves `execute` of a command, `input`, `signal` and `resize`. `begin` gives an execution to a kernel that is up.
+    """Serves `execute` of a command, `input`, `signal` and `resize`. `begin` passes an execution to a kernel that is up.
 
-    What a kernel says may have been written by user code: it can lie about itself only.
+    SECURITY: user code may have written any frame of a kernel: it can lie about itself only.
     """
 
     def __init__(self, loop: Loop, channel: Channel, kernels: Kernels, runs: Runs, begin: Begin, fail: Fail) -> None:
@@ -45,7 +45,7 @@ class Commands:
         self.requests: dict[str, Callable[[Frame], Optional[Head]]] = {"signal": self._signal, "resize": self._resize}
 
     def execute(self, frame: Frame) -> None:
-        """Raises Refusal for what is no command, and for one too many."""
+        """Raises Refusal for an invalid command, and for one too many."""
         self.tidy()
         if len(self._streams) >= MOST_COMMANDS:
             raise Refusal("too-many", f"execute: {MOST_COMMANDS} commands run already")
@@ -61,23 +61,23 @@ class Commands:
     def input(self, frame: Frame) -> None:
         streams = self._streams.get(str(frame.head.get("execution")))
         if streams is None:
-            self._channel.send({"type": "credit", "stream": frame.stream, "bytes": frame.size})  # it is over
+            self._channel.send({"type": "credit", "stream": frame.stream, "bytes": frame.size})  # the command is over
         else:
             streams.take_input(frame)
 
     def tidy(self) -> None:
-        """Forgets commands that nobody waits for any more, and kernels that are gone."""
+        """Forgets commands that were withdrawn, and kernels that are gone."""
         for name in list(self._streams):
             if not self._runs.knows(name):
                 self._streams.pop(name).close(has_begun=False)
                 self._early_signals.pop(name, None)
         for keeper in list(self._keepers):
             if keeper.kernel is None and keeper is not self._free and not self._runs.is_busy(keeper):
-                self._drop(keeper)  # its kernel was killed with all others
+                self._drop(keeper)  # the kernel was killed with all others
 
     def ended(self, run: KernelRun) -> None:
-        """Of any execution. One kernel that nothing descends from waits for the next command: to fork this process takes longer than a
-        short command. Any other is told that nobody waits for it, and stays until nothing descends from it."""
+        """Called after every execution. One kernel without descendants is kept for the next command, because forking this process takes
+        longer than a short command. Any other kernel is released, and stays until it has no descendants."""
         streams = self._streams.pop(run.name, None)
         if streams is None:
             return
@@ -106,7 +106,7 @@ class Commands:
         return {}
 
     def _keep_signal(self, execution: str, name: str) -> None:
-        """For a command that waits for its kernel."""
+        """Keeps a signal for a command that waits for its kernel."""
         kept = self._early_signals.setdefault(execution, [])
         if len(kept) >= _MOST_EARLY_SIGNALS:
             raise Refusal("busy", "signal: the command has not taken those before")
@@ -143,7 +143,7 @@ class Commands:
         if request is not None:
             self._begin_in(keeper, request)
         else:
-            kernel.close()  # its command was withdrawn meanwhile
+            kernel.close()  # the command was withdrawn meanwhile
 
     def _begin_in(self, keeper: KernelKeeper, request: Frame) -> None:
         execution = str(request.head["execution"])
@@ -178,7 +178,7 @@ def _pass_on(kernel: KernelProcess, execution: str, name: str) -> None:
 
 
 class _Credit:
-    """Gives credit back in steps, as every receiver does."""
+    """Returns credit in steps, as every receiver does."""
 
     def __init__(self, channel: Channel, stream: int) -> None:
         self._channel = channel

@@ -1,4 +1,4 @@
-"""What a kernel says it shows, as the supervisor passes it on. The kernel may be the user's code: whatever is odd ends it."""
+"""The `display` frames of a kernel, checked. SECURITY: user code may have written them, and an invalid one ends the kernel."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .checked_outcome import natural
 
 
 def display_head(head: Head) -> Head:
-    """The members of a `display` that the host knows. Raises ValueError where one is not what it must be."""
+    """Returns the members of a `display` that the host knows. Raises ValueError if one is invalid."""
     media_type, display_id, part = head["mediaType"], head.get("id"), natural(head["part"])
     if not is_media_type(media_type) or part >= MAX_PARTS:
         raise ValueError("display: no media type, or too many")

@@ -1,4 +1,4 @@
-"""What the host asks for with `execute`, checked before a kernel hears of it."""
+"""The `execute` requests of the host, checked before a kernel gets them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..wire.refusal import Refusal
 
 
 def kernel_asked_for(head: Head) -> str:
-    """The name of the kernel that is to run it. Raises Refusal for a request that lacks a member or names what this guest does not run."""
+    """Returns the name of the kernel. Raises Refusal for a request that lacks a member or names a language that this guest does not run."""
     for name, kind in (("execution", str), ("stream", int), ("filename", str)):
         if not isinstance(head.get(name), kind):
             raise Refusal("bad-request", f"execute: {name} is missing")
@@ -22,7 +22,7 @@ def kernel_asked_for(head: Head) -> str:
 
 
 def missing_of(names: Any) -> list[str]:
-    """Those of the commands that the sandbox lacks. Raises ValueError for what is no list of names."""
+    """Returns the commands that the sandbox lacks. Raises ValueError if it is not a list of names."""
     if not isinstance(names, list) or not all(isinstance(name, str) and "/" not in name for name in names):
         raise ValueError("not a list of commands")
     return missing_commands(names)

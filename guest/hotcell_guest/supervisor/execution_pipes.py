@@ -1,4 +1,4 @@
-"""The output pipes of a sandbox's executions: which ones the next gets, and who reads them when it is over."""
+"""The output pipes of a sandbox's executions: which ones the next execution gets, and how they are read after its end."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ..wire.channel import Channel
 from ..wire.frames import Head
 
 BACKGROUND_STREAM = 1
-# Two descriptors each. Code can keep the other ends of as many as it likes.
+# Two descriptors each. Code can hold any number of the other ends.
 _MOST_BACKGROUND = 128
 
 
 class ExecutionPipes:
-    """What a background process prints is told from the next execution's output by the pipe it comes through."""
+    """Output of a background process is told from that of the next execution by the pipe it comes through."""
 
     def __init__(self, loop: Loop, channel: Channel) -> None:
         self._loop = loop
@@ -31,7 +31,8 @@ class ExecutionPipes:
         self._channel.open_stream(BACKGROUND_STREAM, self._resume_background)
 
     def pipes_for(self, kernel: KernelProcess) -> OutputPipes:
-        """The kernel's own; those it had, if nothing was born that could hold them too; else new ones, whose write ends are to be sent."""
+        """Returns the kernel's own pipes; those of its last execution, if no process was born that could hold them; otherwise new ones to
+        be sent."""
         if kernel.own_pipes is not None:
             return kernel.own_pipes
         last_born, pipes = self._births.last(), kernel.pipes
@@ -43,7 +44,7 @@ class ExecutionPipes:
         return pipes
 
     def to_background(self, pipes: OutputPipes, execution: str) -> None:
-        """An execution has ended: what comes now belongs to none. The next one finds its pipes ready."""
+        """Called when an execution has ended: later output belongs to none. The next execution finds its pipes ready."""
 
         def sink(source: str, data: bytes) -> None:
             self._channel.send({"type": "background", "execution": execution, "source": source}, data, BACKGROUND_STREAM)
@@ -57,14 +58,14 @@ class ExecutionPipes:
         self._loop.soon(self._make_ahead)
 
     def tell(self, text: str) -> None:
-        """A line of ours among what is printed in the background, if there is room for it."""
+        """Adds a line of the guest's own to the background output, if there is room."""
         data = text.encode()
         if self._channel.credit(BACKGROUND_STREAM) >= len(data):
             head: Head = {"type": "background", "execution": self._last_execution, "source": "stderr"}
             self._channel.send(head, data, BACKGROUND_STREAM)
 
     def _close_oldest(self) -> None:
-        """SECURITY: or this process would run out of descriptors. Never those that a kernel has for its life."""
+        """SECURITY: otherwise this process would run out of descriptors. Pipes that a kernel has for its life are kept."""
         passing = [pipes for pipes in self._background if not pipes.are_a_kernels]
         for pipes in passing[:-_MOST_BACKGROUND]:
             pipes.close()

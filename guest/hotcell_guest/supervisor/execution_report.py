@@ -1,4 +1,4 @@
-"""How a kernel says that an execution ended, checked: user code can have written it, and can lie about itself only."""
+"""A kernel's report of the end of an execution, checked. SECURITY: user code may have written it, and can lie about itself only."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from ..wire.name_changes import MOST_NAMES, bounded
 from .checked_outcome import checked_outcome, natural
 
 MAX_VALUE_BYTES = 65_536
-# What the supervisor adds to a report comes on top.
+# Leaves room for the members that the supervisor adds.
 _MAX_REPORT_BYTES = MAX_HEAD_BYTES - 2_048
 _WELL = {"kind": "ok"}
 
 
 @dataclass
 class Report:
-    """`outcome` may be corrected by what the supervisor knows better."""
+    """`outcome` may be corrected by the supervisor."""
 
     outcome: Head
     cpu_ms: float = 0
     peak_memory_bytes: int = 0
     variables: Optional[Head] = None
     is_free: bool = False
-    """Of a command: nothing descends from its kernel, which could run another."""
+    """For a command: its kernel has no descendants, so it can run another."""
 
 
 def checked_report(head: Head) -> Report:
-    """Of the kernel's `finished`. Raises KeyError, TypeError, ValueError or OverflowError for one that is none."""
+    """Checks a kernel's `finished`. Raises KeyError, TypeError, ValueError or OverflowError if it is invalid."""
     outcome = checked_outcome(head["outcome"])
     cpu_ms, peak_memory_bytes = float(head["cpuMs"]), natural(head["peakMemoryBytes"])
     if not math.isfinite(cpu_ms):
         raise ValueError("finished: no time")
     changes = _checked_changes(head.get("variables"))
-    # Of most there is nothing to measure, and writing them once more would be a good part of what their execution costs.
+    # Most reports need no measuring, and serializing them again would be a large part of an execution's cost.
     is_short = outcome == _WELL and changes is None
     if not is_short and _written_bytes({"type": "", "outcome": outcome, "variables": changes}) > _MAX_REPORT_BYTES:
         raise ValueError("finished: too large to be passed on")
@@ -43,7 +43,7 @@ def checked_report(head: Head) -> Report:
 
 
 def _written_bytes(head: Head) -> int:
-    """Not what was read: a text can be longer when it is written again."""
+    """Measures the report as it will be written: a text can become longer than it was read."""
     try:
         return len(encode(Frame(head)))
     except ProtocolViolation:
@@ -51,13 +51,13 @@ def _written_bytes(head: Head) -> int:
 
 
 def checked_value(head: Head, text: bytes) -> tuple[Head, bytes]:
-    """The value as `finished` brings it to the host: its member, and its part of the body."""
+    """Returns the value as `finished` brings it to the host: its member, and its part of the body."""
     text = text[:MAX_VALUE_BYTES]
     return {"truncated": bool(head["truncated"]), "bytes": len(text)}, text
 
 
 def _checked_changes(raw: Any) -> Optional[Head]:
-    """Names only, and not many."""
+    """Accepts a bounded number of names, and nothing else."""
     if raw is None:
         return None
     if not isinstance(raw, dict):

@@ -1,4 +1,4 @@
-"""Requests about executions, and the events of kernels: which run each of them concerns (kernel_run.py)."""
+"""Requests about executions, and the events of kernels, dispatched to the run that each concerns (kernel_run.py)."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from .runs import Runs
 
 
 class Executions:
-    """Serves `execute`, `interrupt`, `restart`, `exercise`, `commands`, and what commands.py serves. The supervisor owns exactly one.
+    """Serves `execute`, `interrupt`, `restart`, `exercise`, `commands`, and the requests of commands.py. The supervisor owns exactly one.
 
-    What a kernel says here may have been written by user code: it can lie about itself only.
+    SECURITY: user code may have written any frame of a kernel: it can lie about itself only.
     """
 
     def __init__(self, loop: Loop, channel: Channel, workspace: Workspace, reply: Reply, fail: Fail) -> None:
@@ -61,7 +61,7 @@ class Executions:
         }
 
     def limit(self, limits: Limits, grace_ms: Optional[int]) -> None:
-        """What the host's configuration allows. Before the first kernel."""
+        """Applies the limits of the host's configuration, before the first kernel."""
         if grace_ms is not None:
             self._around.grace_seconds = grace_ms / 1000
             self.questions.grace(grace_ms / 1000)
@@ -72,7 +72,7 @@ class Executions:
         self._pipes.open_background()
 
     def replace_unused_kernel(self, then: Callable[[], None]) -> None:
-        """Starts Python's kernel again if it has run nothing. `then` follows in any case: when the new one is up, or at once."""
+        """Restarts Python's kernel if it has run nothing. `then` is called in any case: when the new one is up, or at once."""
         python = self.kernels.python
         if self.questions.of(PYTHON).under_way:
             self.questions.of(PYTHON).after_this(lambda: self.replace_unused_kernel(then))
@@ -82,7 +82,7 @@ class Executions:
             then()
 
     def abandon(self) -> None:
-        """A host has taken over that knows nothing of what is under way: ends that, answers nobody, and says `ready` when it is done."""
+        """Called when a host has taken over that does not know the running work: ends it without answers, then sends `ready`."""
         self.runs.forget_waiting()
         self.commands.tidy()
         self._exercise.abandon()
@@ -92,13 +92,13 @@ class Executions:
         self.questions.abandon(then=self._end_taking_over)
 
     def interrupt_running(self, reason: str) -> None:
-        """Nobody has been connected for long (solitude.py)."""
+        """Called when no host has been connected for long (disconnect_timeout.py)."""
         for run in self.runs.running:
             run.ladder.begin(reason)
 
     def _end_taking_over(self) -> None:
         if self.runs.running or self.questions.under_way:
-            return  # its end calls again
+            return  # the end of the run calls this again
         self._awaited.release(self.kernels.python.is_up)
 
     # Requests
@@ -135,7 +135,7 @@ class Executions:
         return {"ended": False}
 
     def _end_unbegun(self, frame: Frame, reason: str) -> None:
-        """Of one that still waits for its kernel. To have taken too long is an outcome, whoever it was that took long."""
+        """Ends an execution that still waits for its kernel. A timeout is an outcome, even if the kernel caused the delay."""
         if reason == "timed-out":
             self._channel.send(finished_without_kernel(frame.head["execution"], interrupted(reason)), b"", frame.head["stream"])
         else:

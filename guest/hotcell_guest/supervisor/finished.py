@@ -1,4 +1,4 @@
-"""The last frame of an execution to the host: what the kernel reported, and what only the supervisor knows."""
+"""The last frame of an execution to the host: the kernel's report, and the members that only the supervisor knows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def finished(run: KernelRun, outcome: Head, state: str, changes: Changes) -> tuple[Head, bytes]:
-    """Its head and its body (section 7)."""
+    """Returns the head and the body (section 7)."""
     report = run.report
     assert report is not None
     head: Head = {
@@ -42,6 +42,6 @@ def finished(run: KernelRun, outcome: Head, state: str, changes: Changes) -> tup
 
 
 def finished_without_kernel(name: str, outcome: Head) -> Head:
-    """Of one that no kernel was needed for. It has no body."""
+    """Returns the head for an execution that needed no kernel. It has no body."""
     nothing = {"durationMs": 0, "cpuMs": 0, "peakMemoryBytes": 0, "artifactsOmitted": 0}
     return {"type": "finished", "execution": name, "outcome": outcome, "state": "kept", **nothing}

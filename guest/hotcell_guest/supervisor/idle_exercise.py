@@ -1,4 +1,4 @@
-"""`exercise`, for a pool, which has time: the idle kernel touches what it was forked with (languages/exercise.py) before its first user."""
+"""`exercise`, the warm-up for a pool: the idle kernel touches its forked memory (languages/exercise.py) before its first user."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from ..wire.replies import Reply
 
 
 class IdleExercise:
-    """Requests whose kernel has not said `exercised` yet. `end` comes too when that kernel dies: an exercise is no promise."""
+    """Requests whose kernel has not sent `exercised` yet. `end` is also called when that kernel dies: a warm-up promises nothing."""
 
     def __init__(self, reply: Reply) -> None:
         self._reply = reply
@@ -27,5 +27,5 @@ class IdleExercise:
             self._reply(number, {})
 
     def abandon(self) -> None:
-        """Nobody waits for it any more."""
+        """Drops the requests, because the host is gone."""
         self._numbers = []

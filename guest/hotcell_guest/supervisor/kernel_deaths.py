@@ -1,4 +1,4 @@
-"""What the death of a kernel says about the execution that it ran."""
+"""The outcome of an execution whose kernel died."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from .memory_kills import memory_kills, says_out_of_memory
 
 
 class KernelDeaths:
-    """Remembers how often the sandbox's memory limit has killed, so that the next kill is known for its."""
+    """Remembers how often the sandbox's memory limit has killed, to recognize the next kill."""
 
     def __init__(self) -> None:
         self._memory_kills = memory_kills()
 
     def outcome_of(self, status: int, reason: Optional[str]) -> Head:
-        """The outcome of an execution whose kernel died with `status` and without a word. `reason` says why it was being ended."""
+        """Returns the outcome of an execution whose kernel died with `status` and without a report. `reason`: why it was being ended."""
         if reason is not None:
             return interrupted(reason)
         if os.WIFEXITED(status):
@@ -25,7 +25,7 @@ class KernelDeaths:
         return self.told_apart({"kind": "kernel-died", "signal": signal_name(os.WTERMSIG(status))})
 
     def told_apart(self, outcome: Head) -> Head:
-        """A death by SIGKILL may be the doing of the sandbox's memory limit: of a kernel, or of a program that one ran."""
+        """Recognizes a SIGKILL by the sandbox's memory limit, of a kernel or of a program that it ran."""
         if outcome.get("kind") != "kernel-died" or outcome.get("signal") != "SIGKILL":
             return outcome
         before, self._memory_kills = self._memory_kills, memory_kills()
@@ -33,7 +33,7 @@ class KernelDeaths:
 
 
 def after_last_words(outcome: Head, last_words: bytes) -> Head:
-    """When all that the kernel printed is known."""
+    """Corrects the outcome once all output of the kernel is known."""
     return {"kind": "out-of-memory"} if outcome["kind"] == "kernel-died" and says_out_of_memory(last_words) else outcome
 
 

@@ -25,7 +25,7 @@ from .ladder import GRACE_SECONDS, KillNewborn, Ladder
 
 @dataclass
 class Surroundings:
-    """What all executions of a sandbox share. `kill_newborn` is the ladder's; `on_end` is called after each end."""
+    """Dependencies that all executions of a sandbox share. `kill_newborn` is for the ladder; `on_end` is called after each end."""
 
     loop: Loop
     channel: Channel
@@ -38,7 +38,7 @@ class Surroundings:
 
 
 class KernelRun:
-    """`runs.py` holds those under way. What the kernel says here may have been written by user code: it can lie about itself only."""
+    """`runs.py` holds the running ones. SECURITY: user code may have written any frame of the kernel: it can lie about itself only."""
 
     def __init__(self, around: Surroundings, request: Frame, keeper: KernelKeeper, streams: Optional[CommandStreams] = None) -> None:
         assert keeper.kernel is not None
@@ -63,7 +63,7 @@ class KernelRun:
         self._send_code(request, streams)
 
     def abandon(self) -> None:
-        """The host that asked for it is gone: ends it, and drops what it still prints."""
+        """Ends the run and drops its remaining output, because the host that asked for it is gone."""
         self._around.channel.close_stream(self._stream)
         self.is_abandoned = True
         self._pipes.discard()
@@ -73,7 +73,7 @@ class KernelRun:
 
     @property
     def is_endable(self) -> bool:
-        """Its kernel still runs it, and nothing has ended it for its memory."""
+        """Whether its kernel still runs it, and it was not ended for its memory."""
         return self.report is None and not self.out_of_memory
 
     def use_up_memory(self) -> None:
@@ -82,10 +82,10 @@ class KernelRun:
         self.ladder.jump_to_the_end()
 
     def take(self, frame: Frame) -> None:
-        """A frame of its kernel about this execution, which the kernel has not reported as ended."""
+        """Handles a frame of its kernel about this execution, before the kernel has reported its end."""
         kind = frame.head["type"]
         if kind == "drain":
-            turn = natural(frame.head["turn"])  # now, while what is odd about it can end its kernel
+            turn = natural(frame.head["turn"])  # checked now, while an invalid value can still end its kernel
             self._pipes.set_barrier(lambda: self.kernel.answer_drain(turn))
         elif kind == "display":
             self._event(display_head(frame.head), frame.body)
@@ -99,14 +99,14 @@ class KernelRun:
             self.kernel.pause(True)
 
     def kernel_died(self, status: int) -> None:
-        """Ends when all that the kernel printed is known."""
+        """Called when the kernel died. The run ends when all output of the kernel is known."""
         if self.report is None:
             outcome = self._around.deaths.outcome_of(status, self.ladder.reason)
             self.report = Report({"kind": "out-of-memory"} if self.out_of_memory else outcome)
         self.ladder.kill_newborn_processes()
 
     def finish_lost(self, state: str = "lost") -> None:
-        """After `kernel_died`: passes on what is left in the pipes, then ends."""
+        """After `kernel_died`: passes on the rest of the pipes, then ends."""
         self._pipes.set_barrier(lambda: self._end_lost(state))
 
     def _send_code(self, request: Frame, streams: Optional[CommandStreams]) -> None:
@@ -122,13 +122,13 @@ class KernelRun:
         self._around.loop.expect_soon()
 
     def _take_end(self, frame: Frame) -> None:
-        """It is over for the kernel; for the host when what is in the pipes has been passed on."""
+        """Handles the kernel's report of the end. For the host the run ends when the pipes are drained."""
         if self.out_of_memory:
-            return  # of a kernel that is killed already, after the program that it ran: its own end tells why
+            return  # the kernel is killed already, after the program that it ran: its own end says why
         report = checked_report(frame.head)
         if "value" in frame.head:
             self.value = checked_value(frame.head["value"], frame.body)
-        self.report = report  # only when all of it is what it must be
+        self.report = report  # only if all of it is valid
         report.outcome = self._around.deaths.told_apart(report.outcome)
         self._pipes.set_barrier(lambda: self._end("kept"))
 
@@ -161,7 +161,7 @@ class KernelRun:
         channel = self._around.channel
         if not self.is_abandoned:
             channel.send(*finished(self, outcome, state, changes), self._stream)
-            channel.flush()  # the host waits for this, and for nothing of the cleanup that follows
+            channel.flush()  # the host waits for this, and not for the cleanup that follows
             channel.close_stream(self._stream)
         self._around.on_end(self)
         self._around.pipes.to_background(self._pipes, self.name)

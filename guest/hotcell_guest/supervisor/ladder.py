@@ -10,16 +10,16 @@ from ..system import processes
 from ..system.loop import Loop, Timer
 from ..system.processes import signal_group
 
-# The default of `interruptGraceMs`. Two waits of a second each leave room within the five that the host allows for a typed outcome.
+# Default of `interruptGraceMs`. Two waits of a second each fit into the five seconds that the host allows for a typed outcome.
 GRACE_SECONDS = 1.0
 
 KillNewborn = Callable[[KernelProcess, int], None]
 
 
 class Ladder:
-    """One per execution, made when its kernel takes the code. `kill_newborn` kills what descends from a kernel and was born since then.
+    """One per execution, made when its kernel takes the code. `kill_newborn` kills descendants of a kernel that were born since then.
 
-    `reason` says why the execution is being ended; None while it is not.
+    `reason` is why the execution is being ended; None while it is not.
     """
 
     def __init__(self, loop: Loop, execution: str, kernel: KernelProcess, kill_newborn: KillNewborn, grace_seconds: float) -> None:
@@ -33,7 +33,7 @@ class Ladder:
         self._timer: Optional[Timer] = None
 
     def begin(self, reason: str) -> None:
-        """Takes the first rung. Safe to repeat: the first reason stays."""
+        """Takes the first rung. Idempotent: the first reason stays."""
         if self.reason is not None:
             return
         self.reason = reason
@@ -41,7 +41,7 @@ class Ladder:
         self._later(self._kill_newborn)
 
     def expect_end(self, reason: str) -> None:
-        """The kernel is being killed with all others: only the reason is noted."""
+        """Records the reason only, because the kernel is being killed with all others."""
         self.reason = self.reason or reason
 
     def jump_to_the_end(self) -> None:
@@ -61,17 +61,17 @@ class Ladder:
         self._later(self._kill_kernel)
 
     def _kill_kernel(self) -> None:
-        self.kill_newborn_processes()  # while its descendants can still be told from others
+        self.kill_newborn_processes()  # while its descendants can still be identified
         self._kernel.kill()
 
     def _ask_kernel_to_stop(self) -> None:
         if self._kernel.own_pipes is not None:
-            # A program of its own may want to hear it in words as well.
+            # A kernel that is another program may need a message too.
             self._kernel.send({"type": "interrupt", "execution": self._execution})
         self._signal_kernel_group(signal.SIGINT)
 
     def _signal_kernel_group(self, number: signal.Signals) -> None:
-        """The whole group, as a terminal does: os.system and its like wait for their child's end, not for a signal of their own."""
+        """Signals the whole group, as a terminal does: os.system and similar calls wait for the end of their child, not for a signal."""
         if self._kernel.pid is not None:
             signal_group(self._kernel.pid, number)
         foreground = self._kernel.foreground and self._kernel.foreground()

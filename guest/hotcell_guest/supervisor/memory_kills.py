@@ -1,4 +1,4 @@
-"""Who died for want of memory: what the sandbox's own limit has killed, where the guest can see that, and what says so itself."""
+"""Out-of-memory kills: by the sandbox's own limit, if the guest can see its counter, and as programs report them."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ _COUNTERS = (
 )
 
 
-# How V8 says that its heap, or the process, has no more.
+# Messages of V8 when its heap, or the process, is out of memory.
 _LAST_WORDS = (b"JavaScript heap out of memory", b"Fatal process out of memory", b"Fatal JavaScript out of memory")
 
 
 def says_out_of_memory(last_words: bytes) -> bool:
-    """Whether a program that died by itself did so for want of memory. It can lie about that, and about itself only."""
+    """Whether a program that died by itself was out of memory. It can lie, but about itself only."""
     return any(words in last_words for words in _LAST_WORDS)
 
 
 def memory_kills() -> int:
-    """0 where nothing tells: then the driver outside knows."""
+    """Returns the number of kills; 0 if there is no counter, and only the driver outside knows."""
     for path in _COUNTERS:
         try:
             with open(path, encoding="ascii") as file:

@@ -1,4 +1,4 @@
-"""The watchdog over a sandbox's memory, where nothing harder holds its limit: one for the whole sandbox, whatever is under way in it."""
+"""The watchdog over a sandbox's memory, if nothing stricter enforces its limit: one for the whole sandbox and all its work."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from .all_kernels import Kernels
 
 _BUSY_SECONDS = 0.02
 _IDLE_SECONDS = 0.25
-# How long a process that was killed may take to give its memory back before another is ended.
+# Time for a killed process to free its memory before another one is ended.
 _GRACE_SECONDS = 0.1
-# How far the supervisor may grow on its own account: it remembers files and holds frames for the host.
+# Growth allowed to the supervisor itself, which caches files and buffers frames for the host.
 _SUPERVISOR_ALLOWANCE_BYTES = 32 * 1_048_576
 
 
@@ -24,30 +24,30 @@ class Work(Protocol):
 
     @property
     def kernel(self) -> KernelProcess:
-        """The kernel that was asked; it may be gone."""
+        """The kernel that runs the work; it may be gone."""
 
     @property
     def is_over(self) -> bool:
-        """The host has been told of its end."""
+        """Whether the host has been told of its end."""
 
     @property
     def is_endable(self) -> bool:
-        """False once it was ended for its memory, or has nothing more to run."""
+        """False once it was ended for its memory, or runs nothing any more."""
 
     def use_up_memory(self) -> None:
-        """Ends it, or part of what it holds, without a grace period."""
+        """Ends the work, or frees part of its memory, without a grace period."""
 
 
 class MemoryRelief:
-    """Of several works it ends the one that holds most. `tell` is for what belongs to no execution.
+    """Of several works it ends the one that holds the most memory. `tell` is for messages that belong to no execution.
 
-    SECURITY: code can keep a work from ever being over: it stops a subreaper again and again, or its host stalls. Where the end of a work
-    gives nothing back in time, and where no work is left, the largest processes are ended, as a kernel's memory killer would.
+    SECURITY: code can keep a work from ever being over: it stops a subreaper again and again, or its host stalls. If the end of a work
+    frees no memory in time, or no work is left, the largest processes are killed, as the Linux kernel's OOM killer would.
     """
 
     def __init__(self, loop: Loop, kernels: Kernels, tell: Callable[[str], None]) -> None:
         self.limit_bytes: Optional[int] = None
-        """Without a limit it never looks."""
+        """Limit of the sandbox's memory. Without it, the watchdog never checks."""
         self._loop = loop
         self._kernels = kernels
         self._tell = tell
@@ -60,13 +60,13 @@ class MemoryRelief:
         self._is_soon = False
 
     def watch(self, work: Work) -> None:
-        """From the first work on it looks until the sandbox ends: before that there is nothing of the user's."""
+        """Checks from the first work until the sandbox ends. Before that there is no user code."""
         if self.limit_bytes is None:
             return
         if self._supervisor_at_begin is None:
             self._supervisor_at_begin = supervisor_bytes()
         self._works.append(work)
-        # SECURITY: a look that is near is not put off. Else executions that follow each other fast would put it off for ever.
+        # SECURITY: a check that is due soon is not postponed. Otherwise a fast series of executions would postpone it for ever.
         if not self._is_soon:
             self._look_after(_BUSY_SECONDS)
 
@@ -85,7 +85,7 @@ class MemoryRelief:
 
     def _excess_bytes(self) -> int:
         assert self.limit_bytes is not None and self._supervisor_at_begin is not None
-        # SECURITY: what code makes the supervisor hold counts as what it holds itself.
+        # SECURITY: memory that code makes the supervisor hold counts as the code's own.
         growth = supervisor_bytes() - self._supervisor_at_begin - _SUPERVISOR_ALLOWANCE_BYTES
         room = self.limit_bytes - max(0, growth)
         return sandbox_memory_bytes(room) - room
@@ -107,7 +107,7 @@ class MemoryRelief:
             self._ended, self._ended_at = work, time.monotonic()
 
     def _end_largest_processes(self, excess: int) -> None:
-        """As many as hold the excess. One killed a moment ago counts as gone. One that takes longer counts, and is passed over."""
+        """Kills as many as hold the excess. One that was killed a moment ago counts as gone; one that takes longer is skipped."""
         now = time.monotonic()
         living = {(process.pid, process.started): process for process in processes.others_in_sandbox() if process.state not in "ZX"}
         self._killed_at = {key: at for key, at in self._killed_at.items() if key in living}
@@ -132,9 +132,9 @@ class MemoryRelief:
         elif work.is_endable:
             self._end_work(work)
         else:
-            kernel.kill()  # the end of its work says why
+            kernel.kill()  # the end of its work gives the reason
 
     def _is_worth_ending(self, process: processes.Process) -> bool:
-        """SECURITY: the end of a kernel that has run nothing gives no memory back, because another follows; and a program of the driver's
-        cannot be ended from here. Larger than each process of a crowd, they would stand before it for ever."""
+        """SECURITY: killing a kernel that has run nothing frees no memory, because another one follows; and a process of the driver cannot
+        be killed from here. If they were larger than each process of a crowd, they would shield it for ever."""
         return not self._kernels.is_unused(process) and processes.may_be_ended(process.pid)

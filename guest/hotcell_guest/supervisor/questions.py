@@ -17,26 +17,26 @@ from .ladder import GRACE_SECONDS
 KINDS = frozenset({"complete", "inspect", "variables.list", "variables.get", "variables.set"})
 _DEFAULT_MS = 2_000
 _LEAST_MS, _MOST_MS = 100, 60_000
-# SECURITY: what a kernel is asked must fit into its socket's buffer, or one that only seems idle would block the supervisor.
+# SECURITY: a question must fit into the socket's buffer, or a kernel that only seems idle would block the supervisor.
 _MAX_QUESTION_BYTES = 65_536
 _MAX_MESSAGE_CHARS = 2_000
 _CODES = frozenset({"not-offered", "bad-request", "no-variable", "raised", "too-long", "no-package", "cancelled"})
 
 
 class Askable(Protocol):
-    """The kernels (askable_kernels.py): who knows whether one is idle, and hears of one that a question cost."""
+    """The kernels (askable_kernels.py): which ones are idle, and what a question may cost them."""
 
     def idle_kernel(self, language: str) -> Optional[KernelProcess]:
-        """The kernel of a language, up or not; None while there is none. Raises Refusal where it is busy, or the language unknown."""
+        """Returns the kernel of a language, up or not; None while there is none. Raises Refusal if it is busy, or the language unknown."""
 
     def has_begun_work(self, kernel: KernelProcess) -> None:
-        """From now on the kernel's variables are somebody's."""
+        """Records that the kernel runs user code from now on."""
 
     def watch_answering(self, kernel: KernelProcess, is_under_way: Callable[[], bool]) -> None:
-        """The question may run the user's code: memory is watched as during an execution."""
+        """Watches the memory as during an execution, because a question may run user code."""
 
     def lose(self, kernel: KernelProcess, why: str) -> None:
-        """Ends a kernel that did not come back; the next execution says why."""
+        """Ends a kernel that did not return from a question; the next execution reports why."""
 
 
 @dataclass
@@ -54,7 +54,7 @@ class _Question:
 
 
 class Questions:
-    """The questions of one kernel (all_questions.py has one for each). `executions.py` tells what becomes of the kernel."""
+    """The questions of one kernel (all_questions.py has one for each). `executions.py` reports the state of the kernel."""
 
     def __init__(self, loop: Loop, kernels: Askable, reply: Reply, fail: Fail) -> None:
         self._loop = loop
@@ -78,7 +78,7 @@ class Questions:
             self._afterwards.append(then)
 
     def ask(self, frame: Frame, kind: str, fds: tuple[int, ...] = ()) -> None:
-        """Asks the kernel, now or when it is up. `fds` are closed in any case. Raises Refusal and ValueError for what cannot be asked."""
+        """Asks the kernel, now or when it is up. `fds` are closed in any case. Raises Refusal and ValueError for an invalid question."""
         try:
             question = self._checked(frame, kind, fds)
             question.kernel = self._kernels.idle_kernel(question.language)
@@ -90,17 +90,17 @@ class Questions:
             self.kernel_up(question.kernel)
 
     def require_free(self, frame: Frame, kind: str) -> None:
-        """For a question that comes later: what would be refused then is refused now."""
+        """Refuses now a question that would be refused later, when its content has arrived."""
         self._checked(frame, kind, ())
         self._kernels.idle_kernel(str(frame.head.get("language") or "python"))
 
     def kernel_up(self, kernel: KernelProcess) -> None:
-        """A kernel can be asked now. What waited for it is."""
+        """Called when a kernel is up. Asks a waiting question."""
         question = self._current
         if question is None or question.timer is not None:
             return
         question.kernel = kernel
-        # The kernel stops by itself first. With the default limit the answer comes within the five seconds that a host waits.
+        # The kernel stops by itself first. With the default timeout the answer comes within the five seconds that a host waits.
         stops_by_itself = question.timeout_seconds + self.grace_seconds / 2
         question.timer = self._loop.call_later(stops_by_itself, lambda: self._interrupt(question))
         if question.head["kind"] in ("variables.get", "variables.set"):
@@ -112,7 +112,7 @@ class Questions:
         question.fds = ()
 
     def answered(self, kernel: KernelProcess, frame: Frame) -> None:
-        """What a kernel says may have been written by the user's code: only the form is checked, the host judges the rest."""
+        """Handles an answer. SECURITY: user code may have written it. Only the form is checked here; the host checks the rest."""
         question = self._current
         if question is None or question.kernel is not kernel or frame.head.get("question") != question.number:
             return
@@ -125,12 +125,12 @@ class Questions:
                 self._reply(question.id, {}, frame.body)
         else:
             code, message = head.get("code"), head.get("message")
-            # A text or nothing: one that is nested deeply could not even be printed.
+            # A string or nothing: a deeply nested value could not even be printed.
             said = message[:_MAX_MESSAGE_CHARS] if isinstance(message, str) else ""
             self._end(code if isinstance(code, str) and code in _CODES else "raised", said)
 
     def kernel_died(self, kernel: KernelProcess, how: str) -> bool:
-        """Says whether it died over a question."""
+        """Returns whether it died during a question."""
         question = self._current
         if question is None or question.kernel is not kernel or question.timer is None:
             return False
@@ -138,12 +138,12 @@ class Questions:
         return True
 
     def give_up(self, code: str, message: str) -> None:
-        """No kernel will answer: none could be started, or all are being ended."""
+        """Fails the question: no kernel could be started, or all are being ended."""
         if self._current is not None:
             self._end(code, message)
 
     def abandon(self, then: Callable[[], None]) -> None:
-        """Nobody waits for the answer any more: withdraws the question, and calls `then` once none is under way."""
+        """Withdraws the question, because the host is gone, and calls `then` once none is under way."""
         question = self._current
         if question is not None:
             question.id = None
@@ -181,7 +181,7 @@ class Questions:
             self._interrupt(question)
 
     def _interrupt(self, question: _Question) -> None:
-        """Not the whole group: a question is no reason to disturb the processes that the session has in the background."""
+        """Interrupts the kernel alone and not its group: a question must not disturb the session's background processes."""
         if self._current is not question or question.kernel is None:
             return
         if question.kernel.pid is not None:

@@ -1,4 +1,4 @@
-"""The executions of a sandbox that are under way: those that wait for their kernel to start, and those that run."""
+"""The executions under way in a sandbox: those that wait for their kernel to start, and those that run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .kernel_run import KernelRun
 
 
 class Runs:
-    """The registry that `executions.py` asks who runs. A kernel has at most one entry, as waiting or as running."""
+    """The registry of executions. A kernel has at most one entry, as waiting or as running."""
 
     def __init__(self) -> None:
         self._waiting: dict[KernelKeeper, Frame] = {}
@@ -25,24 +25,24 @@ class Runs:
 
     @property
     def awaited(self) -> list[KernelKeeper]:
-        """The kernels that an execution waits for."""
+        """Returns the kernels that an execution waits for."""
         return list(self._waiting)
 
     @property
     def running(self) -> list[KernelRun]:
-        """A copy: the end of a run changes the registry."""
+        """Returns a copy, because the end of a run changes the registry."""
         return list(self._running.values())
 
     def wait(self, request: Frame, keeper: KernelKeeper) -> None:
-        """Notes an `execute` whose kernel is not up yet."""
+        """Records an `execute` whose kernel is not up yet."""
         self._waiting[keeper] = request
 
     def take_waiting(self, keeper: KernelKeeper) -> Optional[Frame]:
-        """The `execute` that waits for that kernel, which waits no longer."""
+        """Removes and returns the `execute` that waits for that kernel."""
         return self._waiting.pop(keeper, None)
 
     def withdraw(self, name: str) -> Optional[Frame]:
-        """The same by the name of the execution."""
+        """Removes and returns the waiting `execute` with that name."""
         keeper = next((keeper for keeper, request in self._waiting.items() if request.head["execution"] == name), None)
         return None if keeper is None else self._waiting.pop(keeper)
 
@@ -64,18 +64,18 @@ class Runs:
         return next((run for run in self._running.values() if run.name == name), None)
 
     def knows(self, name: str) -> bool:
-        """Whether the execution of that name runs, or waits."""
+        """Whether the execution with that name runs or waits."""
         return self.named(name) is not None or any(request.head["execution"] == name for request in self._waiting.values())
 
     def of(self, kernel: KernelProcess) -> Optional[KernelRun]:
-        """The run of that process, which may have died already; its keeper may have started another since."""
+        """Returns the run of that process, which may have died already, and been replaced by its keeper."""
         return next((run for run in self._running.values() if run.kernel is kernel), None)
 
     def take(self, kernel: KernelProcess, frame: Frame) -> None:
-        """A frame of a kernel about an execution: about its own, which it has not reported as ended, or about none."""
+        """Handles a frame of a kernel about an execution: its running one, or one that is over."""
         run = self.of(kernel)
         if run is not None and run.report is None and frame.head.get("execution") == run.name:
             run.take(frame)
         elif frame.head["type"] == "drain":
-            # Of an execution that is over, by a forged end or by an interrupt: its output is dropped, but no thread may hang on it.
+            # The execution is over, by a forged end or by an interrupt: its output is dropped, but no thread may hang.
             kernel.answer_drain(natural(frame.head["turn"]))

@@ -1,4 +1,4 @@
-"""The supervisor: pid 1 of a sandbox. It owns the channel, answers requests, and reaps whatever dies."""
+"""The supervisor: pid 1 of a sandbox. It owns the channel, answers requests, and reaps dead processes."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from ..wire.channel import Channel
 from ..wire.frames import Frame, Head
 from ..wire.refusal import Refusal
 from ..wire.transports import Transport
+from .disconnect_timeout import DisconnectTimeout
 from .executions import Executions
-from .solitude import Solitude
 
 PROTOCOL = 1
 
 
 class Supervisor:
-    """One per sandbox. `prepare` is called with the host's configuration, and returns the limits and what starts kernels.
+    """One per sandbox. `prepare` is called with the host's configuration, and returns the limits and the starter of kernels.
 
-    `can_reconnect`: a lost channel may come back, so the sandbox lives on; otherwise its end is ours.
+    `can_reconnect`: a lost channel may come back, so the sandbox lives on; otherwise the sandbox ends with it.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class Supervisor:
         self._prepare = prepare
         self._is_configured = False
         self._can_reconnect = can_reconnect
-        self._solitude = Solitude(loop, lambda: self._executions.interrupt_running("closing"), loop.stop)
+        self._disconnect_timeout = DisconnectTimeout(loop, lambda: self._executions.interrupt_running("closing"), loop.stop)
         self._warm: Optional[Head] = None
         self._channel = Channel(loop, self._on_hello, self._on_frame, self._on_lost)
         self._uploads = Uploads(self._channel, self._fail)
@@ -56,20 +56,20 @@ class Supervisor:
         }
 
     def attach(self, transport: Transport) -> None:
-        """A new connection; its `hello` decides whether it takes over."""
+        """Takes a new connection; its `hello` decides whether it takes over."""
         self._channel.attach(transport)
 
     def configure(self, config: Head) -> Callable[[], None]:
-        """Takes the host's configuration. By the first hello, unless it was done before. What it returns starts the first kernel."""
+        """Applies the host's configuration, with the first hello at the latest. The returned function starts the first kernel."""
         self._is_configured = True
         self._watch_children()
         limits, starter = self._prepare(config)
-        self._solitude.bear(config.get("alone"))
+        self._disconnect_timeout.configure(config.get("alone"))
         self._executions.limit(limits, config.get("interruptGraceMs"))
 
         def begin() -> None:
             self._executions.kernels.python.begin(starter)
-            # While the kernel settles in.
+            # While the kernel starts.
             self._workspace.accept()
             font_cache.offer_font_cache(os.environ.get("MPLCONFIGDIR", "/tmp/matplotlib"))
 
@@ -77,23 +77,23 @@ class Supervisor:
 
     def run(self) -> NoReturn:
         if self._can_reconnect:
-            self._solitude.begin()
+            self._disconnect_timeout.start()
         self._executions.open_background()
         self._loop.run()
         processes.kill_where(lambda process: True)
         os._exit(0)
 
     def announce_warm(self, head: Head) -> None:
-        """Kernels start with the preloads from now on. A host that takes over later is told again."""
+        """Tells the host that kernels now start with the preloads. A host that takes over later is told again."""
         self._warm = head
         self._channel.send(head)
 
     def use_better_stage(self, then: Callable[[], None]) -> None:
-        """Kernels now start from a stage with more in it. One that has run nothing is replaced; `then` follows when it is up."""
+        """Starts kernels from a stage with more preloads. A kernel that has run nothing is replaced; `then` is called when it is up."""
         self._executions.replace_unused_kernel(then)
 
     def protect(self, stage_pids: Callable[[], set[int]]) -> None:
-        """Names helper processes of ours that are never killed with the user's."""
+        """Names the guest's helper processes, which are never killed with the user's."""
         self._executions.kernels.stage_pids = stage_pids
 
     def on_busy(self, told: Callable[[bool], None]) -> None:
@@ -116,7 +116,7 @@ class Supervisor:
             self._request(frame)
 
     def _welcomed(self, hello: Head) -> None:
-        self._solitude.end()
+        self._disconnect_timeout.cancel()
         if not self._is_configured:
             self.configure(hello.get("config") or {})()
         elif hello.get("fresh"):
@@ -128,7 +128,7 @@ class Supervisor:
 
     def _on_lost(self, _reason: str) -> None:
         if self._can_reconnect:
-            self._solitude.begin()
+            self._disconnect_timeout.start()
         else:
             self._loop.stop()
 
@@ -180,7 +180,7 @@ class Supervisor:
         self._channel.send({"type": "reply", "id": number, "ok": False, "error": {"code": code, "message": message}})
 
     def _set_variable(self, frame: Frame) -> None:
-        """The bytes first, and when all are there the question: a kernel does not wait for a slow host."""
+        """Receives all bytes first, and asks then: a kernel does not wait for a slow host."""
         questions = self._executions.questions.asked_by(frame)
         questions.require_free(frame, "variables.set")
         file = UnnamedFile(os.environ.get("TMPDIR", "/tmp"))
@@ -202,7 +202,7 @@ class Supervisor:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGPIPE, signal.SIG_IGN)
         self._loop.on_readable(wake, lambda: self._reap(wake))
-        self._loop.soon(lambda: self._reap(wake))  # a kernel forked ahead may have ended before anybody was told
+        self._loop.soon(lambda: self._reap(wake))  # a kernel forked ahead may have ended before the handler was set
 
     def _reap(self, wake: int) -> None:
         try:
