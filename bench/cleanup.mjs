@@ -1,6 +1,9 @@
 const tasks = new Set();
 
-/** Runs `task` when the measurement is over, however it ends: done, failed, Ctrl-C, or the parent gone. Gives a function that runs it now. */
+/**
+ * Runs `task` when the measurement is over, however it ends: done, failed, Ctrl-C, or the parent gone. Returns a
+ * function that runs it now.
+ */
 export function afterwards(task) {
   const once = async () => {
     if (tasks.delete(once)) await task();
@@ -11,7 +14,10 @@ export function afterwards(task) {
 
 let ending;
 
-/** Whoever asks second waits for the first: a Ctrl-C reaches a process twice, from the terminal and through its parent. */
+/**
+ * Runs all tasks once; later calls wait for the first. Ctrl-C reaches a process twice, from the terminal and through
+ * its parent.
+ */
 export function cleanUp() {
   ending ??= (async () => {
     for (const task of [...tasks].reverse()) {
@@ -21,7 +27,7 @@ export function cleanUp() {
   return ending;
 }
 
-/** Leaves nothing behind when this process is told to end. */
+/** Cleans up when this process is told to end. */
 export function cleanUpOnSignals() {
   const end = async (exitCode) => {
     await cleanUp();

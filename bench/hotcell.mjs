@@ -3,7 +3,7 @@ import { openHotcell } from '../dist/index.js';
 import { afterwards } from './cleanup.mjs';
 import { NotTried } from './not-tried.mjs';
 
-/** The smallest thing that needs pandas, and what it prints. */
+/** A minimal program that needs pandas, and its output. */
 export const pandasCode = "import pandas as pd; print(pd.DataFrame({'a': [1, 2]}).a.sum())";
 export const pandasOutput = '3\n';
 
@@ -14,7 +14,7 @@ export async function benchHotcell(options) {
   return { open: (wanted) => hotcell.open(wanted).catch(orNotTried), settled: () => settled(hotcell), close };
 }
 
-/** Milliseconds from nothing to the first result, the session closed again. */
+/** Milliseconds from opening a session to its first result; the session is closed again. */
 export async function timeFirstResult(hotcell, options = {}) {
   const begin = performance.now();
   const session = await hotcell.open(options);
@@ -30,7 +30,7 @@ export async function runPandas(session) {
     throw new Error(`wrong result: ${JSON.stringify(result.outcome)} ${result.stderr}`);
 }
 
-/** Opens sessions until one begins with pandas imported already. What sessions share is then as warm as it gets. */
+/** Opens sessions until one starts with pandas imported: the state that sessions share is fully warm then. */
 export async function waitUntilWarm(hotcell, options = {}) {
   const deadline = performance.now() + 60_000;
   while (performance.now() < deadline) {
@@ -43,7 +43,7 @@ export async function waitUntilWarm(hotcell, options = {}) {
   throw new Error('no session began with pandas imported within a minute');
 }
 
-/** Milliseconds of each of `count` calls in a live session, after a few that are not counted. */
+/** Milliseconds of each of `count` calls in a live session, after a few uncounted ones. */
 export async function timeCalls(session, count, { uncounted = 20 } = {}) {
   for (let call = 0; call < uncounted; call += 1) await session.run('1+1');
   const samples = [];
@@ -60,7 +60,10 @@ function orNotTried(error) {
   throw error.code === 'driver_unavailable' ? new NotTried(error.message) : error;
 }
 
-/** The pool begins to refill in the turn after a claim: asked before that, it would say that there is nothing to do. */
+/**
+ * Waits for the pool. It begins to refill in the turn after a claim; before that it would report that there is nothing
+ * to do.
+ */
 async function settled(hotcell) {
   await sleep(5);
   await hotcell.settled();

@@ -40,7 +40,7 @@ export async function serveForBench(args = ['--isolation', 'process']) {
   };
 }
 
-/** Runs code in a session and answers with the session's id. Throws where that failed. */
+/** Runs code in a session and returns the session's id. Throws if that failed. */
 export async function runCode(client, code, session) {
   const args = { code, ...(session === undefined ? {} : { session_id: session }) };
   const { isError, structuredContent } = await client.callTool({ name: 'run_code', arguments: args });

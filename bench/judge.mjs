@@ -1,9 +1,10 @@
 import { summarise } from './statistics.mjs';
 
 /**
- * A row as it is measured: `{ what, unit, ours: number[], baseline?: { name, samples }, target?, note? }`, or `{ what, notTried }`.
- * Targets: `{ timesBetter: 50 }` against the baseline's median, `{ below: 500 }` and `{ atMost: 2 }` of the median, `{ worstBelow: 50 }` of the largest,
- * `{ text, met }` for what is not a number.
+ * Judges a measured row: `{ what, unit, ours: number[], baseline?: { name, samples }, target?, note? }`, or `{ what,
+ * notTried }`.
+ * Targets: `{ timesBetter: 50 }` against the baseline's median, `{ below: 500 }` and `{ atMost: 2 }` for the median, `{
+ * worstBelow: 50 }` for the largest sample, `{ text, met }` for a target that is not a number.
  */
 export function judge(row) {
   if (row.notTried !== undefined) return { ...row, verdict: 'not tried' };

@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { root } from '../scripts/dependencies.mjs';
 import { capture } from '../scripts/run.mjs';
 
-/** What a reader must know to compare: no name of the machine, nothing of its owner. */
+/** The facts that a reader needs for a comparison, without the machine's name or owner. */
 export async function describeMachine(versions) {
   return {
     cores: cpus().length,
     memoryGB: Math.round(totalmem() / 1e9),
-    // Without what a distribution or a provider appends.
+    // Without the suffix of a distribution or a provider.
     kernel: `${process.platform} ${release().match(/^[\d.]+/)?.[0] ?? ''}`.trim(),
     versions: {
       hotcell: JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version,

@@ -5,7 +5,10 @@ const MODERN = '2026-07-28';
 const LEGACY = '2025-11-25';
 const clientInfo = { name: 'bench', version: '1' };
 
-/** A client of a few lines on one connection, in either era of the protocol: what a client's own library takes is not the server's. */
+/**
+ * A minimal client on one connection, in either era of the protocol, so that the cost of a client library does not
+ * count.
+ */
 export async function connectRaw(url, era) {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   let id = 0;
@@ -38,7 +41,7 @@ export async function connectRaw(url, era) {
   };
 
   return {
-    /** Runs code in a session and answers with the session's id. Throws where that failed. */
+    /** Runs code in a session and returns the session's id. Throws if that failed. */
     async runCode(code, session) {
       id += 1;
       const args = { code, ...(session === undefined ? {} : { session_id: session }) };
@@ -53,7 +56,7 @@ export async function connectRaw(url, era) {
   };
 }
 
-/** The headers of a connection of the older era. */
+/** The headers of a connection of the legacy era. */
 async function initialize(post) {
   const params = { protocolVersion: LEGACY, capabilities: {}, clientInfo };
   const { headers } = await post({ id: 0, method: 'initialize', params }, {});

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 
 export const cli = fileURLToPath(new URL('../dist/cli.js', import.meta.url));
 
-/** The built stdio server and a client of a few lines: what a client's own library takes is not the server's. */
+/** The built stdio server and a minimal client, so that the cost of a client library does not count. */
 export function startMcp() {
   const child = spawn(execPath, [cli, 'mcp', '--isolation', 'process'], { stdio: ['pipe', 'pipe', 'inherit'] });
   const waiting = new Map();

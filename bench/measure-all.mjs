@@ -5,7 +5,9 @@ import { runRow } from './run-row.mjs';
 import { sessionPython } from './session-python.mjs';
 import { standardImage } from './standard-image.mjs';
 
-/** Takes the measurements one after another, each in a process of its own. One that fails becomes a row that says so. */
+/**
+ * Takes the measurements one after another, each in a process of its own. A failed one becomes a row with the reason.
+ */
 export async function measureAll(steps, { names, repeats, signal }) {
   const date = new Date().toISOString();
   const { context, versions } = await prepareContext(steps, repeats);

@@ -1,4 +1,4 @@
-/** Something that this machine cannot be measured for, which is no failure: the table says the reason. */
+/** A measurement that is impossible on this machine. It is not a failure: the table shows the reason. */
 export class NotTried extends Error {
   name = 'NotTried';
 }

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { NotTried } from './not-tried.mjs';
 
-/** Every process below `root`, without those below (and including) the ones in `except`. */
+/** All processes below `root`, without those in `except` and their descendants. */
 export function descendants(root, { except = [] } = {}) {
   const children = childrenByParent();
   const found = [];
@@ -16,7 +16,7 @@ export function descendants(root, { except = [] } = {}) {
   return found;
 }
 
-/** Proportional set size: what is shared counts by its share, so that sums over processes are true. */
+/** Proportional set size: shared pages count proportionally, so that sums over processes are correct. */
 export function proportionalBytes(pids) {
   return pids.reduce((sum, pid) => sum + proportionalBytesOf(pid), 0);
 }
@@ -41,7 +41,10 @@ function childrenByParent() {
   return children;
 }
 
-/** The name in the second field may hold anything, a closing parenthesis too: what follows the last one is regular. */
+/**
+ * The parent of a process. The name in the second field may contain anything, even a closing parenthesis, so fields are
+ * counted after the last one.
+ */
 function parentOf(pid) {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');

@@ -7,7 +7,7 @@ import { alignedTable, markdownTable, notesOf } from './table.mjs';
 const results = join(root, 'bench', 'results');
 const marks = ['<!-- bench -->', '<!-- /bench -->'];
 
-/** Keeps everything that was measured, sample by sample. Gives the file. */
+/** Writes all samples to a file and returns its path. */
 export function keepResult(result) {
   mkdirSync(results, { recursive: true });
   const file = join(results, `${result.date.replaceAll(':', '-').slice(0, 19)}.json`);
@@ -15,7 +15,7 @@ export function keepResult(result) {
   return file;
 }
 
-/** A microsecond is finer than any of the clocks. */
+/** Rounds to microseconds, which is finer than any of the clocks. */
 function rounded(_key, value) {
   return typeof value === 'number' ? Math.round(value * 1000) / 1000 : value;
 }
@@ -24,7 +24,7 @@ export function terminalText(result) {
   return reportText(result, alignedTable(result.rows));
 }
 
-/** Puts the table into README.md, and the result it came from beside it as latest.json. */
+/** Writes the table to README.md, and its result to latest.json. */
 export function updateReadme(result, file) {
   const path = join(root, 'README.md');
   const text = existsSync(path) ? readFileSync(path, 'utf8') : '';
@@ -36,7 +36,7 @@ export function updateReadme(result, file) {
   copyFileSync(file, join(results, 'latest.json'));
 }
 
-/** What has a target is shown; the rest, which says what things cost, is folded. */
+/** Rows with a target are shown; the others, which only show costs, are folded. */
 function foldedTables(rows) {
   const folded = rows.filter(({ target }) => target === undefined);
   return [

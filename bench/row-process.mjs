@@ -1,7 +1,10 @@
 import { cleanUp, cleanUpOnSignals } from './cleanup.mjs';
 import { NotTried } from './not-tried.mjs';
 
-/** One measurement in a process of its own: told what to measure by its parent, it answers with rows or with why there are none. */
+/**
+ * One measurement in a process of its own. The parent names it; the answer is its rows, or the reason why there are
+ * none.
+ */
 cleanUpOnSignals();
 process.once('message', async ({ name, context }) => {
   let answer;

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 const program = fileURLToPath(new URL('row-process.mjs', import.meta.url));
 const limitMs = 15 * 60_000;
 
-/** Measures in a fresh process. Rejects when that fails, is aborted or takes too long, with nothing of it left. */
+/** Measures in a fresh process. Rejects if that fails, is aborted or takes too long, and leaves nothing behind. */
 export function runRow(name, context, { signal }) {
   const child = fork(program, { execArgv: ['--expose-gc'], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   return new Promise((resolve, reject) => {

@@ -10,7 +10,7 @@ print(json.dumps({
                  "numpy": importlib.metadata.version("numpy"), "ipython": importlib.metadata.version("ipython")},
 }))`;
 
-/** The Python that sessions of the process driver run, by asking one: the same paths lead to it from outside. */
+/** The Python of the process driver's sessions, found by asking a session. Its paths are valid on the host too. */
 export async function sessionPython() {
   const hotcell = await openHotcell({ isolation: 'process', poolSize: 0 });
   try {

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { root } from '../scripts/dependencies.mjs';
 
-/** The tag of the standard image: a name of the product's own, not part of its public API, compiled on the spot. */
+/** The tag of the standard image. It is not part of the public API, so its source is compiled here. */
 export async function standardImage() {
   const { build } = await import('esbuild');
   const outfile = join(root, '.hotcell', 'bench', 'image.mjs');

@@ -5,7 +5,7 @@ export function markdownTable(rows) {
   return [header, header.map(() => '---'), ...rows.map(cells)].map(line).join('\n');
 }
 
-/** The same with columns lined up, for a terminal. */
+/** The judged rows with aligned columns, for a terminal. */
 export function alignedTable(rows) {
   const table = [header, ...rows.map(cells)];
   const widths = header.map((_, column) => Math.max(...table.map((row) => row[column].length)));
@@ -50,14 +50,14 @@ function targetText(target) {
   return `< ${target.below ?? target.worstBelow} ${target.unit}`;
 }
 
-/** The reason as some program gave it, on one line and in one cell. */
+/** The reason as a program gave it, in one line and one table cell. */
 function notTried({ notTried: reason }) {
   return `not tried: ${reason.replaceAll(/\s+/g, ' ').replaceAll('|', '\\|')}`;
 }
 
 const amount = (value, unit) => `${plain(value)} ${unit}`;
 
-/** Two or three digits that mean something, and never an exponent. */
+/** Two or three significant digits, never an exponent. */
 function plain(value) {
   if (Math.abs(value) >= 100) return String(Math.round(value));
   return String(Number(value.toPrecision(value < 10 ? 2 : 3)));

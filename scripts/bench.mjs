@@ -48,7 +48,7 @@ async function bench({ repeats, only, json, updateReadme }) {
   if (existsSync(join(root, 'dist/cli.js'))) await setUpDrivers();
   const abort = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => abort.abort());
-  // Imported late: what they import is built above.
+  // Imported late, because they import the build from above.
   const { measureAll } = await import('../bench/measure-all.mjs');
   const { keepResult, terminalText, updateReadme: writeReadme } = await import('../bench/report.mjs');
   const result = await measureAll(steps, { names: only, repeats, signal: abort.signal });
@@ -59,7 +59,10 @@ async function bench({ repeats, only, json, updateReadme }) {
   return result.rows.some((row) => row.failed) ? 1 : 0;
 }
 
-/** What cannot be set up shows in the table as not tried. gVisor takes minutes to build: only where it is there already. */
+/**
+ * Sets up the drivers. One that fails is shown as not tried. gVisor takes minutes to build, so it is used only if it is
+ * installed.
+ */
 async function setUpDrivers() {
   const setUp = (driver) =>
     run(execPath, ['dist/cli.js', 'setup', driver], { stdio: ['inherit', 'ignore', 'inherit'] });

@@ -18,8 +18,8 @@ const COMMONJS = [
 ].join(' ');
 
 /**
- * Files that chunks are merged into, and the entries that load them: first what every command has, then what the two commands that are started most often
- * have in common, then the rest of each. `mcp` answers a client before it loads the rest.
+ * Files that chunks are merged into, with the entries that load them: first the parts of every command, then the common
+ * parts of the two most frequent commands, then the rest of each. `mcp` answers a client before it loads the rest.
  */
 const GROUPS = {
   'chunks/command.js': ['src/cli/index.ts'],
@@ -29,7 +29,7 @@ const GROUPS = {
   'chunks/process.js': ['src/drivers/process/index.ts'],
 };
 
-/** Bundles the command and the library into dist/, and the library's types where they are asked for. */
+/** Bundles the command and the library into dist/, and the library's types on request. */
 export async function build({ step, StepError }, { force = false, types = true } = {}) {
   const entries = { cli: 'src/cli/index.ts', index: 'src/index.ts' };
   const present = Object.fromEntries(Object.entries(entries).filter(([, file]) => existsSync(join(root, file))));
@@ -58,9 +58,9 @@ async function bundle(entryPoints) {
     format: 'esm',
     platform: 'node',
     target: 'node20.19',
-    // Its other form asks for its parts by a `require` of its own, which no bundle can follow.
+    // Its UMD build loads its parts by a `require` of its own, which a bundler cannot follow.
     alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
-    // Some dependencies are CommonJS and call `require` for Node's own modules, or ask where they lie.
+    // Some dependencies are CommonJS: they call `require` for Node's own modules, or read `__filename`.
     banner: { js: COMMONJS },
     plugins: [leanBundle],
     logLevel: 'warning',
@@ -82,7 +82,7 @@ function makeExecutable(file) {
   chmodSync(file, 0o755);
 }
 
-/** Whether any source is newer than the marker that the last build left. */
+/** Whether any source is newer than the marker of the last build. */
 function isStale(marker) {
   const path = join(dist, marker);
   if (!existsSync(path)) return true;
@@ -99,7 +99,7 @@ function isStale(marker) {
   return sources.some((file) => statSync(join(root, file)).mtimeMs > builtAt);
 }
 
-/** Folders count too: their time changes when a file is removed. */
+/** All files and folders. The time of a folder changes when a file is removed. */
 function filesBelow(folder) {
   const names = readdirSync(join(root, folder), { recursive: true });
   return [folder, ...names.map((name) => join(folder, name))];

@@ -4,13 +4,13 @@ import { join } from 'node:path';
 
 export const root = new URL('..', import.meta.url).pathname;
 
-/** Installs what package-lock.json names, unless it is there. Plain Node: nothing else is installed yet. */
+/** Installs the packages of package-lock.json if needed. Plain Node, because no package is installed yet. */
 export function ensureDependencies() {
   requireNode();
   if (isInstalled()) return undefined;
   const begin = performance.now();
   process.stderr.write('- Dependencies …\n');
-  // `npm ci` refuses a lock that lacks another platform's optional packages, which some registries do not carry.
+  // `npm ci` refuses a lock file without another platform's optional packages, which some registries do not carry.
   for (const how of [['ci'], ['install', '--no-save']]) {
     const { status, stderr } = spawnSync('npm', [...how, '--no-audit', '--no-fund', '--loglevel=error'], {
       cwd: root,
@@ -25,7 +25,7 @@ export function ensureDependencies() {
   process.exit(1);
 }
 
-/** npm writes this file at the end of an installation; a lock that changed since asks for another. */
+/** Whether npm's marker, which it writes at the end of an installation, is newer than the lock file. */
 function isInstalled() {
   const marker = join(root, 'node_modules', '.package-lock.json');
   return existsSync(marker) && statSync(marker).mtimeMs >= statSync(join(root, 'package-lock.json')).mtimeMs;

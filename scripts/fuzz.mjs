@@ -38,7 +38,7 @@ const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs');
 const only = values.target === undefined ? [] : ['-t', literal(values.target)];
 process.exitCode = await run(execPath, [vitest, 'run', '--project', 'full', 'test/fuzz', ...only], { env });
 
-/** vitest takes a regular expression. */
+/** Escapes a text for vitest, which expects a regular expression. */
 function literal(text) {
   return text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
 }

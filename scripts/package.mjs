@@ -7,8 +7,9 @@ import { root } from './dependencies.mjs';
 import { bundleManifest, registryEntry } from './package-descriptions.mjs';
 
 /**
- * Makes what a release publishes, from the package as npm packs it: the package itself, an `.mcpb` bundle of the same files for clients that install
- * with a click, and `server.json` for the MCP registry. Into .hotcell/release, or the folder that is named.
+ * Creates the files of a release from the package as npm packs it: the package itself, an `.mcpb` bundle of the same
+ * files for clients that install with a click, and `server.json` for the MCP registry. They go to .hotcell/release, or
+ * to the given folder.
  */
 async function packageAll(folder) {
   rmSync(folder, { recursive: true, force: true });

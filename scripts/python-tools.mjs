@@ -10,8 +10,8 @@ const tools = [
 ];
 
 /**
- * ruff, mypy and pytest for the guest, nbformat, which judges the notebooks we write, and mdformat for Markdown, in a virtual environment of the
- * repository's own. Answers with the folder of the programs.
+ * Installs ruff, mypy and pytest for the guest, nbformat, which validates written notebooks, and mdformat for Markdown,
+ * in a virtual environment of the repository. Returns the folder of the programs.
  */
 export async function ensurePythonTools({ step, StepError }) {
   const marker = join(folder, '.ready');

@@ -2,14 +2,14 @@ import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { root } from './dependencies.mjs';
 
-/** Runs a program in the repository, on this terminal, and answers with its exit code. */
+/** Runs a program in the repository, on this terminal, and returns its exit code. */
 export function run(program, args, options = {}) {
   return new Promise((resolve) => {
     const child = spawn(program, args, { cwd: root, stdio: 'inherit', ...options });
-    // A person's Ctrl-C reaches the child too; it decides how to end, and this process follows.
+    // The user's Ctrl-C reaches the child too; it decides how to end, and this process follows.
     const wait = () => {};
     process.on('SIGINT', wait);
-    // A supervisor's signals reach us alone: without the child's end ours would leave it running.
+    // A process manager signals only this process, so the signal is forwarded. Otherwise the child would keep running.
     const forward = (signal) => child.kill(signal);
     for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, forward);
     child.once('error', () => resolve(127));
@@ -21,7 +21,7 @@ export function run(program, args, options = {}) {
   });
 }
 
-/** As `run`, with the output kept and returned, and shown too where `echo` says so. */
+/** Like `run`, but returns the output, and also shows it with `echo`. */
 export function capture(program, args, { echo = false, ...options } = {}) {
   return new Promise((resolve) => {
     const child = spawn(program, args, { cwd: root, ...options, stdio: ['ignore', 'pipe', 'pipe'] });

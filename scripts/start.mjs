@@ -5,11 +5,11 @@ import { prepare } from './steps.mjs';
 
 const hotcell = (...args) => run(execPath, ['dist/cli.js', ...args]);
 
-// Its stdout says how to go on, which is for a person who runs it alone.
+// Its stdout names the next steps, for a user who runs it alone.
 const setUp = (...driver) =>
   run(execPath, ['dist/cli.js', 'setup', ...driver], { stdio: ['inherit', 'ignore', 'inherit'] });
 
-/** From a fresh clone to a server that can be tried at once. */
+/** Goes from a fresh clone to a running server. */
 async function start() {
   const steps = await prepare();
   await build(steps, { types: false });
@@ -17,7 +17,7 @@ async function start() {
   return exitCode === 0 ? hotcell('serve', ...argv.slice(2)) : exitCode;
 }
 
-/** What this platform uses by default; where that cannot be had, Docker if its engine answers. */
+/** Sets up the platform's default driver; if that fails, Docker if its engine answers. */
 async function setUpSomething() {
   const exitCode = await setUp();
   if (exitCode === 0 || process.platform !== 'linux') return exitCode;
@@ -25,7 +25,10 @@ async function setUpSomething() {
   return engine === 0 ? setUp('docker') : exitCode;
 }
 
-/** npm passes a supervisor's signals on to the shell that it starts us by, which dies of them and tells us nothing. */
+/**
+ * npm forwards signals only to the shell that runs this script. The shell dies of them, so this process watches the
+ * shell.
+ */
 function endWithShellOfNpm() {
   if (env.npm_lifecycle_event === undefined) return;
   const shell = process.ppid;

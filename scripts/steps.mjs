@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { ensureDependencies, root } from './dependencies.mjs';
 
 /**
- * The progress reporter of the product itself, compiled on the spot: these scripts run before there is a build.
+ * The progress reporter of the product itself, compiled here because these scripts run before there is a build.
  * Installs the dependencies first, since the compiler is one of them.
  */
 export async function prepare() {

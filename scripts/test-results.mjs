@@ -1,6 +1,6 @@
 import { relative } from 'node:path';
 
-/** Sums up what vitest's JSON reporter wrote. A file that could not even be loaded counts as one failure. */
+/** Counts the results of vitest's JSON reporter. A file that could not be loaded counts as one failure. */
 export function countResults(results) {
   const assertions = results.testResults.flatMap((file) => file.assertionResults);
   const count = (...states) => assertions.filter((assertion) => states.includes(assertion.status)).length;
@@ -14,7 +14,7 @@ export function countResults(results) {
   };
 }
 
-/** For each test that failed, the command that repeats it alone. A file that could not be loaded is repeated as a whole. */
+/** The command that repeats each failed test alone. A file that could not be loaded is repeated as a whole. */
 export function repeatCommands(results, { root, requireAll = false }) {
   const repeat = (file, ...args) =>
     [...(requireAll ? ['HOTCELL_TEST_REQUIRE=all'] : []), 'npx vitest run', quoted(relative(root, file)), ...args].join(
@@ -29,7 +29,7 @@ export function repeatCommands(results, { root, requireAll = false }) {
     });
 }
 
-/** vitest takes a name as a regular expression. */
+/** Escapes a test name for vitest, which expects a regular expression. */
 function escaped(name) {
   return name.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
 }

@@ -58,7 +58,10 @@ async function test(steps) {
   return counts.failed > 0 ? 1 : 0;
 }
 
-/** What cannot be set up shows in the tests as skipped with the reason; with --require-all it is a failure here already. */
+/**
+ * Sets up the drivers. The tests of one that fails are skipped with the reason; with --require-all it is a failure
+ * here.
+ */
 async function setUpDrivers(steps) {
   const { StepError } = steps;
   if (!existsSync(join(root, 'dist/cli.js'))) return;
@@ -69,7 +72,7 @@ async function setUpDrivers(steps) {
   };
   if (process.platform === 'linux') await setUp('process');
   const { exitCode, output } = await capture('docker', ['info', '--format', '{{json .Runtimes}}']);
-  // Building gVisor takes minutes and changes the engine's configuration: not without being asked.
+  // Building gVisor takes minutes and changes the engine's configuration, so it is done only on request.
   if (requireAll || (exitCode === 0 && output.includes('"runsc"'))) await setUp('gvisor');
   else if (exitCode === 0) await setUp('docker');
   if (exitCode === 0) await ensureToolsImage(steps).catch((error) => requireAll && Promise.reject(error));
@@ -103,7 +106,7 @@ function checks(steps) {
   ];
 }
 
-/** What only waits does so while the others work. */
+/** Runs the tests that mostly wait beside all others. */
 async function runAllVitest() {
   if (mode === 'unit') return [await runVitest(['unit'])];
   const waiting = runVitest(['waiting'], { quiet: true });
@@ -127,7 +130,7 @@ async function runVitest(projects, { quiet = false } = {}) {
   const results = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : { testResults: [] };
   const counts = countResults(results);
   repeats.push(...repeatCommands(results, { root, requireAll }));
-  // An error outside every test (an unhandled rejection, say) shows in the exit code alone.
+  // An error outside every test, such as an unhandled rejection, shows only in the exit code.
   return exitCode !== 0 && counts.failed === 0 ? { ...counts, failed: 1 } : counts;
 }
 
@@ -135,7 +138,7 @@ async function shown(program, args, options) {
   return { exitCode: await run(program, args, options), output: '' };
 }
 
-/** What needs another kernel configuration than this machine's runs on a virtual one, and counts like any test. */
+/** Runs in a virtual machine the tests that need another Linux kernel configuration. They count like any test. */
 async function runInVm({ report }) {
   const entry = 'test/vm/run.mjs';
   if (!existsSync(join(root, entry))) {

@@ -12,7 +12,10 @@ const context = join(root, 'test/images/tools');
 const bases = ['python:3.12-slim-bookworm', 'hotcell/base:bookworm'];
 const WAIT_MS = 600_000;
 
-/** Makes the image with compilers that the tests open (test/support/tools-image.ts), on a base that the setup of docker has made. */
+/**
+ * Builds the image with compilers that the tests use (test/support/tools-image.ts), on the base image of docker's
+ * set-up.
+ */
 export async function ensureToolsImage({ step, StepError }, { wait = false } = {}) {
   const hash = createHash('sha256').update(readFileSync(join(context, 'Dockerfile')));
   const tag = `hotcell/test-tools:${hash.digest('hex').slice(0, 12)}`;
@@ -20,7 +23,7 @@ export async function ensureToolsImage({ step, StepError }, { wait = false } = {
   await step('Image with compilers, for the tests', async () => {
     const base = await findBase(wait ? Date.now() + WAIT_MS : 0);
     if (base === undefined) throw new StepError('There is no base image.', { command: 'hotcell setup docker' });
-    // The host's network: the packages come from Debian, and an engine in a container may have no bridge.
+    // The host's network, because the packages come from Debian and an engine in a container may have no bridge.
     const args = ['build', '--network', 'host', '--build-arg', `BASE=${base}`, '--force-rm', '--tag', tag, context];
     const { exitCode, output } = await capture('docker', args, { env: { ...env, DOCKER_BUILDKIT: '0' } });
     if (exitCode !== 0) throw new StepError(output.trim(), { command: ['docker', ...args].join(' ') });

@@ -6,7 +6,7 @@ import { afterwards } from '../cleanup.mjs';
 
 const execute = promisify(execFile);
 
-/** Milliseconds of a program from start to end, what it printed checked. */
+/** Milliseconds of a program from start to end. Its output is checked. */
 export async function timeProgram(program, args, { input, expected }) {
   const begin = performance.now();
   const child = spawn(program, args, { stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'] });
@@ -30,7 +30,7 @@ export function timeDockerRun({ image, runtime }, code, expected) {
   return timeProgram('docker', args, { expected });
 }
 
-/** A container that only waits, for `docker exec`. */
+/** An idle container, for `docker exec`. */
 export async function startContainer({ image, runtime }) {
   const name = `hotcell-bench-${process.pid}-${runtime}`;
   const remove = afterwards(async () => {
@@ -55,7 +55,7 @@ export async function startContainer({ image, runtime }) {
   };
 }
 
-/** Undefined when containers of the image can be started under the runtime, else why not. */
+/** Undefined if containers of the image can be started under the runtime, otherwise the reason. */
 export async function whyNoContainers({ image, runtime }) {
   try {
     const { stdout } = await execute('docker', ['info', '--format', '{{json .Runtimes}}']);

@@ -7,8 +7,8 @@ const folder = join(root, '.hotcell', 'bench-python');
 const wanted = ['ipykernel', 'jupyter_client'];
 
 /**
- * Jupyter on the very Python and the very pandas that sessions run: a virtual environment of the same interpreter that looks for packages where
- * they do. `{ python, versions }`, or `{ reason }` where it cannot be had.
+ * Jupyter on the same Python and pandas that sessions use: a virtual environment of the same interpreter with the same
+ * search path for packages. Returns `{ python, versions }`, or `{ reason }` if it cannot be created.
  */
 export async function ensureJupyter({ step, StepError }, { base, packages }) {
   const marker = join(folder, '.ready');

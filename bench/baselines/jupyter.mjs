@@ -10,15 +10,16 @@ import { afterwards } from '../cleanup.mjs';
 const script = fileURLToPath(new URL('jupyter_driver.py', import.meta.url));
 
 /**
- * A program that drives plain ipykernels through jupyter_client and measures by its own clock, so that talking to it costs nothing.
+ * A program that drives plain ipykernels through jupyter_client and measures with its own clock, so that the
+ * communication with it does not count.
  * `ask('open')`, `ask('calls', { code, count })`, …: see jupyter_driver.py.
  */
 export function startJupyter(python) {
-  // Its own folder for settings: a person's IPython profile would be part of the measurement.
+  // A settings folder of its own, because the user's IPython profile would influence the measurement.
   const home = mkdtempSync(join(tmpdir(), 'hotcell-bench-'));
   const child = spawn(python, [script], {
     stdio: ['pipe', 'pipe', 'inherit'],
-    detached: true, // Ctrl-C is for us; the driver ends with its stdin and takes its kernels along
+    detached: true, // Ctrl-C is for the benchmark; the driver ends with its stdin, and ends its kernels
     env: {
       ...process.env,
       IPYTHONDIR: home,

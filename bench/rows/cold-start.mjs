@@ -7,7 +7,10 @@ const cli = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
 const code = 'print(1)';
 const expected = '1\n';
 
-/** `hotcell run` with nothing running, from the start of the program to its end; `docker run` and a bare Python for scale. */
+/**
+ * `hotcell run` on an idle machine, from the start of the program to its end; `docker run` and plain Python for
+ * comparison.
+ */
 export async function measure({ repeats, python, image }) {
   const what = 'process: `hotcell run` of print(1), nothing running';
   const target = { below: 200, unit: 'ms' };

@@ -4,7 +4,10 @@ import { benchHotcell, pandasCode, pandasOutput, timeCalls, timeFirstResult } fr
 const claimsPerRepeat = 3;
 const callsPerRepeat = 100;
 
-/** A pooled container → first pandas result, beside a new container and a new Python in a running one; then calls in a live session. */
+/**
+ * A pooled container → first pandas result, compared with a new container and a new Python in a running one; then calls
+ * in a live session.
+ */
 export async function measureContainer({ repeats, image }, { isolation, runtime, callMs }) {
   const names = {
     claim: `${isolation}, pooled: open → first pandas result`,

@@ -4,7 +4,10 @@ import { benchHotcell, pandasCode, pandasOutput, timeFirstResult } from '../hotc
 
 const sessionsInARow = 10;
 
-/** Ten sessions of a container driver, each opened as soon as the last is closed: the pool is never full. Beside as many Jupyter kernels. */
+/**
+ * Ten sessions of a container driver, each opened as soon as the last is closed, so that the pool is never full.
+ * Compared with as many Jupyter kernels.
+ */
 export async function measureInARow({ repeats, image, jupyter }, { isolation, runtime }) {
   const what = `${isolation}: open → first pandas result, ten in a row, each right after the last was closed`;
   const target = { timesBetter: 1 };
@@ -31,7 +34,7 @@ export async function measureInARow({ repeats, image, jupyter }, { isolation, ru
   ];
 }
 
-/** The first of a Hotcell is the very first opening, which the cold rows show; it is not counted here. */
+/** Measures sessions. The first session of a Hotcell is not counted: the cold rows show it. */
 async function measureSessions(samples, isolation) {
   const hotcell = await benchHotcell({ isolation, poolSize: 1 });
   await timeFirstResult(hotcell);

@@ -2,7 +2,7 @@ import { benchHotcell, runPandas, waitUntilWarm } from '../hotcell.mjs';
 
 const sessionCount = 50;
 
-/** Fifty callers at the same moment, each of whom wants a session of its own and a pandas result. */
+/** Fifty concurrent callers, each of which opens a session and runs pandas. */
 export async function measure({ repeats }) {
   const samples = { total: [], slowest: [] };
   let answered = 0;

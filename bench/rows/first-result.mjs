@@ -7,7 +7,10 @@ const opensPerRepeat = 10;
 const pauseMs = 100;
 const isolation = 'process';
 
-/** Open a session → first pandas result: the very first of a Hotcell, later ones, in a row, and pooled ones, beside a plain Jupyter kernel. */
+/**
+ * Open a session → first pandas result: the first session of a Hotcell, later ones, sessions in a row, and pooled ones,
+ * compared with a plain Jupyter kernel.
+ */
 export async function measure({ repeats, jupyter }) {
   const samples = { first: [], unpooled: [], inARow: [], pooled: [], jupyter: [], jupyterReply: [] };
   const kernels = jupyter.python === undefined ? undefined : startJupyter(jupyter.python);

@@ -11,7 +11,10 @@ for _ in range(${pieces}):
     sys.stdout.write(text)
 `;
 
-/** A program prints a gigabyte: how much the host process grows, and how fast it goes. In a process of its own, so that nothing before it counts. */
+/**
+ * A program prints a gigabyte: the growth of the host process, and the throughput. Runs in a process of its own, so
+ * that earlier measurements do not count.
+ */
 export async function measure({ repeats }) {
   const hotcell = await benchHotcell({ isolation: 'process', poolSize: 0 });
   const session = await hotcell.open();

@@ -8,7 +8,9 @@ const recent = 10;
 const leastFreeBytes = 2_000_000_000;
 const MB = 1_000_000;
 
-/** Sessions opened one after another and kept: what one more costs in time, and what all of them hold, as their number grows. */
+/**
+ * Sessions opened one after another and kept open: the time of one more, and the memory of all, as their number grows.
+ */
 export async function measure({ repeats }) {
   const samples = marks.map(() => ({ open: [], memory: [], host: [] }));
   for (let repeat = 0; repeat < repeats; repeat += 1) await grow(samples);

@@ -8,7 +8,7 @@ const roundTrips = 200;
 const warmUps = 50;
 const modern = { pin: '2026-07-28' };
 
-/** A server over HTTP: one call, a hundred clients at the same moment, and what a client costs that does nothing. */
+/** A server over HTTP: one call, a hundred concurrent clients, and the cost of an idle client. */
 export async function measure({ repeats }) {
   const samples = { sdk: [], total: [], slowest: [], median: [], idle: [] };
   let answered = 0;
@@ -40,7 +40,7 @@ export async function measure({ repeats }) {
   ];
 }
 
-/** What the server adds to a call of the library, in both eras. */
+/** The overhead of the server over a call of the library, in both eras. */
 async function callRows(repeats, row) {
   const hotcell = await benchHotcell({ isolation: 'process', poolSize: 0 });
   const session = await hotcell.open();
@@ -82,7 +82,10 @@ async function timed(call) {
   return times;
 }
 
-/** Of the older era, whose connections are kept by the server; those of the newer cost nothing between calls. */
+/**
+ * Memory of an idle client of the legacy era, whose connections the server keeps. Clients of the modern era cost
+ * nothing between calls.
+ */
 async function idleClientBytes(server) {
   const warm = await server.connect('legacy');
   const before = server.residentBytes();

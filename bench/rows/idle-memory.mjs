@@ -5,7 +5,9 @@ import { descendants, proportionalBytes } from '../process-tree.mjs';
 const sessionCount = 20;
 const MB = 1_000_000;
 
-/** Proportional set size of sessions that have imported pandas and wait, beside a Jupyter kernel that has done the same. */
+/**
+ * Proportional set size of idle sessions that have imported pandas, compared with a Jupyter kernel in the same state.
+ */
 export async function measure({ repeats, jupyter }) {
   const samples = { each: [], allIn: [], jupyter: [] };
   for (let repeat = 0; repeat < repeats; repeat += 1) {

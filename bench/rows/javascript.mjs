@@ -7,7 +7,7 @@ const callsPerRepeat = 200;
 const javascript = { language: 'javascript' };
 const run = promisify(execFile);
 
-/** JavaScript in a session that has run none yet, and `1+1` after that; beside a Node that is started for it, as a shell would. */
+/** The first JavaScript in a session, and `1+1` after that; compared with starting Node from a shell. */
 export async function measure({ repeats }) {
   const hotcell = await benchHotcell({ isolation: 'process', poolSize: 0 });
   const samples = { first: [], typed: [], calls: [], node: [] };

@@ -7,7 +7,7 @@ const callsPerRepeat = 200;
 const start = 'mcp: start of the stdio server to tools/list';
 const call = 'mcp: run_code of 1+1 over stdio';
 
-/** The stdio server as clients meet it: until its tools are listed, and what it adds to a call. */
+/** The stdio server from a client's view: the time until its tools are listed, and its overhead per call. */
 export async function measure({ repeats }) {
   if (!existsSync(cli)) return [start, call].map((what) => ({ what, notTried: 'there is no dist/cli.js' }));
   return [await startRow(repeats), await callRow(repeats)];

@@ -4,7 +4,10 @@ import { benchHotcell } from '../hotcell.mjs';
 const callsPerRepeat = 50;
 const prepare = 'import pandas as pd; frame = pd.DataFrame({"number": range(100), "half": 0.5, "name": "a name"})';
 
-/** A frame as the value of an execution, text and HTML; against Jupyter, which sends the same, and against its text alone. */
+/**
+ * A frame as the value of an execution, as text and HTML; compared with Jupyter, which sends the same, and with text
+ * alone.
+ */
 export async function measure({ repeats, jupyter }) {
   const hotcell = await benchHotcell({ isolation: 'process', poolSize: 0 });
   const session = await hotcell.open();
@@ -35,7 +38,7 @@ export async function measure({ repeats, jupyter }) {
   ];
 }
 
-/** The same frame as rich value and as text alone: `frame` and `str(frame)` differ by its HTML, and by nothing else. */
+/** Times the same frame as rich value and as text alone: `frame` and `str(frame)` differ only by the HTML. */
 async function timeInTurns(session) {
   const [withHtml, textAlone] = [[], []];
   for (let call = 0; call < callsPerRepeat + 5; call += 1) {

@@ -6,8 +6,8 @@ const firstCalls = 100;
 const callsBefore = 2500;
 
 /**
- * `1+1` in a live session and in a live Jupyter kernel, in turns; both have loaded what they load and answered as often before. What V8 has to compile it
- * has compiled by then; a row of its own shows the first calls.
+ * `1+1` in a live session and in a live Jupyter kernel, alternating. Both are warm and have answered equally often, and
+ * V8 has compiled the hot code. A row of its own shows the first calls.
  */
 export async function measure({ repeats, jupyter }) {
   const hotcell = await benchHotcell({ isolation: 'process', poolSize: 0 });

@@ -10,7 +10,7 @@ class Plant:
     def start_up(self, fuel_rods): pass
 plant = Plant()`;
 
-/** What a list of a full session's variables costs, a page of a frame of a gigabyte, and a completion. */
+/** The cost of listing a full session's variables, of a page of a frame of a gigabyte, and of a completion. */
 export async function measure({ repeats }) {
   const hotcell = await benchHotcell({ isolation: 'process', poolSize: 0 });
   await waitUntilWarm(hotcell);
