@@ -12,8 +12,8 @@ export interface ExecutionQuota {
   /** The execution slots of the server, for the sessions of one owner. */
   slotsOf(owner: Owner): Slots;
   /**
-   * Admits one more execution, or throws `too_many_executions`. It holds `held`, its code or command, in memory until the
-   * returned function ends it.
+   * Admits one more execution, or throws `too_many_executions`. It holds `held`, its code or command, in memory until
+   * the returned function ends it.
    */
   admit(owner: Owner, held: unknown): () => void;
 }

@@ -5,7 +5,10 @@ import type { Limits } from '../sandbox/spec.ts';
 import type { CodeHash, Feed } from '../telemetry/feed.ts';
 import type { SessionFacts } from './session-facts.ts';
 
-/** Counts each run against its owner's quota. Comes after `emitRuns`, so that the audit log has the runs that are refused here. */
+/**
+ * Counts each run against its owner's quota. Comes after `emitRuns`, so that the audit log has the runs that are
+ * refused here.
+ */
 export function admitRuns(admit: (held: unknown) => () => void): RunObserver {
   return ({ code, command }) => {
     const leave = admit(command === undefined ? code : command.held);

@@ -46,7 +46,7 @@ export interface Collector {
   finished(): CollectedEnd | undefined;
   parts(): CollectedParts;
   close(): Promise<void>;
-  /** The same for an execution that has no result. */
+  /** Closes the collector of an execution without a result, and removes its log. */
   discard(): Promise<void>;
 }
 
@@ -184,9 +184,9 @@ export function createCollector(
   }
 
   /**
-   * SECURITY: a log is counted and removed with the result that names it. One that no result names would stay until its
-   * session closes: output that was cleared or overwritten leaves nothing that was dropped, and could fill the disk of
-   * the host.
+   * SECURITY: a log is counted and removed with the result that names it. A log that no result names (its output was
+   * cleared or overwritten, so that nothing counts as dropped) would stay until the session closes, and could fill the
+   * host's disk.
    */
   async function close(isDiscarded = false): Promise<void> {
     await spool.close();

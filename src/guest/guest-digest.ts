@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { packageRoot } from '../lib/package-root.ts';
 import { type GuestFile, guestFiles } from './guest-files.ts';
 
-/** What the build writes beside the program (scripts/guest-manifest.mjs). */
+/** The manifest that the build writes beside the program (scripts/guest-manifest.mjs). */
 interface Manifest {
   readonly digest: string;
   readonly builtAtMs: number;
@@ -12,8 +12,9 @@ interface Manifest {
 }
 
 /**
- * The digest of the guest's files. It is the build's where no file has changed since: to read a hundred files takes longer than to start a jail. The data folder has
- * the guest under this name, so the files themselves are needed only once.
+ * The digest of the guest's files. If no file has changed since the build, it is that of the build: reading a hundred
+ * files takes longer than starting a jail. The data folder has the guest under this name, so the files themselves are
+ * needed only once.
  */
 export function guestDigest(root: string = packageRoot()): string {
   const folder = join(root, 'guest', 'hotcell_guest');

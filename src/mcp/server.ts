@@ -40,7 +40,7 @@ export function createMcpFactory(deps: McpDeps, options: McpOptions = {}): () =>
     forgetInheritedNames(server);
     shortenErrors(server);
     watchCalls(server);
-    // Not an option of the constructor, which would add the handlers before their calls are watched.
+    // Not passed to the constructor, which would add the handlers before their calls are watched.
     server.server.registerCapabilities({
       tools: { listChanged: false },
       resources: {},

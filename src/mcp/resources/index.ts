@@ -109,14 +109,14 @@ async function readExecutionLog(
 
 interface Presenting<Data> {
   read(): Promise<Data>;
-  /** Works on the main thread. */
+  /** Builds the content of the answer, on the main thread. */
   present(data: Data): Promise<{ mimeType: string } & ({ text: string } | { blob: string })>;
 }
 
 /**
- * SECURITY: a dozen reads at once would hold all that they read, and slices of them would add up to what none of them
- * may take. Of an owner a few read, and one is presented. Nothing that owners share is held while a sandbox reads,
- * which can be as slow as its program pleases.
+ * SECURITY: a dozen concurrent reads would hold all their data in memory, and their slices would add up and block the
+ * main thread. So an owner has a few reads at a time, and one that is encoded. No slot shared by owners is held while a
+ * sandbox reads, which a program can slow down.
  */
 async function presented<Data>(
   { deps: { editing, computing, owner }, uri, signal }: Call,

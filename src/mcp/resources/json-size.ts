@@ -2,14 +2,14 @@ import { isUtf8 } from 'node:buffer';
 import { createPacer } from '../../lib/pacer.ts';
 
 const SLICE_BYTES = 65_536;
-/** A character that is no part of UTF-8 becomes a replacement character, of three bytes. */
+/** Size of the replacement character, which invalid UTF-8 becomes. */
 const REPLACED_BYTES = 3;
-/** The most that a byte of text can take: a control character is six bytes in JSON. */
+/** Maximum expansion of a byte of text: a control character takes six bytes in JSON. */
 const MOST_BYTES = 6;
 
 /**
- * How many bytes of a text, from its first, take at most `limitBytes` as a string of JSON. SECURITY: counted byte by
- * byte and in slices. To write megabytes as JSON in order to measure them stops the main thread for 50 ms and more.
+ * Length of the longest prefix of a text that takes at most `limitBytes` as a JSON string. SECURITY: counts byte by
+ * byte and in slices. Serializing megabytes to measure them blocks the main thread for 50 ms and more.
  */
 export async function fittingInJson(text: Buffer, limitBytes: number): Promise<number> {
   if (text.length * MOST_BYTES <= limitBytes) return text.length;
