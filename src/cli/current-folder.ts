@@ -5,8 +5,8 @@ import { type OpenFolder, openFolder } from './open-folder.ts';
 const held = new Map<string, OpenFolder>();
 
 /**
- * The current folder, held open from the first call on. SECURITY: code in a sandbox that can write above it may rename a folder on its path and put a link there; the path, which Node
- * keeps from the start, would then lead elsewhere.
+ * The current folder, held open from the first call on. SECURITY: code in a sandbox that can write above it may rename
+ * a folder on its path and put a link there; the path, which Node keeps from the start, would then lead elsewhere.
  */
 export function currentFolder(): OpenFolder {
   const path = pathOfCurrent();
@@ -15,7 +15,10 @@ export function currentFolder(): OpenFolder {
   return folder;
 }
 
-/** Holds the current folder before anything is started. One that cannot be opened is reported by the commands that need it. */
+/**
+ * Holds the current folder before anything is started. One that cannot be opened is reported by the commands that need
+ * it.
+ */
 export function holdCurrentFolder(): void {
   pathOfCurrent();
   try {

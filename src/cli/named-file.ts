@@ -37,7 +37,10 @@ export function holdFile(typed: string, options: HoldOptions = {}): NamedFile {
   return { typed, folder, name, refuseLink, [Symbol.dispose]: () => folder[Symbol.dispose]() };
 }
 
-/** Opens a file that the user named, to read it. Rejects with the code of the system, or with a HotcellError where a link is on the way. */
+/**
+ * Opens a file that the user named for reading. Rejects with the system's error code, or with a HotcellError if a link
+ * is on the path.
+ */
 export async function openNamedFile(typed: string, options: HoldOptions = {}): Promise<FileHandle> {
   if (partBelow(typed, options.writable) === undefined) return open(typed);
   using file = holdFile(typed, options);

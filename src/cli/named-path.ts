@@ -4,8 +4,9 @@ import { holdPlace } from './named-place.ts';
 import { partBelow } from './part-below.ts';
 
 /**
- * The path, without links, of a folder that the user named, which may be missing. SECURITY: for flags whose value is used as a path from then on. A stranger's repository could make it a
- * link, so one below the current folder is refused.
+ * The path, without links, of a folder that the user named, which may be missing. SECURITY: for flags whose value is
+ * used as a path from then on. A stranger's repository could make it a link, so one below the current folder is
+ * refused.
  */
 export function namedFolderPath(typed: string): string {
   using place = holdPlace(typed);

@@ -13,9 +13,10 @@ export interface PartBelow {
 const MOST_LINKS = 40;
 
 /**
- * The part of a path that lies below the current folder, or below one of `writable`, which sandboxes can write to; undefined where the path leads through none of them. SECURITY: by
- * device and inode, and link by link. A shell's `$PWD` may lead there through a link, and as a text it is another folder; and a link of the user may lead there, and on through a link
- * that a sandbox made. The root of the file system is no repository: its links are the system's.
+ * The part of a path below the current folder, or below one of `writable`, which sandboxes can write to; undefined if
+ * the path leads through none of them. SECURITY: compares device and inode, link by link. A shell's `$PWD` may lead
+ * there through a link, and is another folder as a text; and a link of the user may lead there, and on through a link
+ * that a sandbox made. The root of the file system is not a repository: its links are the system's.
  */
 export function partBelow(typed: string, writable: readonly string[] = []): PartBelow | undefined {
   const open = () => openAgain(currentFolder());

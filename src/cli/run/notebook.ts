@@ -31,7 +31,7 @@ export function isNotebook(file: string): boolean {
   return extname(file).toLowerCase() === '.ipynb';
 }
 
-/** Reads a notebook and checks it, before anything is started. */
+/** Reads and checks a notebook before a sandbox is started. */
 export async function readNotebook(file: string, flags: RunFlags, writable: readonly string[]): Promise<Notebook> {
   if (flags.language !== undefined) {
     throw new HotcellError('invalid_argument', '--language: a notebook already names its language', {

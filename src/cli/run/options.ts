@@ -114,14 +114,20 @@ export function mountRequest(text: string, writable: readonly string[] = []): Mo
   return { ...namedSource(match[1], writable), target: match[2], readOnly: match[3] !== 'rw' };
 }
 
-/** SECURITY: a link in a folder that is mounted writable, which an earlier sandbox may have made, is refused in the source of every mount. */
+/**
+ * SECURITY: a link in a folder that is mounted writable, which an earlier sandbox may have made, is refused in the
+ * source of every mount.
+ */
 function mountRequests(texts: readonly string[]): MountRequest[] {
   const found = texts.map((text) => mountRequest(text));
   const writable = found.filter(({ readOnly }) => readOnly === false).map(({ source }) => source);
   return texts.map((text) => mountRequest(text, writable));
 }
 
-/** SECURITY: with the identity of the folder. By its path the session could find another folder, or a link that a sandbox has put there since. */
+/**
+ * SECURITY: includes the identity of the folder. By its path alone the session could find another folder, or a link
+ * that a sandbox has put there since.
+ */
 function namedSource(typed: string, writable: readonly string[]): Pick<MountRequest, 'source' | 'identity'> {
   using place = holdPlace(typed, { writable });
   try {

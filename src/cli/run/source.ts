@@ -13,7 +13,7 @@ export interface Source {
 /** The largest code size that any configuration allows. */
 const LARGEST_BYTES = 1_048_576;
 
-/** Reads the program from a file, or from stdin where `file` is `-`. Rejects with what is wrong with it. */
+/** Reads the program from a file, or from stdin if `file` is `-`. Rejects with the problem. */
 export async function readSource(file: string, writable: readonly string[] = []): Promise<Source> {
   const filename = file === '-' ? '<stdin>' : file;
   const bytes = file === '-' ? await readStdin() : await readProgram(file, { writable });
@@ -29,7 +29,7 @@ async function readStdin(): Promise<Buffer> {
   return bounded('<stdin>', process.stdin, LARGEST_BYTES);
 }
 
-/** The bytes of a file, `limitBytes` at most. Rejects with what is wrong with it. */
+/** Reads a file of at most `limitBytes`. Rejects with the problem. */
 export async function readProgram(
   file: string,
   { writable, limitBytes = LARGEST_BYTES }: { writable: readonly string[]; limitBytes?: number },
@@ -37,7 +37,7 @@ export async function readProgram(
   let handle: FileHandle | undefined;
   try {
     handle = await openNamedFile(file, { writable });
-    // A pipe (`hotcell run <(…)`) is as good as a file, so only a folder is refused by its kind.
+    // A pipe (`hotcell run <(…)`) is as good as a file, so only a folder is refused.
     if ((await handle.stat()).isDirectory()) throw Object.assign(new Error(), { code: 'EISDIR' });
     return await bounded(file, handle.createReadStream({ autoClose: false }), limitBytes);
   } catch (error) {

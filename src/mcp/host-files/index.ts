@@ -47,12 +47,14 @@ export interface HostFilesOptions extends Omit<HostPolicy, 'homes' | 'platform'>
 export function createHostFiles(given: HostFilesOptions): HostFiles {
   const home = given.home ?? homedir();
   const platform = hostPlatform();
-  // SECURITY: now, and not when a file is first asked for: a session could have exchanged a root until then.
+  // SECURITY: resolved now and not at the first request: by then a session could have exchanged a root.
   const homesOfOthers = () => (given.homesOfOthers ?? otherHomes)();
   const homes = [home, ...homesOfOthers().map(({ path }) => path)];
   const atStart = hostPolicy({ roots: given.roots, denied: given.denied, homes, platform }, given.writable);
 
-  /** SECURITY: also the homes of users who were added later, as text. */
+  /**
+   * The policy with the home folders of users that were added since the start. SECURITY: these are compared as text.
+   */
   function policyNow(): HostPolicy {
     const others = homesOfOthers();
     const denied = [...new Set([...atStart.denied, ...keysInHomes(others)])];
@@ -114,8 +116,8 @@ export function tooLarge(name: string, limitBytes: number): HotcellError {
 }
 
 /**
- * SECURITY: a folder that the host has mounted twice has two paths, and the policy holds for both. With `keysOf`, folders of root and of this user are examined again;
- * otherwise what was recorded at the start counts.
+ * SECURITY: a folder that the host has mounted twice has two paths, and the policy holds for both. With `keysOf`,
+ * folders of root and of this user are examined again; otherwise what was recorded at the start counts.
  */
 async function refusalAt(path: string, policy: HostPolicy, keysOf?: ReturnType<typeof folderKeys>) {
   const { known = NO_FOLDERS } = policy;
