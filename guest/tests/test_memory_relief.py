@@ -47,6 +47,19 @@ class MemoryReliefTest(unittest.TestCase):
         self.assertEqual([run.out_of_memory for run in self.sandbox.executions.runs.running], [True])
         self.assertIsNone(small.poll())
 
+    def test_nobody_else_is_ended_while_a_slow_death_will_free_enough(self) -> None:
+        sandbox = self.sandbox
+        with (
+            mock.patch(f"{_RELIEF}.sandbox_memory_bytes", lambda limit: limit + 1),
+            mock.patch.object(sandbox.executions.kernels, "memory_bytes", return_value=1),
+            mock.patch.object(sandbox.executions._memory, "_end_largest_processes") as next_victim,
+        ):
+            sandbox.execute("x-1", 2)
+            sandbox.let_pass(0.4)
+            self.assertEqual([run.out_of_memory for run in sandbox.executions.runs.running], [True])
+            next_victim.assert_not_called()
+            self.let_pass_until(lambda: next_victim.called)  # it never ends
+
     def test_an_execution_that_waits_for_its_reader_does_not_turn_it_off(self) -> None:
         self.sandbox.execute("x-1", 2)
         (run,) = self.sandbox.executions.runs.running

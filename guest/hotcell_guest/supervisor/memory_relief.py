@@ -15,6 +15,8 @@ _BUSY_SECONDS = 0.02
 _IDLE_SECONDS = 0.25
 # Time for a killed process to free its memory before another one is ended.
 _GRACE_SECONDS = 0.1
+# The same while it still holds enough memory to cover the excess: on a busy machine, dying takes longer.
+_DYING_SECONDS = 2.0
 # Growth allowed to the supervisor itself, which caches files and buffers frames for the host.
 _SUPERVISOR_ALLOWANCE_BYTES = 32 * 1_048_576
 
@@ -92,7 +94,7 @@ class MemoryRelief:
 
     def _relieve(self, excess: int) -> None:
         is_ending = self._ended in self._works
-        if is_ending and time.monotonic() < self._ended_at + _GRACE_SECONDS:
+        if is_ending and self._is_dying(excess):
             return
         endable = [work for work in self._works if work.is_endable]
         if is_ending or not endable:
@@ -100,6 +102,14 @@ class MemoryRelief:
         else:
             largest = endable[0] if len(endable) == 1 else max(endable, key=lambda work: self._kernels.memory_bytes(work.kernel))
             self._end_work(largest)
+
+    def _is_dying(self, excess: int) -> bool:
+        """Whether the work that was ended will free enough memory, if it is given time."""
+        assert self._ended is not None
+        seconds = time.monotonic() - self._ended_at
+        if seconds < _GRACE_SECONDS:
+            return True
+        return seconds < _DYING_SECONDS and self._kernels.memory_bytes(self._ended.kernel) >= excess
 
     def _end_work(self, work: Work) -> None:
         work.use_up_memory()
@@ -112,7 +122,7 @@ class MemoryRelief:
         living = {(process.pid, process.started): process for process in processes.others_in_sandbox() if process.state not in "ZX"}
         self._killed_at = {key: at for key, at in self._killed_at.items() if key in living}
         sizes = {key: proportional_bytes(process.pid) for key, process in living.items()}
-        excess -= sum(sizes[key] for key, at in self._killed_at.items() if now < at + _GRACE_SECONDS)
+        excess -= sum(sizes[key] for key, at in self._killed_at.items() if now < at + _DYING_SECONDS)
         for key in sorted(sizes, key=lambda key: sizes[key], reverse=True):
             if excess <= 0:
                 return
