@@ -94,7 +94,12 @@ function homeIn(config: string): string | undefined {
   return undefined;
 }
 
-/** Python's `strip` takes a few more characters for blanks than `trim` does. */
+const BLANK = /[\s\x1c-\x1f\x85]/;
+
+/** Python's `strip`, which takes a few more characters for blanks than `trim` does. A regular expression for the trailing ones takes quadratic time. */
 function stripped(text: string): string {
-  return text.replace(/^[\s\x1c-\x1f\x85]+/, '').replace(/[\s\x1c-\x1f\x85]+$/, '');
+  let [start, end] = [0, text.length];
+  while (start < end && BLANK.test(text.charAt(start))) start += 1;
+  while (end > start && BLANK.test(text.charAt(end - 1))) end -= 1;
+  return text.slice(start, end);
 }
