@@ -6,6 +6,7 @@ import { deferred } from '../lib/deferred.ts';
 import { unlessWithdrawn } from '../lib/unless-withdrawn.ts';
 import type { Isolation } from '../sandbox/isolation.ts';
 import type { SandboxSpec } from '../sandbox/spec.ts';
+import { createCurrentSandbox } from './current-sandbox.ts';
 import { createLanes, type Lane, type Turn } from './lanes.ts';
 import { type SessionState, takesWork, transition } from './session-state.ts';
 
@@ -100,8 +101,6 @@ const BESIDE = 'command';
 export function createSessionCore(options: SessionCoreOptions): SessionCore {
   const { beginUse = () => () => {} } = options;
   let state: SessionState = 'opening';
-  let current: LiveSandbox | undefined;
-  let reopening: Promise<LiveSandbox> | undefined;
   const lanes = createLanes();
   /** Running work beside the lanes. */
   const besides = new Set<Promise<unknown>>();
@@ -111,49 +110,21 @@ export function createSessionCore(options: SessionCoreOptions): SessionCore {
   const unreachable = deferred<void>();
   const retired = new AbortController();
 
-  adopt(options.first);
+  const current = createCurrentSandbox({
+    first: options.first,
+    reopen: () => options.reopen(retired.signal),
+    isOpen: () => takesWork(state),
+    requireOpen,
+    onLost: lanes.lose,
+    withdrawal,
+  });
   move('opened');
-
-  function adopt(live: LiveSandbox): void {
-    current = live;
-    void live.connection.ended.then((error) => {
-      if (current !== live || !takesWork(state)) return;
-      current = undefined;
-      lanes.lose(error.message);
-    });
-  }
 
   function requireOpen(): void {
     if (takesWork(state)) return;
     throw new HotcellError('session_closed', `the session ${options.uniqueId} is closed`, {
       remedy: 'Open a new session.',
     });
-  }
-
-  async function live(signal?: AbortSignal): Promise<LiveSandbox> {
-    requireOpen();
-    if (current !== undefined) return current;
-    // The caller's signal is not passed on: other callers may wait for the same sandbox.
-    reopening ??= reopen().finally(() => {
-      reopening = undefined;
-    });
-    const made = await unlessWithdrawn(reopening, signal, withdrawal);
-    requireOpen();
-    return current ?? made;
-  }
-
-  /**
-   * Makes another sandbox and adopts it. SECURITY: the waiting callers do not adopt it; if all of them withdrew, none
-   * would ever dispose of it.
-   */
-  async function reopen(): Promise<LiveSandbox> {
-    const made = await options.reopen(retired.signal).catch((error: unknown) => {
-      requireOpen(); // a closed session explains the failure better
-      throw error;
-    });
-    // While the session ends, `end` waits for this sandbox and disposes of it.
-    if (closing === undefined) adopt(made);
-    return made;
   }
 
   function retire(): void {
@@ -179,10 +150,7 @@ export function createSessionCore(options: SessionCoreOptions): SessionCore {
 
   async function finish(part: (sandbox: LiveSandbox) => Promise<void>): Promise<void> {
     retire();
-    const sandbox = current;
-    current = undefined;
-    const late = await reopening?.catch(() => undefined);
-    const parts = [sandbox, late].map((held) => held && part(held));
+    const parts = (await current.take()).map(part);
     unreachable.resolve();
     await Promise.all(parts);
     await options.onEnded?.();
@@ -212,7 +180,7 @@ export function createSessionCore(options: SessionCoreOptions): SessionCore {
     try {
       release = options.slots?.tryTake() ?? (await slot(signal));
       begun();
-      const sandbox = await live(signal);
+      const sandbox = await current.get(signal);
       return await work(sandbox, lanes.takeLoss(lane));
     } finally {
       release?.();
@@ -286,7 +254,7 @@ export function createSessionCore(options: SessionCoreOptions): SessionCore {
     async use(work) {
       const endUse = beginUse();
       try {
-        return await work(await live());
+        return await work(await current.get());
       } finally {
         endUse();
       }
@@ -295,7 +263,7 @@ export function createSessionCore(options: SessionCoreOptions): SessionCore {
     async *stream(work) {
       const endUse = beginUse();
       try {
-        yield* work(await live());
+        yield* work(await current.get());
       } finally {
         endUse();
       }
