@@ -73,6 +73,18 @@ class HeldStageTest(unittest.TestCase):
         stage.hold(True)
         self.assertIsNone(os.waitid(os.P_PID, stage.pid, os.WSTOPPED | os.WNOHANG))
 
+    def test_a_stage_that_has_just_died_can_be_held(self) -> None:
+        loop = Loop()
+        self.addCleanup(loop.close)
+        stage = WarmStage(loop, ["statistics"], _fork_and_say_so, lambda _head: loop.stop())
+        stage.start()
+        assert stage.pid is not None
+        os.kill(stage.pid, signal.SIGKILL)
+        os.waitpid(stage.pid, 0)
+        stage.hold(True)  # before its socket was read
+        loop.run()
+        self.assertFalse(stage.is_ready)
+
 
 class LostStageTest(unittest.TestCase):
     def test_the_end_of_a_stage_that_was_ready_is_told(self) -> None:

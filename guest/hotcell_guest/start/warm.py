@@ -9,7 +9,7 @@ from typing import Callable, NoReturn, Optional
 
 from ..kernels import preload
 from ..languages.exercise import exercise_loaded
-from ..system import linux
+from ..system import linux, processes
 from ..system.descriptors import keep_only
 from ..system.loop import Loop
 from ..wire.frames import Frame, FrameDecoder, Head, encode
@@ -69,7 +69,7 @@ class WarmStage:
         execution that runs now.
         """
         if self.pid is not None and not self.is_ready:
-            os.kill(self.pid, signal.SIGSTOP if is_held else signal.SIGCONT)
+            processes.kill(self.pid, signal.SIGSTOP if is_held else signal.SIGCONT)  # which may have died a moment ago
 
     def request(self, head: Head, fds: tuple[int, ...] = ()) -> None:
         """Only while `is_ready`. The stage never runs user code, so it is trusted to read requests; but user code
