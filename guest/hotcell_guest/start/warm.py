@@ -76,7 +76,7 @@ class WarmStage:
         beside it may have stopped it.
         """
         assert self._sock is not None and self.pid is not None
-        os.kill(self.pid, signal.SIGCONT)
+        processes.kill(self.pid, signal.SIGCONT)
         socket.send_fds(self._sock, [encode(Frame(head))], list(fds))
 
     def _readable(self) -> None:
