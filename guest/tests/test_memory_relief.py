@@ -52,6 +52,7 @@ class MemoryReliefTest(unittest.TestCase):
         with (
             mock.patch(f"{_RELIEF}.sandbox_memory_bytes", lambda limit: limit + 1),
             mock.patch.object(sandbox.executions.kernels, "memory_bytes", return_value=1),
+            mock.patch.object(sandbox.executions.kernels, "largest_beside", return_value=0),
             mock.patch.object(sandbox.executions._memory, "_end_largest_processes") as next_victim,
         ):
             sandbox.execute("x-1", 2)
@@ -59,6 +60,18 @@ class MemoryReliefTest(unittest.TestCase):
             self.assertEqual([run.out_of_memory for run in sandbox.executions.runs.running], [True])
             next_victim.assert_not_called()
             self.let_pass_until(lambda: next_victim.called)  # it never ends
+
+    def test_an_idle_kernel_that_holds_more_is_ended_instead_of_an_execution(self) -> None:
+        sandbox = self.sandbox
+        with (
+            mock.patch(f"{_RELIEF}.sandbox_memory_bytes", lambda limit: limit + 1),
+            mock.patch.object(sandbox.executions.kernels, "memory_bytes", return_value=10),
+            mock.patch.object(sandbox.executions.kernels, "largest_beside", return_value=100),
+            mock.patch.object(sandbox.executions._memory, "_end_largest_processes") as ended,
+        ):
+            sandbox.begin_bash("x-bash", 4)
+            self.let_pass_until(lambda: ended.called)
+            self.assertEqual([run.out_of_memory for run in sandbox.executions.runs.running], [False])
 
     def test_an_execution_that_waits_for_its_reader_does_not_turn_it_off(self) -> None:
         self.sandbox.execute("x-1", 2)

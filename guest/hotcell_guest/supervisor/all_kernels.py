@@ -80,6 +80,11 @@ class Kernels:
         belongs = self._belongs_to(kernel)
         return sum(proportional_bytes(process.pid) for process in processes.others_in_sandbox() if belongs(process))
 
+    def largest_beside(self, kernel: KernelProcess) -> int:
+        """Returns the memory of the largest process that neither is nor descends from a kernel."""
+        belongs = self._belongs_to(kernel)
+        return max((proportional_bytes(process.pid) for process in processes.others_in_sandbox() if not belongs(process)), default=0)
+
     def _belongs_to(self, kernel: KernelProcess) -> Callable[[processes.Process], bool]:
         """Strays count as Python's, whose kernel has no subreaper, or as those of a kernel that is gone, whose orphans cannot be told
         apart. They never count as a command's: killing them would end the processes of others."""

@@ -16,7 +16,7 @@ _IDLE_SECONDS = 0.25
 # Time for a killed process to free its memory before another one is ended.
 _GRACE_SECONDS = 0.1
 # The same while it still holds enough memory to cover the excess: on a busy machine, dying takes longer.
-_DYING_SECONDS = 2.0
+_DYING_SECONDS = 1.0
 # Growth allowed to the supervisor itself, which caches files and buffers frames for the host.
 _SUPERVISOR_ALLOWANCE_BYTES = 32 * 1_048_576
 
@@ -93,18 +93,21 @@ class MemoryRelief:
         return sandbox_memory_bytes(room) - room
 
     def _relieve(self, excess: int) -> None:
-        is_ending = self._ended in self._works
-        if is_ending and self._is_dying(excess):
+        if self._ended is not None and self._is_dying(excess):
             return
         endable = [work for work in self._works if work.is_endable]
-        if is_ending or not endable:
+        if self._ended in self._works or not endable:
+            self._end_largest_processes(excess)
+            return
+        held, largest = max(((self._kernels.memory_bytes(work.kernel), work) for work in endable), key=lambda each: each[0])
+        # An idle kernel, or what an earlier execution left, may hold more than all that runs.
+        if self._kernels.largest_beside(largest.kernel) > held:
             self._end_largest_processes(excess)
         else:
-            largest = endable[0] if len(endable) == 1 else max(endable, key=lambda work: self._kernels.memory_bytes(work.kernel))
             self._end_work(largest)
 
     def _is_dying(self, excess: int) -> bool:
-        """Whether the work that was ended will free enough memory, if it is given time."""
+        """Whether the work that was ended last will free enough memory, if it is given time. Its descendants die after it."""
         assert self._ended is not None
         seconds = time.monotonic() - self._ended_at
         if seconds < _GRACE_SECONDS:
