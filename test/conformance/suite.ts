@@ -73,7 +73,9 @@ export const REQUIREMENTS: readonly Requirement[] = [
 ];
 
 /** The grace of impatient sessions. All others, and `interrupt:default-grace` among them, have the one that users have. */
-const SHORT_GRACE_MS = 200;
+const SHORT_GRACE_MS = 250;
+/** The same in containers, whose programs take longer to react while other files use the machine. */
+const SHORT_GRACE_SLOW_MS = 500;
 
 /** Runs the whole suite against one target. The file of a driver is this one call. */
 export async function describeConformance(target: Target): Promise<void> {
@@ -118,7 +120,11 @@ export async function describeConformance(target: Target): Promise<void> {
           session,
           fresh: (options) => open(hotcell, options),
           impatient: async () => {
-            impatient ??= openTarget({ ...target, preloads: false, interruptGraceMs: SHORT_GRACE_MS });
+            impatient ??= openTarget({
+              ...target,
+              preloads: false,
+              interruptGraceMs: target.slow === true ? SHORT_GRACE_SLOW_MS : SHORT_GRACE_MS,
+            });
             return open(await impatient);
           },
         };

@@ -89,6 +89,7 @@ export const parallelRequirements: readonly Requirement[] = [
     tag: 'guest',
     title:
       'a daemon that flees from its end by forking again and again is ended with its execution, beside one that runs on',
+    exempt: { bare: 'without a pid namespace, processes of others end all the time, and no look proves anything' },
     prove: async ({ impatient }) => {
       const session = await impatient();
       await session.files.write('flee.py', FLEE);
