@@ -63,6 +63,8 @@ class MemoryReliefTest(unittest.TestCase):
 
     def test_an_idle_kernel_that_holds_more_is_ended_instead_of_an_execution(self) -> None:
         sandbox = self.sandbox
+        sandbox.execute("x-1", 2)
+        sandbox.python.finish("x-1")
         with (
             mock.patch(f"{_RELIEF}.sandbox_memory_bytes", lambda limit: limit + 1),
             mock.patch.object(sandbox.executions.kernels, "memory_bytes", return_value=10),

@@ -80,6 +80,10 @@ class Kernels:
         belongs = self._belongs_to(kernel)
         return sum(proportional_bytes(process.pid) for process in processes.others_in_sandbox() if belongs(process))
 
+    def is_only_user(self, kernel: KernelProcess) -> bool:
+        """Whether no other kernel has run user code."""
+        return not any(keeper.has_worked for keeper in self._keepers.values() if keeper.kernel not in (None, kernel))
+
     def largest_beside(self, kernel: KernelProcess) -> int:
         """Returns the memory of the largest process that neither is nor descends from a kernel."""
         belongs = self._belongs_to(kernel)

@@ -99,6 +99,10 @@ class MemoryRelief:
         if self._ended in self._works or not endable:
             self._end_largest_processes(excess)
             return
+        # At once, without a look at each process, which would give a fast program time to take the memory of the whole sandbox.
+        if len(endable) == 1 and self._kernels.is_only_user(endable[0].kernel):
+            self._end_work(endable[0])
+            return
         held, largest = max(((self._kernels.memory_bytes(work.kernel), work) for work in endable), key=lambda each: each[0])
         # An idle kernel, or what an earlier execution left, may hold more than all that runs.
         if self._kernels.largest_beside(largest.kernel) > held:

@@ -63,12 +63,12 @@ export const asyncioRequirements: readonly Requirement[] = [
       const session = await fresh();
       await stdoutOf(
         session,
-        `${DEFINE}\ncleaned = []\nasync def long():\n    try:\n        await asyncio.sleep(60)\n    finally:\n        cleaned.append(1)\nt = asyncio.create_task(f(9))\nforever = asyncio.create_task(long())`,
+        `${DEFINE}\ncleaned = []\nasync def long():\n    try:\n        print("begun")\n        await asyncio.sleep(60)\n    finally:\n        cleaned.append(1)\nt = asyncio.create_task(f(9))\nforever = asyncio.create_task(long())`,
       );
       const late = await session.run('await long()', { timeoutMs: 300 });
       expect(late).toMatchObject({ outcome: { kind: 'timed-out' }, state: 'kept' });
       const controller = new AbortController();
-      const running = session.run('print("begun")\nawait long()', { signal: controller.signal });
+      const running = session.run('await long()', { signal: controller.signal });
       for await (const event of running) if (event.kind === 'stdout') controller.abort();
       expect((await running).outcome).toEqual({ kind: 'interrupted' });
       expect(await textOfValue(session, 'await t, len(cleaned), forever.done()')).toBe('(9, 2, False)');
