@@ -44,12 +44,12 @@ class KillWhereTest(unittest.TestCase):
     def test_only_those_stand_among_whom_it_kills(self) -> None:
         victim, kin, stranger = (self.start(_NOTICES) for _ in range(3))
         family = {victim.pid, kin.pid}
-        self.assertEqual(processes.kill_where(lambda process: process.pid == victim.pid, lambda process: process.pid in family), 1)
+        self.assertEqual(processes.kill_where(lambda process: process.pid == victim.pid, lambda: lambda process: process.pid in family), 1)
         self.assertEqual(victim.wait(), -signal.SIGKILL)
         self.assertEqual((self.went_on(kin), self.went_on(stranger)), (True, False))
 
     def test_one_that_was_stopped_before_goes_on(self) -> None:
         stopped = self.start(_NOTICES)
         os.kill(stopped.pid, signal.SIGSTOP)
-        processes.kill_where(lambda process: False, lambda process: True)
+        processes.kill_where(lambda process: False, lambda: lambda process: True)
         self.assertTrue(self.went_on(stopped))

@@ -68,12 +68,8 @@ class Kernels:
         def is_newborn(process: processes.Process) -> bool:
             return process.started >= since and not self.is_ours(process.pid) and belongs(process)
 
-        def is_kin(process: processes.Process) -> bool:
-            # SECURITY: looked up each time, because processes still run: what was found about a parent may be outdated.
-            return self._belongs_to(kernel)(process)
-
         # Other processes are not even stopped: a shell with job control would take its child for one that the user stopped.
-        processes.kill_where(is_newborn, among=is_kin)
+        processes.kill_where(is_newborn, among=lambda: self._belongs_to(kernel))
 
     def memory_bytes(self, kernel: KernelProcess) -> int:
         """Returns the memory of a kernel and all its descendants."""

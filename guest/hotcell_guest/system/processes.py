@@ -23,6 +23,9 @@ class Process:
     state: str
 
 
+Predicate = Callable[[Process], bool]
+
+
 def read_process(pid: int) -> Process:
     """Raises OSError if the process is gone."""
     with open(f"/proc/{pid}/stat", "rb") as file:
@@ -78,7 +81,7 @@ def others_in_sandbox() -> Iterator[Process]:
             yield child
 
 
-def kill_where(condemned: Callable[[Process], bool], among: Optional[Callable[[Process], bool]] = None) -> int:
+def kill_where(condemned: Predicate, among: Optional[Callable[[], Predicate]] = None) -> int:
     """Kills every process of the sandbox that `condemned` names, again and again until none is left. Returns how many.
 
     The world is stopped first, so that a fork bomb cannot outrun the hunt; the innocent go on afterwards. With `among` only those are
@@ -113,7 +116,7 @@ def _living(killed: set[tuple[int, int]]) -> Iterator[Process]:
     return (process for process in others_in_sandbox() if process.state not in "ZX" and (process.pid, process.started) not in killed)
 
 
-def _stop_among(among: Callable[[Process], bool], stopped: set[int], killed: set[tuple[int, int]], deadline: float) -> bool:
+def _stop_among(among: Callable[[], Predicate], stopped: set[int], killed: set[tuple[int, int]], deadline: float) -> bool:
     """Stops some processes and adds them to `stopped`. False where more and more are born, instead of standing in time.
 
     Each look stops what was born since the last. One that is only slow to stop bears nobody before it does. SECURITY: what flees by forking
@@ -124,7 +127,8 @@ def _stop_among(among: Callable[[Process], bool], stopped: set[int], killed: set
         everyone, is_whole = _look()
         everyone = [process for process in everyone if (process.pid, process.started) not in killed]
         dead = {process.pid for process in everyone if process.state in "ZX"}
-        found = [process for process in everyone if process.pid not in dead and among(process)]
+        is_among = among()  # anew for each look: processes still run, and what was found about a parent may be outdated
+        found = [process for process in everyone if process.pid not in dead and is_among(process)]
         newborn = {process.pid for process in found} - stopped
         for pid in newborn:
             kill(pid, signal.SIGSTOP)
