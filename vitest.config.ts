@@ -56,6 +56,7 @@ export default defineConfig({
           include: ['src/**/*.test.ts', 'test/architecture.test.ts'],
           testTimeout: 30_000,
           expect: { poll: { timeout: 10_000 } },
+          retry: LIMITS.retry,
           // Modules of src share no state that matters (test/architecture.test.ts), so files can share a worker: most of the time would go into starting them.
           pool: 'threads',
           isolate: false,
