@@ -37,3 +37,26 @@ it('reports a server that cannot be reached', async () => {
   const input = createRemoteInput(() => Promise.reject(new Error('refused')), new AbortController().signal);
   await expect(input.write(Buffer.from('x'))).rejects.toThrow('refused');
 });
+
+it('input that is refused at once is sent again after a pause', async () => {
+  const ended = new AbortController();
+  let count = 0;
+  const input = createRemoteInput(async () => {
+    count += 1;
+    return false;
+  }, ended.signal);
+  const writing = input.write(Buffer.from('x'));
+  await new Promise((resolve) => setTimeout(resolve, 350));
+  ended.abort();
+  await writing;
+  expect(count).toBeGreaterThan(1);
+  expect(count).toBeLessThan(6);
+});
+
+it('nothing waits for an answer once the command has ended', async () => {
+  const ended = new AbortController();
+  const input = createRemoteInput(() => new Promise(() => {}), ended.signal);
+  const writing = input.write(Buffer.from('x'));
+  ended.abort();
+  await writing;
+});
