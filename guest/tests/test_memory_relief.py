@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
 import unittest
-from typing import Callable
+from typing import Callable, Iterator
 from unittest import mock
 
 from .played_kernels import PlayedSandbox
@@ -44,36 +45,39 @@ class MemoryReliefTest(unittest.TestCase):
         self.let_pass_until(self.child(80).poll)  # ended with its execution
         small = self.child(1)
         self.let_pass_until(self.child(80).poll)
-        self.assertEqual([run.out_of_memory for run in self.sandbox.executions.runs.running], [True])
+        self.assertEqual(self.ended_for_memory(), [True])
         self.assertIsNone(small.poll())
 
-    def test_nobody_else_is_ended_while_a_slow_death_will_free_enough(self) -> None:
-        sandbox = self.sandbox
+    @contextlib.contextmanager
+    def over_the_limit(self, *, held: int, beside: int) -> Iterator[mock.Mock]:
+        """Memory stays over the limit: each execution holds `held`, the largest other process `beside`. Yields what would end processes."""
+        executions = self.sandbox.executions
         with (
             mock.patch(f"{_RELIEF}.sandbox_memory_bytes", lambda limit: limit + 1),
-            mock.patch.object(sandbox.executions.kernels, "memory_bytes", return_value=1),
-            mock.patch.object(sandbox.executions.kernels, "largest_beside", return_value=0),
-            mock.patch.object(sandbox.executions._memory, "_end_largest_processes") as next_victim,
+            mock.patch.object(executions.kernels, "memory_bytes", return_value=held),
+            mock.patch.object(executions.kernels, "largest_beside", return_value=beside),
+            mock.patch.object(executions._memory, "_end_largest_processes") as end_processes,
         ):
-            sandbox.execute("x-1", 2)
-            sandbox.let_pass(0.4)
-            self.assertEqual([run.out_of_memory for run in sandbox.executions.runs.running], [True])
-            next_victim.assert_not_called()
-            self.let_pass_until(lambda: next_victim.called)  # it never ends
+            yield end_processes
+
+    def ended_for_memory(self) -> list[bool]:
+        return [run.out_of_memory for run in self.sandbox.executions.runs.running]
+
+    def test_nobody_else_is_ended_while_a_slow_death_will_free_enough(self) -> None:
+        with self.over_the_limit(held=1, beside=0) as end_processes:
+            self.sandbox.execute("x-1", 2)
+            self.sandbox.let_pass(0.4)
+            self.assertEqual(self.ended_for_memory(), [True])
+            end_processes.assert_not_called()
+            self.let_pass_until(lambda: end_processes.called)  # it never ends
 
     def test_an_idle_kernel_that_holds_more_is_ended_instead_of_an_execution(self) -> None:
-        sandbox = self.sandbox
-        sandbox.execute("x-1", 2)
-        sandbox.python.finish("x-1")
-        with (
-            mock.patch(f"{_RELIEF}.sandbox_memory_bytes", lambda limit: limit + 1),
-            mock.patch.object(sandbox.executions.kernels, "memory_bytes", return_value=10),
-            mock.patch.object(sandbox.executions.kernels, "largest_beside", return_value=100),
-            mock.patch.object(sandbox.executions._memory, "_end_largest_processes") as ended,
-        ):
-            sandbox.begin_bash("x-bash", 4)
-            self.let_pass_until(lambda: ended.called)
-            self.assertEqual([run.out_of_memory for run in sandbox.executions.runs.running], [False])
+        self.sandbox.execute("x-1", 2)
+        self.sandbox.python.finish("x-1")
+        with self.over_the_limit(held=10, beside=100) as end_processes:
+            self.sandbox.begin_bash("x-bash", 4)
+            self.let_pass_until(lambda: end_processes.called)
+            self.assertEqual(self.ended_for_memory(), [False])
 
     def test_an_execution_that_waits_for_its_reader_does_not_turn_it_off(self) -> None:
         self.sandbox.execute("x-1", 2)
