@@ -5,8 +5,9 @@ import type { Turns } from './turns.ts';
 import { leavingOf } from './when-closed.ts';
 
 /**
- * Takes a turn for each request before it is routed. SECURITY: what is refused costs time as well, and needs no token: five hundred connections that are kept alive, each with a request that is
- * answered at once with 403 or 404, would all be served before the next call of a tenant. Calls take another turn when their owner is known and their body is there.
+ * Takes a turn for each request before it is routed. SECURITY: a refused request costs time as well, and needs no
+ * token: five hundred keep-alive connections, each with a request that is answered with 403 or 404, would all be served
+ * before the next call of a tenant. A call takes another turn when its owner is known and its body has arrived.
  */
 export function arrivals(turns: Turns, partyOf: (socket: Socket) => string): MiddlewareHandler<HttpEnvironment> {
   return async (context, next) => {

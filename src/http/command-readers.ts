@@ -4,7 +4,10 @@ import { HotcellError } from '../errors/hotcell-error.ts';
 /** How many clients may be attached to one command. */
 const MOST_READERS = 4;
 
-/** SECURITY: each client has a queue of its own here, and a program prints into all of them: a thousand clients at one command would be a thousand copies of its output. */
+/**
+ * SECURITY: each client has a queue here, and a program prints into all of them: a thousand clients at one command would
+ * be a thousand copies of its output.
+ */
 export function createCommandReaders(): { add(command: ManagedExecution): Disposable } {
   const counts = new WeakMap<ManagedExecution, number>();
   return {

@@ -18,7 +18,10 @@ export interface Connections {
   endUnread(): void;
   /** Bytes of unread responses to this owner's clients. */
   unsentBytes(owner: string): number;
-  /** The party that a request over this connection is counted for before it proves anything: the owner that was last proved over it, or its address. */
+  /**
+   * The party that a request over this connection counts for before it is authenticated: the owner that was last
+   * authenticated over it, or its address.
+   */
   partyOf(socket: Socket): string;
   count(): number;
 }
@@ -159,7 +162,10 @@ export function strangerAt({ remoteAddress = '' }: Socket): string {
   return `stranger at ${addressKey(remoteAddress)}`;
 }
 
-/** Changes with every byte that a reader takes. SECURITY: a timeout of the socket would not do, because what the client sends counts as life for it. */
+/**
+ * Changes with every byte that a reader takes. SECURITY: a socket timeout would not do, because data that the client
+ * sends resets it.
+ */
 function unsentMark({ socket }: Connection): string | undefined {
   if (socket.writableLength === 0) return undefined;
   const handle = (socket as Socket & { _handle?: { writeQueueSize?: number } | null })._handle;

@@ -39,7 +39,10 @@ export async function streamExecution(
   lines.end();
 }
 
-/** SECURITY: a function of its own, so that no event is held while its line waits for the reader: a display has megabytes of which the line has none. */
+/**
+ * SECURITY: a separate function, so that no event is held while its line waits for the reader: a display has megabytes,
+ * and its line has none of them.
+ */
 async function nextLine(events: AsyncIterator<ExecutionEvent>): Promise<RunLine | undefined> {
   for (let step = await events.next(); step.done !== true; step = await events.next()) {
     const line = lineOf(step.value);

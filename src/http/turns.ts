@@ -3,7 +3,10 @@ import { createPlacesPerKey } from '../lib/places-per-key.ts';
 
 /** Turns at the one thread that all parties share: owners, and strangers by their address. */
 export interface Turns {
-  /** Waits for a turn of this party. The function that is returned ends the turn; it ends by itself when the call takes long, because then it waits for something else. */
+  /**
+   * Waits for a turn of this party. The returned function ends the turn. A long call ends it automatically, because
+   * then it waits for something else.
+   */
   take(party: string, options: TurnOptions): Promise<() => void>;
 }
 
@@ -22,9 +25,10 @@ const SHORT_MS = 5;
 const PAUSES = 2;
 
 /**
- * SECURITY: five hundred small requests that come at once are begun at once, and the next tenant's comes after all of them. So each party has a few at work, and the others' come
- * in between: a turn is given on only after the server has looked at what else came. What is large is worked on one at a time for each party, with pauses: megabytes are encoded in one go, and a
- * party that asks for one answer after the other would leave the others a moment between them.
+ * SECURITY: five hundred small requests that arrive together would all be started before the next tenant's. So each
+ * party has a few in progress, and requests of others come in between: the next turn is given only after the server
+ * has read new input. Large requests of one party run one at a time, with pauses: megabytes are encoded in one go, and
+ * a party that asks for one answer after another would leave the others only a moment between them.
  */
 export function createTurns(): Turns {
   const queue = createFairQueue(AT_ONCE);

@@ -82,8 +82,9 @@ function createScan({ members, levels }: JsonLimits, isOfEvents: boolean): (piec
 }
 
 /**
- * Where the rest of a string ends that begins at `start`: at its quotation mark or with its line. Where the text ends before that it is the length of the text, and one more where the character
- * that is missing is escaped. SECURITY: character by character. A regular expression that starts again at each escape takes 110 ms for four megabytes of them.
+ * The index at which a string that begins at `start` ends: its quotation mark or the end of its line. If the text ends
+ * before that, the length of the text, plus one if the missing character is escaped. SECURITY: it reads character by
+ * character; a regular expression that restarts at each escape takes 110 ms for four megabytes of them.
  */
 function endOfString(text: string, start: number): number {
   let index = start;

@@ -21,7 +21,7 @@ const SLICE_BYTES = 262_144;
 const AT_ONCE = 2;
 const THREADS = 2;
 
-/** Parses a small document at once. Many of them are as dear as a large one: callers share turns. */
+/** Parses a small document at once. Many of them cost as much as a large one, so callers share turns. */
 export function parseSmallJson(data: Buffer): Parsed {
   const text = data.toString('utf8');
   const excess = excessIn(text);
@@ -29,8 +29,9 @@ export function parseSmallJson(data: Buffer): Parsed {
 }
 
 /**
- * SECURITY: parsing 80 MB takes a second in which the main thread serves nobody, and twelve documents of 4 MB at once take as long. Documents are scanned in slices, one of an owner at a time. One of
- * more than a megabyte is parsed by a thread of its own. A thread ends with its document: it starts in less time than the parsing takes, and no memory stays with it.
+ * SECURITY: parsing 80 MB would block the main thread for a second, and so would twelve documents of 4 MB at once.
+ * Documents are scanned in slices, one per owner at a time; one of more than a megabyte is parsed in a worker thread.
+ * The thread ends with its document: it starts in less time than the parsing takes, and keeps no memory.
  */
 export function createJsonParser(): JsonParser {
   const places = createFairQueue(AT_ONCE);

@@ -7,8 +7,9 @@ const BUFFER_BYTES = 320;
 const CHAR_BYTES = 2;
 
 /**
- * The memory that a value of plain data takes, with all of its members: an upper estimate, not a measurement. SECURITY: every budget for results counts with it, so no
- * member can be forgotten. A thousand displays of sixteen empty representations have no bytes of data, and take five megabytes.
+ * The memory that a value of plain data takes, with all its members: an upper estimate, not a measurement. SECURITY:
+ * every budget for results uses it, so that no member is forgotten: a thousand displays of sixteen empty
+ * representations have no bytes of data and take five megabytes.
  */
 export function memoryCost(value: unknown): number {
   if (typeof value === 'string') return STRING_BYTES + CHAR_BYTES * value.length;

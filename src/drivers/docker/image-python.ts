@@ -96,7 +96,10 @@ function homeIn(config: string): string | undefined {
 
 const BLANK = /[\s\x1c-\x1f\x85]/;
 
-/** Python's `strip`, which takes a few more characters for blanks than `trim` does. A regular expression for the trailing ones takes quadratic time. */
+/**
+ * Python's `strip`, which treats more characters as blanks than `trim`. A regular expression for the trailing ones takes
+ * quadratic time.
+ */
 function stripped(text: string): string {
   let [start, end] = [0, text.length];
   while (start < end && BLANK.test(text.charAt(start))) start += 1;

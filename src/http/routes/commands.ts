@@ -30,8 +30,9 @@ const request = z.strictObject({
 });
 
 /**
- * `/run/{session}/commands`: starts commands, lists them, and attaches to them again. The stream is that of `POST /run/{session}`, but a client that leaves ends nothing: a person
- * whose connection broke goes on where they were. The guard has found out who asks; all sessions are looked up as that owner's.
+ * `/run/{session}/commands`: starts and lists commands, and attaches to them again. The stream is that of
+ * `POST /run/{session}`, but a client that disconnects ends nothing: a person whose connection broke can continue. The
+ * guard has authenticated the client; sessions are looked up as those of that owner.
  */
 export function addCommandRoutes(app: HttpApp, options: RunRouteOptions): void {
   const { config, sessions, stallMs } = options;
