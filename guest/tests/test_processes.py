@@ -7,14 +7,21 @@ import signal
 import subprocess
 import sys
 import unittest
+from pathlib import Path
 
-from hotcell_guest.system import processes
+from hotcell_guest.system import limits, processes
 
 # Prints a line whenever it goes on after a stop.
 _NOTICES = """import signal
 signal.signal(signal.SIGCONT, lambda *_: print('went on', flush=True))
 print('ready', flush=True)
 while True: signal.pause()"""
+
+
+# Its main thread exits, and another one runs on.
+_LEADERLESS = """import ctypes, platform, threading, time
+threading.Thread(target=lambda: (held := bytes([1]) * (32 << 20), print('ready', flush=True), time.sleep(600), held)).start()
+ctypes.CDLL(None).syscall(60 if platform.machine() == 'x86_64' else 93, 0)"""
 
 
 class KillWhereTest(unittest.TestCase):
@@ -53,3 +60,16 @@ class KillWhereTest(unittest.TestCase):
         os.kill(stopped.pid, signal.SIGSTOP)
         processes.kill_where(lambda process: False, lambda: lambda process: True)
         self.assertTrue(self.went_on(stopped))
+
+    def test_a_process_without_its_main_thread_lives_and_holds_memory(self) -> None:
+        leaderless = self.start(_LEADERLESS)
+        while b"State:\tZ" not in Path(f"/proc/{leaderless.pid}/status").read_bytes():
+            pass  # its main thread is about to exit
+        found = processes.read_process(leaderless.pid)
+        self.assertEqual(found.state, "S")
+        self.assertGreaterEqual(limits.proportional_bytes(found.place), 32 << 20)
+        os.kill(leaderless.pid, signal.SIGSTOP)
+        while processes.read_process(leaderless.pid).state != "T":
+            pass
+        self.assertEqual(processes.kill_where(lambda process: process.pid == leaderless.pid), 1)
+        self.assertEqual(leaderless.wait(), -signal.SIGKILL)

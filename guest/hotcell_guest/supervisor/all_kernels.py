@@ -74,7 +74,7 @@ class Kernels:
     def memory_bytes(self, kernel: KernelProcess) -> int:
         """Returns the memory of a kernel and all its descendants."""
         belongs = self._belongs_to(kernel)
-        return sum(proportional_bytes(process.pid) for process in processes.others_in_sandbox() if belongs(process))
+        return sum(proportional_bytes(process.place) for process in processes.others_in_sandbox() if belongs(process))
 
     def is_only_user(self, kernel: KernelProcess) -> bool:
         """Whether no other kernel has run user code."""
@@ -83,7 +83,7 @@ class Kernels:
     def largest_beside(self, kernel: KernelProcess) -> int:
         """Returns the memory of the largest process that neither is nor descends from a kernel."""
         belongs = self._belongs_to(kernel)
-        return max((proportional_bytes(process.pid) for process in processes.others_in_sandbox() if not belongs(process)), default=0)
+        return max((proportional_bytes(process.place) for process in processes.others_in_sandbox() if not belongs(process)), default=0)
 
     def _belongs_to(self, kernel: KernelProcess) -> Callable[[processes.Process], bool]:
         """Strays count as Python's, whose kernel has no subreaper, or as those of a kernel that is gone, whose orphans cannot be told

@@ -128,7 +128,7 @@ class MemoryRelief:
         now = time.monotonic()
         living = {(process.pid, process.started): process for process in processes.others_in_sandbox() if process.state not in "ZX"}
         self._killed_at = {key: at for key, at in self._killed_at.items() if key in living}
-        sizes = {key: proportional_bytes(process.pid) for key, process in living.items()}
+        sizes = {key: proportional_bytes(process.place) for key, process in living.items()}
         excess -= sum(sizes[key] for key, at in self._killed_at.items() if now < at + _DYING_SECONDS)
         for key in sorted(sizes, key=lambda key: sizes[key], reverse=True):
             if excess <= 0:

@@ -117,10 +117,10 @@ def sandbox_memory_bytes(limit: int) -> int:
     """
     if os.path.exists(_OWN_KERNEL):
         return _own_kernel_bytes()
-    pids = [process.pid for process in processes.others_in_sandbox()]
+    places = [process.place for process in processes.others_in_sandbox()]
     held = 0
     for measure in (_resident_bytes, _own_bytes, proportional_bytes):
-        held = sum(measure(pid) for pid in pids)
+        held = sum(measure(place) for place in places)
         if held <= limit:
             break
     return held
@@ -128,35 +128,35 @@ def sandbox_memory_bytes(limit: int) -> int:
 
 def supervisor_bytes() -> int:
     """What this process holds. 0 where `sandbox_memory_bytes` counts it too."""
-    return 0 if os.path.exists(_OWN_KERNEL) else _own_bytes(os.getpid())
+    return 0 if os.path.exists(_OWN_KERNEL) else _own_bytes("/proc/self")
 
 
-def _resident_bytes(pid: int) -> int:
-    """Resident memory, including pages shared with files and other processes. 0 if the process is gone."""
+def _resident_bytes(place: str) -> int:
+    """Resident memory, including pages shared with files and other processes. 0 if the process is gone. `place` as in `Process`."""
     try:
-        with open(f"/proc/{pid}/statm", "rb") as file:
+        with open(f"{place}/statm", "rb") as file:
             return int(file.read().split()[1]) * _PAGE_BYTES
     except (OSError, IndexError, ValueError):
         return 0
 
 
-def _own_bytes(pid: int) -> int:
+def _own_bytes(place: str) -> int:
     """Resident memory without pages shared with files. SECURITY: memory that processes share belongs to no file, and
     counts.
     """
-    path = f"/proc/{pid}/status"
+    path = f"{place}/status"
     anonymous = _kilobytes(path, b"RssAnon:")
     if anonymous is None:
-        return _resident_bytes(pid)  # gone, or a kernel with fewer figures (gVisor)
+        return _resident_bytes(place)  # gone, or a kernel with fewer figures (gVisor)
     return anonymous + (_kilobytes(path, b"RssShmem:") or 0)
 
 
-def proportional_bytes(pid: int) -> int:
+def proportional_bytes(place: str) -> int:
     """Resident memory with shared pages divided by their users. It is expensive, so it is read only when the cheap sum
     is too high.
     """
-    proportional = _kilobytes(f"/proc/{pid}/smaps_rollup", b"Pss:")
-    return _own_bytes(pid) if proportional is None else proportional
+    proportional = _kilobytes(f"{place}/smaps_rollup", b"Pss:")
+    return _own_bytes(place) if proportional is None else proportional
 
 
 def _own_kernel_bytes() -> int:

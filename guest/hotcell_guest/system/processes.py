@@ -15,12 +15,22 @@ _STILL_SECONDS = 0.1
 
 @dataclass(frozen=True)
 class Process:
-    """One process. `started` is in clock ticks since boot, as in /proc."""
+    """One process. `started` is in clock ticks since boot, as in /proc.
+
+    `thread` is a thread that lives, and `state` is its state. SECURITY: a process whose main thread has exited looks like a zombie without
+    memory in /proc/PID, while its other threads run on.
+    """
 
     pid: int
     parent: int
     started: int
     state: str
+    thread: int
+
+    @property
+    def place(self) -> str:
+        """The folder below /proc that describes its memory."""
+        return f"/proc/{self.pid}" if self.thread == self.pid else f"/proc/{self.pid}/task/{self.thread}"
 
 
 Predicate = Callable[[Process], bool]
@@ -28,19 +38,44 @@ Predicate = Callable[[Process], bool]
 
 def read_process(pid: int) -> Process:
     """Raises OSError if the process is gone."""
-    with open(f"/proc/{pid}/stat", "rb") as file:
-        fields = file.read().rpartition(b")")[2].split()
+    fields = _stat_fields(f"/proc/{pid}")
     if len(fields) < 20:
         raise ProcessLookupError(pid)  # it ended after the file was opened
-    return Process(pid, int(fields[1]), int(fields[19]), fields[0].decode())
+    state, thread = fields[0].decode(), pid
+    if state == "Z" and int(fields[17]) > 1:
+        state, thread = _living_thread(pid)
+    return Process(pid, int(fields[1]), int(fields[19]), state, thread)
+
+
+def _living_thread(pid: int) -> tuple[str, int]:
+    """Returns the state and the id of a thread that lives, of one that has not stopped if there is any. A zombie has none."""
+    try:
+        names = os.listdir(f"/proc/{pid}/task")
+    except FileNotFoundError:
+        return "R", pid  # gVisor lists no threads of such a process
+    found = ("Z", pid)
+    for name in names:
+        try:
+            state = _stat_fields(f"/proc/{pid}/task/{name}")[0].decode()
+        except (OSError, IndexError):
+            continue
+        if state not in "ZXTt":
+            return state, int(name)
+        if state not in "ZX":
+            found = (state, int(name))
+    return found
+
+
+def _stat_fields(place: str) -> list[bytes]:
+    """The fields of `stat` after the name of the program, which may hold spaces and parentheses."""
+    with open(f"{place}/stat", "rb") as file:
+        return file.read().rpartition(b")")[2].split()
 
 
 def cpu_seconds(pid: int) -> float:
     """CPU time of a process and of its children that it has waited for. 0 if it is gone."""
     try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            fields = file.read().rpartition(b")")[2].split()
-        return sum(int(field) for field in fields[11:15]) / _TICKS_PER_SECOND
+        return sum(int(field) for field in _stat_fields(f"/proc/{pid}")[11:15]) / _TICKS_PER_SECOND
     except (OSError, IndexError, ValueError):
         return 0.0
 

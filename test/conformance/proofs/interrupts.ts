@@ -1,6 +1,10 @@
 import { expect } from 'vitest';
 import { type Requirement, stdoutOf } from '../context.ts';
 
+/** The system call that ends one thread, not its process. */
+const EXIT_OF_A_THREAD = process.arch === 'x64' ? 60 : 93;
+const BASH = { language: 'bash' } as const;
+
 export const interruptRequirements: readonly Requirement[] = [
   {
     id: 'interrupt:timeout',
@@ -111,6 +115,42 @@ os.system("sleep 4713")`;
       if (target.bare === true) return;
       const left = await stdoutOf(session, LIVE_SLEEPS);
       expect(left).toBe('[]');
+    },
+  },
+  {
+    id: 'interrupt:exited-leader',
+    tag: 'driver',
+    title: 'a process whose main thread has exited is ended like any other: at a time limit, by a deadline, by a reset',
+    prove: async ({ fresh }) => {
+      const session = await fresh();
+      const survivor = (lock: string) => `import ctypes, fcntl, os, threading, time
+if os.fork() == 0:
+    os.setsid()
+    lock = open("${lock}", "w")
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    threading.Thread(target=time.sleep, args=(600,)).start()
+    open("${lock}-held", "w").close()
+    ctypes.CDLL(None).syscall(${EXIT_OF_A_THREAD}, 0)
+while not os.path.exists("${lock}-held"): time.sleep(0.01)
+`;
+      const isHeld = async (lock: string) =>
+        (await session.run(`flock -n ${lock} echo free || echo held`, BASH)).stdout;
+
+      await session.run(survivor('left'));
+      expect(await isHeld('left')).toBe('held\n');
+
+      const late = await session.run(`${survivor('late')}time.sleep(600)`, { timeoutMs: 2_000 });
+      expect(late.outcome.kind).toBe('timed-out');
+      await expect.poll(() => isHeld('late')).toBe('free\n');
+
+      await session.files.write('survivor.py', Buffer.from(survivor('command')));
+      const command = await session.command('python3 survivor.py; sleep 600', { timeoutMs: 3_000 });
+      expect(command.outcome.kind).toBe('timed-out');
+      await expect.poll(() => isHeld('command')).toBe('free\n');
+
+      expect(await isHeld('left')).toBe('held\n');
+      await session.reset();
+      await expect.poll(() => isHeld('left')).toBe('free\n');
     },
   },
   {
