@@ -134,7 +134,7 @@ sum(is_of_crowd(pid) for pid in os.listdir("/proc") if pid.isdigit())`;
       await untilStill(session, 'born', CROWD);
       const crowdSize = async () => {
         // Where a cgroup holds the limit, what the crowd left may be too little for this one, or for a kernel at all.
-        const result = await session.run(count).catch((error: Error) => error);
+        const result = await Promise.resolve(session.run(count)).catch((error: Error) => error);
         if (result instanceof Error) {
           expect(result.message).toContain('SIGKILL');
           return 0;
