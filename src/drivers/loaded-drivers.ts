@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { OfferedDriver, OfferedDrivers } from '../sandbox/declaration.ts';
 import type { Driver } from '../sandbox/driver.ts';
 import type { Host } from '../sandbox/host.ts';
@@ -5,6 +6,9 @@ import { DRIVER_NAMES, type DriverName } from '../sandbox/isolation.ts';
 import { DRIVERS } from './registry.ts';
 
 export type DriverFactories = Readonly<Partial<Record<DriverName, (host: Host) => Promise<Driver>>>>;
+
+/** A driver is loaded to start a sandbox: its first programs are started before survivors are looked for. */
+const CLEAR_AFTER_MS = 60;
 
 /** The drivers of one Hotcell. Each is created once, on first use. */
 export interface LoadedDrivers {
@@ -20,8 +24,10 @@ export interface LoadedDrivers {
 export function loadDrivers(host: Host, given: DriverFactories, afterClearing: () => Promise<void>): LoadedDrivers {
   const loaded = new Map<DriverName, Promise<Driver>>();
   const clearing: Promise<void>[] = [];
+  const closed = new AbortController();
 
   async function clear(driver: Driver): Promise<void> {
+    await sleep(CLEAR_AFTER_MS, undefined, { signal: closed.signal }).catch(() => {});
     // A survivor that cannot be disposed of must not stop the cleanup of the others, or of the folders of dead servers.
     for (const survivor of await driver.survivors().catch(() => [])) await survivor.dispose().catch(() => {});
     await afterClearing();
@@ -50,6 +56,7 @@ export function loadDrivers(host: Host, given: DriverFactories, afterClearing: (
       for (const loading of loaded.values()) await (await loading.catch(() => undefined))?.settled?.();
     },
     close: async () => {
+      closed.abort();
       await Promise.all(clearing);
       for (const loading of loaded.values()) await (await loading.catch(() => undefined))?.close();
     },
