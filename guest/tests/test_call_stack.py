@@ -11,7 +11,8 @@ from typing import Any, Callable, Optional
 import pytest
 
 from hotcell_guest.interpreter import call_stack
-from hotcell_guest.interpreter.call_stack import Call, Omitted, Repeats, calls_of, folded, is_our_file, local_names, package_of
+from hotcell_guest.interpreter.call_stack import Call, Omitted, Repeats, calls_of, folded, local_names, package_of
+from hotcell_guest.interpreter.our_files import is_our_file
 
 
 def _traceback(source: str, filename: str = "<cell>") -> Optional[TracebackType]:

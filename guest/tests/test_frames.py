@@ -52,7 +52,7 @@ class Examples(unittest.TestCase):
         for example in load()["frames"]:
             with self.subTest(example["name"]):
                 raw = bytes.fromhex(example["bytes"])
-                self.assertEqual(list(FrameDecoder().feed(raw)), [_frame_of(example)])
+                self.assertEqual(_decode([raw]), [_frame_of(example)])
 
     def test_each_frame_is_written_with_the_same_bytes(self) -> None:
         for example in load()["frames"]:
@@ -142,8 +142,9 @@ def _frame_of(example: dict[str, Any]) -> Frame:
 
 
 def _decode(pieces: list[bytes]) -> list[Frame]:
+    """Without their sizes on the wire, which a frame that was not decoded lacks."""
     decoder = FrameDecoder()
-    return [frame for piece in pieces for frame in decoder.feed(piece)]
+    return [frame._replace(size=0) for piece in pieces for frame in decoder.feed(piece)]
 
 
 def _any_frame(source: random.Random) -> Frame:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import stat
 import time
-from dataclasses import dataclass
 from typing import Any, Callable, Iterator, NamedTuple, Optional
 
 MAX_ENTRIES = 20_000
@@ -16,8 +15,7 @@ _SURELY_OLD_NS = 1_000_000_000
 _SKIPPED_FOLDERS = frozenset({b"__pycache__", b".ipynb_checkpoints"})
 
 
-@dataclass(frozen=True)
-class Changes:
+class Changes(NamedTuple):
     """The changes in the form of the protocol. `omitted` is -1 if the workspace is too large to compare, or not
     readable.
     """

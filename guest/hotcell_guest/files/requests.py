@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
-from typing import Callable, Optional
+from typing import Callable, NamedTuple, Optional
 
 from ..wire.channel import Channel
 from ..wire.frames import Frame, Head
@@ -19,8 +18,7 @@ _PIECE_BYTES = 65_536
 _MAX_LIST_BYTES = 1_000_000
 
 
-@dataclass(frozen=True)
-class _Download:
+class _Download(NamedTuple):
     """A download. `finish` closes the file and answers the request."""
 
     request: int

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Callable, Protocol
 
 from ..wire.channel import WINDOW_BYTES, Channel
@@ -19,12 +18,12 @@ class Target(Protocol):
     def abandon(self) -> None: ...
 
 
-@dataclass
 class _Upload:
-    request: int
-    target: Target
-    finish: Callable[[], None]
-    taken: int = 0
+    def __init__(self, request: int, target: Target, finish: Callable[[], None]) -> None:
+        self.request = request
+        self.target = target
+        self.finish = finish
+        self.taken = 0
 
 
 class Uploads:

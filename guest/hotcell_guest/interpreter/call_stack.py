@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
 from types import FrameType, TracebackType
-from typing import Any, Iterator, Optional, Union
+from typing import Any, Iterator, NamedTuple, Optional, Union
 
-# The folder of the whole guest, which this package is a part of.
-_OUR_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+from .our_files import is_our_file
+
 _PACKAGES = ("site-packages", "dist-packages")
 _STANDARD_LIBRARY = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 _CYTHON = (".pyx", ".pxi", ".pxd")
@@ -18,8 +17,7 @@ _MAX_KEPT = 1_000
 _LONGEST_CYCLE = 6
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(NamedTuple):
     """One frame of a traceback. `package` is the library whose code it runs; None for the user's own."""
 
     file: str
@@ -34,16 +32,14 @@ class Call:
         return (self.file, self.line, self.function)
 
 
-@dataclass(frozen=True)
-class Repeats:
+class Repeats(NamedTuple):
     """Stands for `times` more repetitions of the last `calls` calls."""
 
     calls: int
     times: int
 
 
-@dataclass(frozen=True)
-class Omitted:
+class Omitted(NamedTuple):
     calls: int
 
 
@@ -109,10 +105,6 @@ def local_names(frame: FrameType) -> dict[str, Any]:
     if type(found) is not dict and type(found).__name__ != "FrameLocalsProxy":
         return {}
     return {name: value for name, value in dict(found).items() if type(name) is str}
-
-
-def is_our_file(file: str) -> bool:
-    return file.startswith(_OUR_FOLDER)
 
 
 def package_of(file: str) -> Optional[str]:

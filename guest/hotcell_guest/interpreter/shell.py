@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import inspect
 import linecache
 import re
 import sys
@@ -40,6 +39,8 @@ _RICH_METHODS = ("_repr_mimebundle_", "_ipython_display_", "_repr_html_", "_repr
     ("_repr_markdown_", "_repr_latex_", "_repr_json_", "_repr_pdf_", "_repr_javascript_")
 )
 
+# As in `inspect`, which takes long to import.
+_CO_COROUTINE = 0x80
 _PLAIN_TYPES = frozenset({int, float, str, bool, bytes, complex, list, tuple, dict, set})
 
 
@@ -163,7 +164,7 @@ class Shell:
         loop.
         """
         for code in codes:
-            if code.co_flags & inspect.CO_COROUTINE:
+            if code.co_flags & _CO_COROUTINE:
                 return self._event_loop().run(self._awaited(codes))
         value = None
         for code in codes:
@@ -176,7 +177,7 @@ class Shell:
         for code in codes:
             self.bindings.will_run(code)
             value = eval(code, self.main.__dict__)
-            if code.co_flags & inspect.CO_COROUTINE:
+            if code.co_flags & _CO_COROUTINE:
                 value = await value
         return value
 

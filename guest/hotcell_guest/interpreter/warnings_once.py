@@ -8,7 +8,7 @@ import sys
 import warnings
 from typing import Any
 
-from .call_stack import is_our_file
+from .our_files import is_our_file
 
 _MAX_REMEMBERED = 1_000
 # The file names that Python reports if the stack is not as deep as `stacklevel`, and those of our own start.

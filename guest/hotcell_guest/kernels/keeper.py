@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from dataclasses import dataclass
-from typing import Callable, Optional
+from typing import Callable, NamedTuple, Optional
 
 from ..system.loop import Loop
 from ..wire.frames import Frame
@@ -15,8 +14,7 @@ _MAX_FAILED_STARTS = 3
 _START_SECONDS = 20.0
 
 
-@dataclass(frozen=True)
-class KernelEvents:
+class KernelEvents(NamedTuple):
     """Callbacks of the keeper. `died` is called for a kernel that was up, before the next one is started."""
 
     up: Callable[[KernelProcess], None]

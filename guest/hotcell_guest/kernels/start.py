@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import random
 import signal
 import socket
 import sys
@@ -157,7 +156,9 @@ def _prefer_as_oom_victim() -> None:
 def _fresh_randomness() -> None:
     """SECURITY: forks of one zygote must not draw the same random numbers. Kernels of different sessions often have the same pid, which is
     all that OpenSSL and tempfile check."""
-    random.seed()
+    random: Any = sys.modules.get("random")
+    if random is not None:
+        random.seed()
     numpy: Any = sys.modules.get("numpy")
     if numpy is not None:
         # The whole state instead of a seed: numpy's seeding costs a fresh fork hundreds of page faults.

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any, Optional
+from typing import Any, NamedTuple, Optional
 
 from ..wire.frames import MAX_HEAD_BYTES, Frame, Head, ProtocolViolation, encode
 from ..wire.name_changes import MOST_NAMES, bounded
@@ -16,9 +15,8 @@ _MAX_REPORT_BYTES = MAX_HEAD_BYTES - 2_048
 _WELL = {"kind": "ok"}
 
 
-@dataclass
-class Report:
-    """`outcome` may be corrected by the supervisor."""
+class Report(NamedTuple):
+    """`outcome` may be corrected by the supervisor, in a copy."""
 
     outcome: Head
     cpu_ms: float = 0

@@ -63,7 +63,7 @@ class Executions:
     def limit(self, limits: Limits, grace_ms: Optional[int]) -> None:
         """Applies the limits of the host's configuration, before the first kernel."""
         if grace_ms is not None:
-            self._around.grace_seconds = grace_ms / 1000
+            self._around = self._around._replace(grace_seconds=grace_ms / 1000)
             self.questions.grace(grace_ms / 1000)
         self._memory.limit_bytes = limits.memory_watchdog_bytes
         self.kernels.limit(limits)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
-from typing import Any, Callable, Optional
+from typing import Any, Callable, NamedTuple, Optional
 
 from ..files.artifacts import Workspace
 from ..kernels.keeper import KernelKeeper
@@ -23,8 +22,7 @@ from .kernel_deaths import KernelDeaths, after_last_words, interrupted
 from .ladder import GRACE_SECONDS, KillNewborn, Ladder
 
 
-@dataclass
-class Surroundings:
+class Surroundings(NamedTuple):
     """Dependencies that all executions of a sandbox share. `kill_newborn` is for the ladder; `on_end` is called after each end."""
 
     loop: Loop
@@ -128,8 +126,8 @@ class KernelRun:
         report = checked_report(frame.head)
         if "value" in frame.head:
             self.value = checked_value(frame.head["value"], frame.body)
-        self.report = report  # only if all of it is valid
-        report.outcome = self._around.deaths.told_apart(report.outcome)
+        # Only if all of it is valid.
+        self.report = report._replace(outcome=self._around.deaths.told_apart(report.outcome))
         self._pipes.set_barrier(lambda: self._end("kept"))
 
     def _resume(self) -> None:
@@ -143,7 +141,7 @@ class KernelRun:
 
     def _end_lost(self, state: str) -> None:
         assert self.report is not None
-        self.report.outcome = after_last_words(self.report.outcome, self._pipes.last_words)
+        self.report = self.report._replace(outcome=after_last_words(self.report.outcome, self._pipes.last_words))
         self._end(state)
 
     def _end(self, state: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-from dataclasses import dataclass
 from typing import Callable, Optional, Protocol
 
 from ..kernels.process import KernelProcess
@@ -39,18 +38,17 @@ class Askable(Protocol):
         """Ends a kernel that did not return from a question; the next execution reports why."""
 
 
-@dataclass
 class _Question:
-    number: int
-    id: Optional[int]
-    head: Head
-    body: bytes
-    fds: tuple[int, ...]
-    language: str
-    timeout_seconds: float
-    kernel: Optional[KernelProcess] = None
-    timer: Optional[Timer] = None
-    withdrawn: bool = False
+    def __init__(self, number: int, request: int, head: Head, body: bytes, fds: tuple[int, ...], timeout_seconds: float) -> None:
+        self.number = number
+        self.id: Optional[int] = request
+        self.head = head
+        self.body = body
+        self.fds = fds
+        self.timeout_seconds = timeout_seconds
+        self.kernel: Optional[KernelProcess] = None
+        self.timer: Optional[Timer] = None
+        self.withdrawn = False
 
 
 class Questions:
@@ -81,7 +79,7 @@ class Questions:
         """Asks the kernel, now or when it is up. `fds` are closed in any case. Raises Refusal and ValueError for an invalid question."""
         try:
             question = self._checked(frame, kind, fds)
-            question.kernel = self._kernels.idle_kernel(question.language)
+            question.kernel = self._kernels.idle_kernel(_language_of(frame))
         except BaseException:
             _close(fds)
             raise
@@ -92,7 +90,7 @@ class Questions:
     def require_free(self, frame: Frame, kind: str) -> None:
         """Refuses now a question that would be refused later, when its content has arrived."""
         self._checked(frame, kind, ())
-        self._kernels.idle_kernel(str(frame.head.get("language") or "python"))
+        self._kernels.idle_kernel(_language_of(frame))
 
     def kernel_up(self, kernel: KernelProcess) -> None:
         """Called when a kernel is up. Asks a waiting question."""
@@ -161,8 +159,7 @@ class Questions:
         self._count += 1
         members = {name: value for name, value in frame.head.items() if name not in ("id", "type", "stream", "language")}
         head = {**members, "type": "question", "kind": kind, "question": self._count, "timeoutMs": timeout_ms}
-        language = str(frame.head.get("language") or "python")
-        return _Question(self._count, int(frame.head["id"]), head, frame.body, fds, language, timeout_ms / 1000)
+        return _Question(self._count, int(frame.head["id"]), head, frame.body, fds, timeout_ms / 1000)
 
     def cancel(self, target: object) -> None:
         """Withdraws the question of that request."""
@@ -211,6 +208,10 @@ class Questions:
         for then in afterwards:
             self._loop.soon(then)
         return question
+
+
+def _language_of(frame: Frame) -> str:
+    return str(frame.head.get("language") or "python")
 
 
 def _close(fds: tuple[int, ...]) -> None:

@@ -6,8 +6,7 @@ import base64
 import math
 import os
 import resource
-from dataclasses import dataclass
-from typing import Any, Optional
+from typing import Any, NamedTuple, Optional
 
 from . import linux, processes
 
@@ -18,8 +17,7 @@ _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _OWN_KERNEL = "/proc/sentry-meminfo"
 
 
-@dataclass(frozen=True)
-class Limits:
+class Limits(NamedTuple):
     """What one sandbox may use. None of an optional member: something outside holds it, or nothing does.
 
     `processors`: those that its kernels are pinned to (`draw_processors`).

@@ -5,16 +5,14 @@ from __future__ import annotations
 import os
 import signal
 import time
-from dataclasses import dataclass
-from typing import Callable, Iterator, Optional
+from typing import Callable, Iterator, NamedTuple, Optional
 
 _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 _KILL_ROUNDS = 50
 _STILL_SECONDS = 0.1
 
 
-@dataclass(frozen=True)
-class Process:
+class Process(NamedTuple):
     """One process. `started` is in clock ticks since boot, as in /proc.
 
     `thread` is a thread that lives, and `state` is its state. SECURITY: a process whose main thread has exited looks like a zombie without

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import re
 import struct
-from dataclasses import dataclass, field
-from typing import Any, Callable, Iterator
+from typing import Any, Callable, Iterator, NamedTuple
 
 MAGIC = b"HC"
 VERSION = 1
@@ -28,8 +27,7 @@ class ProtocolViolation(Exception):
     """The peer violated the protocol. The channel cannot be read any further."""
 
 
-@dataclass
-class Frame:
+class Frame(NamedTuple):
     """One immutable frame. `sequence` 0 means unsequenced, `stream` 0 is the control stream."""
 
     head: Head
@@ -37,7 +35,7 @@ class Frame:
     stream: int = 0
     sequence: int = 0
     ack: int = 0
-    size: int = field(default=0, compare=False)
+    size: int = 0
     """Size of the whole frame on the wire, set by the decoder: its cost in credit."""
 
 

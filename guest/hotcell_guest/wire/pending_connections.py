@@ -5,7 +5,6 @@ connection before that.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
 from typing import Callable, Iterator, Optional
 
 from ..system.loop import Loop
@@ -16,12 +15,12 @@ _MOST_WAITING = 4
 _READ_BYTES = 65_536
 
 
-@dataclass(eq=False)
 class Arrival:
     """A connection, with the frames that were read beyond the first."""
 
-    transport: Transport
-    decoder: FrameDecoder = field(default_factory=FrameDecoder)
+    def __init__(self, transport: Transport) -> None:
+        self.transport = transport
+        self.decoder = FrameDecoder()
 
 
 class PendingConnections:

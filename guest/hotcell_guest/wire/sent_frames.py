@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
 from typing import Any, Callable, Optional
 
 from .frames import Frame, Head, ProtocolViolation, encode, set_numbers
@@ -14,15 +13,15 @@ _DROPPABLE = frozenset({"stdout", "stderr", "display", "clear", "background"})
 _KEEPING_COST_BYTES = 512
 
 
-@dataclass
 class Sent:
     """An unacknowledged frame, ready for replay."""
 
-    sequence: int
-    encoded: bytearray
-    body_bytes: int
-    stream: int
-    head: Head
+    def __init__(self, sequence: int, encoded: bytearray, body_bytes: int, stream: int, head: Head) -> None:
+        self.sequence = sequence
+        self.encoded = encoded
+        self.body_bytes = body_bytes
+        self.stream = stream
+        self.head = head
 
     @property
     def cost(self) -> int:
