@@ -19,11 +19,14 @@ const COMMONJS = [
 
 /**
  * Files that chunks are merged into, with the entries that load them: first the parts of every command, then the common
- * parts of the two most frequent commands, then the rest of each. `mcp` answers a client before it loads the rest.
+ * parts of the two most frequent commands, then what `mcp` shares with every server, then the rest of each. `mcp`
+ * answers a client before it loads the rest.
  */
 const GROUPS = {
   'chunks/command.js': ['src/cli/index.ts'],
   'chunks/common.js': ['src/cli/mcp/index.ts', 'src/cli/run/index.ts'],
+  'chunks/directory.js': ['src/directory/directory.ts', 'src/cli/mcp/index.ts'],
+  'chunks/telemetry.js': ['src/telemetry/telemetry.ts', 'src/cli/mcp/index.ts'],
   'chunks/mcp.js': ['src/cli/mcp/index.ts'],
   'chunks/main.js': ['src/cli/run/index.ts'],
   'chunks/process.js': ['src/drivers/process/index.ts'],

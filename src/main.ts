@@ -1,6 +1,6 @@
 import { loadConfig, resolveDataDir, resolveRunDir } from './config/load.ts';
 import type { Config } from './config/schema.ts';
-import { createDirectory, type SessionDirectory } from './directory/directory.ts';
+import type { SessionDirectory } from './directory/directory.ts';
 import { standardImageTag } from './drivers/docker/image.ts';
 import { type DriverFactories, loadDrivers } from './drivers/loaded-drivers.ts';
 import { HotcellError } from './errors/hotcell-error.ts';
@@ -15,7 +15,7 @@ import { createIsolationChoices } from './sessions/isolation-choices.ts';
 import { createLiveSessions, type LiveSessions, type OpenOptions } from './sessions/live-sessions.ts';
 import { becomeServer, type Server } from './sessions/server.ts';
 import { createSession, type Session } from './sessions/session.ts';
-import { openTelemetry, type Telemetry } from './telemetry/telemetry.ts';
+import type { Telemetry } from './telemetry/telemetry.ts';
 
 export type { OpenOptions } from './sessions/live-sessions.ts';
 export type { Session } from './sessions/session.ts';
@@ -72,6 +72,11 @@ export interface ServerOptions extends HotcellOptions {
 /** Starts a server, as cheaply as a Hotcell: some clients start one only to list its tools. */
 export async function openServer(serverOptions: ServerOptions = {}): Promise<HotcellServer> {
   const { metrics = false, clock = systemClock, ...options } = serverOptions;
+  // Imported here, because a Hotcell without owners needs neither.
+  const [{ createDirectory }, { openTelemetry }] = await Promise.all([
+    import('./directory/directory.ts'),
+    import('./telemetry/telemetry.ts'),
+  ]);
   const { hotcell, config, dataDir, server, live, policy } = await start(options);
   const telemetry = await openTelemetry(config, dataDir, { metrics }).catch(async (error: unknown) => {
     await hotcell.close();

@@ -3,7 +3,6 @@ import { aborted, either } from '../lib/abort.ts';
 import { createBoundedOutput } from '../lib/bounded-output.ts';
 import type { Driver, Sandbox } from '../sandbox/driver.ts';
 import type { SandboxSpec } from '../sandbox/spec.ts';
-import { connectGuest } from './connect.ts';
 import type { GuestConnection } from './connection.ts';
 import { createReconnection } from './keep-connected.ts';
 
@@ -84,6 +83,8 @@ async function connect(sandbox: Sandbox, signal: AbortSignal): Promise<LiveSandb
   const background = createBoundedOutput({ headBytes: 0, tailBytes: BACKGROUND_BYTES });
   const running = new Map<string, RunningHooks>();
   const keepConnected = createReconnection(sandbox);
+  // Imported here, for the first sandbox while its guest starts.
+  const { connectGuest } = await import('./connect.ts');
   const connection = await connectGuest(sandbox.channel, {
     config: sandbox.guestConfig,
     signal,

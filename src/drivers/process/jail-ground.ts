@@ -23,7 +23,7 @@ export interface JailGround {
   readonly host: Host;
   readonly cgroups: ServerCgroups;
   /** The system call filters that bubblewrap installs: for a zygote, and for a guest in a jail of its own. */
-  filters(): { readonly zygote: Buffer; readonly single: Buffer };
+  readonly filters: { readonly zygote: () => Buffer; readonly single: () => Buffer };
   /** The additional system call filter that the guest of a sandbox installs. */
   seccomp(): string;
   /** Allocates uids for the jail of this spec; undefined if it runs as the uid that all such jails have in common. */
@@ -44,12 +44,12 @@ export interface JailGround {
 export function createJailGround(host: Host, cgroups: ServerCgroups, nodeProgram?: string): JailGround {
   const architecture = process.arch as Architecture;
   const isSoft = () => cgroups.version() === undefined;
-  const filters = once(() => ({
-    zygote: seccompFilter(architecture, { makesSandboxes: true }),
-    single: seccompFilter(architecture, { outer: true }),
-  }));
+  const filters = {
+    zygote: once(() => seccompFilter(architecture, { makesSandboxes: true })),
+    single: once(() => seccompFilter(architecture, { outer: true })),
+  };
   const seccomp = once(() => seccompFilter(architecture, { addsFilters: isSoft() }).toString('base64'));
-  const pinnedSeccomp = pinnedFilter(architecture).toString('base64');
+  const pinnedSeccomp = once(() => pinnedFilter(architecture).toString('base64'));
   const uids = createUidBlocks();
   let programs: Promise<string[]> | undefined;
   let finding: Promise<PythonEnvironment> | undefined;
@@ -96,7 +96,9 @@ export function createJailGround(host: Host, cgroups: ServerCgroups, nodeProgram
       return {
         limits: {
           ...{ memoryBytes, openFiles, fileBytes, cpus },
-          ...(isSoft() ? { pinCpus: true, pinnedSeccomp, processes, memoryWatchdogBytes: memoryBytes } : {}),
+          ...(isSoft()
+            ? { pinCpus: true, pinnedSeccomp: pinnedSeccomp(), processes, memoryWatchdogBytes: memoryBytes }
+            : {}),
         },
         environment: await environment(spec.environment),
         seccomp: seccomp(),

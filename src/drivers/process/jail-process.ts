@@ -22,8 +22,11 @@ export interface JailProcess {
 }
 
 export interface JailOptions {
-  /** The system call filter that bubblewrap installs before it starts the jailed program. */
-  readonly filter: Buffer;
+  /**
+   * Makes the system call filter that bubblewrap installs before it starts the jailed program. Called when bubblewrap
+   * is starting, because that takes longer.
+   */
+  readonly filter: () => Buffer;
   /** The uid_map of the jail's user namespace, if it has more uids than its own. Only root can write one. */
   readonly uidMap?: string | undefined;
   /** Descriptors passed to bubblewrap, from `FIRST_EXTRA_FD` on. */
@@ -71,9 +74,9 @@ export async function startJail(
   });
   const ended = watchEnd(child);
   const info = child.stdio[INFO_FD] as Readable;
-  // Each jail has its own pipe: a shared file could hold another jail's filter by the time it is read.
-  writeAll(descriptorsOf(child)[FILTER_FD], filter);
-  if (place !== undefined) await letGo(child, place);
+  const isLetGo = place === undefined ? undefined : letGo(child, place);
+  sendFilter(child, filter);
+  await isLetGo;
   const pid = await Promise.race([readChildPid(info), ended.then((said) => failToStart(said))]);
   if (uidMap !== undefined) mapUids(child, { pid, uidMap, gid: identity.gid, blockFd });
   const socket = child.stdio[3] as Socket;
@@ -112,6 +115,17 @@ async function letGo(child: ChildProcess, place: (pid: number) => Promise<void>)
     stdin?.end('go\n');
   } catch {
     child.kill('SIGKILL');
+  }
+}
+
+/** If there is no filter, such as for an unknown architecture, the jail is killed before it runs anything. */
+function sendFilter(child: ChildProcess, filter: () => Buffer): void {
+  try {
+    // Each jail has its own pipe: a shared file could hold another jail's filter by the time it is read.
+    writeAll(descriptorsOf(child)[FILTER_FD], filter());
+  } catch (error) {
+    child.kill('SIGKILL');
+    throw error;
   }
 }
 

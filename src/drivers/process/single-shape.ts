@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { HotcellError } from '../../errors/hotcell-error.ts';
+import type { GuestConfig } from '../../sandbox/guest-config.ts';
 import type { Mount } from '../../sandbox/spec.ts';
 import { singleJailArguments } from './bwrap-arguments.ts';
 import { type JailGround, requireBwrap } from './jail-ground.ts';
 import { jailIdentity } from './jail-identity.ts';
-import { jailFailure, startJail } from './jail-process.ts';
+import { type JailProcess, jailFailure, startJail } from './jail-process.ts';
 import { jailedSandbox } from './jailed-sandbox.ts';
 import { sessionJail } from './session-jail.ts';
 import type { SandboxShape } from './shape.ts';
@@ -19,17 +20,17 @@ export function createSingleShape(ground: JailGround): SandboxShape {
     create: async (spec, { signal }) => {
       requireDirectPlaces(spec.mounts);
       const layout = await ground.layout(spec);
-      const guestConfig = await ground.guestConfig(spec, 'single');
       signal?.throwIfAborted();
       const cgroup = cgroups.create();
       cgroup?.limit(spec.limits);
       const uids = ground.uidsFor(spec);
       try {
         const jailArguments = singleJailArguments(layout, sessionJail(spec));
-        const jail = await startJail(requireBwrap(), jailArguments, jailIdentity(uids), {
-          filter: ground.filters().single,
+        const starting = startJail(requireBwrap(), jailArguments, jailIdentity(uids), {
+          filter: ground.filters.single,
           place: cgroup?.add,
         });
+        const [jail, guestConfig] = await both(starting, ground.guestConfig(spec, 'single'));
         void jail.ended.then(uids?.release);
         const sandbox = jailedSandbox({
           ...{ spec, shape: 'single', guestConfig, channel: jail.socket, cgroup },
@@ -49,6 +50,16 @@ export function createSingleShape(ground: JailGround): SandboxShape {
       }
     },
   };
+}
+
+/** The jail is killed if its guest cannot be configured. */
+async function both(starting: Promise<JailProcess>, config: Promise<GuestConfig>): Promise<[JailProcess, GuestConfig]> {
+  try {
+    return await Promise.all([starting, config]);
+  } catch (error) {
+    await starting.then((jail) => jail.kill()).catch(() => {});
+    throw error;
+  }
 }
 
 function bwrapFailure(said: string | undefined, mounts: readonly Mount[]): HotcellError | undefined {

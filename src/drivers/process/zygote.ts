@@ -27,7 +27,7 @@ export interface ZygoteOptions {
   readonly layout: JailLayout;
   /** The uids of the jail and its sessions; undefined if all share the jail's. */
   readonly uids: UidBlock | undefined;
-  readonly filter: Buffer;
+  readonly filter: () => Buffer;
   /** Moves the jail into its cgroup. */
   readonly place: ((pid: number) => Promise<void>) | undefined;
   readonly runDir: string;

@@ -70,7 +70,7 @@ export function createZygotes(ground: JailGround, idleMs = IDLE_MS): Zygotes {
           environment,
           preloads: spec.preloads,
           uids,
-          filter: ground.filters().zygote,
+          filter: ground.filters.zygote,
         },
         runDir: join(ground.host.runDir, JAILS_FOLDER),
         place: cgroup?.add,
