@@ -18,6 +18,16 @@ describe('the help of every command', () => {
   );
 });
 
+it.each(createProgram().commands.map((command) => [command.name(), command] as const))(
+  'a program for %s alone has that command as the whole program has it',
+  (name, inWhole) => {
+    const { commands } = createProgram(name);
+    const alone = commands.find((command) => command.name() === name)!;
+    expect(helpOf(alone)).toBe(helpOf(inWhole));
+    expect(commands).toHaveLength(name === 'completion' ? createProgram().commands.length : 1);
+  },
+);
+
 it('names the actual time limit of a run', () => {
   const run = createProgram().commands.find((command) => command.name() === 'run')!;
   const flag = run.options.find(({ long }) => long === '--timeout')!;

@@ -29,7 +29,7 @@ export async function runCli(argv: readonly string[]): Promise<void> {
   const alive = setInterval(() => {}, 2 ** 30);
   try {
     holdCurrentFolder();
-    await createProgram().parseAsync([...argv]);
+    await createProgram(argv[2]).parseAsync([...argv]);
   } catch (thrown) {
     process.exitCode = fail(thrown, argv.includes('--json'));
   } finally {
@@ -38,7 +38,27 @@ export async function runCli(argv: readonly string[]): Promise<void> {
 }
 
 /** The commands. Their files contain flags and help only; the implementation is imported when a command runs. */
-export function createProgram(): Command {
+const COMMANDS: Readonly<Record<string, () => Command>> = {
+  run: runCommand,
+  repl: replCommand,
+  shell: shellCommand,
+  mcp: mcpCommand,
+  serve: serveCommand,
+  install: installCommand,
+  token: tokenCommand,
+  sessions: sessionsCommand,
+  config: configCommand,
+  doctor: doctorCommand,
+  setup: setupCommand,
+  demo: demoCommand,
+  completion: completionCommand,
+};
+
+/**
+ * The whole program; or, if `only` names a command, a program with that command, which is made in less time.
+ * `completion` describes all of them.
+ */
+export function createProgram(only?: string): Command {
   const { stdout, stderr } = standardOutputs();
   const program = new Command('hotcell')
     .configureOutput({ writeOut: (text) => void stdout.write(text), writeErr: (text) => void stderr.write(text) })
@@ -52,21 +72,10 @@ export function createProgram(): Command {
     })
     .showHelpAfterError('Run with --help to see all commands and options.')
     .addHelpText('after', EXAMPLES);
-  for (const command of [
-    runCommand(),
-    replCommand(),
-    shellCommand(),
-    mcpCommand(),
-    serveCommand(),
-    installCommand(),
-    tokenCommand(),
-    sessionsCommand(),
-    configCommand(),
-    doctorCommand(),
-    setupCommand(),
-    demoCommand(),
-    completionCommand(),
-  ]) {
+  const isNamed = only !== undefined && only !== 'completion' && Object.hasOwn(COMMANDS, only);
+  for (const [name, make] of Object.entries(COMMANDS)) {
+    if (isNamed && name !== only) continue;
+    const command = make();
     program.addCommand(command.copyInheritedSettings(program));
     for (const below of command.commands) below.copyInheritedSettings(command);
   }
