@@ -30,6 +30,7 @@ const GROUPS = {
   'chunks/mcp.js': ['src/cli/mcp/index.ts'],
   'chunks/main.js': ['src/cli/run/index.ts'],
   'chunks/process.js': ['src/drivers/process/index.ts'],
+  'chunks/session.js': ['src/sessions/session.ts'],
 };
 
 /** Bundles the command and the library into dist/, and the library's types on request. */

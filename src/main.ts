@@ -14,7 +14,7 @@ import { createFileRegistry } from './sessions/file-registry.ts';
 import { createIsolationChoices } from './sessions/isolation-choices.ts';
 import { createLiveSessions, type LiveSessions, type OpenOptions } from './sessions/live-sessions.ts';
 import { becomeServer, type Server } from './sessions/server.ts';
-import { createSession, type Session } from './sessions/session.ts';
+import type { Session } from './sessions/session.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
 
 export type { OpenOptions } from './sessions/live-sessions.ts';
@@ -143,8 +143,11 @@ async function start(options: HotcellOptions): Promise<Started> {
   };
 
   const hotcell: Hotcell = {
-    open: async (wanted = {}) =>
-      createSession(await live.open(wanted), { policy: policy(), recordBytes: config.recordBytes }),
+    open: async (wanted = {}) => {
+      const core = await live.open(wanted);
+      const { createSession } = await import('./sessions/session.ts');
+      return createSession(core, { policy: policy(), recordBytes: config.recordBytes });
+    },
     close,
     settled: async () => {
       await live.settled();

@@ -36,6 +36,8 @@ export interface LiveOptions {
    * Whether to take over the sandbox `spec.id` that another server created and left. Running work in it is ended first.
    */
   readonly adopt?: boolean;
+  /** Called when the sandbox is created, and its guest is starting. */
+  readonly onCreated?: () => void;
 }
 
 const BACKGROUND_BYTES = 65_536;
@@ -46,7 +48,7 @@ export async function openLiveSandbox(
   driver: Driver,
   spec: SandboxSpec,
   startTimeoutMs: number,
-  { signal, warm = false, adopt = false }: LiveOptions = {},
+  { signal, warm = false, adopt = false, onCreated }: LiveOptions = {},
 ): Promise<LiveSandbox> {
   // Not AbortSignal.timeout: its timer would let the process exit while the caller waits.
   const limitReached = new AbortController();
@@ -56,7 +58,9 @@ export async function openLiveSandbox(
   let sandbox: Sandbox | undefined;
   try {
     sandbox = await (adopt ? adopted(driver, spec, combined) : driver.create(spec, { signal: combined, warm }));
-    return await connect(sandbox, combined);
+    const connecting = connect(sandbox, combined);
+    onCreated?.();
+    return await connecting;
   } catch (thrown) {
     const isLost = thrown instanceof HotcellError && thrown.code === 'sandbox_lost';
     const error = (isLost ? await sandbox?.startFailure?.() : undefined) ?? thrown;

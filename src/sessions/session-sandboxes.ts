@@ -36,7 +36,7 @@ export function createSessionSandboxes(options: SandboxesOptions): SessionSandbo
     if (!adopt) await held.requireSame();
     const its = { ...spec, id };
     await persistence?.keep(its, driver.name);
-    const live = await openLiveSandbox(driver, its, startTimeoutMs, { adopt, signal });
+    const live = await openLiveSandbox(driver, its, startTimeoutMs, { adopt, signal, onCreated: loadSession });
     if (adopt) await endUnlessAllowed(live);
     return live;
   }
@@ -63,4 +63,9 @@ export function createSessionSandboxes(options: SandboxesOptions): SessionSandbo
     },
     next: (driver) => make(driver, newId('s')),
   };
+}
+
+/** What a session does with its sandbox, imported while its guest starts. A failure is reported to who uses it. */
+function loadSession(): void {
+  import('./session.ts').catch(() => {});
 }
