@@ -91,8 +91,7 @@ export type FileEntry = z.infer<typeof fileList>[number];
 export const warmMessage = z.object({ missing: z.array(text(200)).max(200), dropped: z.array(text(200)).max(200) });
 export type WarmReport = z.infer<typeof warmMessage>;
 
-/** Result of requests that return nothing. */
-export const nothing = z.object({});
+export { nothing } from './nothing.ts';
 export const sizeReply = z.object({ sizeBytes: count });
 export const listReply = z.object({ omitted: count });
 /** Reply to `signal` and `resize`. */

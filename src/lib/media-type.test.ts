@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { isTextType, mediaTypeOf } from './media-type.ts';
+import { mediaTypeOf } from './media-type.ts';
+import { isTextType } from './text-type.ts';
 
 test.each([
   ['a.png', 'image/png'],

@@ -22,8 +22,3 @@ export function mediaTypeOf(path: string): string {
   const extension = path.slice(path.lastIndexOf('.') + 1).toLowerCase();
   return OURS.get(extension) ?? mime.getType(path) ?? 'application/octet-stream';
 }
-
-/** Whether a representation of this type is UTF-8 text: `text/html`, `image/svg+xml`, `application/vnd.plotly.v1+json`. */
-export function isTextType(mediaType: string): boolean {
-  return /^text\/|[/+.](json|xml|javascript)$/.test(mediaType);
-}

@@ -1,6 +1,6 @@
 import type { Representation } from '../execution/result.ts';
 import { excessIn } from '../lib/json-limits.ts';
-import { isTextType } from '../lib/media-type.ts';
+import { isTextType } from '../lib/text-type.ts';
 import { isShallow, type MimeBundle, NOTEBOOK_LIMITS } from './nbformat.ts';
 
 const MEDIA_TYPE = /^[a-z0-9]+\/[a-z0-9.+-]+$/i;

@@ -1,5 +1,5 @@
 import { type LiveSandbox, openLiveSandbox } from '../guest/live-sandbox.ts';
-import { nothing } from '../guest/messages.ts';
+import { nothing } from '../guest/nothing.ts';
 import { aborted } from '../lib/abort.ts';
 import { holdFolder } from '../lib/held-folder.ts';
 import type { Driver } from '../sandbox/driver.ts';

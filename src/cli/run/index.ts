@@ -22,9 +22,9 @@ import {
 import { endingText, statusText } from './ending.ts';
 import { listenForInterrupts } from './interrupts.ts';
 import { jsonResult } from './json-result.ts';
-import { languageOf } from './language.ts';
+import { isNotebook, languageOf } from './language.ts';
 import { showLive } from './live-output.ts';
-import { isNotebook, type NotebookEnd, readNotebook, runCells, writeNotebook } from './notebook.ts';
+import type { NotebookEnd } from './notebook.ts';
 import { type RunFlags, runOptions, writableSources } from './options.ts';
 import { EXIT_NO_READER, watchReader } from './reader-gone.ts';
 import { readSource, type Source } from './source.ts';
@@ -48,7 +48,8 @@ export async function run(file: string, flags: RunFlags): Promise<number> {
   // SECURITY: held open before the program starts, because it could replace them by links.
   using folder = flags.saveArtifacts === undefined ? undefined : holdPlace(flags.saveArtifacts, { writable });
   using output = flags.output === undefined ? undefined : holdFile(flags.output, { writable });
-  const notebook = isNotebook(file) ? await readNotebook(file, flags, writable) : undefined;
+  const notebooks = isNotebook(file) || output !== undefined ? await import('./notebook.ts') : undefined;
+  const notebook = isNotebook(file) ? await notebooks?.readNotebook(file, flags, writable) : undefined;
   const source = notebook === undefined ? await readSource(file, writable) : undefined;
   const { recipes } = loadConfig(options.hotcell);
   const language = source && languageOf(file, source.code, flags.language, allLanguages(recipes));
@@ -68,12 +69,12 @@ export async function run(file: string, flags: RunFlags): Promise<number> {
     };
     const end =
       source === undefined
-        ? await runCells(session, notebook!, flags, { name: basename(file), outputs, ...limits })
+        ? await notebooks!.runCells(session, notebook!, flags, { name: basename(file), outputs, ...limits })
         : await runProgram(session, source, flags.json ? undefined : outputs, { ...limits, language: language! });
     if (readerGone.aborted) return EXIT_NO_READER;
     const made = withoutMounted(end.made, options.open.mounts ?? []);
     const saved = await savedOf(made, end.files, session, folder);
-    if (output !== undefined) await writeNotebook(output, end.executed ?? (await session.exportNotebook()));
+    if (output !== undefined) await notebooks?.writeNotebook(output, end.executed ?? (await session.exportNotebook()));
     const exitCode = exitCodeWith(end.exitCode, saved);
     if (flags.json) await outputs.stdout.json({ ...end.json, ...saved, exitCode });
     else await tell(end, made, saved, outputs);

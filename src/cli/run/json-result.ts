@@ -1,5 +1,5 @@
 import type { ExecutionResult, Representation } from '../../execution/result.ts';
-import { isTextType } from '../../lib/media-type.ts';
+import { isTextType } from '../../lib/text-type.ts';
 
 /**
  * A result as one JSON document: text as text, pictures in base64, without the path of the log, which is removed with

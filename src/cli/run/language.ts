@@ -15,6 +15,10 @@ export function languageOf(file: string, code: string, asked: string | undefined
   });
 }
 
+export function isNotebook(file: string): boolean {
+  return extname(file).toLowerCase() === '.ipynb';
+}
+
 /** Reads the first line: `#!/bin/bash`, `#!/usr/bin/env -S perl -w`. */
 function languageOfFirstLine(code: string, languages: Languages): string | undefined {
   const words = code.match(/^#![ \t]*(\S.*)/)?.[1]?.split(/\s+/) ?? [];

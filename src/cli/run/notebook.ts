@@ -1,4 +1,3 @@
-import { extname } from 'node:path';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import type { Artifact, Display, ExecutionResult } from '../../execution/result.ts';
 import type { Session } from '../../main.ts';
@@ -25,10 +24,6 @@ export interface NotebookEnd {
   readonly json: Readonly<Record<string, unknown>>;
   /** Message about the end, if the user needs one. */
   readonly ending: string | undefined;
-}
-
-export function isNotebook(file: string): boolean {
-  return extname(file).toLowerCase() === '.ipynb';
 }
 
 /** Reads and checks a notebook before a sandbox is started. */

@@ -12,9 +12,8 @@ import { shownName } from '../print.ts';
 import { exitCodeWith, type Made, type Saved, saveArtifacts, savedLines, unsavedText } from './artifacts.ts';
 import { endingText, quotedOutcome } from './ending.ts';
 import { listenForInterrupts } from './interrupts.ts';
-import { languageOf } from './language.ts';
+import { isNotebook, languageOf } from './language.ts';
 import { showLive } from './live-output.ts';
-import { isNotebook } from './notebook.ts';
 import { type RunFlags, type RunOptions, runOptions } from './options.ts';
 import { EXIT_NO_READER, watchReader } from './reader-gone.ts';
 import {

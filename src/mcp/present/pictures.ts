@@ -1,7 +1,7 @@
 import type { ContentBlock } from '@modelcontextprotocol/server';
 import type { Display, ExecutionResult, Representation, Value } from '../../execution/result.ts';
 import { clip, clipDecoded } from '../../lib/clip.ts';
-import { isTextType } from '../../lib/media-type.ts';
+import { isTextType } from '../../lib/text-type.ts';
 
 /** Image types that models accept. Others (SVG, PDF) are returned as files. */
 const PICTURE_TYPES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];

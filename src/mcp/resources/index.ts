@@ -10,8 +10,9 @@ import {
 } from '@modelcontextprotocol/server';
 import type { ManagedSession } from '../../directory/directory.ts';
 import { type HotcellError, toHotcellError } from '../../errors/hotcell-error.ts';
-import { isTextType, mediaTypeOf } from '../../lib/media-type.ts';
+import { mediaTypeOf } from '../../lib/media-type.ts';
 import { quotedName } from '../../lib/said-inside.ts';
+import { isTextType } from '../../lib/text-type.ts';
 import type { McpDeps } from '../deps.ts';
 import { asPiece, readLogBytes } from '../execution-log.ts';
 import { fittingInJson } from './json-size.ts';
