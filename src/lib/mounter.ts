@@ -15,9 +15,22 @@ export function mounterOf(path: string, mounts: string = readMounts()): number |
  * program of that user, which may never answer.
  */
 export function foreignMounts(mounts: string = readMounts()): ReadonlySet<string> {
-  const trusted = [undefined, 0, process.getuid?.()];
-  const foreign = mounts.split('\n').filter((line) => !trusted.includes(mounterIn(line)));
+  const foreign = mounts.split('\n').filter((line) => !isTrusted(mounterIn(line)));
   return new Set(foreign.flatMap((line) => mountPointIn(line) ?? []));
+}
+
+/**
+ * Whether an open file lies in a FUSE file system of another user, or in one that has been unmounted since. `fdinfo` is
+ * the kernel's description of the descriptor (proc_pid_fdinfo(5)), which names the mount: no path is looked up again.
+ */
+export function isForeignFile(fdinfo: string, mounts: string = readMounts()): boolean {
+  const id = /^mnt_id:\s*(\d+)$/m.exec(fdinfo)?.[1];
+  const line = mounts.split('\n').find((one) => one.startsWith(`${id} `));
+  return line === undefined || !isTrusted(mounterIn(line));
+}
+
+function isTrusted(mounter: number | undefined): boolean {
+  return mounter === undefined || mounter === 0 || mounter === process.getuid?.();
 }
 
 function mounterIn(line: string): number | undefined {

@@ -1,0 +1,98 @@
+import { foreignMounts } from './mounter.ts';
+import { type MountLine, parseMountLine, readMountinfo } from './mountinfo.ts';
+
+/**
+ * The mounts of this host, prepared for comparing paths.
+ *
+ * SECURITY: a host can show one folder at several paths: a bind mount, a device that is mounted twice, a subvolume. Two
+ * paths are therefore compared by their locations: the number of the file system and the path within it, such as
+ * `@8:1/data/home`. One location lies in another exactly if the text does (`path-index.ts`).
+ */
+export interface MountTable {
+  /** The location of a path without links, which may be missing. Where the system tells no mounts, the path itself. */
+  locate(path: string): string;
+  /** Locations of the roots of all file systems that are mounted below a folder, covered ones included. */
+  below(folder: string): readonly string[];
+  /** Mount points of FUSE file systems of other users (`foreignMounts`). */
+  readonly foreign: ReadonlySet<string>;
+}
+
+/** Prepares a mountinfo: its cost grows with the number of mounts, that of a lookup only with the depth of a path. */
+export function mountTable(mountinfo: string | undefined): MountTable {
+  if (mountinfo === undefined) return process.platform === 'darwin' ? tableOf(FIRMLINKS, '') : NO_MOUNTS;
+  return tableOf(
+    mountinfo.split('\n').flatMap((line) => parseMountLine(line) ?? []),
+    mountinfo,
+  );
+}
+
+/** The table of this moment. It is prepared again when the mounts have changed. */
+export function currentMounts(): MountTable {
+  const text = readMountinfo();
+  if (latest === undefined || latest.text !== text) latest = { text, table: mountTable(text) };
+  return latest.table;
+}
+
+let latest: { readonly text: string | undefined; readonly table: MountTable } | undefined;
+
+const NO_MOUNTS: MountTable = { locate: (path) => path, below: () => [], foreign: new Set() };
+/** macOS shows the folders of its data volume at `/`, too (firmlinks). */
+const FIRMLINKS: readonly MountLine[] = [
+  { id: '1', parent: '0', device: 'data', root: '/', point: '/' },
+  { id: '2', parent: '1', device: 'data', root: '/', point: '/System/Volumes/Data' },
+];
+
+function tableOf(lines: readonly MountLine[], mountinfo: string): MountTable {
+  const ids = new Set(lines.map(({ id }) => id));
+  /** The mounts by the mount and the path that they are mounted on. */
+  const mounted = new Map<string, MountLine>();
+  const below = new Map<string, string[]>();
+  for (const line of lines) {
+    mounted.set(`${ids.has(line.parent) ? line.parent : OUTSIDE} ${line.point}`, line);
+    const location = joined(line, '');
+    for (const folder of foldersAbove(line.point)) {
+      const known = below.get(folder);
+      if (known === undefined) below.set(folder, [location]);
+      else known.push(location);
+    }
+  }
+
+  /** The mount that a path shows: the one on top, if several are mounted on one another there. */
+  function top(on: MountLine | undefined, path: string): MountLine | undefined {
+    let found = on;
+    for (let depth = 0; depth <= lines.length; depth += 1) {
+      const next = mounted.get(`${found?.id ?? OUTSIDE} ${path}`);
+      if (next === undefined || next === found) return found;
+      found = next;
+    }
+    return found;
+  }
+
+  return {
+    locate: (path) => {
+      let mount = top(undefined, '/');
+      for (let end = path.indexOf('/', 1); path !== '/'; end = path.indexOf('/', end + 1)) {
+        mount = top(mount, end === -1 ? path : path.slice(0, end));
+        if (end === -1) break;
+      }
+      return mount === undefined ? path : joined(mount, path.slice(mount.point === '/' ? 0 : mount.point.length));
+    },
+    below: (folder) => below.get(folder) ?? [],
+    foreign: foreignMounts(mountinfo),
+  };
+}
+
+/** Stands for the mount that the root of this process is mounted on, which is not in its table. */
+const OUTSIDE = '';
+
+function joined({ device, root }: MountLine, rest: string): string {
+  return `@${device}${root === '/' ? '' : root}${rest === '/' ? '' : rest}`;
+}
+
+/** The folders strictly above a mount point, with `/`. */
+function foldersAbove(point: string): string[] {
+  if (point === '/') return [];
+  const found = ['/'];
+  for (let end = point.indexOf('/', 1); end !== -1; end = point.indexOf('/', end + 1)) found.push(point.slice(0, end));
+  return found;
+}
