@@ -1,7 +1,7 @@
 import { lstatSync, readlinkSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, parse, resolve } from 'node:path';
 import { isWithin } from './is-within.ts';
-import { foreignMounts } from './mounter.ts';
+import { currentMounts } from './mount-table.ts';
 
 /**
  * Host paths of the configuration, resolved once when the server starts.
@@ -67,7 +67,7 @@ export function resolveRoots(roots: readonly string[], writable: readonly string
  * another user's project and so block mounts of it, or mount a file system there that never answers and so block the
  * server.
  */
-export function placeOfDenied(path: string, opaque = foreignMounts()): Place {
+export function placeOfDenied(path: string, opaque = currentMounts().foreign): Place {
   return placeOf(path, { opaque, ignored: strangersLinks(path, opaque) });
 }
 
@@ -75,7 +75,7 @@ export function placeOfDenied(path: string, opaque = foreignMounts()): Place {
  * The links on a path that another user (not root) made, to a target that other users have access to and that does not
  * lie beside the link.
  */
-export function strangersLinks(path: string, opaque = foreignMounts()): string[] {
+function strangersLinks(path: string, opaque: ReadonlySet<string>): string[] {
   const { real, links, isOpaque } = placeOf(path, { opaque });
   const own = process.getuid?.();
   return links.filter((link) => {
@@ -112,7 +112,7 @@ function foldersAbove(path: string): string[] {
 
 /** Expands denied paths to all their spellings: as written, at the last link on the path, and with links resolved. */
 export function resolveDenied(paths: readonly string[]): string[] {
-  const opaque = foreignMounts();
+  const opaque = currentMounts().foreign;
   const all = paths.flatMap((path) => {
     const written = resolve(path);
     const beside = join(placeOfDenied(dirname(written), opaque).real, basename(written));
@@ -127,7 +127,8 @@ function leadsThrough({ links }: Place, folders: readonly Place[]): boolean {
 
 function linkAt(path: string): string | undefined {
   try {
-    return readlinkSync(path);
+    // An exception for each path that is no link would cost more than the lookup.
+    return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true ? readlinkSync(path) : undefined;
   } catch {
     return undefined;
   }
@@ -141,6 +142,7 @@ function split(path: string): [root: string, names: string[]] {
 
 /** The path in the case that the folder itself has, for case-insensitive file systems. */
 function asSpelled(path: string): string {
+  if (process.platform === 'linux') return path;
   try {
     return realpathSync.native(path);
   } catch {

@@ -1,10 +1,10 @@
 import { resolve } from 'node:path';
 import type { HotcellError } from '../errors/hotcell-error.ts';
-import { placeOf, placeOfDenied, resolveDenied, strangersLinks } from '../lib/configured-paths.ts';
-import { isWithin } from '../lib/is-within.ts';
+import { placeOf, placeOfDenied, resolveDenied } from '../lib/configured-paths.ts';
+import { currentMounts, type MountTable } from '../lib/mount-table.ts';
+import { type PathIndex, pathIndex } from '../lib/path-index.ts';
 import { mountDenied } from '../sandbox/mount-denied.ts';
 import type { Mount } from '../sandbox/spec.ts';
-import { type KnownFolders, NO_FOLDERS, otherPaths } from './known-folders.ts';
 
 /** Paths that servers of this installation use (`server-places.ts`). */
 export interface PlacesInUse {
@@ -25,16 +25,19 @@ export interface Reason {
 interface Policy {
   readonly denied: readonly string[];
   readonly deniedLater?: () => readonly string[];
-  readonly known?: KnownFolders;
   readonly inUse?: PlacesInUse | undefined;
 }
+
+/** Folders of the system that are never mounted. */
+export const SYSTEM_FOLDERS: readonly string[] = ['/proc', '/sys', '/dev', '/run', '/var/run', '/boot', '/etc'];
 
 /**
  * SECURITY: resolves paths, and includes the links on them. A sandbox that can write to the folder of such a link could
  * change where it leads.
  */
 export function resolvedWithLinks(paths: readonly string[]): string[] {
-  return [...resolveDenied(paths), ...paths.flatMap((path) => placeOfDenied(path).links)];
+  const { foreign } = currentMounts();
+  return [...resolveDenied(paths), ...paths.flatMap((path) => placeOfDenied(path, foreign).links)];
 }
 
 /**
@@ -42,39 +45,80 @@ export function resolvedWithLinks(paths: readonly string[]): string[] {
  * made them.
  */
 export function followedPlaces(paths: readonly string[]): string[] {
-  return paths.flatMap((path) => [resolve(path), placeOf(path).real, ...placeOf(path).links]);
+  return paths.flatMap((path) => {
+    const { real, links } = placeOf(path);
+    return [resolve(path), real, ...links];
+  });
 }
 
-/** Compares by path alone. */
-export function reasonAgainst(mount: JudgedMount, policy: Policy): Reason | undefined {
-  const { source } = mount;
-  return reasonsFor(mount, policy).find(({ place }) => meets(source, place));
+/** Decides about mounts by the paths that are denied, and by the mounts of this host, at one moment. */
+export type Judge = (mount: JudgedMount) => Reason | undefined;
+
+/**
+ * Prepares the comparison once for all mounts of a call. SECURITY: listing and locating the denied paths takes time that
+ * grows with the users and the mounts of the host.
+ */
+export function judgeOf(policy: Policy, mounts: MountTable = currentMounts()): Judge {
+  const fromStart = () => indexAtStart(policy.denied, mounts);
+  const sinceStart = lazily(() => {
+    const known = fromStart().places;
+    const later = (policy.deniedLater?.() ?? []).filter((place) => !known.has(place));
+    return placesIndex('secret', [...later, ...followedPlaces(policy.inUse?.secret() ?? [])], mounts);
+  });
+  const relied = lazily(() => placesIndex('relied', followedPlaces(policy.inUse?.relied() ?? []), mounts));
+  return ({ source, readOnly }) => {
+    const shown = [source, mounts.locate(source), ...mounts.below(source)];
+    for (const list of readOnly ? [fromStart, sinceStart] : [fromStart, sinceStart, relied]) {
+      const { index } = list();
+      const part = shown.find((one) => index.meeting(one) !== undefined);
+      if (part !== undefined) return index.meeting(part);
+    }
+    return undefined;
+  };
+}
+
+interface PlacesIndex {
+  readonly places: ReadonlySet<string>;
+  readonly index: PathIndex<Reason>;
+}
+
+/** The index of the paths that are denied since the start, kept until the mounts of the host change. */
+function indexAtStart(denied: readonly string[], mounts: MountTable): PlacesIndex {
+  const known = atStart.get(denied);
+  if (known?.mounts === mounts) return known.found;
+  const found = placesIndex('secret', denied, mounts);
+  atStart.set(denied, { mounts, found });
+  return found;
+}
+
+const atStart = new WeakMap<readonly string[], { readonly mounts: MountTable; readonly found: PlacesIndex }>();
+
+function placesIndex(kind: Reason['kind'], listed: readonly string[], mounts: MountTable): PlacesIndex {
+  const places = new Set(listed);
+  const index = pathIndex(
+    [...places].flatMap((place) => {
+      const reason: Reason = { kind, place };
+      return partsOf(place, mounts).map((part) => [part, reason] as const);
+    }),
+  );
+  return { places, index };
 }
 
 /**
- * Compares by device and inode: a folder that the host has mounted at two paths is compared by path at both of them.
+ * A denied place by path, by location, and by the file systems that are mounted below it. Mounts below a folder of the
+ * system do not count: the same disk may be at `/run/media` or `/run/host` and at a path of its own.
  */
-export async function reasonAgainstFolder(mount: JudgedMount, policy: Policy): Promise<Reason | undefined> {
-  const { known = NO_FOLDERS } = policy;
-  const inUse = reasonsFor(mount, { inUse: policy.inUse, denied: [] }).map(({ place }) => place);
-  // SECURITY: another user could otherwise block mounts of any folder by creating a link to it after the server has
-  // started.
-  const also = inUse.filter((place) => strangersLinks(place).length === 0);
-  const others = await otherPaths(mount.source, known, { also });
-  return reasonsFor(mount, policy).find(({ place }) => others.some((other) => meets(other, place)));
+export function partsOf(place: string, mounts: MountTable): string[] {
+  const below = SYSTEM_FOLDERS.includes(place) ? [] : mounts.below(place);
+  return [place, mounts.locate(place), ...below];
 }
 
-function meets(one: string, other: string): boolean {
-  return isWithin(one, other) || isWithin(other, one);
-}
-
-function reasonsFor({ readOnly }: JudgedMount, { denied, deniedLater, inUse }: Policy): Reason[] {
-  const all = (kind: Reason['kind'], places: readonly string[]) =>
-    [...new Set(places)].map((place) => ({ kind, place }));
-  return [
-    ...all('secret', [...denied, ...(deniedLater?.() ?? []), ...followedPlaces(inUse?.secret() ?? [])]),
-    ...(readOnly ? [] : all('relied', followedPlaces(inUse?.relied() ?? []))),
-  ];
+function lazily<T>(find: () => T): () => T {
+  let found: { readonly value: T } | undefined;
+  return () => {
+    found ??= { value: find() };
+    return found.value;
+  };
 }
 
 export function refusal(shown: string, { kind, place }: Reason): HotcellError {

@@ -2,8 +2,16 @@ import { realpath, stat } from 'node:fs/promises';
 import { type HeldFolder, holdFolder, identityOf, isSameFolder } from '../lib/held-folder.ts';
 import { exchanged, mountDenied } from '../sandbox/mount-denied.ts';
 import type { Mount } from '../sandbox/spec.ts';
+import { lookUpMount } from './mount-lookups.ts';
 import type { MountRegistry, Release, ReleaseOptions } from './mount-registry.ts';
-import { type MountPolicy, type MountRequest, requireAllowed, requirePlainPlaces, resolveMounts } from './mounts.ts';
+import {
+  type MountPolicy,
+  type MountRequest,
+  requireAllowed,
+  requirePlainPlaces,
+  resolveMounts,
+  rulesOf,
+} from './mounts.ts';
 
 /** The mounts of one session: held open and registered from the check until the session has ended. */
 export interface HeldMounts {
@@ -64,13 +72,18 @@ function heldMounts(
   /** Holds the folder unless it is held already. */
   async function hold({ source, identity }: Mount): Promise<void> {
     if (folders.some(({ path }) => path === source)) return;
-    const folder = await holdFolder(source);
+    const folder = await lookUpMount(
+      source,
+      () => holdFolder(source),
+      (late) => void late?.close(),
+    );
     if (folder !== undefined) folders.push(folder);
     if (folder === undefined || !isSameFolder(folder.identity, identity)) throw exchanged(source);
   }
 
   const allAllowed = () => {
-    for (const mount of mounts) requireAllowed(mount.source, mount, policy);
+    const rules = rulesOf(policy);
+    for (const mount of mounts) requireAllowed(mount.source, mount, rules);
   };
 
   return {
@@ -80,7 +93,7 @@ function heldMounts(
       allAllowed();
       for (const mount of mounts) {
         await hold(mount);
-        if (!(await leadsThere(mount))) throw gone(mount);
+        if (!(await lookUpMount(mount.source, () => leadsThere(mount)))) throw gone(mount);
       }
       await requirePlainPlaces(mounts);
     },

@@ -2,7 +2,9 @@ import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import * as z from 'zod';
 import { identityOf } from '../lib/held-folder.ts';
+import { currentMounts } from '../lib/mount-table.ts';
 import type { Mount } from '../sandbox/spec.ts';
+import { lookUpMount } from './mount-lookups.ts';
 
 /** The registered mounts of one session. */
 export interface MountEntry {
@@ -15,14 +17,22 @@ export interface RegisteredMount {
   /** The identity of the folder, which may have several paths and may have been moved since. */
   readonly key: string;
   /**
-   * The parent folders. SECURITY: recorded once, on registration; otherwise each comparison would have to read
+   * The identity and the locations (`mount-table.ts`) that the mount shows: its own, and those of mounts below it.
+   * SECURITY: a folder that the host shows at two paths has other parents at each.
+   */
+  readonly keys: readonly string[];
+  /**
+   * Identities and locations of the parent folders. SECURITY: recorded once, on registration; otherwise each comparison would have to read
    * thousands of folders of other sessions' mounts.
    */
   readonly above: readonly string[];
 }
 
-/** An entry in the form that is stored. A server of another version may read it; older ones write no `above`. */
-export type WrittenMount = Pick<Mount, 'source' | 'readOnly' | 'identity'> & Partial<Pick<RegisteredMount, 'above'>>;
+/** An entry in the form that is stored. A server of another version may read it; older ones write no `above` or `shown`. */
+export type WrittenMount = Pick<Mount, 'source' | 'readOnly' | 'identity'> &
+  Partial<Pick<RegisteredMount, 'above'>> & {
+    readonly shown?: readonly string[];
+  };
 
 const written = z.array(
   z.object({
@@ -30,6 +40,7 @@ const written = z.array(
     readOnly: z.boolean(),
     identity: z.object({ device: z.string(), inode: z.string() }),
     above: z.array(z.string()).exactOptional(),
+    shown: z.array(z.string()).exactOptional(),
   }),
 );
 
@@ -44,43 +55,38 @@ export function parseEntry(text: string): WrittenMount[] | undefined {
 
 export async function writtenMounts(mounts: readonly WrittenMount[]): Promise<Required<WrittenMount>[]> {
   return Promise.all(
-    mounts.map(async ({ source, readOnly, identity, above }) => {
-      return { source, readOnly, identity, above: above ?? (await keysAbove(source)) };
+    mounts.map(async ({ source, readOnly, identity, above, shown }) => {
+      if (above !== undefined && shown !== undefined) return { source, readOnly, identity, above, shown };
+      const table = currentMounts();
+      const location = table.locate(source);
+      const found = above ?? [...(await lookUpMount(source, () => keysAbove(source))), ...locationsAbove(location)];
+      return { source, readOnly, identity, above: found, shown: shown ?? [location, ...table.below(source)] };
     }),
   );
 }
 
 export async function mountEntry(mounts: readonly WrittenMount[]): Promise<MountEntry> {
   const written = await writtenMounts(mounts);
-  return { mounts: written.map(({ identity, ...mount }) => ({ ...mount, key: keyOf(identity) })) };
+  return {
+    mounts: written.map(({ identity, shown, ...mount }) => {
+      const key = keyOf(identity);
+      return { ...mount, key, keys: [key, ...shown] };
+    }),
+  };
 }
 
 async function keysAbove(path: string): Promise<string[]> {
-  const [, ...above] = await folderKeys()(path);
-  return above.filter((key) => key !== undefined);
+  const keys: string[] = [];
+  for (let folder = dirname(path); ; folder = dirname(folder)) {
+    const found = await stat(folder, { bigint: true }).catch(() => undefined);
+    if (found !== undefined) keys.push(keyOf(identityOf(found)));
+    if (dirname(folder) === folder) return keys;
+  }
 }
 
-/**
- * The keys of a path and of all its parents, innermost first; undefined for a missing folder. Each folder is read once.
- */
-export function folderKeys(): (path: string) => Promise<(string | undefined)[]> {
-  const asked = new Map<string, Promise<string | undefined>>();
-  const keyAt = (path: string) => {
-    const known =
-      asked.get(path) ??
-      stat(path, { bigint: true }).then(
-        (found) => keyOf(identityOf(found)),
-        () => undefined,
-      );
-    asked.set(path, known);
-    return known;
-  };
-  return (path) => Promise.all(withFoldersAbove(path).map(keyAt));
-}
-
-function withFoldersAbove(path: string): string[] {
-  const parent = dirname(path);
-  return parent === path ? [path] : [path, ...withFoldersAbove(parent)];
+function locationsAbove(location: string): string[] {
+  const end = location.lastIndexOf('/');
+  return end === -1 ? [] : [location.slice(0, end), ...locationsAbove(location.slice(0, end))];
 }
 
 export function keyOf({ device, inode }: Mount['identity']): string {
@@ -126,11 +132,11 @@ function createReach() {
   const [keys, above] = [new Set<string>(), new Set<string>()];
   return {
     add: (mount: RegisteredMount) => {
-      keys.add(mount.key);
+      for (const key of mount.keys) keys.add(key);
       for (const key of mount.above) above.add(key);
     },
     meets: (mount: RegisteredMount) =>
-      keys.has(mount.key) || above.has(mount.key) || mount.above.some((key) => keys.has(key)),
+      mount.keys.some((key) => keys.has(key) || above.has(key)) || mount.above.some((key) => keys.has(key)),
   };
 }
 

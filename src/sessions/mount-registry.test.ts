@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -60,6 +61,26 @@ test('a writable folder above one that a session has mounted is denied, a read-o
   await release();
   await ours.claim([await writable('proj')]);
 });
+
+test.skipIf(process.getuid?.() !== 0 || process.platform !== 'linux')(
+  'a folder below the second path of a folder that a session can write to is denied, the same folder is not',
+  async () => {
+    await mkdir(join(folder, 'home'));
+    await mkdir(join(folder, 'disk/home/bob'), { recursive: true });
+    execFileSync('mount', ['--bind', join(folder, 'disk/home'), join(folder, 'home')]);
+    try {
+      const release = await theirs.claim([await writable('disk')]);
+      await expect(ours.claim([await readOnly('home/bob')])).rejects.toMatchObject({ code: 'mount_denied' });
+      await release();
+      await (await theirs.claim([await writable('disk/home/bob')]))();
+      await ours.claim([await writable('home/bob')]);
+      await theirs.claim([await writable('disk/home/bob')]);
+      await expect(theirs.claim([await writable('disk')])).rejects.toMatchObject({ code: 'mount_denied' });
+    } finally {
+      execFileSync('umount', [join(folder, 'home')]);
+    }
+  },
+);
 
 test('an entry ends with its session, and with its server', async () => {
   const release = await ours.claim([await writable('proj')]);

@@ -207,5 +207,5 @@ function requireApart(entry: MountEntry, entries: readonly MountEntry[]): void {
 
 /** The one of `outers` that is strictly above the mount. */
 function liesBelow({ above }: RegisteredMount, outers: readonly RegisteredMount[]): RegisteredMount | undefined {
-  return outers.find(({ key }) => above.includes(key));
+  return outers.find(({ keys }) => keys.some((key) => above.includes(key)));
 }

@@ -7,6 +7,7 @@ import type { HotcellError } from '../errors/hotcell-error.ts';
 import { identityOf } from '../lib/held-folder.ts';
 import type { Mount } from '../sandbox/spec.ts';
 import { concernsPolicy, type MountPolicy, type MountRequest, mountPolicy, resolveMounts } from './mounts.ts';
+import { type Home, keysInHomes } from './secret-homes.ts';
 
 let folder: string;
 let policy: MountPolicy;
@@ -350,6 +351,94 @@ describe.skipIf(process.getuid?.() !== 0 || process.platform !== 'linux')(
     });
   },
 );
+
+describe.skipIf(process.getuid?.() !== 0 || process.platform !== 'linux')(
+  'a folder that the host shows at two paths',
+  () => {
+    const at = (name: string) => join(folder, 'allowed', name);
+    const bound: string[] = [];
+    const bind = async (from: string, to: string) => {
+      for (const name of [from, to]) await mkdir(at(name), { recursive: true });
+      execFileSync('mount', ['--bind', at(from), at(to)]);
+      bound.push(at(to));
+    };
+    const mount = (name: string, readOnly = true) => resolve({ source: at(name), target: '/data', readOnly });
+    afterEach(() => {
+      for (const point of bound.splice(0).reverse()) execFileSync('umount', [point]);
+    });
+
+    test('is denied from above the second path, if a folder in it is denied', async () => {
+      await mkdir(at('disk/home/bob/.ssh'), { recursive: true });
+      policy = mountPolicy({ roots: [at('')], denied: [at('home/bob/.ssh')] });
+      expect(await mount('disk')).toHaveLength(1); // the attack, where the second path is another folder
+      await bind('disk/home', 'home');
+      await expect(mount('disk')).rejects.toThrow(/never mounted/);
+      expect(await mount('data')).toHaveLength(1);
+    });
+
+    test('is denied from above a path at which a part of a denied folder is bound', async () => {
+      policy = mountPolicy({ roots: [at('')], denied: [at('secret')] });
+      await bind('secret/keys', 'srv/part');
+      for (const name of ['srv', 'srv/part']) await expect(mount(name)).rejects.toThrow(/never mounted/);
+    });
+
+    test('is not mounted writable from above the second path, if the server relies on a folder in it', async () => {
+      const inUse = { secret: () => [], relied: () => [at('opt/hotcell')] };
+      policy = mountPolicy({ roots: [at('')], denied: [], inUse });
+      await bind('disk/opt', 'opt');
+      await expect(mount('disk', false)).rejects.toThrow(/never mounted writable/);
+      expect(await mount('disk')).toHaveLength(1);
+    });
+
+    test('is mounted twice, but not inside a writable mount of its other path', async () => {
+      policy = mountPolicy({ roots: [at('')], denied: [] });
+      await bind('disk/home', 'home');
+      await mkdir(at('disk/home/bob'));
+      const both = (one: string, other: string) =>
+        resolve(
+          { source: at(one), target: '/one', readOnly: false },
+          { source: at(other), target: '/other', readOnly: false },
+        );
+      expect(await both('home/bob', 'disk/home/bob')).toHaveLength(2);
+      await expect(both('disk', 'home/bob')).rejects.toThrow(/inside a writable mount/);
+    });
+  },
+);
+
+test('a folder that gets the inode number of a denied one that was removed is mounted', async () => {
+  const secrets = Array.from({ length: 8 }, (_, index) => join(folder, `allowed/home/.secret${index}`));
+  for (const path of secrets) await mkdir(path, { recursive: true });
+  policy = mountPolicy({ roots: [join(folder, 'allowed')], denied: secrets });
+  for (const path of secrets) await rm(path, { recursive: true });
+  for (let index = 0; index < 16; index += 1) {
+    const source = join(folder, `allowed/new${index}`);
+    await mkdir(source);
+    expect(await resolve({ source, target: '/data' })).toHaveLength(1);
+  }
+});
+
+test('keys are denied in a home that is added later and reached through a link', async () => {
+  const homes: Home[] = [];
+  policy = mountPolicy({ roots: [folder], denied: [], deniedLater: () => keysInHomes(homes) });
+  const mount = (name: string) => resolve({ source: join(folder, name), target: '/data' });
+  await mkdir(join(folder, 'allowed/carol/.ssh'), { recursive: true });
+  await mkdir(join(folder, 'home'));
+  await symlink(join(folder, 'allowed/carol'), join(folder, 'home/carol'));
+  expect(await mount('allowed/carol/.ssh')).toHaveLength(1); // she is no user yet
+  homes.push({ path: join(folder, 'home/carol'), isPerson: true });
+  for (const name of ['home/carol/.ssh', 'allowed/carol/.ssh', 'allowed/carol', 'allowed'])
+    await expect(mount(name)).rejects.toThrow(/never mounted/);
+  expect(await mount('allowed/data')).toHaveLength(1);
+});
+
+test('keys are denied in homes of a folder that is itself a link', async () => {
+  await mkdir(join(folder, 'allowed/dave/.ssh'), { recursive: true });
+  await symlink(join(folder, 'allowed'), join(folder, 'homes'));
+  const deniedLater = () => keysInHomes([{ path: join(folder, 'homes/dave'), isPerson: true }]);
+  policy = mountPolicy({ roots: [folder], denied: [], deniedLater });
+  const mounting = resolve({ source: join(folder, 'allowed/dave/.ssh'), target: '/data' });
+  await expect(mounting).rejects.toThrow(/never mounted/);
+});
 
 test('a folder that is denied since the server started is not mounted, nor what is in it or above it', async () => {
   let later: string[] = [];

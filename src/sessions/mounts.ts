@@ -1,22 +1,23 @@
 import { lstat, realpath, stat } from 'node:fs/promises';
 import { join, sep } from 'node:path';
-import { placeOf, resolveRoots } from '../lib/configured-paths.ts';
+import { resolveRoots } from '../lib/configured-paths.ts';
 import { type FolderIdentity, type HeldFolder, holdFolder, isSameFolder } from '../lib/held-folder.ts';
 import { isWithin } from '../lib/is-within.ts';
+import { leadsInto } from '../lib/leads-into.ts';
 import { missingPlace } from '../lib/missing-place.ts';
-import { foreignMounts } from '../lib/mounter.ts';
+import { currentMounts, type MountTable } from '../lib/mount-table.ts';
 import { exchanged, mountDenied } from '../sandbox/mount-denied.ts';
 import type { Mount } from '../sandbox/spec.ts';
 import {
+  type Judge,
   type JudgedMount,
+  judgeOf,
   type PlacesInUse,
-  reasonAgainst,
-  reasonAgainstFolder,
   refusal,
   resolvedWithLinks,
 } from './denied-places.ts';
-import { type KnownFolders, knownFolders } from './known-folders.ts';
 import { besideLinked, type LinkedFile } from './linked-files.ts';
+import { lookUpMount } from './mount-lookups.ts';
 import { checkedTarget } from './mount-targets.ts';
 
 /** A mount that a caller requests. */
@@ -38,12 +39,9 @@ export interface MountPolicy {
   /** These are never mounted, nor anything inside or above them. */
   readonly denied: readonly string[];
   /**
-   * Paths denied in addition, read at every mount and compared as text: keys in homes of users who were added after the
-   * server had started.
+   * Paths denied in addition, read at every mount: keys in homes of users who were added after the server had started.
    */
   readonly deniedLater?: () => readonly string[];
-  /** The denied paths and the folders above them, by device and inode. Set by `mountPolicy`. */
-  readonly known?: KnownFolders;
   /**
    * Paths that servers of this installation use. Read at every mount, because servers start and environments are
    * created after this one.
@@ -62,13 +60,7 @@ const DEEPEST = 64;
 
 /** Resolves the configured paths once, when the server starts; `configured-paths.ts` explains why. */
 export function mountPolicy({ roots, denied, ...rest }: MountPolicy): MountPolicy {
-  const resolved = resolvedWithLinks(denied);
-  return {
-    ...rest,
-    roots: resolveRoots(roots, roots),
-    denied: resolved,
-    known: knownFolders(resolved),
-  };
+  return { ...rest, roots: resolveRoots(roots, roots), denied: resolvedWithLinks(denied) };
 }
 
 /** Checked mounts, with their folders held open since the check. */
@@ -88,14 +80,15 @@ export async function resolveMounts(requests: readonly MountRequest[], policy: M
       `${requests.length} mounts: a session may have at most ${MOST_MOUNTS}`,
       'Mount a common parent folder.',
     );
-  const resolved = await Promise.allSettled(requests.map((request) => resolveMount(request, policy)));
+  const rules = rulesOf(policy);
+  const resolved = await Promise.allSettled(requests.map((request) => resolveMount(request, rules)));
   const folders = resolved.flatMap((one) => (one.status === 'fulfilled' ? [one.value.folder] : []));
   try {
     const mounts = resolved.map((one) => {
       if (one.status === 'rejected') throw one.reason;
       return one.value.mount;
     });
-    await requireApart(mounts);
+    await requireApart(mounts, rules.mounts);
     return { mounts, folders };
   } catch (error) {
     await Promise.all(folders.map((folder) => folder.close()));
@@ -103,9 +96,11 @@ export async function resolveMounts(requests: readonly MountRequest[], policy: M
   }
 }
 
-async function requireApart(mounts: readonly Mount[]): Promise<void> {
+async function requireApart(mounts: readonly Mount[], table: MountTable): Promise<void> {
+  const writable = mounts.filter(({ readOnly }) => !readOnly);
+  const shown = writable.flatMap(({ source }) => [source, table.locate(source), ...table.below(source)]);
   const inner = mounts.find(({ source }) =>
-    mounts.some((outer) => !outer.readOnly && outer.source !== source && isWithin(source, outer.source)),
+    [source, table.locate(source)].some((one) => shown.some((outer) => one !== outer && isWithin(one, outer))),
   );
   if (inner !== undefined)
     throw mountDenied(`${inner.source}: it is inside a writable mount, so code in the sandbox could replace it`);
@@ -122,7 +117,7 @@ export async function requirePlainPlaces(mounts: readonly Mount[]): Promise<void
   for (const { target } of mounts) {
     const around = mounts.filter((other) => other.target !== target && isWithin(target, other.target));
     const outer = around.sort((a, b) => b.target.length - a.target.length)[0];
-    if (outer !== undefined) await requirePlainPlace(target, outer);
+    if (outer !== undefined) await lookUpMount(outer.source, () => requirePlainPlace(target, outer));
   }
 }
 
@@ -139,19 +134,35 @@ async function requirePlainPlace(target: string, outer: Mount): Promise<void> {
   }
 }
 
+/** The policy as it is at one moment. */
+export interface MountRules extends Pick<MountPolicy, 'roots' | 'linked'> {
+  readonly judge: Judge;
+  readonly mounts: MountTable;
+}
+
+export function rulesOf(policy: MountPolicy): MountRules {
+  const mounts = currentMounts();
+  return {
+    roots: policy.roots,
+    judge: judgeOf(policy, mounts),
+    mounts,
+    ...(policy.linked === undefined ? {} : { linked: policy.linked }),
+  };
+}
+
 /**
  * SECURITY: this also applies to existing mounts of a session: the folder may have been removed from the roots, or
  * denied, since.
  */
-export function requireAllowed(shown: string, mount: Partial<JudgedMount>, policy: MountPolicy): void {
+export function requireAllowed(shown: string, mount: Partial<JudgedMount>, rules: MountRules): void {
   const { source, readOnly = true } = mount;
-  if (source === undefined || !isBelowRoots(source, policy)) {
+  if (source === undefined || !isBelowRoots(source, rules)) {
     throw mountDenied(
       `${shown}: not below an allowed folder`,
       'Add it, or a parent folder, to mountRoots (HOTCELL_MOUNT_ROOTS).',
     );
   }
-  const reason = reasonAgainst({ source, readOnly }, policy);
+  const reason = rules.judge({ source, readOnly });
   if (reason !== undefined) throw refusal(shown, reason);
 }
 
@@ -161,48 +172,59 @@ export function requireAllowed(shown: string, mount: Partial<JudgedMount>, polic
  * session.
  */
 export function concernsPolicy(mounts: readonly JudgedMount[], policy: MountPolicy): boolean {
-  if (mounts.some((mount) => reasonAgainst(mount, policy) !== undefined)) return true;
+  if (mounts.length === 0) return true;
+  const judge = judgeOf(policy);
+  if (mounts.some((mount) => judge(mount) !== undefined)) return true;
   return mounts.every(({ source }) => isBelowRoots(source, policy));
 }
 
-function isBelowRoots(source: string, { roots }: MountPolicy): boolean {
+function isBelowRoots(source: string, { roots }: Pick<MountPolicy, 'roots'>): boolean {
   return roots.some((root) => isWithin(source, root));
 }
 
-/** SECURITY: access to another user's FUSE file system waits for a program of that user, which may never answer. */
-function requireAnswering({ source, readOnly = true }: MountRequest, policy: MountPolicy): void {
-  const { real, isOpaque } = placeOf(source, { opaque: foreignMounts() });
-  if (!isOpaque) return;
-  requireAllowed(source, { source: real, readOnly }, policy);
-  throw mountDenied(`${source}: in a FUSE file system of another user`, 'Copy the files that you need.');
+async function resolveMount(request: MountRequest, rules: MountRules): Promise<CheckedMount> {
+  const target = checkedTarget(request.target);
+  const late = ({ folder }: { folder: HeldFolder }) => void folder.close();
+  const { source, folder, readOnly } = await lookUpMount(request.source, () => holdSource(request, rules), late);
+  return { mount: { source, target, readOnly, identity: folder.identity }, folder };
 }
 
-async function resolveMount(request: MountRequest, policy: MountPolicy): Promise<{ mount: Mount; folder: HeldFolder }> {
-  const target = checkedTarget(request.target);
-  requireAnswering(request, policy);
+interface CheckedMount {
+  readonly mount: Mount;
+  readonly folder: HeldFolder;
+}
+
+/** Checks a source, and holds it. Asks the file system once at a time (`lookups.ts`). */
+async function holdSource(request: MountRequest, rules: MountRules) {
+  const readOnly = request.readOnly !== false;
+  await requireAnswering(request, rules);
   // SECURITY: all checks below use the resolved path. A link inside an allowed root may point anywhere.
   const source = await realpath(request.source).catch(() => undefined);
   // SECURITY: checked before any message about existence, which would reveal what other folders the host has.
-  const readOnly = request.readOnly !== false;
-  requireAllowed(request.source, { source: source ?? (await missingPlace(request.source)), readOnly }, policy);
+  requireAllowed(request.source, { source: source ?? (await missingPlace(request.source)), readOnly }, rules);
   if (source === undefined) throw mountDenied(`${request.source}: there is no such folder`, 'Create it first.');
   if (!(await stat(source).catch(() => undefined))?.isDirectory())
     throw mountDenied(`${request.source}: not a folder`, 'Mount the folder that contains it.');
   if (source.split(sep).length - 1 > DEEPEST)
     throw mountDenied(`${request.source}: nested in more than ${DEEPEST} folders`, 'Mount one of its parent folders.');
-  // SECURITY: compares device and inode as well: a folder that is mounted twice on the host has two paths.
-  const reason = await reasonAgainstFolder({ source, readOnly }, policy);
-  if (reason !== undefined) throw refusal(request.source, reason);
   const folder = await holdFolder(source);
   if (folder === undefined) throw exchanged(source);
   if (request.identity !== undefined && !isSameFolder(folder.identity, request.identity)) {
     await folder.close();
     throw exchanged(request.source);
   }
-  const linked = readOnly ? undefined : policy.linked?.();
+  const linked = readOnly ? undefined : rules.linked?.();
   if (linked !== undefined && folder.identity.device === String(linked.device)) {
     await folder.close();
     throw besideLinked(request.source, linked);
   }
-  return { mount: { source, target, readOnly, identity: folder.identity }, folder };
+  return { source, folder, readOnly };
+}
+
+/** SECURITY: access to another user's FUSE file system waits for a program of that user, which may never answer. */
+async function requireAnswering({ source, readOnly = true }: MountRequest, rules: MountRules): Promise<void> {
+  const inside = await leadsInto(source, rules.mounts.foreign);
+  if (inside === undefined) return;
+  requireAllowed(source, { source: inside, readOnly }, rules);
+  throw mountDenied(`${source}: in a FUSE file system of another user`, 'Copy the files that you need.');
 }

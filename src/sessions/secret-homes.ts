@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { homedir, userInfo } from 'node:os';
-import { join } from 'node:path';
-import { placeOf } from '../lib/configured-paths.ts';
-import { foreignMounts } from '../lib/mounter.ts';
+import { basename, dirname, join } from 'node:path';
+import { placeOf, placeOfDenied } from '../lib/configured-paths.ts';
+import { currentMounts } from '../lib/mount-table.ts';
 import { followedPlaces } from './denied-places.ts';
 
 const NAMES = ['.ssh', '.aws', '.gnupg', '.config/gcloud', '.azure', '.kube', '.docker', '.netrc'];
@@ -13,7 +13,7 @@ const NAMES = ['.ssh', '.aws', '.gnupg', '.config/gcloud', '.azure', '.kube', '.
  */
 export function secretsOfHomes(homes: readonly Home[] = otherHomes()): string[] {
   const own = followedPlaces(ownHomes().flatMap((home) => NAMES.map((name) => join(home, name))));
-  const opaque = foreignMounts();
+  const opaque = currentMounts().foreign;
   const isThere = (secret: string) => placeOf(secret, { opaque }).isOpaque || existsSync(secret);
   const others = homes.flatMap(({ path, isPerson }) =>
     NAMES.map((name) => join(path, name)).filter((secret) => isPerson || isThere(secret)),
@@ -21,12 +21,38 @@ export function secretsOfHomes(homes: readonly Home[] = otherHomes()): string[] 
   return [...new Set([...own, ...others])];
 }
 
-/**
- * The keys of all persons, for root, as text: the server does not look into homes of others once it has started. For
- * homes that are created later.
- */
+/** The keys of all persons, for root, at this moment: for homes that are created after the server has started. */
 export function keysInHomes(homes: readonly Home[] = otherHomes()): string[] {
-  return homes.flatMap(({ path, isPerson }) => (isPerson ? NAMES.map((name) => join(path, name)) : []));
+  return keysIn(linkedHomes(homes));
+}
+
+/** The paths of keys in homes, as text: once the server has started, it does not look into homes of others. */
+export function keysIn(homes: readonly Home[]): string[] {
+  return homes.flatMap(({ path, isPerson }) => (isPerson ? NAMES.map((name) => `${path}/${name}`) : []));
+}
+
+/**
+ * Adds the targets of homes that are reached through links: `/home/carol` may be a link, or `/home` itself. Each folder
+ * that contains homes is listed once. SECURITY: a link that another user made counts only if its target is that user's
+ * alone (`placeOfDenied`), and other users' file systems are not looked into.
+ */
+export function linkedHomes(homes: readonly Home[], foreign = currentMounts().foreign): Home[] {
+  const folders = new Map<string, { readonly real: string; readonly links: ReadonlySet<string> }>();
+  const folderAt = (path: string) => {
+    const { real, isOpaque } = placeOfDenied(path, foreign);
+    const links = isOpaque ? [] : linksIn(real).filter((name) => !foreign.has(join(real, name)));
+    const found = { real, links: new Set(links) };
+    folders.set(path, found);
+    return found;
+  };
+  return homes.flatMap((home) => {
+    const [folder, name] = [dirname(home.path), basename(home.path)];
+    const { real, links } = folders.get(folder) ?? folderAt(folder);
+    if (real === folder && !links.has(name)) return [home];
+    const beside = join(real, name);
+    const target = links.has(name) ? placeOfDenied(beside, foreign).real : beside;
+    return [...new Set([home.path, beside, target])].map((path) => ({ ...home, path }));
+  });
 }
 
 /**
@@ -70,6 +96,15 @@ function readPasswd(): string {
     return readFileSync('/etc/passwd', 'utf8');
   } catch {
     return '';
+  }
+}
+
+function linksIn(folder: string): string[] {
+  try {
+    const entries = readdirSync(folder, { withFileTypes: true });
+    return entries.filter((entry) => entry.isSymbolicLink()).map(({ name }) => name);
+  } catch {
+    return [];
   }
 }
 

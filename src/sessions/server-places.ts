@@ -5,7 +5,7 @@ import { engineAddress } from '../drivers/docker/engine-address.ts';
 import { runtimesInUse } from '../drivers/gvisor/runtimes-in-use.ts';
 import { programsInUse } from '../drivers/process/programs-in-use.ts';
 import { packageRoot } from '../lib/package-root.ts';
-import { followedPlaces } from './denied-places.ts';
+import { followedPlaces, SYSTEM_FOLDERS } from './denied-places.ts';
 import { secretsOfHomes } from './secret-homes.ts';
 import { runFoldersInUse } from './server-lock.ts';
 
@@ -29,7 +29,7 @@ export function secretPlaces({ dataDir, runRoot }: ServerPlaces): string[] {
   const { socketPath } = engineAddress();
   const uid = process.getuid?.();
   const machinery = [
-    ...['/proc', '/sys', '/dev', '/run', '/var/run', '/boot', '/etc'],
+    ...SYSTEM_FOLDERS,
     ...[dataDir, ...runFoldersInUse({ dataDir, runRoot })],
     // SECURITY: denied even before it exists: code in a jail has this user's uid, and could create a folder that passes
     // for ours.

@@ -1,9 +1,12 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { readFile, stat, symlink } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createHostFiles } from '../../src/mcp/host-files/index.ts';
 import { mountPolicy, resolveMounts } from '../../src/sessions/mounts.ts';
 import { secretsOfHomes } from '../../src/sessions/secret-homes.ts';
 import { nextLine, STRANGER } from '../support/other-user.ts';
@@ -34,8 +37,8 @@ describe.skipIf(!canMount)('a file system of another user that never answers', (
     rmSync(folder, { recursive: true, force: true });
   });
 
-  async function mountSilent(at: string): Promise<void> {
-    mounted = spawn('python3', ['-I', program, at, String(STRANGER), String(SILENT_SECONDS)]);
+  async function mountSilent(at: string, user = STRANGER): Promise<void> {
+    mounted = spawn('python3', ['-I', program, at, String(user), String(SILENT_SECONDS)]);
     expect(await nextLine(mounted)).toBe('mounted');
   }
 
@@ -72,5 +75,49 @@ describe.skipIf(!canMount)('a file system of another user that never answers', (
     const begin = performance.now();
     await judgedBy(started);
     expect(performance.now() - begin).toBeLessThan(SOON_MS);
+  });
+
+  it('below a folder that load_file copies, is left out', async () => {
+    const options = { roots: [folder], denied: [], base: folder, writable: [], homesOfOthers: () => [] };
+    const files = createHostFiles(options);
+    writeFileSync(join(project(), 'a.csv'), '1');
+    await mountSilent(join(home(), '.config'));
+    await symlink(join(home(), '.config'), join(project(), 'link'));
+    const begin = performance.now();
+    expect((await files.find(folder)).files.map(({ name }) => name)).toEqual(['project/a.csv']);
+    for (const source of [join(home(), '.config/x'), join(home(), '.config'), join(project(), 'link/x')])
+      await expect(files.find(source)).rejects.toMatchObject({ code: 'host_path_denied' });
+    expect(performance.now() - begin).toBeLessThan(SOON_MS);
+  });
+
+  describe('that the check of mounts does not recognise, as if it were mounted right after it', () => {
+    /** Whether other file access of this process is answered while the lookups hang. */
+    const isAnswered = () => Promise.race([readFile(import.meta.filename).then(() => true), setTimeout(1_000, false)]);
+    const inside = () => join(home(), '.config/x');
+    beforeEach(() => mountSilent(join(home(), '.config'), 0));
+
+    it('stops all file access of a process that looks it up at will', async () => {
+      const lookups = Array.from({ length: 8 }, () => stat(inside()).catch(() => {}));
+      expect(await isAnswered()).toBe(false);
+      await Promise.all(lookups);
+    });
+
+    it('stops only the callers that name paths', async () => {
+      const judge = mountPolicy({ roots: [folder], denied: [] });
+      const files = createHostFiles({
+        roots: [folder],
+        denied: [],
+        base: folder,
+        writable: [],
+        homesOfOthers: () => [],
+      });
+      const calls = Array.from({ length: 8 }, () => [
+        resolveMounts([{ source: inside(), target: '/p' }], judge),
+        files.find(inside()),
+      ]).flat();
+      const outcomes = Promise.allSettled(calls);
+      expect(await isAnswered()).toBe(true);
+      expect((await outcomes).map(({ status }) => status)).not.toContain('fulfilled');
+    });
   });
 });

@@ -1,15 +1,17 @@
-import { constants, type FileHandle, lstat, open, readlink, realpath, stat } from 'node:fs/promises';
+import { constants, type FileHandle, lstat, open, readFile, readlink, realpath, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename } from 'node:path';
 import { HotcellError } from '../../errors/hotcell-error.ts';
+import { leadsInto } from '../../lib/leads-into.ts';
+import { lookUp, NoAnswerError } from '../../lib/lookups.ts';
 import { missingPlace } from '../../lib/missing-place.ts';
+import { currentMounts, type MountTable } from '../../lib/mount-table.ts';
+import { isForeignFile } from '../../lib/mounter.ts';
 import { quotedName } from '../../lib/said-inside.ts';
-import { NO_FOLDERS, otherPaths } from '../../sessions/known-folders.ts';
-import { folderKeys } from '../../sessions/mount-entry.ts';
-import { keysInHomes, otherHomes } from '../../sessions/secret-homes.ts';
+import { keysIn, linkedHomes, otherHomes } from '../../sessions/secret-homes.ts';
 import { filesMatching, type HostFile } from './matching.ts';
 import { hostPlatform } from './platform.ts';
-import { denial, type HostPolicy, hostPolicy, OUTSIDE, refusalOf } from './policy.ts';
+import { denial, type HostPolicy, type HostRules, hostPolicy, hostRules, OUTSIDE } from './policy.ts';
 import { parseSource } from './source.ts';
 
 export type { HostFile } from './matching.ts';
@@ -52,47 +54,52 @@ export function createHostFiles(given: HostFilesOptions): HostFiles {
   const homes = [home, ...homesOfOthers().map(({ path }) => path)];
   const atStart = hostPolicy({ roots: given.roots, denied: given.denied, homes, platform }, given.writable);
 
-  /**
-   * The policy with the home folders of users that were added since the start. SECURITY: these are compared as text.
-   */
-  function policyNow(): HostPolicy {
-    const others = homesOfOthers();
-    const denied = [...new Set([...atStart.denied, ...keysInHomes(others)])];
-    return { ...atStart, denied, homes: [...new Set([...atStart.homes, ...others.map(({ path }) => path)])] };
+  let kept: { readonly mounts: MountTable; readonly listed: string; readonly refusal: HostRules } | undefined;
+
+  /** The rules of this moment: users may have been added since the start. They are prepared again after a change. */
+  function rulesNow() {
+    const mounts = currentMounts();
+    const others = linkedHomes(homesOfOthers(), mounts.foreign);
+    const listed = others.map(({ path, isPerson }) => `${isPerson} ${path}`).join('\0');
+    if (kept?.mounts === mounts && kept.listed === listed) return kept;
+    const denied = [...new Set([...atStart.denied, ...keysIn(others)])];
+    const homes = [...new Set([...atStart.homes, ...others.map(({ path }) => path)])];
+    kept = { mounts, listed, refusal: hostRules({ ...atStart, denied, homes }, mounts) };
+    return kept;
   }
 
   return {
     async find(source, { signal } = {}) {
-      const policy = policyNow();
+      const { mounts, refusal } = rulesNow();
       const { path, pattern } = parseSource(source, { home, base: given.base, platform });
       // Checks the path as written first, so that the reply does not reveal whether a secret exists.
-      const written = refusalOf(path, policy);
+      const written = refusal(path);
       if (written !== undefined && written !== OUTSIDE) throw denial(source, written);
-      const real = await realpath(path).catch(() => undefined);
-      const place = real ?? (await missingPlace(path));
+      const { place, real, status, isForeign } = await lookUp(() => examine(path, mounts.foreign)).catch(
+        unanswered(source),
+      );
       // A folder that contains secrets is searched without them; a folder that is a secret is refused.
-      const reason = place === undefined ? OUTSIDE : refusalOf(place, policy);
+      const reason = place === undefined ? OUTSIDE : refusal(place);
       if (reason !== undefined) throw denial(source, reason);
-      const status = real === undefined ? undefined : await stat(real).catch(() => undefined);
+      if (isForeign) throw denial(source, FOREIGN);
       if (real === undefined || status === undefined) throw missing(source);
-      const keysOf = folderKeys();
-      const mayCopy = async (path: string) => (await refusalAt(path, policy, keysOf)) === undefined;
-      const hidden = await refusalAt(real, policy, keysOf);
-      if (hidden !== undefined) throw denial(source, hidden);
       if (pattern === undefined && !status.isDirectory()) {
-        return { kind: 'one', files: [await fileAt(real, basename(path), source, policy)] };
+        if (!status.isFile()) throw denial(source, 'it is neither a file nor a folder');
+        return { kind: 'one', files: [{ path: real, name: basename(path), sizeBytes: status.size }] };
       }
       if (!status.isDirectory()) throw missing(source);
-      const mayRead = (path: string) => refusalOf(path, policy) === undefined;
-      const matching = await filesMatching(real, pattern ?? '**', mayRead, { limit: MOST_FILES, signal });
-      const allowed = await Promise.all(matching.map(({ path }) => mayCopy(path)));
-      const files = matching.filter((_, index) => allowed[index]);
+      // SECURITY: another user's file system below the folder may never answer.
+      const mayRead = (path: string) => !mounts.foreign.has(path) && refusal(path) === undefined;
+      const files = await filesMatching(real, pattern ?? '**', mayRead, { limit: MOST_FILES, signal }).catch(
+        unanswered(source),
+      );
       if (files.length === 0) throw missing(source);
       return { kind: 'several', files };
     },
 
     async *stream(file, limitBytes, { signal } = {}) {
-      const handle = await openChecked(file, policyNow());
+      const open = () => openChecked(file, rulesNow().refusal);
+      const handle = await lookUp(open, (late) => void late.close()).catch(unanswered(quotedName(file.name)));
       try {
         let size = 0;
         for await (const piece of handle.createReadStream({ highWaterMark: PIECE_BYTES, autoClose: false })) {
@@ -115,24 +122,21 @@ export function tooLarge(name: string, limitBytes: number): HotcellError {
   });
 }
 
-/**
- * SECURITY: a folder that the host has mounted twice has two paths, and the policy holds for both. With `keysOf`,
- * folders of root and of this user are examined again; otherwise what was recorded at the start counts.
- */
-async function refusalAt(path: string, policy: HostPolicy, keysOf?: ReturnType<typeof folderKeys>) {
-  const { known = NO_FOLDERS } = policy;
-  const others = await (keysOf === undefined
-    ? otherPaths(path, { ...known, own: [] })
-    : otherPaths(path, known, { keysOf }));
-  return refusalOf(path, policy, others);
+const FOREIGN = 'it lies in a FUSE file system of another user';
+
+/** What a path leads to. SECURITY: looks into no file system of another user, which may never answer. */
+async function examine(path: string, foreign: ReadonlySet<string>) {
+  const inside = await leadsInto(path, foreign);
+  if (inside !== undefined) return { place: inside, isForeign: true };
+  const real = await realpath(path).catch(() => undefined);
+  if (real === undefined) return { place: await missingPlace(path), isForeign: false };
+  return { place: real, real, status: await stat(real).catch(() => undefined), isForeign: false };
 }
 
-async function fileAt(real: string, name: string, shown: string, policy: HostPolicy): Promise<HostFile> {
-  const reason = refusalOf(real, policy);
-  if (reason !== undefined) throw denial(shown, reason);
-  const status = await lstat(real);
-  if (!status.isFile()) throw denial(shown, 'it is neither a file nor a folder');
-  return { path: real, name, sizeBytes: status.size };
+function unanswered(shown: string): (error: unknown) => never {
+  return (error) => {
+    throw error instanceof NoAnswerError ? denial(shown, 'its file system does not answer') : error;
+  };
 }
 
 /**
@@ -140,16 +144,18 @@ async function fileAt(real: string, name: string, shown: string, policy: HostPol
  * file is asked for its own path, and the policy is applied again to that. O_NONBLOCK, because opening a FIFO would
  * block for ever.
  */
-async function openChecked({ path, name }: HostFile, policy: HostPolicy): Promise<FileHandle> {
+async function openChecked({ path, name }: HostFile, refusal: HostRules): Promise<FileHandle> {
   const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
   const handle = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch((error: NodeJS.ErrnoException) => {
     throw error.code === 'ELOOP' ? denial(quotedName(name), 'it has become a symbolic link') : unreadable(name, error);
   });
   try {
+    if (process.platform === 'linux' && isForeignFile(await readFile(`/proc/self/fdinfo/${handle.fd}`, 'utf8')))
+      throw denial(quotedName(name), FOREIGN);
     const status = await handle.stat();
     if (!status.isFile()) throw denial(quotedName(name), 'it is no longer a regular file');
     const now = process.platform === 'linux' ? await readlink(`/proc/self/fd/${handle.fd}`) : await realpath(path);
-    const reason = now === path ? await refusalAt(now, policy) : 'it was replaced while it was read';
+    const reason = now === path ? refusal(now) : 'it was replaced while it was read';
     if (reason !== undefined) throw denial(quotedName(name), reason);
     const there = await lstat(now);
     if (there.ino !== status.ino || there.dev !== status.dev)

@@ -1,6 +1,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { HotcellError } from '../../errors/hotcell-error.ts';
+import { lookUp } from '../../lib/lookups.ts';
 import { createPacer } from '../../lib/pacer.ts';
 import { compileGlob, type Reached } from './glob.ts';
 
@@ -34,7 +35,7 @@ export async function filesMatching(
   let seen = 0;
 
   async function walk(place: string, below: string, depth: number, reached: Reached): Promise<void> {
-    const entries = await readdir(place, { withFileTypes: true }).catch(() => []);
+    const entries = await lookUp(() => readdir(place, { withFileTypes: true }).catch(() => []));
     for (const entry of entries) {
       seen += 1;
       if (seen > MOST_ENTRIES) throw tooMany(`more than ${MOST_ENTRIES} entries`);
@@ -47,7 +48,7 @@ export async function filesMatching(
       if (further !== undefined) await walk(path, name, depth + 1, further);
       if (!entry.isFile() || !glob.matches(reached, entry.name)) continue;
       if (found.length >= limit) throw tooMany(`more than ${limit} files`);
-      found.push({ path, name, sizeBytes: (await stat(path)).size });
+      found.push({ path, name, sizeBytes: (await lookUp(() => stat(path))).size });
     }
   }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { hostPlatform } from './platform.ts';
-import { refusalOf } from './policy.ts';
+import { hostRules } from './policy.ts';
 
 const policy = {
   roots: ['/home/me', '/srv/data'],
@@ -13,7 +13,7 @@ describe('a file of the host', () => {
   test.each(['/home/me/a.csv', '/home/me/project/.env', '/srv/data/x/y', '/srv/data/.hidden'])(
     'may be copied: %s',
     (path) => {
-      expect(refusalOf(path, policy)).toBeUndefined();
+      expect(hostRules(policy)(path)).toBeUndefined();
     },
   );
 
@@ -28,24 +28,24 @@ describe('a file of the host', () => {
     '/etc/passwd',
     '/',
   ])('may not: %s', (path) => {
-    expect(refusalOf(path, policy)).toBeDefined();
+    expect(hostRules(policy)(path)).toBeDefined();
   });
 
   test('that is hidden in the home folder may be copied if a root names its folder', () => {
     const named = { ...policy, roots: ['/home/me', '/home/me/.local/share/app'] };
-    expect(refusalOf('/home/me/.local/share/app/x.db', named)).toBeUndefined();
-    expect(refusalOf('/home/me/.local/share/other', named)).toBeDefined();
+    expect(hostRules(named)('/home/me/.local/share/app/x.db')).toBeUndefined();
+    expect(hostRules(named)('/home/me/.local/share/other')).toBeDefined();
   });
 
   test("that is hidden in the home of another user may not, where root's server could read it", () => {
     const all = { ...policy, roots: ['/home', '/home/bob/.app'], homes: ['/root', '/', '/home/bob', '/home/eve'] };
-    expect(refusalOf('/home/eve/.config/gh/hosts.yml', all)).toBeDefined();
-    expect(refusalOf('/home/bob/.app/x', all)).toBeUndefined();
-    expect(refusalOf('/home/eve/a.csv', all)).toBeUndefined();
+    expect(hostRules(all)('/home/eve/.config/gh/hosts.yml')).toBeDefined();
+    expect(hostRules(all)('/home/bob/.app/x')).toBeUndefined();
+    expect(hostRules(all)('/home/eve/a.csv')).toBeUndefined();
   });
 
   test('that is denied is denied even if a root names it', () => {
-    expect(refusalOf('/home/me/.ssh/id_rsa', { ...policy, roots: ['/home/me/.ssh'] })).toBeDefined();
+    expect(hostRules({ ...policy, roots: ['/home/me/.ssh'] })('/home/me/.ssh/id_rsa')).toBeDefined();
   });
 });
 
@@ -62,7 +62,7 @@ describe('a file on Windows', () => {
     'D:\\data\\.hidden\\y',
     'D:\\data\\AppData\\y',
   ])('may be copied: %s', (path) => {
-    expect(refusalOf(path, windows)).toBeUndefined();
+    expect(hostRules(windows)(path)).toBeUndefined();
   });
 
   test.each([
@@ -79,13 +79,13 @@ describe('a file on Windows', () => {
     'E:\\Users\\me\\a.csv',
     '\\\\server\\Users\\me\\a.csv',
   ])('may not: %s', (path) => {
-    expect(refusalOf(path, windows)).toBeDefined();
+    expect(hostRules(windows)(path)).toBeDefined();
   });
 });
 
 test('on a Mac, the files of programs in Library are hidden too', () => {
   const mac = { roots: ['/Users/me'], denied: [], homes: ['/Users/me'], platform: hostPlatform('darwin') };
-  expect(refusalOf('/Users/me/Library/Keychains/x', mac)).toBeDefined();
-  expect(refusalOf('/Users/me/work/Library/x', mac)).toBeUndefined();
-  expect(refusalOf('/Users/me/Library/x', { ...mac, platform: hostPlatform('linux') })).toBeUndefined();
+  expect(hostRules(mac)('/Users/me/Library/Keychains/x')).toBeDefined();
+  expect(hostRules(mac)('/Users/me/work/Library/x')).toBeUndefined();
+  expect(hostRules({ ...mac, platform: hostPlatform('linux') })('/Users/me/Library/x')).toBeUndefined();
 });

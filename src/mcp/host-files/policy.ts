@@ -1,7 +1,9 @@
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import { placeOf, resolveDenied, resolveRoots } from '../../lib/configured-paths.ts';
 import { isWithin } from '../../lib/is-within.ts';
-import { type KnownFolders, knownFolders } from '../../sessions/known-folders.ts';
+import { currentMounts, type MountTable } from '../../lib/mount-table.ts';
+import { pathIndex } from '../../lib/path-index.ts';
+import { partsOf } from '../../sessions/denied-places.ts';
 import type { HostPlatform } from './platform.ts';
 
 /** The files of the host that may be copied into a sandbox. All paths have their links resolved. */
@@ -11,8 +13,6 @@ export interface HostPolicy {
   /** Home folders. Hidden files in them may hold secrets. */
   readonly homes: readonly string[];
   readonly platform: HostPlatform;
-  /** The denied paths, the homes and the folders above them, by device and inode. Set by `hostPolicy`. */
-  readonly known?: KnownFolders;
 }
 
 /**
@@ -20,34 +20,49 @@ export interface HostPolicy {
  * whole or in part.
  */
 export function hostPolicy({ roots, denied, homes, platform }: HostPolicy, writable: readonly string[]): HostPolicy {
-  const resolved = {
+  const opaque = currentMounts().foreign;
+  return {
+    platform,
     roots: resolveRoots(roots, writable),
     denied: resolveDenied(denied),
-    homes: homes.map((home) => placeOf(home).real),
+    homes: homes.map((home) => placeOf(home, { opaque }).real),
   };
-  return { platform, ...resolved, known: knownFolders([...resolved.denied, ...resolved.homes]) };
 }
 
 export const OUTSIDE = 'it is not below an allowed folder';
 
+/** Why a file, its links resolved, may not be copied; undefined if it may. */
+export type HostRules = (path: string) => string | undefined;
+
 /**
- * Why a file, its links resolved, may not be copied; undefined if it may. `others` are further paths of the same file.
+ * Prepares the policy for many files. SECURITY: a folder that the host has mounted twice has two paths, and the policy
+ * holds for both: paths are compared as text and by location.
  */
-export function refusalOf(
-  path: string,
-  { roots, denied, homes, platform }: HostPolicy,
-  others: readonly string[] = [],
-): string | undefined {
+export function hostRules(policy: HostPolicy, mounts: MountTable = currentMounts()): HostRules {
+  const { roots, denied, homes, platform } = policy;
   const { paths } = platform;
-  const all = [path, ...others];
-  if (denied.some((secret) => all.some((one) => isWithin(one, secret, paths)))) return 'it may hold secrets';
-  const allowed = roots.filter((root) => isWithin(path, root, paths));
-  if (allowed.length === 0) return OUTSIDE;
-  const hides = (home: string) =>
-    all.some((one) => isPrivateInHome(one, home, platform)) &&
-    !allowed.some((root) => isPrivateInHome(root, home, platform));
-  if (homes.some(hides)) return 'hidden files of the home folder may hold secrets';
-  return undefined;
+  const bothOf = (path: string) => [path, mounts.locate(path)];
+  const secrets = pathIndex(
+    denied.flatMap((secret) => partsOf(secret, mounts).map((part) => [part, true] as const)),
+    paths,
+  );
+  const homesAt = pathIndex(
+    homes.flatMap((home) => bothOf(home).map((one) => [one, one] as const)),
+    paths,
+  );
+  const privateHomesOf = (path: string) =>
+    bothOf(path).flatMap((one) => homesAt.around(one).filter((home) => isPrivateInHome(one, home, platform)));
+  return (path) => {
+    if (bothOf(path).some((one) => secrets.around(one).length > 0)) return 'it may hold secrets';
+    const allowed = roots.filter((root) => isWithin(path, root, paths));
+    if (allowed.length === 0) return OUTSIDE;
+    const hiding = privateHomesOf(path);
+    if (hiding.length === 0) return undefined;
+    const opened = allowed.flatMap(privateHomesOf);
+    return hiding.every((home) => opened.includes(home))
+      ? undefined
+      : 'hidden files of the home folder may hold secrets';
+  };
 }
 
 export function denial(shown: string, reason: string): HotcellError {
@@ -56,8 +71,8 @@ export function denial(shown: string, reason: string): HotcellError {
   });
 }
 
+/** Whether a path in a home is private there. */
 function isPrivateInHome(path: string, home: string, { paths, isPrivate }: HostPlatform): boolean {
-  if (!isWithin(path, home, paths)) return false;
-  const [first = ''] = paths.relative(home, path).split(paths.sep);
-  return first !== '' && isPrivate(first);
+  const [first] = path.slice(home.length).split(paths.sep).filter(Boolean);
+  return first !== undefined && isPrivate(first);
 }
