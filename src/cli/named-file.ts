@@ -1,11 +1,11 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
-import { basename, dirname, normalize } from 'node:path';
+import { basename, dirname, join, normalize } from 'node:path';
 import { NO_LINK } from '../lib/held-folder.ts';
 import { unlessMissing } from '../lib/unless-missing.ts';
 import { type HoldOptions, holdPlace, type NamedPlace } from './named-place.ts';
 import { isLink } from './open-folder.ts';
-import { partBelow } from './part-below.ts';
+import { type PartBelow, partBelow } from './part-below.ts';
 import { refusedLink } from './refused-link.ts';
 
 /** A file that the user named, in a folder that is held open. */
@@ -37,13 +37,21 @@ export function holdFile(typed: string, options: HoldOptions = {}): NamedFile {
   return { typed, folder, name, refuseLink, [Symbol.dispose]: () => folder[Symbol.dispose]() };
 }
 
+/** The path of a file in a folder where links are refused. A link of the user, outside of it, has been followed. */
+export function placeOf({ open, names, isLinkedTo }: PartBelow, typed: string): string {
+  if (!isLinkedTo) return typed;
+  using folder = open();
+  return join(folder.path, ...names);
+}
+
 /**
  * Opens a file that the user named for reading. Rejects with the system's error code, or with a HotcellError if a link
  * is on the path.
  */
 export async function openNamedFile(typed: string, options: HoldOptions = {}): Promise<FileHandle> {
-  if (partBelow(typed, options.writable) === undefined) return open(typed);
-  using file = holdFile(typed, options);
+  const part = partBelow(typed, options.writable);
+  if (part === undefined) return open(typed);
+  using file = holdFile(placeOf(part, typed), options);
   using folder = file.folder.open();
   try {
     return await open(folder.entry(file.name), constants.O_RDONLY | NO_LINK);

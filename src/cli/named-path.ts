@@ -1,5 +1,5 @@
 import { join, resolve } from 'node:path';
-import { holdFile } from './named-file.ts';
+import { holdFile, placeOf } from './named-file.ts';
 import { holdPlace } from './named-place.ts';
 import { partBelow } from './part-below.ts';
 
@@ -15,7 +15,8 @@ export function namedFolderPath(typed: string): string {
 
 /** The same for a file. A link elsewhere is the user's own. */
 export function namedFilePath(typed: string): string {
-  if (partBelow(typed) === undefined) return resolve(typed);
-  using file = holdFile(typed);
+  const part = partBelow(typed);
+  if (part === undefined) return resolve(typed);
+  using file = holdFile(placeOf(part, typed));
   return join(file.folder.path, file.name);
 }

@@ -1,8 +1,20 @@
-import { mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import {
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openNamedFile } from './named-file.ts';
+import { namedFilePath } from './named-path.ts';
 import { holdPlace } from './named-place.ts';
 import { runOptions } from './run/options.ts';
 
@@ -57,10 +69,62 @@ describe('below a folder that the sandbox can write to, with the current folder 
     expect(() => holdPlace(at('elsewhere/mine'), { writable: writable() })).toThrow(REFUSED);
   });
 
+  it.skipIf(process.getuid?.() !== 0 || process.platform !== 'linux')(
+    'no link is followed at a second path that the host shows a part of it at',
+    async () => {
+      mkdirSync(at('second'));
+      symlinkSync(at('private/key'), at('repository/project/main.py'));
+      execFileSync('mount', ['--bind', at('repository/project'), at('second')]);
+      try {
+        await expect(openNamedFile(at('second/main.py'), { writable: writable() })).rejects.toThrow(REFUSED);
+      } finally {
+        execFileSync('umount', [at('second')]);
+      }
+    },
+  );
+
   it('a link of the user to a plain folder is followed', () => {
     symlinkSync(at('repository/project/../project'), at('elsewhere2'));
     using place = holdPlace(at('elsewhere2/inner/new'), { writable: writable() });
     expect(place.path).toBe(at('repository/project/inner/new'));
+  });
+});
+
+describe('a file below the current folder is read', () => {
+  beforeEach(() => {
+    vi.spyOn(process, 'cwd').mockReturnValue(at('repository'));
+    writeFileSync(at('repository/main.py'), 'program');
+  });
+  const contentOf = async (typed: string) => {
+    await using file = await openNamedFile(typed);
+    return file.readFile('utf8');
+  };
+
+  it.each([
+    ['absolute', () => at('repository/project/../main.py')],
+    ['relative', () => '../repository/main.py'],
+  ])('through a link of the user that lies elsewhere (%s)', async (_, target) => {
+    symlinkSync(target(), at('elsewhere/mine.py'));
+    expect(await contentOf(at('elsewhere/mine.py'))).toBe('program');
+    expect(await contentOf('../elsewhere/mine.py')).toBe('program');
+    expect(namedFilePath(at('elsewhere/mine.py'))).toBe(at('repository/main.py'));
+  });
+
+  it('but not on through a link there', async () => {
+    symlinkSync(at('private/key'), at('repository/link.py'));
+    symlinkSync(at('repository/link.py'), at('elsewhere/mine.py'));
+    await expect(contentOf(at('elsewhere/mine.py'))).rejects.toThrow(REFUSED);
+  });
+
+  it.runIf(process.platform === 'linux')('by its descriptor, also after it was removed', async () => {
+    const fd = openSync(at('repository/main.py'), 'r');
+    try {
+      for (const folder of ['/dev/fd', '/proc/self/fd']) expect(await contentOf(`${folder}/${fd}`)).toBe('program');
+      rmSync(at('repository/main.py'));
+      expect(await contentOf(`/dev/fd/${fd}`)).toBe('program');
+    } finally {
+      closeSync(fd);
+    }
   });
 });
 

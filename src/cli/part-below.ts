@@ -1,6 +1,8 @@
 import { readlinkSync } from 'node:fs';
 import { dirname, isAbsolute, join, normalize, parse, resolve, sep } from 'node:path';
 import { isSameFolder, NO_LINK } from '../lib/held-folder.ts';
+import { currentMounts } from '../lib/mount-table.ts';
+import { pathIndex } from '../lib/path-index.ts';
 import { currentFolder } from './current-folder.ts';
 import { type OpenFolder, openAgain, openFolder } from './open-folder.ts';
 
@@ -8,31 +10,44 @@ import { type OpenFolder, openAgain, openFolder } from './open-folder.ts';
 export interface PartBelow {
   open(): OpenFolder;
   readonly names: readonly string[];
+  /** Whether a link outside of such folders, which is the user's own, led there. */
+  readonly isLinkedTo: boolean;
 }
 
 const MOST_LINKS = 40;
+/** A link of the kernel to an open file (`/dev/stdin`, `/dev/fd/9`). Opening it leads to that file, wherever its name does. */
+const OPEN_FILE = /^\/proc\/\d+\/fd\/\d+$/;
 
 /**
  * The part of a path below the current folder, or below one of `writable`, which sandboxes can write to; undefined if
  * the path leads through none of them. SECURITY: compares device and inode, link by link. A shell's `$PWD` may lead
  * there through a link, and is another folder as a text; and a link of the user may lead there, and on through a link
- * that a sandbox made. The root of the file system is not a repository: its links are the system's.
+ * that a sandbox made. A folder in them may have another path outside, by a bind mount: they are compared by location, too.
+ * The root of the file system is not a repository: its links are the system's.
  */
 export function partBelow(typed: string, writable: readonly string[] = []): PartBelow | undefined {
   const open = () => openAgain(currentFolder());
   const own = namesIn(normalize(typed));
-  if (!isAbsolute(typed) && own[0] !== '..' && !isRoot(process.cwd())) return { open, names: own };
+  if (!isAbsolute(typed) && own[0] !== '..' && !isRoot(process.cwd())) return { open, names: own, isLinkedTo: false };
   const guarded = writable.map((folder) => () => openFolder(folder, NO_LINK));
-  const openAt = (path: string) => (isRoot(path) ? undefined : [open, ...guarded].find((folder) => isAt(path, folder)));
+  const isShown = shownBy([open, ...guarded]);
+  const openAt = (path: string) => {
+    if (isRoot(path)) return undefined;
+    return (
+      [open, ...guarded].find((folder) => isAt(path, folder)) ??
+      (isShown(path) ? () => openFolder(path, NO_LINK) : undefined)
+    );
+  };
   const place = resolve(pathOf(open), typed);
   let { root: reached } = parse(place);
   let names = namesIn(place.slice(reached.length));
   for (let links = 0; links <= MOST_LINKS; ) {
     const found = openAt(reached);
-    if (found !== undefined) return { open: found, names };
+    if (found !== undefined) return { open: found, names, isLinkedTo: links > 0 };
     const [name, ...rest] = names;
     if (name === undefined) return undefined;
     const next = name === '..' ? dirname(reached) : join(reached, name);
+    if (rest.length === 0 && OPEN_FILE.test(next)) return undefined;
     const target = linkAt(next);
     if (target === undefined) [reached, names] = [next, rest];
     else {
@@ -42,6 +57,19 @@ export function partBelow(typed: string, writable: readonly string[] = []): Part
     }
   }
   return undefined;
+}
+
+/** Whether a path is a folder, or lies in one, that one of these folders shows, itself or by a mount below it. */
+function shownBy(folders: readonly (() => OpenFolder)[]): (path: string) => boolean {
+  const mounts = currentMounts();
+  const shown = pathIndex(
+    folders.map(pathOf).flatMap((folder) => {
+      return isRoot(folder)
+        ? []
+        : [mounts.locate(folder), ...mounts.below(folder)].map((part) => [part, true] as const);
+    }),
+  );
+  return (path) => shown.around(mounts.locate(path)).length > 0;
 }
 
 /** The path of the current folder, also after a folder above it was renamed. */
