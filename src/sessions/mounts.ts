@@ -80,6 +80,9 @@ export async function resolveMounts(requests: readonly MountRequest[], policy: M
       `${requests.length} mounts: a session may have at most ${MOST_MOUNTS}`,
       'Mount a common parent folder.',
     );
+  // Before anything is looked up: a refused request costs little.
+  const targets = new Set(requests.map(({ target }) => checkedTarget(target)));
+  if (targets.size !== requests.length) throw mountDenied('two mounts have the same target');
   const rules = rulesOf(policy);
   const resolved = await Promise.allSettled(requests.map((request) => resolveMount(request, rules)));
   const folders = resolved.flatMap((one) => (one.status === 'fulfilled' ? [one.value.folder] : []));
@@ -104,8 +107,6 @@ async function requireApart(mounts: readonly Mount[], table: MountTable): Promis
   );
   if (inner !== undefined)
     throw mountDenied(`${inner.source}: it is inside a writable mount, so code in the sandbox could replace it`);
-  const targets = new Set(mounts.map(({ target }) => target));
-  if (targets.size !== mounts.length) throw mountDenied('two mounts have the same target');
   await requirePlainPlaces(mounts);
 }
 
