@@ -77,6 +77,8 @@ const NAMERS_OF_PROCESSES: Readonly<Record<string, string>> = {
 const MODULE_STATE: Readonly<Record<string, string>> = {
   'cli/current-folder.ts': 'the current folder, held open: a process has one',
   'lib/ids.ts': 'random bytes that are not yet used: any caller may have them',
+  'lib/mount-table.ts': 'the mounts of the host, prepared: a process has one mount namespace',
+  'sessions/denied-places.ts': 'denied paths, prepared: a list that is not the same is prepared on its own',
   'guest/frame-reader.ts': 'the turns of guests that are behind: a process has one event loop',
 };
 

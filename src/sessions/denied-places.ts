@@ -91,7 +91,12 @@ function indexAtStart(denied: readonly string[], mounts: MountTable): PlacesInde
   return found;
 }
 
-const atStart = new WeakMap<readonly string[], { readonly mounts: MountTable; readonly found: PlacesIndex }>();
+interface Kept {
+  readonly mounts: MountTable;
+  readonly found: PlacesIndex;
+}
+
+const atStart = new WeakMap<readonly string[], Kept>();
 
 function placesIndex(kind: Reason['kind'], listed: readonly string[], mounts: MountTable): PlacesIndex {
   const places = new Set(listed);
