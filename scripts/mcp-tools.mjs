@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from './dependencies.mjs';
+import { withExtraCertificates } from './extra-certificates.mjs';
 import { capture } from './run.mjs';
 
 const folder = join(root, '.hotcell', 'mcp-tools');
@@ -30,14 +31,8 @@ export async function ensureMcpTools() {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, 'package.json'), '{"private":true}');
-  const { exitCode, output } = await capture('npm', [
-    'install',
-    '--no-audit',
-    '--no-fund',
-    '--prefix',
-    folder,
-    ...wanted,
-  ]);
+  const args = ['install', '--no-audit', '--no-fund', '--prefix', folder, ...wanted];
+  const { exitCode, output } = await capture('npm', args, { env: withExtraCertificates(process.env) });
   if (exitCode !== 0) throw new Error(output.trim().split('\n').at(-1));
   writeFileSync(marker, wanted.join(' '));
   return found;

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { argv, env, execPath } from 'node:process';
 import { build } from './build.mjs';
 import { root } from './dependencies.mjs';
+import { withoutExtraCertificates } from './extra-certificates.mjs';
 import { markdownFiles } from './markdown.mjs';
 import { ensurePythonTools } from './python-tools.mjs';
 import { capture, run } from './run.mjs';
@@ -123,7 +124,7 @@ async function runVitest(projects, { quiet = false } = {}) {
     'node_modules/.bin/vitest',
     [...args, ...reporters, ...forVitest],
     {
-      env: { ...env, ...(requireAll ? { HOTCELL_TEST_REQUIRE: 'all' } : {}) },
+      env: { ...withoutExtraCertificates(env), ...(requireAll ? { HOTCELL_TEST_REQUIRE: 'all' } : {}) },
     },
   );
   if (exitCode !== 0 && quiet) process.stdout.write(output);

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { McpbManifestSchema } from '@anthropic-ai/mcpb/schemas/0.3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { withExtraCertificates } from '../../scripts/extra-certificates.mjs';
 import { type BuiltHotcell, buildHotcell, root } from './built-hotcell.ts';
 
 let hotcell: BuiltHotcell;
@@ -181,7 +182,7 @@ describe('the release workflow', () => {
 });
 
 function mustRun(program: string, args: string[], cwd: string): SpawnSyncReturns<string> {
-  const result = spawnSync(program, args, { cwd, encoding: 'utf8' });
+  const result = spawnSync(program, args, { cwd, encoding: 'utf8', env: withExtraCertificates(process.env) });
   if (result.status !== 0) throw new Error(`${program} ${args.join(' ')}: ${result.stderr}${result.stdout}`);
   return result;
 }
