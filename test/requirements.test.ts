@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { packageRoot } from '../src/lib/package-root.ts';
-import { SMOKE } from './conformance/guest-targets.ts';
 import { REQUIREMENTS } from './conformance/suite.ts';
+import { LEFT_TO_SHARED, SMOKE } from './conformance/where-proved.ts';
 import { TARGET_NAMES, TARGETS } from './support/targets.ts';
 
 const ids = REQUIREMENTS.map(({ id }) => id);
@@ -20,6 +20,16 @@ test('a dozen requirements about the guest are proved everywhere', () => {
   const ofGuest = REQUIREMENTS.filter(({ tag }) => tag === 'guest').map(({ id }) => id);
   expect(SMOKE.filter((id) => !ofGuest.includes(id))).toEqual([]);
   expect(new Set(SMOKE).size).toBe(12);
+});
+
+test('what targets leave to the shared jail are requirements about drivers, and no attack on the host or the network', () => {
+  const ofDrivers = REQUIREMENTS.filter(({ tag }) => tag === 'driver').map(({ id }) => id);
+  for (const beginnings of Object.values(LEFT_TO_SHARED)) {
+    const of = (beginning: string) => ofDrivers.filter((id) => id.startsWith(beginning));
+    expect(beginnings.filter((beginning) => of(beginning).length === 0)).toEqual([]);
+    expect(beginnings.flatMap(of).filter((id) => /^(host|network|traits):/.test(id))).toEqual([]);
+  }
+  expect(Object.keys(LEFT_TO_SHARED)).not.toContain(TARGETS.gvisor.name);
 });
 
 test('every target has a file that proves the requirements on it', () => {

@@ -17,7 +17,7 @@ export type Exemptions = Readonly<Partial<Record<TargetName, string>>>;
 
 /**
  * What a requirement is about. `guest`: what runs inside, the same bytes on every target. `driver`: what a target itself does.
- * `guest-targets.ts` says where those of the guest are proved.
+ * `where-proved.ts` says where each is proved.
  */
 export type RequirementTag = 'guest' | 'driver';
 

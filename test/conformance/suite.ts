@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Hotcell, OpenOptions, Session } from '../../src/index.ts';
 import { openTarget, reasonToSkip, type Target } from '../support/targets.ts';
 import type { Context, Requirement } from './context.ts';
-import { leftOutOf } from './guest-targets.ts';
 import { asyncioRequirements } from './proofs/asyncio.ts';
 import { bashRequirements } from './proofs/bash.ts';
 import { commandRequirements } from './proofs/commands.ts';
@@ -35,6 +34,7 @@ import { recipeRequirements } from './proofs/recipes.ts';
 import { tracebackRequirements } from './proofs/tracebacks.ts';
 import { traitRequirements } from './proofs/traits.ts';
 import { variableRequirements } from './proofs/variables.ts';
+import { leftOutOf } from './where-proved.ts';
 
 /** Every requirement there is. A driver conforms when each holds for it. */
 export const REQUIREMENTS: readonly Requirement[] = [
