@@ -76,6 +76,8 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           globalSetup: ['test/support/built-guest.ts'],
           exclude: ['test/architecture.test.ts', ...CONFORMANCE, ...PROGRAMS, ...ALONE, ...WAITING],
+          // Files share a worker one after the other, as in `unit`: to load the sources anew for each takes seconds. What a file changes in its process it changes back.
+          isolate: false,
           ...SHARED,
         },
       },

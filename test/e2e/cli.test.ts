@@ -18,6 +18,7 @@ import { setImmediate as immediate } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { entriesOf } from '../support/folders.ts';
 import { notebookOf } from '../support/notebooks.ts';
+import { strength } from '../support/strength.ts';
 import { type BuiltHotcell, buildHotcell } from './built-hotcell.ts';
 
 let hotcell: BuiltHotcell;
@@ -420,7 +421,7 @@ except KeyboardInterrupt:
 
   it('by SIGTERM in the moment in which it takes its place among the servers leaves nothing', async () => {
     const path = program('print(1)');
-    for (let turn = 0; turn < 10; turn += 1) {
+    for (let turn = 0; turn < strength({ plain: 3, all: 10 }); turn += 1) {
       const child = hotcell.start(['dist/cli.js', 'run', path]);
       const closed = once(child, 'close');
       while (entriesOf(join(hotcell.home, 'run')).length === 0) await immediate();

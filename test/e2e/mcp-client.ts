@@ -2,7 +2,7 @@ import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/server';
 import { ERROR_META } from '../../src/mcp/present/error-result.ts';
-import { type BuiltHotcell, root } from './built-hotcell.ts';
+import { type BuiltHotcell, root, SMALL_PRELOADS } from './built-hotcell.ts';
 import { startServer } from './http-server.ts';
 
 /** Both protocols that clients speak: with `initialize`, and without. */
@@ -36,10 +36,17 @@ export function versionNegotiation(era: Era) {
   return era === 'legacy' ? { mode: 'legacy' as const } : { mode: { pin: '2026-07-28' } };
 }
 
+interface StdioOptions {
+  readonly args?: readonly string[];
+  readonly env?: Record<string, string>;
+  /** Whether it has the preloads that users have. */
+  readonly allPreloads?: boolean;
+}
+
 export async function connectStdio(
   hotcell: BuiltHotcell,
   era: Era,
-  { args = [], env = {} }: { args?: readonly string[]; env?: Record<string, string> } = {},
+  { args = [], env = {}, allPreloads = false }: StdioOptions = {},
 ): Promise<McpConnection & { readonly pid: number }> {
   const transport = new StdioClientTransport({
     command: process.execPath,
@@ -49,6 +56,7 @@ export async function connectStdio(
       ...(process.env as Record<string, string>),
       HOTCELL_HOME: hotcell.home,
       HOTCELL_ISOLATION: 'process',
+      ...(allPreloads ? {} : SMALL_PRELOADS),
       ...env,
     },
     stderr: 'pipe',

@@ -14,7 +14,7 @@ beforeEach((context) => {
 
 describe('what people install this for', () => {
   it.each(ERAS)('a CSV in, an answer and a chart out (%s era)', async (era) => {
-    await using mcp = await connectStdio(hotcell, era);
+    await using mcp = await connectStdio(hotcell, era, { allPreloads: true });
 
     const loaded = await mcp.call('load_file', { source: join(root, 'examples/sales/sales.csv') });
     expect(loaded.data.files).toMatchObject([{ path: 'sales.csv' }]);

@@ -1,10 +1,11 @@
 import { spawnSync } from 'node:child_process';
 import { beforeAll, expect, it } from 'vitest';
 import { buildOnce, makeHome } from '../support/child-hotcell.ts';
+import { strength } from '../support/strength.ts';
 import { reasonToSkip, TARGETS } from '../support/targets.ts';
 
 const skipReason = await reasonToSkip(TARGETS.shared);
-const TIMES = 12;
+const TIMES = strength({ plain: 4, all: 12 });
 
 // Nothing else may hold the event loop: no timer, no channel to a parent.
 const PROGRAM = `

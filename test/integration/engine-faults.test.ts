@@ -11,6 +11,7 @@ import { HotcellError } from '../../src/errors/hotcell-error.ts';
 import { type Hotcell, type HotcellOptions, openHotcell, openServer, type Session } from '../../src/main.ts';
 import { until } from '../support/host-processes.ts';
 import { type PrivateEngine, reasonWithoutEngine, startPrivateEngine } from '../support/private-engine.ts';
+import { onlyWithAll } from '../support/strength.ts';
 
 const LIMIT_MS = 5_000;
 /** The pauses of src/drivers/docker/removal.ts, and a little more. */
@@ -69,7 +70,9 @@ describe.skipIf(reasonWithoutEngine() !== undefined)('a Hotcell whose Docker eng
     expect(containers('--all')).toHaveLength(1);
   });
 
-  it('is away for long in the middle of an execution does the same, and is rid of the old container at the next', async () => {
+  it('is away for long in the middle of an execution does the same, and is rid of the old container at the next', async (context) => {
+    const left = onlyWithAll('it waits for nine seconds, alone');
+    if (left !== undefined) context.skip(left);
     const { end, begun } = runUntilKilled(session);
     await begun;
     const old = containers('--all');

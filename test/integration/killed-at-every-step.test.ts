@@ -14,6 +14,7 @@ import type { Driver } from '../../src/sandbox/driver.ts';
 import type { Host } from '../../src/sandbox/host.ts';
 import { type FrameWatcher, type Sender, watchedDriver } from '../support/frame-watch.ts';
 import { hasEnded, type SandboxProcesses, sandboxesBelow } from '../support/host-processes.ts';
+import { reasonToLeaveTo } from '../support/strength.ts';
 import { reasonToSkip, TARGETS, type Target } from '../support/targets.ts';
 
 const MiB = 1_048_576;
@@ -153,7 +154,9 @@ const COLUMNS: readonly Column[] = [
 
 const skipReasons = new Map<string, string | undefined>();
 for (const target of [TARGETS.shared, TARGETS.single, TARGETS.docker]) {
-  skipReasons.set(target.name, await reasonToSkip(target));
+  const skipped =
+    target === TARGETS.single ? await reasonToLeaveTo(TARGETS.shared, target) : await reasonToSkip(target);
+  skipReasons.set(target.name, skipped);
 }
 
 describe.each(COLUMNS)('$target.name: a $victim killed from outside', ({ target, victim, driver, kill }) => {

@@ -9,7 +9,8 @@ import {
   pytestEnvironment,
   type TestedPackage,
 } from '../support/package-tests.ts';
-import { openTarget, reasonToSkip, requireAll, TARGETS } from '../support/targets.ts';
+import { reasonToLeaveTo } from '../support/strength.ts';
+import { openTarget, requireAll, TARGETS } from '../support/targets.ts';
 
 const PLACE = '/package-tests';
 const PACKAGES: readonly TestedPackage[] = ['numpy', 'pandas'];
@@ -35,8 +36,9 @@ describe("the tests of numpy and pandas, run in a sandbox, pass as they do on th
     }
   });
 
+  // They use a processor for twenty seconds each.
   for (const target of [TARGETS.shared, TARGETS.docker, TARGETS.gvisor]) {
-    const reason = unavailable ?? (await reasonToSkip(target));
+    const reason = unavailable ?? (await reasonToLeaveTo(TARGETS.shared, target));
     test.skipIf(reason !== undefined)(`${target.name}${reason === undefined ? '' : ` (${reason})`}`, async () => {
       await using hotcell = await openTarget(target, { mountRoots: [folder] });
       await using session = await hotcell.open({

@@ -22,6 +22,7 @@ import { buildOnce, makeHome } from '../support/child-hotcell.ts';
 import { startServer } from '../support/child-server.ts';
 import { processesTouching, until } from '../support/host-processes.ts';
 import { containersOf, filesBelow } from '../support/host-traces.ts';
+import { reasonToLeaveTo, strength } from '../support/strength.ts';
 import { reasonToSkip, TARGETS } from '../support/targets.ts';
 
 const { home, remove } = makeHome();
@@ -66,7 +67,7 @@ const value = async (session: ManagedSession, code: string) => (await session.ru
 const docker = (...args: string[]) => execFileSync('docker', args, { encoding: 'utf8' }).trim();
 
 for (const target of [TARGETS.docker, TARGETS.gvisor]) {
-  const skip = await reasonToSkip(target);
+  const skip = await reasonToLeaveTo(TARGETS.docker, target);
   const { isolation } = target.options;
 
   describe.skipIf(skip !== undefined)(`a persistent session on ${target.name}`, () => {
@@ -304,7 +305,7 @@ describe.skipIf((await reasonToSkip(TARGETS.docker)) !== undefined)('persistent 
     expect(containersOf(home)).toEqual([]);
   });
 
-  it.each([0, 20, 40, 60, 80, 100])(
+  it.each(strength({ plain: [0, 40, 80], all: [0, 20, 40, 60, 80, 100] }))(
     'whose container ends %i ms after another server began to take them over are gone, and that is said',
     async (delayMs) => {
       const first = await start();
@@ -414,7 +415,7 @@ describe.skipIf((await reasonToSkip(TARGETS.docker)) !== undefined)('persistent 
     expect(JSON.parse(hotcell('sessions', '--json').stdout)).toMatchObject([{ owner: 'ada' }]);
   });
 
-  it.each([0, 100, 250])(
+  it.each(strength({ plain: [100], all: [0, 100, 250] }))(
     'leave nothing where their server is killed %i ms after it began to open one',
     async (delayMs) => {
       const child = await startServer(home, { isolation: 'docker' });

@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildOnce, type ChildHotcell, makeHome, startChild } from '../support/child-hotcell.ts';
 import { containersOf, filesBelow, jailProcesses } from '../support/host-traces.ts';
-import { reasonToSkip, requireAll, TARGETS, type Target } from '../support/targets.ts';
+import { strength } from '../support/strength.ts';
+import { reasonToSkip, TARGETS, type Target } from '../support/targets.ts';
 
 const TURNS: readonly { target: Target; turns: number }[] = [
-  { target: TARGETS.shared, turns: requireAll() ? 50 : 15 },
-  { target: TARGETS.docker, turns: requireAll() ? 8 : 4 },
+  { target: TARGETS.shared, turns: strength({ plain: 6, all: 50 }) },
+  { target: TARGETS.docker, turns: strength({ plain: 2, all: 8 }) },
 ];
 const CRASH_EVERY = 5;
 

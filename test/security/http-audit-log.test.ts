@@ -3,10 +3,12 @@ import { Agent, request } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type ServedHotcell, serveForTest, toolCall } from '../support/served-hotcell.ts';
+import { strength } from '../support/strength.ts';
 import { reasonToSkip, TARGETS } from '../support/targets.ts';
 
 const skipped = await reasonToSkip(TARGETS.shared);
-const TIMES = 1500;
+/** The files hold less than three hundred entries. */
+const TIMES = strength({ plain: 500, all: 1500 });
 
 describe.skipIf(skipped !== undefined)('the audit log of a server with tokens', () => {
   let hotcell: ServedHotcell;

@@ -6,7 +6,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../src/lib/ids.ts';
 import type { Hotcell } from '../../src/main.ts';
 import { type CraftedImages, craftedImages, docker } from '../support/crafted-image.ts';
-import { openTarget, reasonToSkip, TARGETS } from '../support/targets.ts';
+import { reasonToLeaveTo } from '../support/strength.ts';
+import { openTarget, TARGETS } from '../support/targets.ts';
 
 /** An image, or a caller who picks the places of mounts in it, tries to decide what Hotcell decides. */
 const targets = [
@@ -17,8 +18,9 @@ const BARE = ['--network', 'none', '--cap-drop', 'ALL', '--security-opt', 'no-ne
 /** The group `adm` of Debian and others. */
 const ADM = 4;
 
+/** The choices are refused before a container runs, in the same way for every runtime. */
 describe.each(targets)('$target.name: an image', async ({ target, runtime }) => {
-  const skipped = await reasonToSkip(target);
+  const skipped = await reasonToLeaveTo(TARGETS.docker, target);
   const run = (...args: string[]) => docker('run', '--rm', '--runtime', runtime, ...BARE, ...args);
 
   describe.skipIf(skipped !== undefined)('that is not the standard one', () => {

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Hotcell, Session } from '../../src/main.ts';
-import { openTarget, reasonToSkip, TARGETS, type Target } from '../support/targets.ts';
+import { reasonToLeaveTo } from '../support/strength.ts';
+import { openTarget, TARGETS, type Target } from '../support/targets.ts';
 
 const MiB = 1_048_576;
 const LEAST_CALLS = 100;
@@ -40,7 +41,7 @@ while True:
 const FAIR_USE = 'while True: pass';
 
 describe.each([TARGETS.shared, TARGETS.docker, TARGETS.gvisor])('$name: while a neighbour', async (target: Target) => {
-  describe.skipIf((await reasonToSkip(target)) !== undefined)('does its worst:', () => {
+  describe.skipIf((await reasonToLeaveTo(TARGETS.shared, target)) !== undefined)('does its worst:', () => {
     let hotcell: Hotcell;
     let quiet: Session;
     let fair: number[];

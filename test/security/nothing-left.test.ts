@@ -4,7 +4,8 @@ import type { Hotcell } from '../../src/main.ts';
 import { buildOnce, type ChildHotcell, makeHome, startChild } from '../support/child-hotcell.ts';
 import { until } from '../support/host-processes.ts';
 import { containersOf, filesBelow, hostTraces, jailProcesses } from '../support/host-traces.ts';
-import { openTarget, reasonToSkip, requireAll, TARGETS, type Target } from '../support/targets.ts';
+import { strength } from '../support/strength.ts';
+import { openTarget, reasonToSkip, TARGETS, type Target } from '../support/targets.ts';
 
 interface Cycles {
   readonly target: Target;
@@ -14,9 +15,9 @@ interface Cycles {
 }
 
 const CYCLES: readonly Cycles[] = [
-  { target: TARGETS.shared, count: requireAll() ? 1_000 : 200, width: 4 },
-  { target: TARGETS.docker, count: requireAll() ? 100 : 40, width: 4 },
-  { target: TARGETS.gvisor, count: 20, width: 4 },
+  { target: TARGETS.shared, count: strength({ plain: 80, all: 1_000 }), width: 4 },
+  { target: TARGETS.docker, count: strength({ plain: 12, all: 100 }), width: 4 },
+  { target: TARGETS.gvisor, count: strength({ plain: 8, all: 20 }), width: 4 },
 ];
 
 const skipReasons = new Map<Target, string | undefined>();

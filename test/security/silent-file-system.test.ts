@@ -37,8 +37,8 @@ describe.skipIf(!canMount)('a file system of another user that never answers', (
     rmSync(folder, { recursive: true, force: true });
   });
 
-  async function mountSilent(at: string, user = STRANGER): Promise<void> {
-    mounted = spawn('python3', ['-I', program, at, String(user), String(SILENT_SECONDS)]);
+  async function mountSilent(at: string, { user = STRANGER, seconds = SILENT_SECONDS } = {}): Promise<void> {
+    mounted = spawn('python3', ['-I', program, at, String(user), String(seconds)]);
     expect(await nextLine(mounted)).toBe('mounted');
   }
 
@@ -57,7 +57,7 @@ describe.skipIf(!canMount)('a file system of another user that never answers', (
   }
 
   it('stops a program that looks into it', async () => {
-    await mountSilent(join(home(), '.config'));
+    await mountSilent(join(home(), '.config'), { seconds: 3 }); // which is waited for
     const looking = spawnSync('stat', [join(home(), '.config/gcloud')], { timeout: 1_000, killSignal: 'SIGKILL' });
     expect(looking.signal).toBe('SIGKILL');
   });
@@ -94,7 +94,7 @@ describe.skipIf(!canMount)('a file system of another user that never answers', (
     /** Whether other file access of this process is answered while the lookups hang. */
     const isAnswered = () => Promise.race([readFile(import.meta.filename).then(() => true), setTimeout(1_000, false)]);
     const inside = () => join(home(), '.config/x');
-    beforeEach(() => mountSilent(join(home(), '.config'), 0));
+    beforeEach(() => mountSilent(join(home(), '.config'), { user: 0 }));
 
     it('stops all file access of a process that looks it up at will', async () => {
       const lookups = Array.from({ length: 8 }, () => stat(inside()).catch(() => {}));

@@ -7,11 +7,12 @@ import { type Hotcell, openHotcell } from '../../src/main.ts';
 import { makeHome } from '../support/child-hotcell.ts';
 import { until } from '../support/host-processes.ts';
 import { jailProcesses } from '../support/host-traces.ts';
-import { reasonToSkip, requireAll, TARGETS } from '../support/targets.ts';
+import { strength } from '../support/strength.ts';
+import { reasonToSkip, TARGETS } from '../support/targets.ts';
 
 const reason = await reasonToSkip(TARGETS.shared);
 /** Several times as many as there may be zygotes. */
-const SESSIONS = requireAll() ? 500 : 150;
+const SESSIONS = strength({ plain: 75, all: 500 });
 const SOURCES = 25;
 const PROCESSES_OF_A_ZYGOTE = 3; // bubblewrap, the bare stage and the warm one
 const MOST_ZYGOTES = 4;
