@@ -44,8 +44,7 @@ async function test(steps) {
   };
   if (mode !== 'unit') await attempt(() => build(steps));
   if (mode === 'all') {
-    await attempt(() => setUpDrivers(steps));
-    for (const check of checks(steps)) await attempt(check);
+    await Promise.all([() => setUpDrivers(steps), ...checks(steps)].map(attempt));
   }
   const counts = sum([
     { ...nothing, failed: failedSteps.length },

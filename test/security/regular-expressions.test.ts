@@ -1,5 +1,5 @@
-import { check } from 'recheck';
 import { expect, test } from 'vitest';
+import { notLinear } from '../support/judged-expressions.ts';
 import {
   expressionsOfSource,
   expressionsOfSupervisor,
@@ -25,13 +25,13 @@ const MADE: Readonly<Record<string, string>> = {
 test('the time of every regular expression is linear in its text', async () => {
   const found = expressionsOfSource();
   expect(found.length).toBeGreaterThan(100);
-  expect(await notLinear(found, HARMLESS)).toEqual([]);
+  expect(harmful(await notLinear(found))).toEqual([]);
 });
 
 test('so is that of every one that process 1 of a sandbox knows', async () => {
   const found = expressionsOfSupervisor();
   expect(found.length).toBeGreaterThan(0);
-  expect(await notLinear(found, HARMLESS)).toEqual([]);
+  expect(harmful(await notLinear(found))).toEqual([]);
 });
 
 test('no regular expression is made from what a caller wrote', () => {
@@ -44,12 +44,6 @@ test('the check finds the mistakes that it is for', async () => {
   expect((await notLinear(found)).map(({ source }) => source)).toEqual(wrong);
 });
 
-async function notLinear(expressions: readonly FoundExpression[], but: Readonly<Record<string, string>> = {}) {
-  const checked = [];
-  for (const expression of expressions) {
-    const result = await check(expression.source, expression.flags, { timeout: 60_000 });
-    // One that could not be judged in time counts as not linear.
-    if (result.status !== 'safe') checked.push({ ...expression, status: result.status });
-  }
-  return checked.filter(({ file }) => but[file] === undefined);
+function harmful(found: readonly FoundExpression[]): FoundExpression[] {
+  return found.filter(({ file }) => HARMLESS[file] === undefined);
 }
