@@ -14,6 +14,16 @@ const ALONE = [
   'test/security/hostile-image.test.ts',
 ];
 
+/** They measure memory or time of the process that they run in, so each has one of its own. */
+const MEASURED = [
+  'test/memory-cost.test.ts',
+  'test/fuzz/forged-guest.test.ts',
+  ...['hostile-guest-memory', 'http-hostile-clients', 'http-hostile-output', 'kept-results', 'mcp-event-loop'].map(
+    (name) => `test/security/${name}.test.ts`,
+  ),
+  ...['output-cost', 'unread-displays', 'validation-cost'].map((name) => `test/security/${name}.test.ts`),
+];
+
 /** They take minutes and mostly wait. `npm test` runs them while the others work. */
 const WAITING = ['test/**/*-long-run.test.ts'];
 
@@ -75,9 +85,17 @@ export default defineConfig({
           name: 'full',
           include: ['test/**/*.test.ts'],
           globalSetup: ['test/support/built-guest.ts'],
-          exclude: ['test/architecture.test.ts', ...CONFORMANCE, ...PROGRAMS, ...ALONE, ...WAITING],
-          // Files share a worker one after the other, as in `unit`: to load the sources anew for each takes seconds. What a file changes in its process it changes back.
+          exclude: ['test/architecture.test.ts', ...CONFORMANCE, ...PROGRAMS, ...MEASURED, ...ALONE, ...WAITING],
+          // Files share a worker, one after the other: to load the sources anew for each takes seconds. What a file changes in its process it changes back.
           isolate: false,
+          ...SHARED,
+        },
+      },
+      {
+        test: {
+          name: 'measured',
+          include: MEASURED,
+          globalSetup: ['test/support/built-guest.ts'],
           ...SHARED,
         },
       },

@@ -36,7 +36,8 @@ const env = {
 };
 const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs');
 const only = values.target === undefined ? [] : ['-t', literal(values.target)];
-process.exitCode = await run(execPath, [vitest, 'run', '--project', 'full', 'test/fuzz', ...only], { env });
+const projects = ['--project', 'full', '--project', 'measured'];
+process.exitCode = await run(execPath, [vitest, 'run', ...projects, 'test/fuzz', ...only], { env });
 
 /** Escapes a text for vitest, which expects a regular expression. */
 function literal(text) {

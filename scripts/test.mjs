@@ -110,7 +110,7 @@ function checks(steps) {
 async function runAllVitest() {
   if (mode === 'unit') return [await runVitest(['unit'])];
   const waiting = runVitest(['waiting'], { quiet: true });
-  return [await runVitest(['unit', 'conformance', 'full', 'beside', 'alone']), await waiting];
+  return [await runVitest(['unit', 'conformance', 'full', 'measured', 'beside', 'alone']), await waiting];
 }
 
 async function runVitest(projects, { quiet = false } = {}) {

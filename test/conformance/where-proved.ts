@@ -39,12 +39,15 @@ const IN_JAILS = [...ON_LINUX, 'execute:', 'neighbour:epoll', 'limit:supervisor-
  * Where the shared jail cannot be tried, they are proved there as well.
  */
 export const LEFT_TO_SHARED: Readonly<Partial<Record<TargetName, readonly string[]>>> = {
+  bare: ON_LINUX,
   // They have cgroups as well: the limits of memory are the same.
-  'process, single': [...IN_JAILS, 'limit:memory-', 'limit:processes', 'limit:cpu', 'javascript:out-of-memory'],
+  'process, single': [...IN_JAILS, ...['limit:memory-', 'limit:processes', 'limit:cpu', 'javascript:out-of-memory']],
   // Its jails are built alike, and their mounts: only limits are kept in another way.
   'process, without cgroups': [...IN_JAILS, 'mounts:', 'session:'],
-  // The kernel is the same.
-  docker: ON_LINUX,
+  // The kernel is the same, and sessions have uids of their own as in jails.
+  docker: [...ON_LINUX, 'neighbour:epoll', 'limit:supervisor-memory'],
+  // Another kernel is below, so nearly all is proved there: but the host decides about these, or the supervisor, or docker proves them too.
+  gvisor: ['interrupt:default-grace', 'limit:supervisor-memory', 'mounts:below-writable', 'session:pool'],
 };
 
 /** Answers for one target why a requirement is left out there, or undefined where it is proved. */
