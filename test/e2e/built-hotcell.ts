@@ -63,10 +63,8 @@ export async function buildHotcell(): Promise<BuiltHotcell> {
   const home = mkdtempSync(join(tmpdir(), 'hc-'));
   chmodSync(home, 0o711); // the jail's user must be able to pass
   symlinkSync(join(resolveDataDir(), 'python'), join(home, 'python'));
-  const env = {
-    ...{ ...process.env, HOTCELL_HOME: home, HOTCELL_ISOLATION: 'process', NO_COLOR: '1' },
-    ...SMALL_PRELOADS,
-  };
+  const env = { ...process.env, HOTCELL_HOME: home, HOTCELL_ISOLATION: 'process', NO_COLOR: '1' };
+  const serving = { ...env, ...SMALL_PRELOADS };
 
   function run(args: readonly string[], options: RunOptions = {}): Promise<Finished> {
     return new Promise((resolve) => {
@@ -94,19 +92,23 @@ export async function buildHotcell(): Promise<BuiltHotcell> {
     unavailable: await finding,
     run,
     start: (args, stdout = 'pipe') =>
-      spawn(process.execPath, args, { cwd: root, env, stdio: ['ignore', stdout, 'pipe'] }),
+      spawn(process.execPath, args, { cwd: root, env: serving, stdio: ['ignore', stdout, 'pipe'] }),
     startOnTerminal: (args) => {
       const script = findProgram('script');
       if (script === undefined || process.platform !== 'linux') return undefined;
       const command = [process.execPath, ...args].map(shellQuoted).join(' ');
-      return spawn(script, ['-qec', command, '/dev/null'], { cwd: root, env, stdio: ['pipe', 'pipe', 'inherit'] });
+      return spawn(script, ['-qec', command, '/dev/null'], {
+        cwd: root,
+        env: serving,
+        stdio: ['pipe', 'pipe', 'inherit'],
+      });
     },
     onTerminal: (args, options = {}) =>
       startOnTerminal([process.execPath, ...args], {
         cwd: root,
         ...options,
         // A person sits at it: where a test runs says nothing about colours there.
-        env: { ...env, CI: undefined, ...options.env },
+        env: { ...serving, CI: undefined, ...options.env },
       }),
     leftovers: () => leftovers(home),
     remove: () => rmSync(home, { recursive: true, force: true }),

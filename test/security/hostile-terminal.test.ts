@@ -13,6 +13,7 @@ import { recordsFolder } from '../../src/sessions/records-folder.ts';
 import { type BuiltHotcell, buildHotcell, root } from '../e2e/built-hotcell.ts';
 import { listingServer, startHostileHotcell, startHostileServer } from '../support/hostile-server.ts';
 import { countOf, expectHarmless, filledWith, HOSTILE } from '../support/hostile-strings.ts';
+import { strength } from '../support/strength.ts';
 import { startOnTerminal } from '../support/terminal.ts';
 
 /**
@@ -69,7 +70,10 @@ describe('a hostile server', () => {
   const known = { error: { ...error!.error, code: 'session_busy' } };
 
   it.each([['for a person'], ['as JSON', '--json']])('in all that it says of a run, %s', async (_, ...flags) => {
-    for (const last of lines.filter(({ ended }) => ended !== undefined)) {
+    const ends = lines.filter(({ ended }) => ended !== undefined);
+    // A person is shown each end in words of its own; JSON is written by one function, whatever it holds.
+    const few = strength({ plain: 3, all: ends.length });
+    for (const last of flags.length > 0 ? ends.slice(0, few) : ends) {
       await using server = await startHostileHotcell({
         tool: (name) => (name === 'open_session' ? { session_id: 's' } : execution!),
         run: (response) => {

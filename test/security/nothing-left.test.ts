@@ -4,7 +4,7 @@ import type { Hotcell } from '../../src/main.ts';
 import { buildOnce, type ChildHotcell, makeHome, startChild } from '../support/child-hotcell.ts';
 import { until } from '../support/host-processes.ts';
 import { containersOf, filesBelow, hostTraces, jailProcesses } from '../support/host-traces.ts';
-import { strength } from '../support/strength.ts';
+import { onlyWithAll, strength } from '../support/strength.ts';
 import { openTarget, reasonToSkip, TARGETS, type Target } from '../support/targets.ts';
 
 interface Cycles {
@@ -110,6 +110,10 @@ const CRASHES: readonly Crash[] = [
   },
 ];
 
+/** States in which containers are left in another way than jails, which end by themselves. The others differ in what the server had begun, the same for both. */
+const OF_CONTAINERS = ['half way through opening a session', 'in the middle of an execution', 'with a filled pool'];
+const leftToJails = skipReasons.get(TARGETS.shared) === undefined ? onlyWithAll('tried with jails') : undefined;
+
 /** A jail's processes, or a container. */
 const parts = () => [
   ...jailProcesses(home),
@@ -129,7 +133,8 @@ describe.each([TARGETS.shared, TARGETS.docker])('a server of $name that is kille
       await neighbour?.close();
     });
 
-    it.each(CRASHES)('$state', async ({ options, reach }) => {
+    it.for(CRASHES)('$state', async ({ state, options, reach }, context) => {
+      if (containers && leftToJails !== undefined && !OF_CONTAINERS.includes(state)) context.skip(leftToJails);
       await using kept = await neighbour.open();
       await kept.run('kept = 41');
       await neighbour.settled();
