@@ -44,8 +44,8 @@ export const LEFT_TO_SHARED: Readonly<Partial<Record<TargetName, readonly string
   'process, single': [...IN_JAILS, ...['limit:memory-', 'limit:processes', 'limit:cpu', 'javascript:out-of-memory']],
   // Its jails are built alike, and their mounts: only limits are kept in another way.
   'process, without cgroups': [...IN_JAILS, 'mounts:', 'session:'],
-  // The kernel is the same, and sessions have uids of their own as in jails.
-  docker: [...ON_LINUX, 'neighbour:epoll', 'limit:supervisor-memory'],
+  // The kernel is the same. What keeps neighbours apart is not, so all of that is proved there.
+  docker: [...ON_LINUX, 'limit:supervisor-memory'],
   // Another kernel is below, so nearly all is proved there: but the host decides about these, or the supervisor, or docker proves them too.
   gvisor: ['interrupt:default-grace', 'limit:supervisor-memory', 'mounts:below-writable', 'session:pool'],
 };

@@ -18,7 +18,7 @@ const BARE = ['--network', 'none', '--cap-drop', 'ALL', '--security-opt', 'no-ne
 /** The group `adm` of Debian and others. */
 const ADM = 4;
 
-/** The choices are refused before a container runs, in the same way for every runtime. */
+/** A plain run tries docker alone. Most of it is refused by the host, but not all: gVisor has it with --require-all. */
 describe.each(targets)('$target.name: an image', async ({ target, runtime }) => {
   const skipped = await reasonToLeaveTo(TARGETS.docker, target);
   const run = (...args: string[]) => docker('run', '--rm', '--runtime', runtime, ...BARE, ...args);

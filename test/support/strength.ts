@@ -7,7 +7,7 @@ export function strength<T>({ plain, all }: { readonly plain: T; readonly all: T
 
 /**
  * Why a target is not tried by a test that finds the same with another one: it cannot be, or a plain run leaves it to that other, where that can be tried.
- * For what Hotcell does in the same way on both; where their barriers differ, both are tried.
+ * It is for what Hotcell does in the same way on both. Where their barriers differ, only --require-all shows that the other one holds.
  */
 export async function reasonToLeaveTo(other: Target, target: Target): Promise<string | undefined> {
   const reason = await reasonToSkip(target);
