@@ -4,15 +4,16 @@ import type { Config } from '../config/schema.ts';
 import type { Owner, SessionDirectory } from '../directory/directory.ts';
 import { HotcellError, toHotcellError } from '../errors/hotcell-error.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
-import { arrivals } from './arrivals.ts';
+import { arrivals, type Party } from './arrivals.ts';
 import { createAuthorizer, ownerOfLink } from './authorize.ts';
-import { strangerAt } from './connections.ts';
 import type { HttpApp, HttpContext, HttpEnvironment } from './environment.ts';
 import { errorResponse } from './error-response.ts';
 import type { Exposure } from './exposure.ts';
 import { defaultHeaders, guard } from './guards.ts';
 import { createInFlight, type InFlightLimits } from './in-flight.ts';
+import { createKnownTokens } from './known-tokens.ts';
 import type { McpEndpoint } from './mcp/endpoint.ts';
+import { networksOf } from './networks.ts';
 import { requestLog } from './request-log.ts';
 import { routeOf } from './route-of.ts';
 import { addCommandRoutes } from './routes/commands.ts';
@@ -41,8 +42,8 @@ export interface AppOptions {
   seen?(owner: Owner, socket: Socket): void;
   /** Callback for each request with a signed link of an owner. Throws if there are too many. */
   linkUsed?(owner: Owner, socket: Socket): void;
-  /** The party that a request is counted for before it proves anything. Absent: its address. */
-  partyOf?(socket: Socket): string;
+  /** The owner that was last authenticated over a connection. */
+  ownerOf?(socket: Socket): string | undefined;
   /** Bytes of answers that wait for an owner's readers. */
   unsentBytes?(owner: string): number;
   readonly now?: () => number;
@@ -56,8 +57,19 @@ const STALL_MS = 60_000;
 export function createApp(options: AppOptions): HttpApp {
   const { config, sessions, telemetry, tokens, exposure, mcp, now = Date.now, stallMs = STALL_MS } = options;
   const verify = createAuthorizer(config, exposure, tokens);
+  const known = createKnownTokens();
+  const partyOf = (context: HttpContext): Party => {
+    const { socket } = context.env.incoming;
+    const owner = known.ownerOf(context.req.header('authorization')) ?? options.ownerOf?.(socket);
+    return owner === undefined ? { networks: networksOf(socket.remoteAddress ?? '') } : { owner };
+  };
   const authorize = async (context: HttpContext) => {
-    const owner = await verify(context.req.header('authorization'));
+    const authorization = context.req.header('authorization');
+    const owner = await verify(authorization).catch((error: unknown) => {
+      if (authorization !== undefined) known.note(authorization, undefined);
+      throw error;
+    });
+    if (authorization !== undefined) known.note(authorization, owner.id);
     options.seen?.(owner, context.env.incoming.socket);
     context.set('owner', owner);
     return owner;
@@ -66,7 +78,7 @@ export function createApp(options: AppOptions): HttpApp {
   const app: HttpApp = new Hono<HttpEnvironment>();
   app.use(requestLog(telemetry.logger, now));
   app.use(defaultHeaders);
-  app.use(arrivals(createTurns(), options.partyOf ?? strangerAt));
+  app.use(arrivals(partyOf));
   app.use(guard(exposure));
   for (const path of ['/mcp', '/run/*', ...(metricsAccess === 'owner' ? ['/metrics'] : [])]) {
     app.use(path, async (context, next) => {

@@ -1,5 +1,6 @@
-import { isIPv6, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { HotcellError } from '../errors/hotcell-error.ts';
+import { addressKey } from './networks.ts';
 
 /** The connections of a server: their limits, and which one is closed when there are too many. */
 export interface Connections {
@@ -18,11 +19,8 @@ export interface Connections {
   endUnread(): void;
   /** Bytes of unread responses to this owner's clients. */
   unsentBytes(owner: string): number;
-  /**
-   * The party that a request over this connection counts for before it is authenticated: the owner that was last
-   * authenticated over it, or its address.
-   */
-  partyOf(socket: Socket): string;
+  /** The owner that was last authenticated over this connection. */
+  ownerOf(socket: Socket): string | undefined;
   count(): number;
 }
 
@@ -152,14 +150,9 @@ export function createConnections(limits: ConnectionLimits = CONNECTION_LIMITS):
       for (const connection of all.values()) if (connection.owner === owner) bytes += connection.socket.writableLength;
       return bytes;
     },
-    partyOf: (socket) => all.get(socket)?.owner ?? strangerAt(socket),
+    ownerOf: (socket) => all.get(socket)?.owner,
     count: () => all.size,
   };
-}
-
-/** The party of a connection over which nobody has proved anything. No owner has such a name. */
-export function strangerAt({ remoteAddress = '' }: Socket): string {
-  return `stranger at ${addressKey(remoteAddress)}`;
 }
 
 /**
@@ -174,17 +167,6 @@ function unsentMark({ socket }: Connection): string | undefined {
 
 function isStranger({ owner }: Connection): boolean {
   return owner === undefined;
-}
-
-/** The key of an address. IPv6 addresses are grouped by /64, the size that one host gets. */
-export function addressKey(address: string): string {
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
-  if (mapped !== undefined || !isIPv6(address)) return mapped ?? address;
-  const [head = '', tail] = address.split('%')[0]!.split('::');
-  const groups = head === '' ? [] : head.split(':');
-  const missing = tail === undefined ? 0 : 8 - groups.length - (tail === '' ? 0 : tail.split(':').length);
-  const whole = [...groups, ...Array<string>(missing).fill('0'), ...(tail ? tail.split(':') : [])];
-  return `${whole.slice(0, 4).join(':').toLowerCase()}::/64`;
 }
 
 function tooMany(most: number): HotcellError {

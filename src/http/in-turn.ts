@@ -1,7 +1,7 @@
 import { countCall } from './counted-call.ts';
 import type { HttpContext } from './environment.ts';
 import type { InFlight } from './in-flight.ts';
-import type { Turns } from './turns.ts';
+import type { EndTurn, Turns } from './turns.ts';
 import { leavingOf, whenClosed } from './when-closed.ts';
 
 /** The shares that all routes which make calls have in common. */
@@ -16,7 +16,7 @@ export interface InTurn {
   /** Gives the turn to the next call: from here on this one mostly waits. */
   endTurn(): void;
   /** Waits for another turn, for work on so many bytes. The returned function ends it. Rejects when the client leaves. */
-  nextTurn(bytes: number): Promise<() => void>;
+  nextTurn(bytes: number): Promise<EndTurn>;
 }
 
 /** Does the work of a call when its owner's turn has come. The call is counted as in flight until both the work and the connection have ended. */

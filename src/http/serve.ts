@@ -81,7 +81,7 @@ export async function serveHttp(hotcell: ServedHotcell, options: ServeOptions): 
     ...(options.stallMs === undefined ? {} : { stallMs: options.stallMs }),
     inFlightLimits: options.inFlightLimits,
     unsentBytes: connections.unsentBytes,
-    partyOf: connections.partyOf,
+    ownerOf: connections.ownerOf,
     linkUsed: (owner, socket) => {
       if (isTokenId(owner.id)) watch.seen(owner.id);
       connections.provedByLink(socket, owner);

@@ -1,13 +1,20 @@
 import { createFairQueue } from '../lib/fair-queue.ts';
 import { createPlacesPerKey } from '../lib/places-per-key.ts';
 
-/** Turns at the one thread that all parties share: owners, and strangers by their address. */
+/** Turns of owners at the one thread that they share. */
 export interface Turns {
   /**
    * Waits for a turn of this party. The returned function ends the turn. A long call ends it automatically, because
    * then it waits for something else.
    */
-  take(party: string, options: TurnOptions): Promise<() => void>;
+  take(party: string, options: TurnOptions): Promise<EndTurn>;
+}
+
+/** Ends a turn. Idempotent. */
+export interface EndTurn {
+  (): void;
+  /** Whether the turn has ended, by this function or because it took long. */
+  isOver(): boolean;
 }
 
 export interface TurnOptions {
@@ -53,17 +60,24 @@ export function createTurns(): Turns {
     return queue.tryTake(party) ?? (await queue.take(party, { signal: leaving() }));
   }
 
-  return {
-    async take(party, options) {
-      const release = await take(party, options);
-      const long = setTimeout(release, TURN_MS);
-      return () => {
-        clearTimeout(long);
-        const endedAt = performance.now();
-        setImmediate(() => release(performance.now() - endedAt));
-      };
-    },
+  return { take: async (party, options) => timedTurn(await take(party, options)) };
+}
+
+/** A turn that holds a place until shortly after its end, and at most for `TURN_MS`. */
+export function timedTurn(release: Release): EndTurn {
+  let isOver = false;
+  const long = setTimeout(() => {
+    isOver = true;
+    release();
+  }, TURN_MS);
+  const end = () => {
+    clearTimeout(long);
+    if (isOver) return;
+    isOver = true;
+    const endedAt = performance.now();
+    setImmediate(() => release(performance.now() - endedAt));
   };
+  return Object.assign(end, { isOver: () => isOver });
 }
 
 /** `workedMs`: how long the event loop took to come to its next turn. */

@@ -31,20 +31,27 @@ interface Waiting {
   serve(release: Release): void;
 }
 
+type Line = Set<Waiting>;
+
 /** `alone`: a key that does not share, and may take all places. */
 export function createFairQueue(places: number, { alone }: { alone?: string } = {}): FairQueue {
-  /** Keys in the order in which they are served next; a key that was served moves to the end. */
-  const lines = new Map<string, Set<Waiting>>();
+  /**
+   * Keys that wait and hold no place, and keys that wait and hold some, each in the order in which they are served
+   * next; a key that was served moves to the end. SECURITY: two maps, so that a grant looks at the first of many
+   * waiting keys, and at no more holders than there are places. An attacker chooses the number of keys.
+   */
+  const [fresh, holding] = [new Map<string, Line>(), new Map<string, Line>()];
   const held = new Map<string, number>();
   let taken = 0;
+  let waitingCount = 0;
+
+  const linesOf = (key: string) => (held.has(key) ? holding : fresh);
 
   function mayTake(key: string, count: number): boolean {
     const free = places - taken;
     const mine = held.get(key) ?? 0;
     if (count > free) return false;
-    return (
-      key === alone || mine === 0 || (mine + count <= free && ![...lines.keys()].some((other) => !held.has(other)))
-    );
+    return key === alone || mine === 0 || (mine + count <= free && fresh.size === 0);
   }
 
   function claim(key: string, count: number): Release {
@@ -59,36 +66,39 @@ export function createFairQueue(places: number, { alone }: { alone?: string } = 
   }
 
   function add(key: string, change: number): void {
+    const line = linesOf(key).get(key);
+    linesOf(key).delete(key);
     taken += change;
     const mine = (held.get(key) ?? 0) + change;
     if (mine === 0) held.delete(key);
     else held.set(key, mine);
+    if (line !== undefined && line.size > 0) linesOf(key).set(key, line);
   }
 
   /** Grants places until no waiting request is eligible. Each grant can only reduce the eligible ones. */
   function serveWaiting(): void {
-    for (;;) {
-      const next = [...lines].find(([key, [first]]) => mayTake(key, first!.count));
-      if (next === undefined) return;
-      const [key, line] = next;
-      const [first] = line;
+    for (let key = nextKey(); key !== undefined; key = nextKey()) {
+      const [first] = linesOf(key).get(key)!;
       leave(key, first!);
-      if (line.size > 0) {
-        lines.delete(key);
-        lines.set(key, line);
-      }
       first!.serve(claim(key, first!.count));
     }
   }
 
+  function nextKey(): string | undefined {
+    if (taken === places || waitingCount === 0) return undefined;
+    for (const lines of [fresh, holding])
+      for (const [key, [first]] of lines) if (mayTake(key, first!.count)) return key;
+    return undefined;
+  }
+
   function leave(key: string, waiting: Waiting): void {
-    const line = lines.get(key);
-    line?.delete(waiting);
-    if (line?.size === 0) lines.delete(key);
+    const line = linesOf(key).get(key);
+    if (line?.delete(waiting)) waitingCount -= 1;
+    if (line?.size === 0) linesOf(key).delete(key);
   }
 
   function tryTake(key: string, count = 1): Release | undefined {
-    return !lines.has(key) && mayTake(key, count) ? claim(key, count) : undefined;
+    return !linesOf(key).has(key) && mayTake(key, count) ? claim(key, count) : undefined;
   }
 
   async function take(
@@ -100,7 +110,8 @@ export function createFairQueue(places: number, { alone }: { alone?: string } = 
     if (now !== undefined) return now;
     const { promise, resolve, reject } = deferred<Release>();
     const waiting = { count, serve: resolve };
-    lines.set(key, (lines.get(key) ?? new Set()).add(waiting));
+    linesOf(key).set(key, (linesOf(key).get(key) ?? new Set()).add(waiting));
+    waitingCount += 1;
     const withdraw = () => {
       leave(key, waiting);
       reject(signal?.reason);
@@ -118,7 +129,6 @@ export function createFairQueue(places: number, { alone }: { alone?: string } = 
     tryTake,
     take,
     taken: () => taken,
-    waiting: (key) =>
-      key === undefined ? [...lines.values()].reduce((sum, line) => sum + line.size, 0) : (lines.get(key)?.size ?? 0),
+    waiting: (key) => (key === undefined ? waitingCount : (linesOf(key).get(key)?.size ?? 0)),
   };
 }

@@ -40,10 +40,38 @@ describe.skipIf(skipped !== undefined)('three hundred strangers on connections t
     expect(before).toBeLessThan(CROWD / 2);
     for (const socket of [...strangers, ada]) socket.destroy();
   });
+
+  it.each([
+    ['a connection that ada has used', false],
+    ['a new connection of a token that is known', true],
+  ])('have no more turns with an address each: %s', async (_, isNew) => {
+    await using tenants = await serveTwoTenants();
+    const { port } = tenants.hotcell;
+    const strangers = await Promise.all(
+      Array.from({ length: CROWD }, (_, at) => connected(port, `127.3.${at >> 7}.${1 + (at & 127)}`)),
+    );
+    const { headers = {} } = toolCall('');
+    const call = request('POST', '/mcp', { ...headers, authorization: `Bearer ${tenants.tokens.ada}` }, ping);
+    const used = await connected(port);
+    expect(await answered(used, call)).toMatch(/^HTTP\/1\.1 200 /);
+    const ada = isNew ? connect(port, '127.0.0.1') : used;
+    if (isNew) await once(ada, 'connect');
+
+    let answers = 0;
+    const crowd = strangers.map(async (socket) => {
+      await answered(socket, request('GET', '/x'));
+      answers += 1;
+    });
+    expect(await answered(ada, call)).toMatch(/^HTTP\/1\.1 200 /);
+    const before = answers;
+    await Promise.all(crowd);
+    expect(before).toBeLessThan(CROWD / 2);
+    for (const socket of [...strangers, ada, used]) socket.destroy();
+  });
 });
 
-async function connected(port: number): Promise<Socket> {
-  const socket = connect(port, '127.0.0.1');
+async function connected(port: number, localAddress = '127.0.0.1'): Promise<Socket> {
+  const socket = connect({ port, host: '127.0.0.1', localAddress });
   await once(socket, 'connect');
   // The server has accepted it when it has answered.
   await answered(socket, request('GET', '/healthz'));

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { addressKey } from './connections.ts';
+import { addressKey, networksOf } from './networks.ts';
 
 test.each([
   ['127.0.0.1', '127.0.0.1'],
@@ -12,4 +12,12 @@ test.each([
   ['', ''],
 ])('%s is counted as %s', (address, key) => {
   expect(addressKey(address)).toBe(key);
+});
+
+test.each([
+  ['2001:db8:1:2::6', ['2001:db8:1::/48', '2001:db8:1:2::/64', '2001:db8:1:2::6']],
+  ['::ffff:10.1.2.3', ['10.1', '10.1.2', '10.1.2.3']],
+  ['10.1.2.3', ['10.1', '10.1.2', '10.1.2.3']],
+])('%s lies in these networks: %s', (address, networks) => {
+  expect(networksOf(address)).toEqual(networks);
 });
