@@ -19,6 +19,10 @@ export interface ManagedExecution {
   waitsFor(): Turn | undefined;
   /** Head and tail of the output so far. */
   partial(): PartialOutput;
+  /** The last `chars` characters of each stream, at a cost that does not depend on the rest. */
+  tail(chars: number): PartialOutput;
+  /** About the number of bytes that `partial` decodes. */
+  outputBytes(): number;
   /** Events from now on. Several readers may iterate; the slowest applies backpressure to the execution. */
   events(): AsyncIterable<ExecutionEvent>;
   /** Interrupts the execution, or withdraws it while it waits. */
@@ -92,6 +96,8 @@ export function manageExecution(
     state: () => state,
     waitsFor: () => execution.waitsFor(),
     partial: () => execution.partial(),
+    tail: (chars) => execution.tail(chars),
+    outputBytes: () => execution.outputBytes(),
     events: () => ({ [Symbol.asyncIterator]: () => execution[Symbol.asyncIterator]() }),
     cancel,
     end: (reason) => {

@@ -12,6 +12,7 @@ import { withoutEscapes } from '../lib/terminal-scanner.ts';
 import type { GuestOutcome } from '../sandbox/outcome-table.ts';
 import { createDisplayTable } from './displays.ts';
 import type { ExecutionEvent } from './events.ts';
+import type { PartialOutput } from './execution.ts';
 import type { Artifact, Display, Representation, Truncation, Value } from './result.ts';
 
 export interface OutputLimits {
@@ -45,6 +46,10 @@ export interface Collector {
   addGap(bytes: number): void;
   finished(): CollectedEnd | undefined;
   parts(): CollectedParts;
+  /** The last `chars` characters of each stream, at a cost that does not depend on the rest. */
+  tail(chars: number): PartialOutput;
+  /** About the number of bytes of output that `parts` decodes. */
+  outputBytes(): number;
   close(): Promise<void>;
   /** Closes the collector of an execution without a result, and removes its log. */
   discard(): Promise<void>;
@@ -211,6 +216,8 @@ export function createCollector(
         ...(cut === undefined ? {} : { truncation: cut }),
       };
     },
+    tail: (chars) => ({ stdout: outputs.stdout?.tail(chars) ?? '', stderr: outputs.stderr?.tail(chars) ?? '' }),
+    outputBytes: () => (outputs.stdout?.heldBytes() ?? 0) + (outputs.stderr?.heldBytes() ?? 0),
     close: () => close(),
     discard: () => close(true),
   };

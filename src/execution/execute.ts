@@ -50,6 +50,8 @@ export function execute(session: SessionCore, run: Run, policy: ExecutionPolicy)
   return {
     id,
     partial: () => (collector === undefined ? printed : printedTo(collector)),
+    tail: (chars) => collector?.tail(chars) ?? lastOf(printed, chars),
+    outputBytes: () => collector?.outputBytes() ?? printed.stdout.length + printed.stderr.length,
     waitsFor: () => {
       const turn = lane === undefined ? undefined : session.turnIn(lane);
       // The execution may have its own turn and still wait for a slot of the server.
@@ -75,6 +77,10 @@ function laneOf({ options, command }: Run, { languages }: ExecutionPolicy): stri
 function printedTo(collector: Collector | undefined): PartialOutput {
   const { stdout = '', stderr = '' } = collector?.parts() ?? {};
   return { stdout, stderr };
+}
+
+function lastOf({ stdout, stderr }: PartialOutput, chars: number): PartialOutput {
+  return { stdout: stdout.slice(-chars), stderr: stderr.slice(-chars) };
 }
 
 interface Surroundings {

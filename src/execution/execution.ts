@@ -12,6 +12,10 @@ export interface Execution extends AsyncIterable<ExecutionEvent>, PromiseLike<Ex
   readonly id: string;
   /** Head and tail of the output so far, as in the result. */
   partial(): PartialOutput;
+  /** The last `chars` characters of each stream, at a cost that does not depend on the rest. */
+  tail(chars: number): PartialOutput;
+  /** About the number of bytes that `partial` decodes, for callers that wait for a turn before. */
+  outputBytes(): number;
   /** The work that occupies the kernel while this execution waits for it. */
   waitsFor(): Turn | undefined;
 }

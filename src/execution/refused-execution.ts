@@ -12,6 +12,8 @@ export function refusedExecution(id: string, error: HotcellError): Execution {
     id,
     waitsFor: () => undefined,
     partial: () => ({ stdout: '', stderr: '' }),
+    tail: () => ({ stdout: '', stderr: '' }),
+    outputBytes: () => 0,
     // biome-ignore lint/suspicious/noThenProperty: an execution can be awaited and iterated over
     then: (onResult, onError) => result.then(onResult, onError),
     [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(error) }),

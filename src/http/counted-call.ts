@@ -2,7 +2,7 @@ import type { CallWatch } from '../mcp/call-watch.ts';
 import type { InFlight } from './in-flight.ts';
 
 /** A call of an owner, counted as in flight until every holder has let go of it: its connection, and the handler that answers it. */
-export interface CountedCall extends Omit<CallWatch, 'encodes'> {
+export interface CountedCall extends Omit<CallWatch, 'turn'> {
   /** Keeps the call counted until the function that is returned is called. */
   hold(): () => void;
 }

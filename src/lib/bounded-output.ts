@@ -15,6 +15,8 @@ export interface BoundedOutput {
    * had been pushed.
    */
   text(more?: Buffer): string;
+  /** The last `count` bytes of what is held, or all of it. Costs no more than those bytes. */
+  last(count: number): Buffer;
   droppedBytes(more?: Buffer): number;
   totalBytes(): number;
   /** Bytes held in memory now. */
@@ -76,6 +78,11 @@ export function createBoundedOutput(options: { headBytes: number; tailBytes: num
       const { first, last, dropped } = held(more);
       if (dropped === 0) return Buffer.concat([first, last]).toString('utf8');
       return `${first.toString('utf8')}\n… ${dropped} bytes omitted …\n${last.toString('utf8')}`;
+    },
+    last(count) {
+      const inTail = tail.last(Math.min(count, tail.length()));
+      const missing = droppedBytes() === 0 ? Math.min(count - inTail.length, head.length()) : 0;
+      return missing === 0 ? inTail : Buffer.concat([head.bytes().subarray(head.length() - missing), inTail]);
     },
     droppedBytes: (more = EMPTY) => held(more).dropped,
     totalBytes: () => totalBytes,
@@ -156,6 +163,7 @@ function createTail(sizeBytes: number) {
       return inOlder === -1 ? undefined : newer.length + older.length - 1 - inOlder;
     },
     length: () => length,
+    last,
     bytes: () => last(length),
   };
 }

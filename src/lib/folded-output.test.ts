@@ -231,3 +231,49 @@ function screenOf(text: string): string {
   }
   return rows.map((line) => line.join('')).join('\n');
 }
+
+describe('the tail', () => {
+  const piece = fc.constantFrom(
+    'a',
+    'bc',
+    '🐍',
+    'é',
+    '\n',
+    '\r',
+    '\b',
+    '\x1b[1A',
+    '\x1b[K',
+    '\x1b[1K',
+    '\x1b[3C',
+    '\x1b[2D',
+  );
+
+  test('is the end of the text, whatever was printed', () => {
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 200 }), fc.integer({ min: 1, max: 300 }), (pieces, chars) => {
+        const output = createFoldedOutput({ headBytes: 100, tailBytes: 400 });
+        for (const text of pieces) output.push(Buffer.from(text));
+        const [tail, text] = [output.tail(chars), output.text()];
+        expect(text.endsWith(tail.slice(1))).toBe(true); // half of a pair may come first
+        expect(tail.length).toBeLessThanOrEqual(chars);
+        expect(Buffer.byteLength(tail)).toBeGreaterThanOrEqual(Math.min(text.length, chars / 4 - 4, 100));
+      }),
+    );
+  });
+
+  test.each([
+    ['plain lines', 'x\n'.repeat(35_000)],
+    ['a long line that is written over in the middle', `${'x'.repeat(60_000)}\x1b[5Dy`],
+    ['many lines that the cursor can reach', `${'x'.repeat(100)}\n`.repeat(450).concat('\x1b[3Ay')],
+  ])('costs as much after a long output as after a short one: %s', (_what, printed) => {
+    const costMs = (text: string) => {
+      const output = createFoldedOutput({ headBytes: 65_536, tailBytes: 65_536 });
+      output.push(Buffer.from(text.slice(-65_000)));
+      const begin = performance.now();
+      for (let count = 0; count < 2_000; count += 1) output.tail(300);
+      return performance.now() - begin;
+    };
+    costMs('short\x1b[2Dy'); // warms up
+    expect(costMs(printed)).toBeLessThan(20 * costMs(`${'s'.repeat(300)}\x1b[2Dy`) + 50);
+  });
+});

@@ -6,6 +6,10 @@ export interface FoldedOutput {
   push(chunk: Buffer): void;
   /** The text so far. Reading has no side effect: the cursor and an incomplete sequence are kept. */
   text(): string;
+  /** The last `chars` characters of the text, at most. Costs no more than they do, however long the text is. */
+  tail(chars: number): string;
+  /** About the number of bytes that `text` decodes. */
+  heldBytes(): number;
   /** Number of bytes of the folded text that were dropped. */
   droppedBytes(): number;
 }
@@ -125,8 +129,21 @@ export function createFoldedOutput(limits: { headBytes: number; tailBytes: numbe
       }
     },
     text: () => settled.text(pageBytes()),
+    tail(chars) {
+      const shown = page?.tail(chars) ?? '';
+      const missing = chars - shown.length;
+      return missing <= 0 ? shown.slice(-chars) : decodedTail(settled.last(missing)) + shown;
+    },
+    heldBytes: () => settled.heldBytes() + (page === undefined ? 0 : MAX_PAGE_CHARS),
     droppedBytes: () => settled.droppedBytes(pageBytes()),
   };
+}
+
+/** Decodes bytes that may begin within a character. */
+function decodedTail(bytes: Buffer): string {
+  let begin = 0;
+  while (begin < Math.min(3, bytes.length) && ((bytes[begin] as number) & 0xc0) === 0x80) begin += 1;
+  return bytes.toString('utf8', begin);
 }
 
 const NEWLINE = 0x0a;

@@ -10,7 +10,8 @@ export interface TerminalLine {
   cut(column: number): void;
   /** Blanks the columns before `end`. */
   blank(end: number): void;
-  text(): string;
+  /** The text from a column on. */
+  text(from?: number): string;
 }
 
 /**
@@ -49,7 +50,7 @@ export function createTerminalLine(): TerminalLine {
       cells ??= createCells(whole);
       cells.blank(count);
     },
-    text: () => cells?.text(length) ?? whole,
+    text: (from = 0) => cells?.text(length, from) ?? (from === 0 ? whole : lastOf(whole, length - from)),
   };
 }
 
@@ -58,8 +59,8 @@ interface Cells {
   /** Writes spaces into the columns from `from` to `to`. */
   fill(from: number, to: number): void;
   blank(end: number): void;
-  /** The first `length` cells. Cells behind them may hold text that was cut off. */
-  text(length: number): string;
+  /** The cells from `from` to `length`. Cells behind them may hold text that was cut off. */
+  text(length: number, from: number): string;
 }
 
 const SPACE = 0x20;
@@ -110,14 +111,14 @@ function createCells(initial: string): Cells {
       while ((blankings.at(-1)?.end ?? Number.POSITIVE_INFINITY) <= end) blankings.pop();
       blankings.push({ end, number: blanked });
     },
-    text(length) {
-      const shown = codePoints.slice(0, length);
-      let from = 0;
+    text(length, from) {
+      const shown = codePoints.slice(from, length);
+      let begin = from;
       for (const { end, number } of blankings.toReversed()) {
-        for (let at = from; at < Math.min(end, length); at += 1) {
-          if ((writtenAfter[at] as number) < number) shown[at] = SPACE;
+        for (let at = begin; at < Math.min(end, length); at += 1) {
+          if ((writtenAfter[at] as number) < number) shown[at - from] = SPACE;
         }
-        from = end;
+        begin = Math.max(begin, end);
       }
       return textOf(shown);
     },
@@ -144,6 +145,16 @@ function textOf(codePoints: Uint32Array): string {
     }
   }
   return units.toString('utf16le', 0, end);
+}
+
+/** The last `count` code points. */
+function lastOf(text: string, count: number): string {
+  let begin = text.length;
+  for (let left = count; left > 0 && begin > 0; left -= 1) {
+    const code = text.charCodeAt(begin - 1);
+    begin -= code >= 0xdc00 && code <= 0xdfff && begin > 1 ? 2 : 1;
+  }
+  return text.slice(begin);
 }
 
 function countOf(text: string): number {

@@ -14,6 +14,8 @@ export interface TerminalPage {
   /** Removes the lines above the cursor and returns them, each with its line break. */
   takeAbove(): string;
   text(): string;
+  /** The last `columns` of the text, or more than that by less than a line. Costs no more than they do. */
+  tail(columns: number): string;
   /** Bytes that were pushed and are not in the text yet: an incomplete character or sequence. */
   unread(): Buffer;
 }
@@ -132,6 +134,16 @@ export function createTerminalPage({ lineAbove, takeGap }: PageSources): Termina
       return above.map((taken) => `${taken.text()}\n`).join('');
     },
     text: () => lines.map((shown) => shown.text()).join('\n'),
+    tail(columns) {
+      const shown: string[] = [];
+      let left = columns;
+      for (let at = lines.length - 1; at >= 0 && left > 0; at -= 1) {
+        const last = lines[at] as TerminalLine;
+        shown.unshift(last.text(Math.max(0, last.length() - left)));
+        left -= last.length() + 1;
+      }
+      return shown.join('\n');
+    },
     unread: () => Buffer.concat([Buffer.from(scanner.unread()), undecoded]),
   };
 }

@@ -11,8 +11,16 @@ export interface CallWatch {
    * size.
    */
   mayAnswer(bytes: number): boolean;
-  /** Waits for a turn to encode an answer of that size. The turn ends with the current turn of the event loop. */
-  encodes(bytes: number): Promise<void>;
+  /**
+   * Waits for a turn of the caller, to work on so many bytes: to read the output of a program, to encode an answer. The
+   * turn ends with the current turn of the event loop. Rejects when the client has left.
+   */
+  turn(bytes: number): Promise<void>;
+}
+
+/** The watch of a call. Absent over stdio, where the server has one client. */
+export function callWatchOf(context: ServerContext): CallWatch | undefined {
+  return context.http?.authInfo?.extra?.call as CallWatch | undefined;
 }
 
 /** The abort reason when the reader of the answer disconnected without cancelling the call. */
@@ -33,14 +41,15 @@ export function watchCalls({ server }: McpServer): void {
 }
 
 function watched(handler: Handler, request: unknown, context: ServerContext): unknown {
-  const call = context.http?.authInfo?.extra?.call as CallWatch | undefined;
+  const call = callWatchOf(context);
   if (call === undefined) return handler(request, context);
   const work = (async () => {
     const result = await handler(request, context);
     const size = sizeOf(result);
     if (!call.mayAnswer(size)) throw tooMuch();
-    // SECURITY: a dozen answers of megabytes that are ready at once must not be encoded at once.
-    if (size > LARGE_CHARS) await call.encodes(size);
+    // SECURITY: a dozen answers of megabytes, or a thousand small ones, that are ready at once must not be encoded at
+    // once.
+    await call.turn(size);
     return result;
   })();
   call.began(work.catch(() => {}));
@@ -59,9 +68,6 @@ export function sizeOf(value: unknown): number {
     chars += (Array.isArray(value) ? 0 : key.length) + MEMBER_CHARS + sizeOf(member);
   return chars;
 }
-
-/** Characters from which encoding an answer takes more than a millisecond. */
-const LARGE_CHARS = 65_536;
 
 /** Characters per member: quotation marks, a colon, a comma, a short number. */
 const MEMBER_CHARS = 6;

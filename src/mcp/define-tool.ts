@@ -17,6 +17,12 @@ export interface ToolCall {
   readonly signal: AbortSignal;
   /** Sets the callback for progress messages, which a client gets every few seconds while the call runs. */
   reportWith(latest: () => string): void;
+  /**
+   * Waits for a turn of the owner before work on so many bytes. SECURITY: a handler calls it after it has waited for
+   * something and before it works on data whose size a caller chooses; a thousand calls that wait for the same
+   * execution would otherwise all make their replies in one turn of the event loop.
+   */
+  turn(bytes: number): Promise<void>;
 }
 
 /** The reply of a handler: data for programs, content for a model. */

@@ -6,6 +6,7 @@ import type { ToolCall, ToolReply } from './define-tool.ts';
 import type { ExecutionOutput } from './present/execution-output.ts';
 import { endedReply, unendedReply } from './present/execution-reply.ts';
 import { latestOutput } from './present/latest-output.ts';
+import { resultBytes } from './result-bytes.ts';
 
 /**
  * Runs an execution for a call: in the background, or until it ends. Cancelling the call interrupts the execution; the
@@ -24,7 +25,9 @@ export async function runInSession(
   }
   return cancelledWith(call.signal, execution, async () => {
     call.reportWith(() => latestOutput(execution));
-    return endedReply(managed, execution, await execution.result, call.deps);
+    const result = await execution.result;
+    await call.turn(resultBytes(result));
+    return endedReply(managed, execution, result, call.deps);
   });
 }
 

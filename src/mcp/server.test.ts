@@ -16,10 +16,10 @@ test.each(['tools/list', 'resources/list', 'resources/templates/list', 'prompts/
     const call: CallWatch = {
       began: () => void told.push('began'),
       mayAnswer: (bytes) => told.push(bytes > 0 ? 'answers' : 'answers nothing') > 0,
-      encodes: async () => void told.push('encodes'),
+      turn: async () => void told.push('turn'),
     };
     await answered({ jsonrpc: '2.0', id: 1, method, params: {} }, call);
-    expect(told.slice(0, 2)).toEqual(['began', 'answers']);
+    expect(told).toEqual(['began', 'answers', 'turn']);
   },
 );
 

@@ -1,5 +1,5 @@
 import { McpServer, type McpServerOptions } from '@modelcontextprotocol/server';
-import { watchCalls } from './call-watch.ts';
+import { callWatchOf, watchCalls } from './call-watch.ts';
 import type { Tool } from './define-tool.ts';
 import type { McpDeps } from './deps.ts';
 import { instructionsFor } from './instructions.ts';
@@ -106,6 +106,7 @@ function registerTool(server: McpServer, tool: Tool, deps: McpDeps): void {
           deps,
           signal: context.mcpReq.signal,
           reportWith: progress.reportWith,
+          turn: async (bytes) => callWatchOf(context)?.turn(bytes),
         });
         const durationMs = Math.round(performance.now() - startedAt);
         deps.log.debug('tool call', { tool: name, owner: deps.owner.id, durationMs, isError: result.isError === true });

@@ -63,6 +63,7 @@ function execution(
   return {
     ...{ id: `x-${index}`, startedAt: new Date(), isRefused: false, result: Promise.resolve(result) },
     ...{ state: () => 'ended', waitsFor: () => undefined, partial: () => ({ stdout: '', stderr: '' }) },
+    ...{ tail: () => ({ stdout: '', stderr: '' }), outputBytes: () => 0 },
     events: () => ({ [Symbol.asyncIterator]: () => ({ next: async () => ({ done: true, value: undefined }) }) }),
     ...{ cancel: () => {}, end: () => {} },
   };

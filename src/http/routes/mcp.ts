@@ -8,7 +8,7 @@ import type { InFlight } from '../in-flight.ts';
 import type { McpEndpoint } from '../mcp/endpoint.ts';
 import { createJsonReader } from '../read-json.ts';
 import { isEvents, sendEvents } from '../send-events.ts';
-import type { Turns } from '../turns.ts';
+import { LARGE_BYTES, type Turns } from '../turns.ts';
 import { leavingOf, whenClosed } from '../when-closed.ts';
 
 export interface McpRouteOptions {
@@ -41,17 +41,22 @@ export function addMcpRoute(
     const { outgoing } = context.env;
     const call = countCall(inFlight, id, { bytes });
     whenClosed(outgoing, call.hold());
-    const turn = (bytes: number) => turns.take(id, { leaving: () => leavingOf(outgoing), bytes });
-    const endTurn = await turn(bytes);
-    const encodes = async (answerBytes: number) => {
+    let gone: AbortSignal | undefined;
+    const leaving = () => {
+      gone ??= leavingOf(outgoing);
+      return gone;
+    };
+    const endTurn = await turns.take(id, { leaving, bytes });
+    const turn = async (workBytes: number) => {
+      if (!endTurn.isOver() && workBytes <= LARGE_BYTES) return; // it still has one
       endTurn();
-      (await turn(answerBytes).catch(() => () => {}))(); // of a client that has left nothing is encoded
+      (await turns.take(id, { leaving, bytes: workBytes }))();
     };
     try {
       const body = checked(message.parsed());
       if (body instanceof Response) return body;
       requireReader(id);
-      const response = await answer(context, body, { ...call, encodes });
+      const response = await answer(context, body, { ...call, turn });
       requireReader(id, response);
       return await sent(context, response, endTurn);
     } finally {

@@ -9,6 +9,7 @@ import { executionOutput } from '../present/execution-output.ts';
 import { endedReply, unendedReply } from '../present/execution-reply.ts';
 import { latestOutput } from '../present/latest-output.ts';
 import { textBlocks } from '../present/text-blocks.ts';
+import { resultBytes } from '../result-bytes.ts';
 
 const LOG_BYTES = 16_384;
 
@@ -58,10 +59,12 @@ Results are kept while the session is open; the oldest are dropped first.`,
     if (cancel) execution.cancel();
     if (cancel) await execution.result.catch(() => {});
     else if (wait_ms > 0 && execution.state() !== 'ended') await waitFor(execution, wait_ms, call.signal);
+    const result = execution.state() === 'ended' ? await execution.result : undefined;
+    await call.turn(result === undefined ? execution.outputBytes() : resultBytes(result));
     const reply =
-      execution.state() === 'ended'
-        ? await endedReply(managed, execution, await execution.result, call.deps)
-        : unendedReply(managed, execution, call.deps);
+      result === undefined
+        ? unendedReply(managed, execution, call.deps)
+        : await endedReply(managed, execution, result, call.deps);
     if (log_offset === undefined) return reply;
     const log = await readLog(execution, { offset: log_offset, length: LOG_BYTES });
     const rest = log.next_offset === undefined ? ', to the end' : `; continue with log_offset ${log.next_offset}`;

@@ -4,6 +4,7 @@ import { quotedName } from '../../../lib/said-inside.ts';
 import { defineTool, type Tool, type ToolReply } from '../../define-tool.ts';
 import type { McpDeps } from '../../deps.ts';
 import { latestOutput } from '../../present/latest-output.ts';
+import { resultBytes } from '../../result-bytes.ts';
 import { cancelledWith } from '../../run-in-session.ts';
 import { checkedFilename, checkedPath } from './arguments.ts';
 import { artifact, artifactOf, DATA_FOLDER, filesOf } from './artifacts.ts';
@@ -80,6 +81,7 @@ Without session_id it opens a new session; pass the id of the reply to continue 
         return cancelledWith(call.signal, execution, async () => {
           call.reportWith(() => latestOutput(execution));
           const result = await inRun(execution.result);
+          await call.turn(resultBytes(result));
           return asJson(await runReply(managed, { runId, result }, settings, call.deps.links));
         });
       });

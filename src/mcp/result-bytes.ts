@@ -1,0 +1,10 @@
+import type { ExecutionResult } from '../execution/result.ts';
+
+/** About the number of bytes that a reply about a result reads. */
+export function resultBytes({ stdout, stderr, value, displays }: ResultParts): number {
+  let bytes = stdout.length + stderr.length + (value?.text.length ?? 0);
+  for (const { representations } of displays) for (const { data } of representations) bytes += data.length;
+  return bytes;
+}
+
+type ResultParts = Pick<ExecutionResult, 'stdout' | 'stderr' | 'value' | 'displays'>;
