@@ -395,6 +395,38 @@ describe('streams', () => {
     expect((await peer.next()).sequence).toBe(5);
   });
 
+  test('wait together while the guest has much to acknowledge, and go on with its acknowledgement', async () => {
+    const { connection, peer } = await welcomed();
+    let done = 0;
+    const sending = Array.from({ length: 40 }, async () => {
+      const stream = connection.openStream(() => {});
+      for (let index = 0; index < 4; index++) {
+        await stream.send({ type: 'chunk', end: false }, Buffer.alloc(60_000));
+      }
+      done += 1;
+    });
+    let received = 0;
+    for (let bytes = 0; bytes <= 4 * 1_048_576; received += 1) bytes += (await peer.next()).body.length + 600;
+    expect(done).toBeLessThan(20); // 9.6 MB have credit, and 4 MiB are under way
+    for (; done < 40; received += 1) {
+      peer.send({ type: 'pong', nonce: 1 }, { ack: received });
+      if (received < 160) await peer.next();
+      else await Promise.all(sending);
+    }
+    await Promise.all(sending);
+  });
+
+  test('that are released while they wait for an acknowledgement stop waiting', async () => {
+    const { connection } = await welcomed();
+    const streams = Array.from({ length: 20 }, () => connection.openStream(() => {}));
+    for (const stream of streams.slice(1)) {
+      void stream.send({ type: 'chunk', end: false }, Buffer.alloc(262_144)).catch(() => {});
+    }
+    const waiting = streams[0]!.send({ type: 'chunk', end: false }, Buffer.alloc(1));
+    streams[0]!.release();
+    await expect(waiting).rejects.toMatchObject({ message: 'the stream was released' });
+  });
+
   test('that are released while they wait stop waiting', async () => {
     const { connection } = await welcomed();
     const stream = connection.openStream(() => {});

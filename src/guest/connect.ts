@@ -50,6 +50,7 @@ class Connection implements GuestConnection {
     this.#streams = createStreamTable(
       (head, body, stream) => this.#send(head, body, stream),
       (frame) => options.onBackground?.(frame),
+      () => this.#sent.hasRoom(),
     );
   }
 
@@ -164,6 +165,7 @@ class Connection implements GuestConnection {
 
   #receive(frame: Frame): void {
     this.#sent.acknowledge(frame.ack);
+    this.#streams.roomMade();
     if (this.#welcomed !== undefined) {
       this.#handshake(frame);
       return;

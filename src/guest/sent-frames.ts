@@ -9,11 +9,13 @@ export const KEEPING_COST_BYTES = 512;
 /** Frames that the guest has not acknowledged. They are numbered, and kept for replay after a lost channel. */
 export interface SentFrames {
   /**
-   * Numbers and keeps a frame. Throws a HotcellError if it is too large, or if the guest has not acknowledged frames
-   * for too long.
+   * Numbers and keeps a frame. Throws a HotcellError if it is too large, or if the unacknowledged frames take too much
+   * memory.
    */
   add(head: Head, body: Buffer, stream: number): Buffer;
   acknowledge(ack: number): void;
+  /** Whether there is room for frames that can wait, such as pieces of a file. */
+  hasRoom(): boolean;
   /** The unacknowledged frames in order. */
   unacknowledged(): readonly Buffer[];
 }
@@ -33,8 +35,9 @@ export function createSentFrames(): SentFrames {
       frames.push({ sequence: nextSequence, encoded });
       nextSequence += 1;
       keptBytes += encoded.length + KEEPING_COST_BYTES;
-      // A working guest acknowledges with every frame it sends.
-      if (keptBytes > REPLAY_BYTES * 2) throw new HotcellError('guest_misbehaved', 'the guest acknowledges nothing');
+      // SECURITY: bounds the memory for a guest that asks and acknowledges nothing. Content waits for room, so that a
+      // guest that is merely slow is not taken for such a one.
+      if (keptBytes > REPLAY_BYTES * 4) throw new HotcellError('guest_misbehaved', 'the guest acknowledges nothing');
       return encoded;
     },
     acknowledge(ack) {
@@ -45,6 +48,7 @@ export function createSentFrames(): SentFrames {
       for (const { encoded } of acknowledged) keptBytes -= encoded.length + KEEPING_COST_BYTES;
       frames = done === -1 ? [] : frames.slice(done);
     },
+    hasRoom: () => keptBytes <= REPLAY_BYTES,
     unacknowledged: () => frames.map(({ encoded }) => encoded),
   };
 }

@@ -30,6 +30,8 @@ export interface StreamTable {
   /** `replayed`: the guest may have sent the frame while disconnected, when it does not wait for credit. */
   receive(frame: Frame, replayed: boolean): void;
   takeCredit(head: Head): void;
+  /** Wakes senders that wait for room. */
+  roomMade(): void;
   /** Ends all streams: calls each `onEnd`, and wakes senders that wait for credit, whose `send` then rejects. */
   end(error: HotcellError): void;
 }
@@ -42,25 +44,40 @@ interface Stream {
   outstandingBytes: number;
   outstandingFrames: number;
   creditBytes: number;
-  waitingForCredit: Deferred<void> | undefined;
+  /** Resolved when there may be credit or room again, or the stream has ended. */
+  waiting: Deferred<void> | undefined;
 }
 
-/** `send` returns the cost of a frame in credit, and throws if the connection has ended. */
+/**
+ * `send` returns the cost of a frame in credit, and throws if the connection has ended. `hasRoom`: whether the host may
+ * keep more frames until the guest acknowledges them; all streams together wait for that.
+ */
 export function createStreamTable(
   send: (head: Head, body: Buffer, stream: number) => number,
   onBackground: StreamReceiver,
+  hasRoom: () => boolean = () => true,
 ): StreamTable {
   const streams = new Map<number, Stream>([[BACKGROUND_STREAM, newStream(onBackground)]]);
   let nextStream = 2;
   let ended = false;
 
+  /** Streams with credit that wait for room, the longest first. */
+  const roomless = new Set<Stream>();
+
   async function sendOn(id: number, stream: Stream, head: Head, body: Buffer): Promise<void> {
-    while (stream.creditBytes <= 0 && !ended) {
+    while ((stream.creditBytes <= 0 || !hasRoom()) && !ended) {
       if (!streams.has(id)) throw new HotcellError('internal', 'the stream was released');
-      stream.waitingForCredit ??= deferred<void>();
-      await stream.waitingForCredit.promise;
+      if (stream.creditBytes > 0) roomless.add(stream);
+      stream.waiting ??= deferred<void>();
+      await stream.waiting.promise;
     }
     stream.creditBytes -= send(head, body, id);
+  }
+
+  function wake(stream: Stream): void {
+    roomless.delete(stream);
+    stream.waiting?.resolve();
+    stream.waiting = undefined;
   }
 
   function consumed(id: number, stream: Stream, sizeBytes: number): void {
@@ -84,7 +101,7 @@ export function createStreamTable(
         send: (head, body) => sendOn(id, stream, head, body),
         release: () => {
           streams.delete(id);
-          stream.waitingForCredit?.resolve();
+          wake(stream);
         },
       };
     },
@@ -114,13 +131,15 @@ export function createStreamTable(
       const stream = streams.get(credit.stream);
       if (stream === undefined) return;
       stream.creditBytes = Math.min(WINDOW_BYTES, stream.creditBytes + credit.bytes);
-      stream.waitingForCredit?.resolve();
-      stream.waitingForCredit = undefined;
+      wake(stream);
+    },
+    roomMade() {
+      if (roomless.size > 0 && hasRoom()) for (const stream of [...roomless]) wake(stream);
     },
     end(error) {
       ended = true;
       for (const stream of streams.values()) {
-        stream.waitingForCredit?.resolve();
+        wake(stream);
         stream.onEnd?.(error);
       }
     },
@@ -135,6 +154,6 @@ function newStream(receive: StreamReceiver, onEnd?: (error: HotcellError) => voi
     outstandingBytes: 0,
     outstandingFrames: 0,
     creditBytes: WINDOW_BYTES,
-    waitingForCredit: undefined,
+    waiting: undefined,
   };
 }
