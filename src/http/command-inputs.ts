@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createFairQueue, type FairQueue } from '../lib/fair-queue.ts';
 import type { FoundCommand } from './found-command.ts';
 
 /** Input on its way to commands, in the order in which it came. */
@@ -15,7 +16,14 @@ const PATIENCE_MS = 5_000;
  * a while.
  */
 export function createCommandInputs(patienceMs = PATIENCE_MS): CommandInputs {
-  const pending = new WeakMap<FoundCommand['command'], Promise<void>>();
+  /** SECURITY: a queue, in which an input that has gone on wakes the next one, and not the thousand behind it. */
+  const queues = new WeakMap<FoundCommand['command'], FairQueue>();
+
+  function queueOf(command: FoundCommand['command']): FairQueue {
+    const queue = queues.get(command) ?? createFairQueue(1);
+    queues.set(command, queue);
+    return queue;
+  }
 
   /** Whether `work` has ended in time. */
   async function endsInTime(work: Promise<void>): Promise<boolean> {
@@ -30,16 +38,15 @@ export function createCommandInputs(patienceMs = PATIENCE_MS): CommandInputs {
 
   return {
     async send({ command }, { data, end }) {
-      // Several may have waited for the same one: the first of them to come back here is the next.
-      for (let before = pending.get(command); before !== undefined; before = pending.get(command)) {
-        if (!(await endsInTime(before.catch(() => {})))) return false;
-      }
+      const queue = queueOf(command);
+      const late = () => AbortSignal.timeout(patienceMs);
+      const next = queue.tryTake('') ?? (await queue.take('', { signal: late() }).catch(() => undefined));
+      if (next === undefined) return false;
       const written = (async () => {
         if (data.length > 0) await command.write(data);
         if (end) await command.endInput();
       })();
-      pending.set(command, written);
-      written.finally(() => pending.delete(command)).catch(() => {});
+      written.finally(next).catch(() => {});
       await endsInTime(written);
       return true;
     },

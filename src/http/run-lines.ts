@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { ExecutionEvent } from '../execution/events.ts';
-import { clipDecoded } from '../lib/clip.ts';
+import { clipLater } from '../lib/clip.ts';
 import { outcomeSchema } from '../sandbox/outcome-table.ts';
 
 const text = (max: number) => z.string().max(max);
@@ -32,21 +32,44 @@ export type RunLine = z.infer<typeof runLine>;
 /** The maximum text of a display in a line. SECURITY: as JSON, 32 MB of control characters would be 200 MB. */
 const MOST_TEXT_CHARS = 262_144;
 
+/** A line that is not decoded yet. */
+export interface LaterLine {
+  /** About its size, so that it can be made within a turn. */
+  readonly chars: number;
+  make(): RunLine;
+}
+
 /** The line of an event. Undefined if the result contains it anyway. */
 export function lineOf(event: ExecutionEvent): RunLine | undefined {
+  return laterLineOf(event)?.make();
+}
+
+/**
+ * The line of an event, to be decoded later. SECURITY: it does not keep the event alive while it waits: a display has
+ * megabytes, and its line has few of them.
+ */
+export function laterLineOf(event: ExecutionEvent): LaterLine | undefined {
   switch (event.kind) {
     case 'stdout':
-    case 'stderr':
-      return { [event.kind]: event.text };
+    case 'stderr': {
+      const { kind, text } = event;
+      return { chars: text.length, make: () => ({ [kind]: text }) };
+    }
     case 'display': {
-      const text = event.representations.find(({ mediaType }) => mediaType === 'text/plain');
+      const { id, update, representations } = event;
+      const text = representations.find(({ mediaType }) => mediaType === 'text/plain');
+      const textOf = text === undefined ? undefined : clipLater(text.data, MOST_TEXT_CHARS);
+      const media_types = representations.map(({ mediaType }) => mediaType);
       return {
-        display: {
-          ...(event.id === undefined ? {} : { id: event.id }),
-          update: event.update,
-          ...(text === undefined ? {} : { text: clipDecoded(text.data, MOST_TEXT_CHARS) }),
-          media_types: event.representations.map(({ mediaType }) => mediaType),
-        },
+        chars: Math.min(text?.data.length ?? 0, MOST_TEXT_CHARS),
+        make: () => ({
+          display: {
+            ...(id === undefined ? {} : { id }),
+            update,
+            ...(textOf === undefined ? {} : { text: textOf() }),
+            media_types,
+          },
+        }),
       };
     }
     case 'clear':

@@ -3,23 +3,31 @@ import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
 import { deferred } from '../lib/deferred.ts';
 import { sendLines } from './send-lines.ts';
+import type { EndTurn } from './turns.ts';
 
-test('a long line is encoded when its owner has a turn, and a short one at once', async () => {
-  const turn = deferred<() => void>();
+test.each([
+  ['printed', { stdout: 'x'.repeat(10_000) }],
+  ['displayed', { display: { update: false, media_types: [], text: 'x'.repeat(10_000) } }],
+])('a line is made and encoded when its owner has a turn: %s', async (_, line) => {
+  const turn = deferred<EndTurn>();
   const asked: number[] = [];
   let hasEnded = false;
+  let isMade = false;
   const server = createServer((_request, outgoing) => {
     const lines = sendLines(outgoing, {
       stallMs: 10_000,
       aliveMs: 10_000,
       nextTurn: (chars) => {
         asked.push(chars);
-        return turn.promise;
+        return chars < 100 ? Promise.resolve(turnEnd(() => {})) : turn.promise;
       },
     });
     void (async () => {
-      await lines.send({ stdout: 'short' });
-      await lines.send({ stdout: 'x'.repeat(10_000) });
+      await lines.send(5, () => ({ stdout: 'short' }));
+      await lines.send(10_000, () => {
+        isMade = true;
+        return line;
+      });
       lines.end();
     })();
   }).listen(0, '127.0.0.1');
@@ -33,13 +41,20 @@ test('a long line is encoded when its owner has a turn, and a short one at once'
     response.on('end', over.resolve);
   });
   await expect.poll(() => received).toBe('{"stdout":"short"}\n');
-  await expect.poll(() => asked).toEqual([10_000]);
+  await expect.poll(() => asked).toEqual([5, 10_000]);
+  expect(isMade).toBe(false);
   expect(received).toBe('{"stdout":"short"}\n');
-  turn.resolve(() => {
-    hasEnded = true;
-  });
+  turn.resolve(
+    turnEnd(() => {
+      hasEnded = true;
+    }),
+  );
   await over.promise;
   expect(received).toContain('x'.repeat(10_000));
   expect(hasEnded).toBe(true);
   server.close();
 });
+
+function turnEnd(end: () => void): EndTurn {
+  return Object.assign(end, { isOver: () => false });
+}

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { DEFAULT_HEADERS } from './guards.ts';
+import type { EndTurn } from './turns.ts';
 
 export interface LineOptions {
   /** The timeout of a client that does not read although data is waiting; it is disconnected. */
@@ -7,18 +8,16 @@ export interface LineOptions {
   /** The keep-alive interval, so that proxies do not close an idle stream. */
   readonly aliveMs: number;
   /** Waits for a turn of the client's owner, to encode so many characters. Rejects when the client leaves. */
-  readonly nextTurn: (chars: number) => Promise<() => void>;
+  readonly nextTurn: (chars: number) => Promise<EndTurn>;
 }
-
-/**
- * SECURITY: a program prints as fast as its readers read, and a tenant can attach many. Lines longer than this are encoded within the owner's turns, so that
- * others' calls come in between.
- */
-const SMALL_CHARS = 4_096;
 
 /** A response of JSON lines, written with backpressure: `send` waits for a slow reader. */
 export interface LineSender {
-  send(line: object): Promise<void>;
+  /**
+   * Makes and writes a line of about so many characters. SECURITY: within a turn of the owner, whatever is in it: a
+   * program prints and displays as fast as its readers read, and a tenant can attach many.
+   */
+  send(chars: number, make: () => object): Promise<void>;
   end(): void;
 }
 
@@ -27,11 +26,11 @@ export function sendLines(outgoing: ServerResponse, { stallMs, aliveMs, nextTurn
   const alive = setInterval(() => outgoing.writableNeedDrain || outgoing.write('{}\n'), aliveMs);
   outgoing.once('close', () => clearInterval(alive));
   return {
-    async send(line) {
-      const chars = charsOf(line);
-      const endTurn = chars > SMALL_CHARS ? await nextTurn(chars).catch(() => undefined) : undefined;
-      const isTaken = outgoing.destroyed || outgoing.write(`${JSON.stringify(line)}\n`);
-      endTurn?.();
+    async send(chars, make) {
+      const endTurn = await nextTurn(chars).catch(() => undefined);
+      if (endTurn === undefined) return; // the client has left
+      const isTaken = outgoing.destroyed || outgoing.write(`${JSON.stringify(make())}\n`);
+      endTurn();
       if (!isTaken) await taken(outgoing, stallMs);
     },
     end: () => {
@@ -39,10 +38,6 @@ export function sendLines(outgoing: ServerResponse, { stallMs, aliveMs, nextTurn
       outgoing.end();
     },
   };
-}
-
-function charsOf(line: object): number {
-  return Object.values(line).reduce((sum, value) => sum + (typeof value === 'string' ? value.length : 0), 0);
 }
 
 function taken(outgoing: ServerResponse, stallMs: number): Promise<void> {

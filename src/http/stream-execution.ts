@@ -1,15 +1,16 @@
 import type { ManagedExecution } from '../directory/directory.ts';
 import type { ExecutionEvent } from '../execution/events.ts';
 import type { PartialOutput } from '../execution/execution.ts';
+import { sizeOf } from '../mcp/call-watch.ts';
 import { shownError } from './error-response.ts';
-import { lineOf, type RunLine } from './run-lines.ts';
+import { type LaterLine, laterLineOf, type RunLine } from './run-lines.ts';
 import type { LineSender } from './send-lines.ts';
 
 export interface StreamOptions {
   /** The client has left: its reader must not hold up an execution that goes on without it. */
   readonly gone?: AbortSignal;
   /** Output from before the client came, as it is to be shown. */
-  readonly earlier?: (partial: PartialOutput) => PartialOutput;
+  readonly earlier?: () => PartialOutput;
 }
 
 /** Sends an execution in lines: its id, its output as it is printed, and how it ended. */
@@ -20,32 +21,32 @@ export async function streamExecution(
 ): Promise<void> {
   const events = execution.events()[Symbol.asyncIterator](); // from its very beginning
   // In the same moment, so that nothing is missing between the two, and nothing comes twice.
-  const before = earlier?.(execution.partial());
+  const before = earlier?.();
   const leave = () => void events.return?.();
   gone?.addEventListener('abort', leave, { once: true });
   if (gone?.aborted) leave();
+  const send = (line: RunLine) => lines.send(sizeOf(line), () => line);
   try {
-    await lines.send({ execution_id: execution.id });
-    for (const name of ['stdout', 'stderr'] as const) if (before?.[name]) await lines.send({ [name]: before[name] });
-    for (let line = await nextLine(events); line !== undefined; line = await nextLine(events)) await lines.send(line);
+    await send({ execution_id: execution.id });
+    for (const name of ['stdout', 'stderr'] as const) if (before?.[name]) await send({ [name]: before[name] });
+    for (let line = await nextLine(events); line !== undefined; line = await nextLine(events)) {
+      await lines.send(line.chars, line.make);
+    }
     if (gone?.aborted) return;
     const { outcome } = await execution.result;
-    await lines.send({ ended: { outcome } } satisfies RunLine);
+    await send({ ended: { outcome } });
   } catch (thrown) {
-    await lines.send({ error: shownError(thrown) });
+    await send({ error: shownError(thrown) });
   } finally {
     gone?.removeEventListener('abort', leave);
   }
   lines.end();
 }
 
-/**
- * SECURITY: a separate function, so that no event is held while its line waits for the reader: a display has megabytes,
- * and its line has none of them.
- */
-async function nextLine(events: AsyncIterator<ExecutionEvent>): Promise<RunLine | undefined> {
+/** SECURITY: a separate function, so that no event is held while its line waits for a turn and for the reader. */
+async function nextLine(events: AsyncIterator<ExecutionEvent>): Promise<LaterLine | undefined> {
   for (let step = await events.next(); step.done !== true; step = await events.next()) {
-    const line = lineOf(step.value);
+    const line = laterLineOf(step.value);
     if (line !== undefined) return line;
   }
   return undefined;

@@ -1,3 +1,5 @@
+import { ownBytes } from './own-bytes.ts';
+
 /** A text that is cut in the middle to fit into a reply. */
 export interface Clipped {
   readonly text: string;
@@ -24,14 +26,28 @@ const BYTES_PER_CHAR = 3;
  * whole string alive, and a program can display megabytes a thousand times.
  */
 export function clipDecoded(data: Buffer, chars: number): string {
+  return clipLater(data, chars)();
+}
+
+/**
+ * Like `clipDecoded`, in two steps: copies the bytes that it shows, and returns a function that decodes them. The
+ * function keeps nothing else of `data` alive.
+ */
+export function clipLater(data: Buffer, chars: number): () => string {
   const partBytes = BYTES_PER_CHAR * (Math.ceil(chars / 2) + 1);
-  if (data.length <= 2 * partBytes) return clip(data.toString('utf8'), chars).text;
-  const first = data.toString('utf8', 0, partBytes);
-  const last = data.toString('utf8', data.length - partBytes);
-  const head = first.slice(0, atCharacter(first, Math.ceil(chars / 2)));
-  const tail = last.slice(atCharacter(last, last.length - Math.floor(chars / 2)));
-  const omittedBytes = data.length - Buffer.byteLength(head) - Buffer.byteLength(tail);
-  return `${head}\n… ${omittedBytes.toLocaleString('en-US')} bytes omitted …\n${tail}`;
+  const sizeBytes = data.length;
+  if (sizeBytes <= 2 * partBytes) {
+    const whole = ownBytes(data);
+    return () => clip(whole.toString('utf8'), chars).text;
+  }
+  const [start, end] = [ownBytes(data.subarray(0, partBytes)), ownBytes(data.subarray(sizeBytes - partBytes))];
+  return () => {
+    const [first, last] = [start.toString('utf8'), end.toString('utf8')];
+    const head = first.slice(0, atCharacter(first, Math.ceil(chars / 2)));
+    const tail = last.slice(atCharacter(last, last.length - Math.floor(chars / 2)));
+    const omittedBytes = sizeBytes - Buffer.byteLength(head) - Buffer.byteLength(tail);
+    return `${head}\n… ${omittedBytes.toLocaleString('en-US')} bytes omitted …\n${tail}`;
+  };
 }
 
 /** Steps back from the middle of a surrogate pair. */

@@ -4,9 +4,10 @@ import { requireAtMost } from '../../config/at-most.ts';
 import { parseOptions } from '../../config/parse-options.ts';
 import type { ManagedExecution } from '../../directory/directory.ts';
 import { checkCommand } from '../../execution/check-command.ts';
+import type { PartialOutput } from '../../execution/execution.ts';
 import { createCommandReaders } from '../command-readers.ts';
 import type { HttpApp, HttpContext } from '../environment.ts';
-import { commandLines, commandOf, sessionOf } from '../found-command.ts';
+import { commandLines, commandOf, type FoundCommand, sessionOf } from '../found-command.ts';
 import { type InTurn, inTurn } from '../in-turn.ts';
 import { jsonBody, parsedJson } from '../json-body.ts';
 import { createJsonReader } from '../read-json.ts';
@@ -64,11 +65,11 @@ export function addCommandRoutes(app: HttpApp, options: RunRouteOptions): void {
       const { gone, endTurn } = turn;
       const execution = commandOf(await sessionOf(context, sessions, gone), context.req.param('id'));
       endTurn();
-      const { hasTerminal } = execution.command;
-      await stream(context, execution, {
-        ...turn,
-        earlier: ({ stdout, stderr }) => ({ stdout: lately(stdout, hasTerminal), stderr: lately(stderr, hasTerminal) }),
-      });
+      // SECURITY: the earlier output is read within a turn, and only its end.
+      const endReading = await turn.nextTurn(Math.min(2 * LATELY_CHARS, execution.outputBytes()));
+      const streamed = stream(context, execution, { ...turn, earlier: () => lately(execution) });
+      endReading();
+      await streamed;
     });
     return RESPONSE_ALREADY_SENT;
   });
@@ -99,7 +100,8 @@ const VIA = '/run/commands';
 const LATELY_CHARS = 65_536;
 
 /** Lines end as on the terminal that they were printed to. */
-function lately(text: string, hasTerminal: boolean): string {
-  const last = text.slice(-LATELY_CHARS);
-  return hasTerminal ? last.replaceAll('\n', '\r\n') : last;
+function lately({ tail, command }: FoundCommand): PartialOutput {
+  const { stdout, stderr } = tail(LATELY_CHARS);
+  const shown = (text: string) => (command.hasTerminal ? text.replaceAll('\n', '\r\n') : text);
+  return { stdout: shown(stdout), stderr: shown(stderr) };
 }
