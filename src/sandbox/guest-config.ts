@@ -6,6 +6,11 @@ export interface GuestConfig {
   readonly preloads: readonly string[];
   /** Complete environment of the sandbox. */
   readonly environment: Readonly<Record<string, string>>;
+  /**
+   * The environment in which the preloads are imported, if it is another one. SECURITY: it has no variable of the
+   * session.
+   */
+  readonly preloadEnvironment?: Readonly<Record<string, string>>;
   /** The inner system call filter, base64 of a BPF program for the sandbox's architecture. */
   readonly seccomp?: string;
   /** Time between the steps of the interrupt ladder (docs/guest-protocol.md, section 7); a second when absent. */

@@ -17,6 +17,9 @@ _OPENBLAS_SETTERS = (
     "openblas_set_num_threads",
 )
 
+# A kernel sets these itself, whatever the session's variables are.
+THREAD_VARIABLES = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+
 _set_blas_threads: list[Callable[[int], Any]] = []
 
 
@@ -57,7 +60,7 @@ def thread_count() -> int:
 def use_processors(cpus: float) -> None:
     """Gives a kernel its number of BLAS threads. The zygote has one, because threads do not survive a fork."""
     count = max(1, int(cpus))
-    os.environ.update({name: str(count) for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")})
+    os.environ.update({name: str(count) for name in THREAD_VARIABLES})
     if count > 1:
         for setter in _set_blas_threads:
             setter(count)

@@ -16,10 +16,11 @@ from ..display.screen import Screen
 from ..interpreter.shell import Shell
 from ..interpreter.streams import Streams
 from ..kernels.link import Link
+from ..kernels.preload import THREAD_VARIABLES
 from ..kernels.start import close_in, mend_descriptors, settle, take_output, until_the_end
 from ..system import linux
 from ..system.descriptors import write_file
-from ..system.environment import apply_environment
+from ..system.environment import add_variables, apply_environment
 from ..system.hardening import harden
 from ..system.limits import Limits
 from ..wire.frames import Frame, Head
@@ -97,6 +98,8 @@ class Kernel:
         elif frame.head["type"] == "exercise":
             exercise_loaded()
             self._link.send({"type": "exercised"})
+        elif frame.head["type"] == "environment":
+            add_variables(frame.head["variables"], but=THREAD_VARIABLES)
         elif frame.head["type"] == "question":
             self._answer(frame, fds)
 

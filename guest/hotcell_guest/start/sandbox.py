@@ -41,18 +41,24 @@ class _Guest:
         self._workspace = workspace
         self._warm: Optional[WarmStage] = None
         self._limits: Optional[Limits] = None
+        self._environment: dict[str, str] = {}
         self.supervisor = Supervisor(loop, workspace, self._configure, can_reconnect)
         self.supervisor.protect(self._stage_pids)
         self.supervisor.on_busy(self._hold_warm_stage)
+        self.supervisor.on_environment(self._take_environment)
 
     def _configure(self, config: Head) -> tuple[Limits, KernelStarter]:
         draw_processors(config["limits"])
         limits = self._limits = Limits.from_message(config["limits"])
-        apply_environment(config.get("environment") or {})
+        self._environment = config.get("environment") or {}
+        apply_environment(self._environment)
         hardening.harden(config.get("seccomp"))
         preloads = [str(name) for name in config.get("preloads") or []]
         if preloads:
-            self._warm = WarmStage(self._loop, preloads, self._fork_in_warm_stage, self._on_warm)
+            # SECURITY: preloads are imported without the session's variables. `OPENSSL_CONF` or `BROWSER` would make them run
+            # the caller's code.
+            before = config.get("preloadEnvironment") or self._environment
+            self._warm = WarmStage(self._loop, preloads, self._serve_in_warm_stage, self._on_warm, environment=before)
             self._warm.start()
         else:
             self.supervisor.announce_warm({"type": "warm", "missing": [], "dropped": []})
@@ -67,18 +73,35 @@ class _Guest:
         theirs.close()
         return Started(None, ours)
 
-    def _fork_in_warm_stage(self, _request: Frame, fds: list[int]) -> None:
-        """Runs in the warm stage. It forks twice, so that the kernel becomes an orphan and the supervisor, its
+    def _serve_in_warm_stage(self, request: Frame, fds: list[int]) -> None:
+        """Runs in the warm stage. For a kernel it forks twice, so that the kernel becomes an orphan and the supervisor, its
         subreaper, reaps it.
         """
+        if request.head["type"] == "environment":
+            self._environment = request.head["environment"]
+            return
         assert self._limits is not None
         if os.fork() != 0:
             return
         if os.fork() != 0:
             os._exit(0)
+        apply_environment(self._environment)
         run_kernel(socket.socket(fileno=fds[0]), self._limits, self._workspace)
 
+    def _take_environment(self, environment: dict[str, str]) -> None:
+        self._environment = environment
+        self._tell_warm_stage()
+
+    def _tell_warm_stage(self) -> None:
+        """Tells the stage, which has its copy of the environment from the time when it was forked."""
+        if self._warm is not None and self._warm.is_ready:
+            try:
+                self._warm.request({"type": "environment", "environment": self._environment})
+            except OSError:
+                pass  # it has just died, and kernels are forked from this process
+
     def _on_warm(self, head: Head) -> None:
+        self._tell_warm_stage()
         self.supervisor.use_better_stage(then=lambda: self.supervisor.announce_warm(head))
 
     def _hold_warm_stage(self, is_busy: bool) -> None:

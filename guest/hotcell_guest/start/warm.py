@@ -11,6 +11,7 @@ from ..kernels import preload
 from ..languages.exercise import exercise_loaded
 from ..system import linux, processes
 from ..system.descriptors import keep_only
+from ..system.environment import apply_environment
 from ..system.loop import Loop
 from ..wire.frames import Frame, FrameDecoder, Head, encode
 from .file_pages import forget_file_pages
@@ -25,7 +26,7 @@ def _nothing() -> None:
 
 class WarmStage:
     """Runs a warm fork of this process. `handler` is called in that fork for each request, and usually forks again;
-    `rehearse` is called once before the first, as a warm-up.
+    `rehearse` is called once before the first, as a warm-up. The fork has `environment`, or that of this process.
 
     A preload that leaves a thread behind is dropped, and the stage is started again without it. If the fork dies,
     `is_ready` is false again and the bare stage continues alone; `on_lost` reports that earlier requests may never be
@@ -40,6 +41,7 @@ class WarmStage:
         on_ready: Callable[[Head], None],
         rehearse: Callable[[], None] = _nothing,
         on_lost: Callable[[], None] = _nothing,
+        environment: Optional[dict[str, str]] = None,
     ) -> None:
         self.is_ready = False
         self.pid: Optional[int] = None
@@ -50,6 +52,7 @@ class WarmStage:
         self._rehearse = rehearse
         self._on_ready = on_ready
         self._on_lost = on_lost
+        self._environment = environment
         self._sock: Optional[socket.socket] = None
         self._decoder = FrameDecoder()
 
@@ -58,6 +61,8 @@ class WarmStage:
         self.pid = os.fork()
         if self.pid == 0:
             ours.close()
+            if self._environment is not None:
+                apply_environment(self._environment)
             _serve(theirs, self._preloads, self._handler, self._rehearse)
         theirs.close()
         self._sock = ours

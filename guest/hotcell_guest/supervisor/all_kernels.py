@@ -45,6 +45,11 @@ class Kernels:
         keeper.begin(start)
         return keeper
 
+    def add_environment(self, variables: dict[str, str]) -> None:
+        """Adds variables to those of Python's kernel; no other kernel has started yet."""
+        if self.python.kernel is not None:
+            self.python.kernel.send({"type": "environment", "variables": variables})
+
     def drop(self, keeper: KernelKeeper) -> None:
         """Forgets a keeper whose kernel is gone for good. Idempotent."""
         self._keepers = {name: kept for name, kept in self._keepers.items() if kept is not keeper}

@@ -16,6 +16,7 @@ from ..files.workspace_files import FileError
 from ..kernels import font_cache
 from ..kernels.process import KernelStarter
 from ..system import processes
+from ..system.environment import add_variables
 from ..system.limits import Limits
 from ..system.loop import Loop
 from ..system.mount_identity import are_expected
@@ -45,6 +46,7 @@ class Supervisor:
         self._can_reconnect = can_reconnect
         self._disconnect_timeout = DisconnectTimeout(loop, lambda: self._executions.interrupt_running("closing"), loop.stop)
         self._warm: Optional[Head] = None
+        self._on_environment: Callable[[dict[str, str]], None] = lambda _environment: None
         self._channel = Channel(loop, self._on_hello, self._on_frame, self._on_lost)
         self._uploads = Uploads(self._channel, self._fail)
         self._files = FileRequests(self._channel, self._uploads, workspace, self._reply, self._workspace.accept)
@@ -53,6 +55,7 @@ class Supervisor:
             **self._executions.requests,
             **self._files.requests,
             "variables.set": self._set_variable,
+            "environment": self._add_environment,
         }
 
     def attach(self, transport: Transport) -> None:
@@ -99,6 +102,10 @@ class Supervisor:
     def on_busy(self, told: Callable[[bool], None]) -> None:
         """`told` is called when the first execution begins, and when the last has ended."""
         self._executions.runs.on_busy = told
+
+    def on_environment(self, told: Callable[[dict[str, str]], None]) -> None:
+        """`told` is called with the whole environment when the host has added the session's variables."""
+        self._on_environment = told
 
     # The channel
 
@@ -189,6 +196,14 @@ class Supervisor:
             questions.ask(frame, "variables.set", (file.take(),))
 
         self._uploads.begin(int(frame.head["stream"]), int(frame.head["id"]), file, finish)
+
+    def _add_environment(self, frame: Frame) -> Head:
+        """Makes a sandbox of a pool that of a session. Kernels of other languages and commands inherit from this process."""
+        variables = {str(name): str(value) for name, value in frame.head["variables"].items()}
+        self._on_environment(add_variables(variables))
+        self._executions.kernels.add_environment(variables)
+        font_cache.offer_font_cache(os.environ.get("MPLCONFIGDIR", "/tmp/matplotlib"))
+        return {}
 
     # Children
 

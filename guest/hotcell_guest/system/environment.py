@@ -14,3 +14,9 @@ def apply_environment(variables: dict[str, str]) -> None:
     os.environ.clear()
     os.environ.update(wanted)
     time.tzset()
+
+
+def add_variables(variables: dict[str, str], but: tuple[str, ...] = ()) -> dict[str, str]:
+    """Adds variables to os.environ, except those in `but`. Returns the whole environment."""
+    apply_environment({**os.environ, **{name: value for name, value in variables.items() if name not in but}})
+    return dict(os.environ)

@@ -37,6 +37,7 @@ export function pipedGuestConfig(
     // Windows the engine's virtual machine has its own, too.
     ...(!ownKernel && process.platform === 'linux' ? expectedMounts(spec.mounts) : {}),
     environment: standardEnvironment({ path, extra: spec.environment }),
+    preloadEnvironment: standardEnvironment({ path }),
     interruptGraceMs: spec.interruptGraceMs,
     ...(spec.persistent === undefined ? {} : { alone: spec.persistent }),
     // SECURITY: this filter protects the supervisor from the code that it runs, in addition to the engine's filter

@@ -104,7 +104,13 @@ export function createJailGround(host: Host, cgroups: ServerCgroups, nodeProgram
         seccomp: seccomp(),
         interruptGraceMs: spec.interruptGraceMs,
         // A fork of a zygote inherits the preloads.
-        ...(shape === 'single' ? { preloads: spec.preloads, ...expectedMounts(spec.mounts) } : { preloads: [] }),
+        ...(shape === 'single'
+          ? {
+              preloads: spec.preloads,
+              preloadEnvironment: await environment(),
+              ...expectedMounts(spec.mounts),
+            }
+          : { preloads: [] }),
       };
     },
   };

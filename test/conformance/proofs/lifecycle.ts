@@ -6,6 +6,17 @@ import { HotcellError } from '../../../src/index.ts';
 import { openTarget } from '../../support/targets.ts';
 import { type Requirement, stdoutOf, warmSession } from '../context.ts';
 
+/** What Python sees of the variables: itself, its clock, and a child. */
+const ENVIRONMENT = `import json, os, subprocess, sys, time
+child = [sys.executable, "-c", "import json, os; print(json.dumps(dict(os.environ), sort_keys=True))"]
+print(time.tzname[0], os.environ["BROWSER"])
+print(json.dumps(dict(os.environ), sort_keys=True), subprocess.run(child, capture_output=True, text=True).stdout)`;
+
+/** Shows that the import does run the program, where the variable is set. */
+const IMPORTS_ANEW = `import os, subprocess, sys
+subprocess.run([sys.executable, "-c", "import antigravity"], check=True)
+print(any("ran" in name for name in os.listdir("/tmp")))`;
+
 export const lifecycleRequirements: readonly Requirement[] = [
   {
     id: 'session:order',
@@ -127,6 +138,43 @@ open("/out/made.txt", "w").write("from inside")`;
       );
       expect(seen).toEqual(['None 0', 'None 1']);
       await hotcell.settled();
+    },
+  },
+  {
+    id: 'session:environment',
+    tag: 'driver',
+    title: 'the variables of a session hold for kernels, children and commands, pooled or not, and for no preload',
+    exempt: { bare: 'its guest has only the standard variables' },
+    prove: async ({ target }) => {
+      // `import antigravity` runs the program that BROWSER names.
+      await using hotcell = await openTarget(target, { poolSize: 1, preloads: ['antigravity'] });
+      const variables = {
+        BROWSER: 'touch /tmp/ran %s',
+        GREETING: "it's\n$HOME",
+        TZ: 'JST-9',
+        OMP_NUM_THREADS: '7',
+      };
+      const views: string[][] = [];
+      for (const environment of [variables, variables, { ...variables, BROWSER: 'touch /tmp/ran-too %s' }]) {
+        await using session = await hotcell.open({ environment });
+        expect(
+          await stdoutOf(session, 'import os; print([name for name in os.listdir("/tmp") if "ran" in name])'),
+        ).toBe('[]');
+        const view = [await stdoutOf(session, ENVIRONMENT)];
+        view.push((await session.run('echo "$GREETING" $TZ $OMP_NUM_THREADS', { language: 'bash' })).stdout);
+        view.push((await session.command('echo "$GREETING" $TZ $OMP_NUM_THREADS')).stdout);
+        await session.reset();
+        view.push(await stdoutOf(session, ENVIRONMENT));
+        views.push(view.map((text) => text.replaceAll('ran-too', 'ran')));
+        expect(await stdoutOf(session, IMPORTS_ANEW)).toBe('True');
+        await hotcell.settled(); // the next session gets one of the pool
+      }
+      expect(views[0]![0]).toContain('JST touch /tmp/ran');
+      // Every kernel has as many threads as processors, whatever the session says.
+      expect(views[0]![2]).toBe("it's\n$HOME JST-9 1\n");
+      expect(views[0]![3]).toBe(views[0]![0]);
+      expect(views[1]).toEqual(views[0]);
+      expect(views[2]).toEqual(views[0]);
     },
   },
   {
