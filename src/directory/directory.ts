@@ -33,7 +33,7 @@ export type { CallOptions, SessionDirectory } from './session-directory.ts';
 
 export interface DirectoryOptions {
   /** Opens sessions of the library. */
-  readonly live: Pick<LiveSessions, 'open' | 'mayTakeOver'>;
+  readonly live: Pick<LiveSessions, 'open' | 'mayTakeOver' | 'heldAhead' | 'dropAhead'>;
   /** The policy is read when the first session opens: reading all languages takes longer than the rest of a start. */
   readonly policy: () => ExecutionPolicy;
   readonly host: Pick<Host, 'serverId' | 'isServerAlive'>;
@@ -73,10 +73,12 @@ export function createDirectory(options: DirectoryOptions): SessionDirectory {
           slots: executions.slotsOf(owner),
           beginUse: activity.beginUse,
           placeToStart: (signal) => openings.place(owner, signal),
+          mayHoldAhead: (held, memoryBytes) => openings.mayHoldAhead(owner, held, memoryBytes),
           persistence: persistence.planOf(entry, request, record),
         },
       );
     },
+    ahead: live,
     onUsed: persistence.used,
     onFailed: persistence.failed,
     onOpened: (entry, request, core, record) => {
@@ -164,6 +166,7 @@ export function createDirectory(options: DirectoryOptions): SessionDirectory {
         if (entry !== undefined) await closings.close(entry, 'asked');
       }),
     closeAll: async (owner) => {
+      live.dropAhead(owner.id);
       await Promise.allSettled(roster.of(owner.id).map((entry) => closings.close(entry, 'asked')));
     },
     find: (uniqueId) => living().find((entry) => entry.uniqueId === uniqueId)?.session,

@@ -6,12 +6,13 @@ import { createFairQueue } from '../lib/fair-queue.ts';
 import { newId } from '../lib/ids.ts';
 import { DEFAULT_LIMITS } from '../sandbox/spec.ts';
 import type { PersistentRecord } from '../sessions/persistent-records.ts';
+import type { HeldAhead } from '../sessions/pool.ts';
 import { type Activity, createActivity } from './activity.ts';
 import { allowedImage } from './allowed-image.ts';
 import type { DirectorySession } from './managed-session.ts';
 import { type CheckedRequest, checkRequest, type OpenRequest } from './open-request.ts';
 import { LOCAL_OWNER, type Owner } from './owner.ts';
-import { admit, displaced, type Holding, requireMemory } from './quota.ts';
+import { admit, displaced, fitsQuotas, type Holding, requireMemory } from './quota.ts';
 import type { Roster } from './roster.ts';
 
 /** A session in the directory, open or being opened. */
@@ -62,6 +63,11 @@ export interface OpeningsOptions {
     core: SessionCore,
     record?: PersistentRecord,
   ) => DirectorySession;
+  /** The sandboxes made ahead that count as sessions of an owner, until they are dropped. */
+  readonly ahead: {
+    heldAhead(owner: string): HeldAhead;
+    dropAhead(owner: string): void;
+  };
   /** Called when the session was used. */
   readonly onUsed: (entry: Entry) => void;
   readonly onFailed: (entry: Entry, error: unknown, record?: PersistentRecord) => Promise<void>;
@@ -83,10 +89,12 @@ export interface Openings {
    * once than one that opens sessions.
    */
   place(owner: Owner, signal: AbortSignal): Promise<() => void>;
+  /** Whether the owner's quotas have room for one more, beside its sessions and what is made ahead for it. */
+  mayHoldAhead(owner: Owner, held: HeldAhead, memoryBytes: number): boolean;
 }
 
 export function createOpenings(options: OpeningsOptions): Openings {
-  const { config, clock, roster, standardImage, openSession, onOpened, onUsed, onFailed } = options;
+  const { config, clock, roster, standardImage, openSession, ahead, onOpened, onUsed, onFailed } = options;
   const queue = createFairQueue(config.maxOpenings, { alone: LOCAL_OWNER });
 
   function begin(owner: Owner, request: OpenRequest, { signal, via }: OpeningOptions): Entry {
@@ -95,9 +103,19 @@ export function createOpenings(options: OpeningsOptions): Openings {
     const uniqueId = newId('s');
     const entry = newEntry(owner, checked, { id: checked.id ?? uniqueId, uniqueId, via, isTakenOver: false });
     roster.requireFree(entry);
+    if (!mayHoldAhead(owner, ahead.heldAhead(owner.id), entry.memoryBytes)) ahead.dropAhead(owner.id);
     requireMemory(owner.quotas.memoryBytes, roster.of(owner.id), entry);
     makeRoom(owner);
     return add(entry, start(entry, checked, { signal }));
+  }
+
+  function mayHoldAhead({ id, quotas }: Owner, held: HeldAhead, memoryBytes: number): boolean {
+    const theirs = roster.of(id);
+    const all = {
+      sandboxes: theirs.length + held.sandboxes,
+      memoryBytes: theirs.reduce((sum, entry) => sum + entry.memoryBytes, held.memoryBytes),
+    };
+    return fitsQuotas(quotas, all, memoryBytes);
   }
 
   function resume(owner: Owner, record: PersistentRecord): Entry {
@@ -193,5 +211,5 @@ export function createOpenings(options: OpeningsOptions): Openings {
     }
   }
 
-  return { begin, resume, place: ({ id }, signal) => queue.take(id, { signal }) };
+  return { begin, resume, mayHoldAhead, place: ({ id }, signal) => queue.take(id, { signal }) };
 }

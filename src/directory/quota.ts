@@ -60,6 +60,15 @@ export function requireMemory(
   );
 }
 
+/** Whether one more session, or a sandbox that counts as one, is within an owner's quotas. */
+export function fitsQuotas(
+  quotas: { readonly sessions: number; readonly memoryBytes: number },
+  held: { readonly sandboxes: number; readonly memoryBytes: number },
+  askedBytes: number,
+): boolean {
+  return held.sandboxes < quotas.sessions && held.memoryBytes + askedBytes <= quotas.memoryBytes;
+}
+
 function inMiB(bytes: number): number {
   return Math.floor(bytes / 1_048_576);
 }

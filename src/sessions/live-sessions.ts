@@ -13,7 +13,7 @@ import type { IsolationChoices } from './isolation-choices.ts';
 import { linkedFile } from './linked-files.ts';
 import { concernsPolicy, mountPolicy } from './mounts.ts';
 import type { PersistencePlan } from './persistence-plan.ts';
-import { createPool } from './pool.ts';
+import { createPool, type HeldAhead, type PoolPermits } from './pool.ts';
 import { createRemovals } from './removals.ts';
 import { type NeededTrait, requireTraits } from './require-traits.ts';
 import { keysInHomes } from './secret-homes.ts';
@@ -34,10 +34,12 @@ export interface OpenOptions extends SandboxWishes {
 export interface GivenToSession extends Pick<SessionCoreOptions, 'slots' | 'beginUse'> {
   readonly uniqueId: string;
   /**
-   * Waits for a place among the sandboxes that the server starts at once, before a lost sandbox is replaced; the
-   * returned function releases it.
+   * Waits for a place among the sandboxes that the server starts at once, before a lost sandbox is replaced or another
+   * is made ahead; the returned function releases it.
    */
   readonly placeToStart: (signal: AbortSignal) => Promise<() => void>;
+  /** Whether the owner's quotas have room for one more sandbox that is made ahead from the owner's image. */
+  readonly mayHoldAhead: PoolPermits['mayHold'];
   /** The plan for a session that outlives the server. */
   readonly persistence: PersistencePlan | undefined;
 }
@@ -57,17 +59,28 @@ export interface LiveSessions {
    * server's policy covers its folders.
    */
   mayTakeOver(left: LeftSession): boolean;
+  /** The sandboxes made ahead that count as sessions of this owner, because code of the owner's images runs in them. */
+  heldAhead(owner: string): HeldAhead;
+  /** Disposes of those. */
+  dropAhead(owner: string): void;
   /** Resolves when no sandbox is being created ahead, and none of a closed session is being removed. */
   settled(): Promise<void>;
   /** Aborts openings and closes all sessions. Idempotent. */
   close(): Promise<void>;
 }
 
+interface FirstOptions {
+  readonly sandboxes: SessionSandboxes;
+  readonly held: HeldMounts;
+  readonly signal: AbortSignal | undefined;
+  readonly permits: PoolPermits;
+}
+
 const POOL_MOST_PER_KIND = 4;
 const POOL_TOTAL = 32;
 const POOL_LEAST_FREE_BYTES = 1_073_741_824;
 const POOL_IDLE_MS = 15 * 60_000;
-const POOL_MOUNTED_IDLE_MS = 60_000;
+const POOL_CALLERS_IDLE_MS = 60_000;
 const MOST_REMOVALS = 8;
 
 export function createLiveSessions(
@@ -97,7 +110,8 @@ export function createLiveSessions(
       total: POOL_TOTAL,
       leastFreeBytes: POOL_LEAST_FREE_BYTES,
       idleMs: POOL_IDLE_MS,
-      mountedIdleMs: POOL_MOUNTED_IDLE_MS,
+      callersIdleMs: POOL_CALLERS_IDLE_MS,
+      serversImage: config.image,
     },
     startTimeoutMs,
   );
@@ -109,19 +123,28 @@ export function createLiveSessions(
 
   async function openSession(wanted: OpenOptions, given: Partial<GivenToSession>): Promise<SessionCore> {
     const held = await mountsOf(wanted, given);
+    let opened: (() => void) | undefined;
     try {
-      return await openWith(held, wanted, given);
+      const spec = specOf(wanted, given, held);
+      opened = await removals.room(spec.owner, wanted.signal);
+      return await openWith(held, spec, wanted, given);
     } catch (error) {
       await held.release();
       throw error;
+    } finally {
+      opened?.();
     }
   }
 
-  async function openWith(held: HeldMounts, wanted: OpenOptions, given: Partial<GivenToSession>): Promise<SessionCore> {
-    const { persistence, slots, beginUse, placeToStart } = given;
-    const spec = specOf(wanted, given, held);
+  async function openWith(
+    held: HeldMounts,
+    spec: SandboxSpec,
+    wanted: OpenOptions,
+    given: Partial<GivenToSession>,
+  ): Promise<SessionCore> {
+    const { persistence, slots, beginUse, placeToStart, mayHoldAhead } = given;
+    const permits: PoolPermits = { place: placeToStart, mayHold: mayHoldAhead };
     const { signal } = wanted;
-    await removals.room(spec.owner, signal);
     const sandboxes = createSessionSandboxes({ spec, held, persistence, startTimeoutMs, stop: stop.signal, signal });
     let tried: LiveSandbox | undefined;
     const attempt = async (driver: Driver) => {
@@ -134,14 +157,14 @@ export function createLiveSessions(
     if (closing !== undefined) await tried?.dispose();
     requireOpen();
     requireTraits(neededBy(wanted, spec), { driver, passedOver }, declared);
-    if (tried !== undefined) pool.expect(driver, spec);
+    if (tried !== undefined) pool.expect(driver, spec, permits);
     const removesBehind = mayRemoveBehind(driver, spec);
     const session: SessionCore = createSessionCore({
       uniqueId: spec.id,
       spec,
       passedOver,
       logFolder: server.logFolder(spec.id),
-      first: tried ?? (await firstOf(driver, spec, { sandboxes, held, signal })),
+      first: tried ?? (await firstOf(driver, spec, { sandboxes, held, signal, permits })),
       reopen: async (closing) => {
         const release = await placeToStart?.(closing);
         return sandboxes.next(driver).finally(release);
@@ -163,11 +186,11 @@ export function createLiveSessions(
   async function firstOf(
     driver: Driver,
     spec: SandboxSpec,
-    { sandboxes, held, signal }: { sandboxes: SessionSandboxes; held: HeldMounts; signal: AbortSignal | undefined },
+    { sandboxes, held, signal, permits }: FirstOptions,
   ): Promise<LiveSandbox> {
     if (spec.persistent !== undefined) return sandboxes.first(driver);
     await held.requireSame();
-    return (await pool.claim(driver, spec, signal)) ?? sandboxes.first(driver);
+    return (await pool.claim(driver, spec, { signal, ...permits })) ?? sandboxes.first(driver);
   }
 
   async function mountsOf({ mounts = [] }: OpenOptions, { persistence }: Partial<GivenToSession>): Promise<HeldMounts> {
@@ -211,6 +234,10 @@ export function createLiveSessions(
       // Without waiting for a probe: the driver's minimum level counts.
       leastLevel(declared[driver]) >= leastLevel(declared[config.minIsolation]) &&
       concernsPolicy(spec.mounts, policy()),
+    heldAhead: pool.heldFor,
+    dropAhead: (owner) => {
+      if (pool.heldFor(owner).sandboxes > 0) removals.track(owner, pool.drop(owner));
+    },
     settled: async () => {
       await pool.settled();
       await removals.settled();

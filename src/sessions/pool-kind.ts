@@ -1,6 +1,37 @@
+import { posix } from 'node:path';
+import { isWithin } from '../lib/is-within.ts';
 import { mountTreeOf } from '../lib/mount-tree.ts';
 import type { Driver } from '../sandbox/driver.ts';
 import type { SandboxSpec } from '../sandbox/spec.ts';
+
+/**
+ * Whose code may run in a sandbox that is made ahead: only the server's (`server`), or also its owner's (`owner`), so
+ * that it is made for that owner alone and counts as one of its sessions. `none`: it is not made ahead.
+ */
+export type Pooling = 'server' | 'owner' | 'none';
+
+/** The owner of a Hotcell that serves its own user. */
+const LOCAL_OWNER = 'local';
+/** The home folder, where packages look for their configuration while they are imported. */
+const HOME = '/tmp';
+
+/**
+ * How a spec is pooled. Not for persistent sessions: their sandbox outlives this server, and a pooled one would end with
+ * it. Not for jails with mounts: they get them when they are claimed, at once.
+ *
+ * SECURITY: nothing of a caller may run before a session is open: no quota would count it, and no `close` end it. The
+ * session's variables are sent at the claim (`handOver`). A mount in the home folder could be the configuration of a
+ * preload. The programs of an image are the caller's, unless the operator chose it. A pooled container keeps its folders
+ * mounted while the registry of writable folders no longer knows them, which only the user of this machine may do.
+ */
+export function poolingOf(driver: Driver, spec: SandboxSpec, serversImage: string | undefined): Pooling {
+  const { mounts, persistent, image, owner } = spec;
+  if (persistent !== undefined) return 'none';
+  if (driver.traits.sharesWithinOwner) return mounts.length === 0 ? 'server' : 'none';
+  if (image !== undefined && image !== serversImage) return mounts.length === 0 ? 'owner' : 'none';
+  if (mounts.some(({ target }) => isWithin(target, HOME, posix))) return 'none';
+  return owner === LOCAL_OWNER || mounts.every(({ readOnly }) => readOnly) ? 'server' : 'none';
+}
 
 /**
  * The key of a kind: a sandbox created for one spec serves every other spec of the same kind. SECURITY: a mount is
@@ -9,17 +40,16 @@ import type { SandboxSpec } from '../sandbox/spec.ts';
  * keeps those of the time when it was created, so the mount tree is part of the key. Undefined if the tree is unknown:
  * such a sandbox is not created ahead.
  */
-export function kindOf(driver: Driver, spec: SandboxSpec): string | undefined {
-  const { image, limits, preloads, environment, workspace, tmpBytes, mounts } = spec;
+export function kindOf(driver: Driver, spec: SandboxSpec, pooling: Pooling): string | undefined {
+  const { image, limits, preloads, workspace, tmpBytes, mounts } = spec;
   const tree = mountTreeOf(mounts.map(({ source }) => source));
   if (tree === undefined) return undefined;
   return JSON.stringify([
     driver.name,
-    ownerOf(driver, spec),
+    ownerOf(driver, spec, pooling),
     image,
     limits,
     preloads,
-    environment,
     workspace,
     tmpBytes,
     mounts.map(({ source, target, readOnly, identity }) => [source, target, readOnly, identity]),
@@ -27,7 +57,10 @@ export function kindOf(driver: Driver, spec: SandboxSpec): string | undefined {
   ]);
 }
 
-/** The owner of a sandbox created ahead: none until it is claimed, unless it shares memory within its owner. */
-export function ownerOf(driver: Driver, spec: SandboxSpec): string {
-  return driver.traits.sharesWithinOwner ? spec.owner : 'pool';
+/**
+ * The owner of a sandbox created ahead: none until it is claimed, unless it shares memory within its owner or may run
+ * the owner's code.
+ */
+export function ownerOf(driver: Driver, spec: SandboxSpec, pooling: Pooling): string {
+  return driver.traits.sharesWithinOwner || pooling === 'owner' ? spec.owner : 'pool';
 }

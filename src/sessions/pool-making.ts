@@ -7,16 +7,20 @@ import type { SandboxSpec } from '../sandbox/spec.ts';
 
 /** A sandbox that is being created ahead. It belongs to the pool until it is claimed. */
 export interface Making {
+  readonly owner: string;
   /**
    * Whether a claim gets it sooner than a new sandbox. A jail is forked within milliseconds, but one created ahead
-   * waits for the preloads of its zygote.
+   * waits for the preloads of its zygote. A making that still waits for its place must not be awaited by an opening,
+   * which holds one.
    */
-  readonly isAhead: boolean;
+  isAhead(): boolean;
   /**
    * The sandbox as soon as its guest answers, for one claim; its preloads are still being imported. Undefined if it
    * could not be created. Never rejects.
    */
   claim(): Promise<LiveSandbox | undefined>;
+  /** Stops it. `ready` resolves when nothing is left of it. */
+  abandon(): void;
   /**
    * The sandbox once its preloads are imported. Undefined if it could not be created, or was claimed before. Never
    * rejects.
@@ -27,14 +31,41 @@ export interface Making {
 export interface MakingOptions {
   readonly startTimeoutMs: number;
   readonly stop: AbortSignal;
+  /** The owner whose opening asked for it. */
+  readonly owner: string;
+  /** Waits for a place among the sandboxes that the server starts at once; the returned function releases it. */
+  readonly place: ((signal: AbortSignal) => Promise<() => void>) | undefined;
+  /** Whether the host has the same file systems mounted as when the sandbox was asked for. */
+  readonly isSameTree: () => boolean;
 }
 
-export function makeAhead(driver: Driver, spec: SandboxSpec, { startTimeoutMs, stop }: MakingOptions): Making {
+/** The time between two looks at the host's mounts. */
+const LOOK_EVERY_MS = 10;
+
+export function makeAhead(driver: Driver, spec: SandboxSpec, options: MakingOptions): Making {
+  const { startTimeoutMs, owner, place } = options;
+  const abandoned = new AbortController();
+  const stop = AbortSignal.any([options.stop, abandoned.signal]);
   let isClaimed = false;
+  let hasPlace = place === undefined;
   // The next claim fails by itself and reports the reason.
-  const answering = holdingMounts(spec, () =>
-    openLiveSandbox(driver, spec, startTimeoutMs, { signal: stop, warm: true }),
-  ).catch(() => undefined);
+  const answering = make().catch(() => undefined);
+
+  async function make(): Promise<LiveSandbox | undefined> {
+    const release = await place?.(stop);
+    hasPlace = true;
+    try {
+      const looks = lookRepeatedly(spec.mounts.length === 0 ? () => true : options.isSameTree);
+      const live = await holdingMounts(spec, () =>
+        openLiveSandbox(driver, spec, startTimeoutMs, { signal: stop, warm: true }),
+      ).finally(looks.stop);
+      if (looks.wereAllTrue()) return live;
+      await live.dispose();
+      return undefined;
+    } finally {
+      release?.();
+    }
+  }
 
   async function finish(): Promise<LiveSandbox | undefined> {
     const live = await answering;
@@ -45,7 +76,7 @@ export function makeAhead(driver: Driver, spec: SandboxSpec, { startTimeoutMs, s
       () => false,
     );
     if (isClaimed) return undefined;
-    if (isWarm) return live;
+    if (isWarm && !stop.aborted) return live;
     await live.dispose().catch(() => {});
     return undefined;
   }
@@ -57,12 +88,52 @@ export function makeAhead(driver: Driver, spec: SandboxSpec, { startTimeoutMs, s
   }
 
   return {
-    isAhead: !driver.traits.sharesWithinOwner,
+    owner,
+    isAhead: () => hasPlace && !driver.traits.sharesWithinOwner,
     claim: () => {
       isClaimed = true;
       return answering;
     },
+    abandon: () => abandoned.abort(),
     ready: finish(),
+  };
+}
+
+/**
+ * Makes a sandbox of the pool that of a session: sends it the session's variables, which it was created without.
+ * Undefined if its guest does not answer; then nothing is left of it.
+ */
+export async function handOver(
+  live: LiveSandbox,
+  { environment }: Pick<SandboxSpec, 'environment'>,
+): Promise<LiveSandbox | undefined> {
+  if (Object.keys(environment).length === 0) return live;
+  try {
+    await live.connection.request({ type: 'environment', variables: environment }, nothing);
+    return live;
+  } catch {
+    await live.dispose();
+    return undefined;
+  }
+}
+
+/**
+ * Calls `look` now, every few milliseconds, and at the end. SECURITY: a file system that the host has mounted only while
+ * a sandbox was created is in that sandbox, and the host's mounts before and after are the same.
+ */
+function lookRepeatedly(look: () => boolean): { stop(): void; wereAllTrue(): boolean } {
+  let wereAllTrue = true;
+  const again = () => {
+    wereAllTrue &&= look();
+  };
+  again();
+  const timer = setInterval(again, LOOK_EVERY_MS).unref();
+  return {
+    stop: () => {
+      clearInterval(timer);
+      again();
+    },
+    wereAllTrue: () => wereAllTrue,
   };
 }
 

@@ -7,8 +7,9 @@ import { unlessWithdrawn } from '../lib/unless-withdrawn.ts';
 import type { Driver } from '../sandbox/driver.ts';
 import type { SandboxSpec } from '../sandbox/spec.ts';
 import { createDemand, type Demand, RECENT_MS } from './pool-demand.ts';
-import { kindOf, ownerOf } from './pool-kind.ts';
-import { type Making, makeAhead } from './pool-making.ts';
+import { kindOf, ownerOf, type Pooling, poolingOf } from './pool-kind.ts';
+import { handOver, type Making, type MakingOptions, makeAhead } from './pool-making.ts';
+import { placeFor } from './pool-places.ts';
 
 /** The number of ready sandboxes for each requested kind, and in total. */
 export interface PoolLimits {
@@ -24,23 +25,48 @@ export interface PoolLimits {
    * life of the server.
    */
   readonly idleMs: number;
-  /** The same for a sandbox with mounts: the host cannot unmount a folder while a sandbox uses it. */
-  readonly mountedIdleMs: number;
+  /**
+   * The same for a sandbox with mounts, because the host cannot unmount a folder while a sandbox uses it, and for one of
+   * an owner's image, whose programs may run in it.
+   */
+  readonly callersIdleMs: number;
+  /** The operator's image, whose programs belong to the server; the driver's standard image when absent. */
+  readonly serversImage?: string | undefined;
+}
+
+/** The sandboxes of one owner's images that are ready or being made. */
+export interface HeldAhead {
+  readonly sandboxes: number;
+  readonly memoryBytes: number;
+}
+
+/** What a server allows the pool to do for the owner of a session. */
+export interface PoolPermits extends Partial<Pick<MakingOptions, 'place'>> {
+  /** Whether one more sandbox that counts as a session of the owner is within the owner's quotas. */
+  readonly mayHold?: ((held: HeldAhead, memoryBytes: number) => boolean) | undefined;
 }
 
 /**
- * Warm pool: sandboxes created ahead, with preloads imported and a kernel forked; no user code has run in them. Each is
- * used once. Nothing is created before the first `claim` of its kind; after that, as many as recent claims suggest. A
- * failure is dropped; the next opening reports the reason.
+ * Warm pool: sandboxes created ahead, with preloads imported and a kernel forked; no code of a caller has run in them,
+ * except programs of the owner's own image. Each is used once. Nothing is created before the first `claim` of its kind;
+ * after that, as many as recent claims suggest. A failure is dropped; the next opening reports the reason.
  */
 export interface Pool {
   /**
    * Returns a ready sandbox for `spec`, else one in progress if that is faster than a new one, else undefined. Either
    * way, the pool prepares the next. Rejects only if the signal aborts.
    */
-  claim(driver: Driver, spec: SandboxSpec, signal?: AbortSignal): Promise<LiveSandbox | undefined>;
+  claim(
+    driver: Driver,
+    spec: SandboxSpec,
+    options?: PoolPermits & { readonly signal?: AbortSignal | undefined },
+  ): Promise<LiveSandbox | undefined>;
   /** Counts as a claim by a session that already has its sandbox, so that the pool learns what to create ahead. */
-  expect(driver: Driver, spec: SandboxSpec): void;
+  expect(driver: Driver, spec: SandboxSpec, permits?: PoolPermits): void;
+  /** The sandboxes that count as sessions of this owner. */
+  heldFor(owner: string): HeldAhead;
+  /** Disposes of those. Resolves when they are gone. */
+  drop(owner: string): Promise<void>;
   /** Resolves when nothing is left to create. */
   settled(): Promise<void>;
   close(): Promise<void>;
@@ -49,11 +75,19 @@ export interface Pool {
 /** One kind of sandbox: the ready ones, and the one in progress. */
 interface Kind {
   readonly key: string;
+  readonly pooling: Pooling;
+  readonly memoryBytes: number;
   readonly demand: Demand;
   readonly idleMs: number;
-  readonly ready: LiveSandbox[];
+  readonly ready: Ready[];
   making: Making | undefined;
   trimming: NodeJS.Timeout | undefined;
+}
+
+interface Ready {
+  readonly live: LiveSandbox;
+  readonly owner: string;
+  readonly since: number;
 }
 
 const REFILL_AFTER_MS = 100;
@@ -64,78 +98,118 @@ export function createPool(limits: PoolLimits, startTimeoutMs: number): Pool {
   const disposals = new Set<Promise<void>>();
   const stop = new AbortController();
   const making = () => [...kinds.values()].flatMap((kind) => kind.making ?? []);
-  const total = () => [...kinds.values()].reduce((sum, { ready }) => sum + ready.length, making().length);
 
-  async function claim(driver: Driver, spec: SandboxSpec, signal?: AbortSignal): Promise<LiveSandbox | undefined> {
+  const claim: Pool['claim'] = async (driver, spec, { signal, ...permits } = {}) => {
     const kind = kindFor(driver, spec);
     if (kind === undefined) return undefined;
-    const ready = kind.ready.shift();
-    const ahead = ready === undefined && kind.making?.isAhead === true ? kind.making : undefined;
+    const ready = kind.ready.shift()?.live;
+    const ahead = ready === undefined && kind.making?.isAhead() === true ? kind.making : undefined;
     if (ahead !== undefined) kind.making = undefined;
-    expect(driver, spec);
-    return ahead === undefined ? ready : taken(ahead, signal);
-  }
+    expect(driver, spec, permits);
+    const found = ahead === undefined ? ready : await taken(ahead, signal);
+    return found === undefined ? undefined : handOver(found, spec);
+  };
 
   /** Refills after the claimant's first work, with which it would compete for the CPU. */
-  function expect(driver: Driver, spec: SandboxSpec): void {
+  function expect(driver: Driver, spec: SandboxSpec, permits: PoolPermits = {}): void {
     const kind = kindFor(driver, spec);
     if (kind === undefined) return;
     kind.demand.claimed(performance.now());
     trimLater(kind);
     const timer = setTimeout(() => {
       timers.delete(timer);
-      refill(driver, spec);
+      refill(driver, spec, permits);
     }, REFILL_AFTER_MS).unref();
     timers.add(timer);
-  }
-
-  /**
-   * Whether a spec is pooled. Not for persistent sessions: their sandbox outlives this server, and a pooled one would
-   * end with it. Not for jails with mounts: they get them when they are claimed, at once. SECURITY: a container with
-   * mounts is claimed only by an opening whose own check found the very same folders and file systems (pool-kind.ts).
-   * Until then no user code runs in it.
-   */
-  function isPooled(driver: Driver, { mounts, persistent }: SandboxSpec): boolean {
-    if (limits.perKind <= 0 || persistent !== undefined) return false;
-    return mounts.length === 0 || !driver.traits.sharesWithinOwner;
   }
 
   /** Disposes of the sandbox if its claimant aborts: the pool hands out only sandboxes that it has completed itself. */
   function taken(one: Making, signal: AbortSignal | undefined): Promise<LiveSandbox | undefined> {
     const coming = one.claim();
     return unlessWithdrawn(coming, signal, () => {
-      track(coming.then((live) => live?.dispose()));
+      void track(coming.then((live) => live?.dispose()));
       return new HotcellError('cancelled', 'the opening was withdrawn');
     });
   }
 
   /** Creates one at a time per kind: several would slow down each other, and the open sessions. */
-  function refill(driver: Driver, spec: SandboxSpec): void {
+  function refill(driver: Driver, spec: SandboxSpec, permits: PoolPermits): void {
     const kind = kindFor(driver, spec);
     if (kind === undefined || kind.making !== undefined || kind.ready.length >= kind.demand.target(performance.now()))
       return;
-    if (stop.signal.aborted || total() >= limits.total || availableBytes() < limits.leastFreeBytes) return;
-    const wanted = { ...spec, id: newId('s'), owner: ownerOf(driver, spec) };
-    const one = makeAhead(driver, wanted, { startTimeoutMs, stop: stop.signal });
+    if (stop.signal.aborted || availableBytes() < limits.leastFreeBytes || !makeRoom(kind, spec, permits)) {
+      forgetIfEmpty(kind);
+      return;
+    }
+    // SECURITY: the session's variables would make preloads run the caller's code; they are sent at the claim.
+    const wanted = { ...spec, id: newId('s'), owner: ownerOf(driver, spec, kind.pooling), environment: {} };
+    const isSameTree = () => kindOf(driver, spec, kind.pooling) === kind.key;
+    const one = makeAhead(driver, wanted, {
+      ...{ startTimeoutMs, stop: stop.signal, owner: spec.owner, place: permits.place, isSameTree },
+    });
     kind.making = one;
     void one.ready.then((live) => {
       if (kind.making !== one) return; // it was claimed
       kind.making = undefined;
       if (live === undefined) return forgetIfEmpty(kind); // the next claim tries again
       // SECURITY: the host may have mounted or unmounted a file system below a mount while the sandbox was created.
-      if (kindOf(driver, spec) === kind.key) keep(kind, live);
+      if (isSameTree()) keep(kind, live, spec.owner);
       else {
-        dispose(live);
+        void dispose(live);
         forgetIfEmpty(kind);
       }
-      refill(driver, spec);
+      refill(driver, spec, permits);
     });
   }
 
-  function keep(kind: Kind, live: LiveSandbox): void {
-    kind.ready.push(live);
+  /** Whether there is a place for one more sandbox of this kind; another owner's is disposed of for it if need be. */
+  function makeRoom(kind: Kind, { owner }: SandboxSpec, { mayHold }: PoolPermits): boolean {
+    if (kind.pooling === 'owner' && mayHold?.(heldFor(owner), kind.memoryBytes) === false) return false;
+    const places = [...kinds.values()].flatMap((of) => [
+      ...of.ready.map((one) => ({ ...one, of, isReady: true })),
+      ...(of.making === undefined
+        ? []
+        : [{ owner: of.making.owner, since: Number.POSITIVE_INFINITY, isReady: false, of, live: undefined }]),
+    ]);
+    const found = placeFor(
+      owner,
+      places.sort((a, b) => a.since - b.since),
+      limits.total,
+    );
+    if (found.kind === 'evicts' && found.place.live !== undefined && remove(found.place.of, found.place.live))
+      void dispose(found.place.live);
+    return found.kind !== 'none';
+  }
+
+  function heldFor(owner: string): HeldAhead {
+    const held = ofOwnImages(owner).flatMap(({ memoryBytes, ready, making }) =>
+      [...ready, ...(making === undefined ? [] : [making])].map(() => memoryBytes),
+    );
+    return { sandboxes: held.length, memoryBytes: held.reduce((sum, bytes) => sum + bytes, 0) };
+  }
+
+  /** The kinds that are of this owner alone: their key names it. */
+  function ofOwnImages(owner: string): Kind[] {
+    return [...kinds.values()].filter(
+      ({ pooling, ready, making }) => pooling === 'owner' && (ready[0]?.owner ?? making?.owner) === owner,
+    );
+  }
+
+  async function drop(owner: string): Promise<void> {
+    const endings: Promise<unknown>[] = [];
+    for (const kind of ofOwnImages(owner)) {
+      kind.making?.abandon();
+      if (kind.making !== undefined) endings.push(kind.making.ready);
+      for (const { live } of kind.ready.splice(0)) endings.push(dispose(live));
+      forgetIfEmpty(kind);
+    }
+    await Promise.all(endings);
+  }
+
+  function keep(kind: Kind, live: LiveSandbox, owner: string): void {
+    kind.ready.push({ live, owner, since: performance.now() });
     const timer = setTimeout(() => {
-      if (remove(kind, live)) dispose(live);
+      if (remove(kind, live)) void dispose(live);
     }, kind.idleMs).unref();
     void live.connection.ended.then(() => {
       clearTimeout(timer);
@@ -144,7 +218,7 @@ export function createPool(limits: PoolLimits, startTimeoutMs: number): Pool {
   }
 
   function remove(kind: Kind, live: LiveSandbox): boolean {
-    const index = kind.ready.indexOf(live);
+    const index = kind.ready.findIndex((one) => one.live === live);
     if (index >= 0) kind.ready.splice(index, 1);
     forgetIfEmpty(kind);
     return index >= 0;
@@ -156,19 +230,20 @@ export function createPool(limits: PoolLimits, startTimeoutMs: number): Pool {
     kind.trimming = setTimeout(() => {
       kind.trimming = undefined;
       const extra = kind.ready.splice(kind.demand.target(performance.now()));
-      for (const live of extra) dispose(live);
+      for (const { live } of extra) void dispose(live);
       forgetIfEmpty(kind);
     }, RECENT_MS).unref();
   }
 
-  function dispose(live: LiveSandbox): void {
-    track(live.dispose());
+  function dispose(live: LiveSandbox): Promise<void> {
+    return track(live.dispose());
   }
 
   /** Makes `close` wait for the end of a sandbox. */
-  function track(ending: Promise<void>): void {
+  function track(ending: Promise<void>): Promise<void> {
     const ended = ending.catch(() => {}).finally(() => disposals.delete(ended));
     disposals.add(ended);
+    return ended;
   }
 
   /** Forgets an empty kind: callers choose the properties of a kind, so the number of kinds is unlimited. */
@@ -178,14 +253,16 @@ export function createPool(limits: PoolLimits, startTimeoutMs: number): Pool {
 
   /** The kind of a spec; undefined if it is not pooled. */
   function kindFor(driver: Driver, spec: SandboxSpec): Kind | undefined {
-    const key = isPooled(driver, spec) ? kindOf(driver, spec) : undefined;
+    const pooling = limits.perKind <= 0 ? 'none' : poolingOf(driver, spec, limits.serversImage);
+    const key = pooling === 'none' ? undefined : kindOf(driver, spec, pooling);
     if (key === undefined) return undefined;
     const known = kinds.get(key);
     if (known !== undefined) return known;
     const most = driver.traits.sharesWithinOwner ? limits.perKind : Math.max(limits.perKind, limits.mostPerKind);
     const demand = createDemand({ least: limits.perKind, most });
-    const idleMs = spec.mounts.length === 0 ? limits.idleMs : limits.mountedIdleMs;
-    const kind: Kind = { key, demand, idleMs, ready: [], making: undefined, trimming: undefined };
+    const idleMs = spec.mounts.length === 0 && pooling === 'server' ? limits.idleMs : limits.callersIdleMs;
+    const { memoryBytes } = spec.limits;
+    const kind: Kind = { key, pooling, memoryBytes, demand, idleMs, ready: [], making: undefined, trimming: undefined };
     kinds.set(key, kind);
     return kind;
   }
@@ -193,6 +270,8 @@ export function createPool(limits: PoolLimits, startTimeoutMs: number): Pool {
   return {
     claim,
     expect,
+    heldFor,
+    drop,
     settled: async () => {
       while (making().length > 0 || timers.size > 0) {
         await Promise.all(making().map(({ ready }) => ready));
@@ -205,7 +284,7 @@ export function createPool(limits: PoolLimits, startTimeoutMs: number): Pool {
       timers.clear();
       for (const { trimming } of kinds.values()) clearTimeout(trimming);
       await Promise.all(making().map(({ ready }) => ready));
-      for (const { ready } of kinds.values()) for (const live of ready.splice(0)) dispose(live);
+      for (const { ready } of kinds.values()) for (const { live } of ready.splice(0)) void dispose(live);
       await Promise.all(disposals);
     },
   };

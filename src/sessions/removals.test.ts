@@ -29,3 +29,20 @@ test('a caller that withdraws does not wait, and a removal that fails counts as 
   await removals.settled();
   await removals.room('ada');
 });
+
+test('one removal that ends admits one opening, and that opening the next', async () => {
+  const removals = createRemovals(2);
+  const gone = [deferred<void>(), deferred<void>()];
+  for (const one of gone) removals.track('ada', one.promise);
+  const admitted: (() => void)[] = [];
+  const waiting = [1, 2, 3].map(async () => admitted.push(await removals.room('ada')));
+  gone[0]!.resolve();
+  await waiting[0];
+  await new Promise(setImmediate);
+  expect(admitted).toHaveLength(1);
+  admitted[0]!();
+  await waiting[1];
+  gone[1]!.resolve();
+  await waiting[2];
+  expect(admitted).toHaveLength(3);
+});

@@ -19,7 +19,7 @@ const LIMITS: PoolLimits = {
   total: 4,
   leastFreeBytes: 0,
   idleMs: 60_000,
-  mountedIdleMs: 60_000,
+  callersIdleMs: 60_000,
 };
 const runRoot = mkdtempSync(join(tmpdir(), 'hc-run-'));
 let server: Server;
@@ -73,7 +73,7 @@ it('keeps more while many are claimed, and nothing of what a claimant withdrew f
   pool.expect(driver, SPEC);
   await until(() => asked.length === 1, 'one is being made');
   const withdrawn = new AbortController();
-  const claiming = pool.claim(driver, SPEC, withdrawn.signal);
+  const claiming = pool.claim(driver, SPEC, { signal: withdrawn.signal });
   withdrawn.abort();
   await expect(claiming).rejects.toMatchObject({ code: 'cancelled' });
   gate.resolve();

@@ -4,10 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Hotcell } from '../../src/main.ts';
+import { deferred } from '../../src/lib/deferred.ts';
+import { type Hotcell, openHotcell } from '../../src/main.ts';
+import type { Driver } from '../../src/sandbox/driver.ts';
+import type { Host } from '../../src/sandbox/host.ts';
 import { isRoot } from '../support/host-listeners.ts';
+import { until } from '../support/host-processes.ts';
 import { reasonToLeaveTo } from '../support/strength.ts';
-import { openTarget, reasonToSkip, TARGETS, type Target } from '../support/targets.ts';
+import { driverFactory, openTarget, reasonToSkip, TARGETS, type Target } from '../support/targets.ts';
 
 /**
  * The host changes what is mounted below a folder while a sandbox that was created ahead, or a zygote, has the former
@@ -64,6 +68,45 @@ except OSError as error: print(error.strerror)`;
     expect(await answer(hotcell, code)).not.toBe('written');
   });
 });
+
+describe.each([TARGETS.docker, TARGETS.gvisor])(
+  '$name: a sandbox that is created ahead while the host has a volume mounted for a moment',
+  async (target) => {
+    const skip = (await reasonToSkip(target)) !== undefined;
+
+    it.skipIf(skip).each(['ready', 'claimed'])('is not used for a later session (%s)', async (how) => {
+      const make = driverFactory(target);
+      const isolation = target.options.isolation as 'docker';
+      let created = 0;
+      const ended = deferred<void>();
+      const drivers = {
+        [isolation]: async (host: Host) => {
+          const driver = await make(host);
+          const create: Driver['create'] = async (spec, options) => {
+            created += 1;
+            if (created !== 2) return driver.create(spec, options);
+            await mountVolume('of a job that ended');
+            const sandbox = await driver.create(spec, options);
+            await run('umount', ['--lazy', volume]);
+            if (how === 'claimed') await ended.promise;
+            return sandbox;
+          };
+          return { ...driver, create };
+        },
+      };
+      await using hotcell = await openHotcell({
+        ...{ isolation, drivers, mountRoots: [folder], poolSize: 1, preloads: [], recipes: [] },
+      });
+      const code = 'import os; print(os.listdir("/job/vol"))';
+      expect(await answer(hotcell, code)).toBe('[]');
+      await until(() => isOver, 'one was being made ahead with the volume');
+      if (how === 'ready') await hotcell.settled();
+      const answering = answer(hotcell, code);
+      ended.resolve();
+      expect(await answering).toBe('[]');
+    });
+  },
+);
 
 async function mountVolume(of: string): Promise<void> {
   await run('mount', ['-t', 'tmpfs', '-o', 'mode=777', 'hotcell-test', volume]);

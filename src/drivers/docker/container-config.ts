@@ -164,7 +164,7 @@ function environment(image: ImageDescription | undefined): string[] {
  * SECURITY: programs on the host, such as schedulers and proxies, act on labels of containers. An empty value overrides
  * a label of the image.
  */
-function emptyLabels(image: ImageDescription | undefined): Record<string, string> {
+export function emptyLabels(image: ImageDescription | undefined): Record<string, string> {
   return Object.fromEntries((image?.labels ?? []).map((name) => [name, '']));
 }
 

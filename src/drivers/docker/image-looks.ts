@@ -1,6 +1,6 @@
 import type { Container } from 'dockerode';
 import { newId } from '../../lib/ids.ts';
-import { containerName, LABELS } from './container-config.ts';
+import { containerName, emptyLabels, LABELS } from './container-config.ts';
 import type { EngineConnector } from './engine.ts';
 import type { ImageDescription } from './engine-image.ts';
 import { containerFiles, type ImageFile, type ImageFiles } from './image-files.ts';
@@ -83,6 +83,7 @@ function createUnstarted(options: ImageLooksOptions, image: ImageDescription, na
     Entrypoint: [],
     Cmd: ['python3'],
     Labels: {
+      ...emptyLabels(image),
       [LABELS.installation]: installationId,
       [LABELS.server]: serverId,
       [LABELS.sandbox]: name.slice(containerName('').length),
