@@ -78,16 +78,19 @@ describe.each([TARGETS.docker, TARGETS.gvisor])(
       const make = driverFactory(target);
       const isolation = target.options.isolation as 'docker';
       let created = 0;
-      const ended = deferred<void>();
+      let isOver = false;
+      const [begun, ended] = [deferred<void>(), deferred<void>()];
       const drivers = {
         [isolation]: async (host: Host) => {
           const driver = await make(host);
           const create: Driver['create'] = async (spec, options) => {
             created += 1;
             if (created !== 2) return driver.create(spec, options);
+            await begun.promise;
             await mountVolume('of a job that ended');
             const sandbox = await driver.create(spec, options);
             await run('umount', ['--lazy', volume]);
+            isOver = true;
             if (how === 'claimed') await ended.promise;
             return sandbox;
           };
@@ -98,12 +101,17 @@ describe.each([TARGETS.docker, TARGETS.gvisor])(
         ...{ isolation, drivers, mountRoots: [folder], poolSize: 1, preloads: [], recipes: [] },
       });
       const code = 'import os; print(os.listdir("/job/vol"))';
-      expect(await answer(hotcell, code)).toBe('[]');
-      await until(() => isOver, 'one was being made ahead with the volume');
-      if (how === 'ready') await hotcell.settled();
-      const answering = answer(hotcell, code);
-      ended.resolve();
-      expect(await answering).toBe('[]');
+      try {
+        expect(await answer(hotcell, code)).toBe('[]');
+        begun.resolve();
+        await until(() => isOver, 'one was being made ahead with the volume');
+        if (how === 'ready') await hotcell.settled();
+        const answering = answer(hotcell, code);
+        ended.resolve();
+        expect(await answering).toBe('[]');
+      } finally {
+        for (const one of [begun, ended]) one.resolve(); // otherwise it could not be closed
+      }
     });
   },
 );
