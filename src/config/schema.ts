@@ -135,6 +135,12 @@ export const configSchema = z.object({
     maxPendingExecutions: wholeNumber(1, 100_000).default(100).describe('Running and queued executions of one owner'),
   }),
   ...grouped('Output and results', {
+    structuredContent: z
+      .enum(['on-request', 'always'])
+      .default('on-request')
+      .describe(
+        'When replies of tools have `structuredContent` besides their text: `on-request`, for HTTP clients that send `Hotcell-Structured-Content: true`; `always`, for all. Some clients give it to the model instead of text and images: docs/tools.md',
+      ),
     outputBytes: z.coerce
       .number()
       .int()

@@ -6,8 +6,9 @@ import type { CallWatch } from './call-watch.ts';
 import type { McpDeps } from './deps.ts';
 import { createMcpFactory } from './server.ts';
 
-const owner = anonymousOwner(loadConfig({}, { env: {} }));
-const deps = { version: '1', owner, directory: { list: () => [] } } as unknown as McpDeps;
+const config = loadConfig({}, { env: {} });
+const owner = anonymousOwner(config);
+const deps = { version: '1', owner, config, directory: { list: () => [] } } as unknown as McpDeps;
 
 test.each(['tools/list', 'resources/list', 'resources/templates/list', 'prompts/list'])(
   'the transport is notified of the call and of the size of its answer: %s',

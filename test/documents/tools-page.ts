@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { INSTRUCTIONS } from '../../src/mcp/instructions.ts';
+import { ERROR_META } from '../../src/mcp/present/error-result.ts';
+import { RESULT_META } from '../../src/mcp/present/result-meta.ts';
 import { PROMPTS } from '../../src/mcp/prompts/index.ts';
 import { FILE_TEMPLATE, LOG_TEMPLATE } from '../../src/mcp/resources/uris.ts';
 import { TOOLS } from '../../src/mcp/tools/index.ts';
@@ -10,11 +12,24 @@ export function toolsPage(): string {
 
 <!-- Made from src/mcp/tools: change those, then run \`npx vitest run test/documents.test.ts -u\`. -->
 
-What a model sees of Hotcell over MCP. Every tool answers with text to read and with data to a schema; a failure of
-Hotcell's own is a result with \`isError\`: its text says code, message and remedy, and \`_meta["dev.hotcell/error"]\` is \`{code, message, remedy, retry}\` ([errors](errors.md)). How your code ended
-is never an error: \`outcome\` tells.
+What a model sees of Hotcell over MCP. Every tool answers with text to read, and images. A failure of Hotcell's own is a
+result with \`isError\`, whose text says code, message and remedy ([errors](errors.md)). How your code ended is never an
+error: the text says it, and \`outcome\` does for programs.
 
 ${TOOLS.map(({ name, title }) => `- [\`${name}\`](#${name}): ${title}`).join('\n')}
+
+## Data for programs
+
+| where | what | when |
+|---|---|---|
+| \`_meta["${RESULT_META}"]\` | the data of the tool, as listed below, without the texts that the content has (output, value, traceback) | every success |
+| \`_meta["${ERROR_META}"]\` | \`{code, message, remedy, retry}\` | every failure |
+| \`structuredContent\` | all of the data, with an \`outputSchema\` for each tool | a success, if it was asked for |
+
+Ask for \`structuredContent\` with the option \`structuredContent\` ([configuration](configuration.md)), with \`hotcell mcp --structured-content\` or
+\`hotcell serve --structured-content\`, or over HTTP for one client with the header \`Hotcell-Structured-Content: true\` (in the older protocol, on \`initialize\`).
+It is not the default, because clients choose: some give a model the structured content *instead of* the text and the
+images ([why](adr/0011-text-for-models-facts-in-meta.md)). The profile \`code-sandbox\` always sends it.
 
 ## What a model is told first
 
@@ -54,7 +69,7 @@ ${tool.description}
 \`\`\`
 
 ${argumentTable(tool.input)}
-It answers with ${Object.keys(tool.output.shape)
+Its data: ${Object.keys(tool.output.shape)
     .map((name) => `\`${name}\``)
     .join(', ')}.
 `;

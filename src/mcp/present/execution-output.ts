@@ -54,6 +54,11 @@ export const executionOutput = z.object({
 });
 export type ExecutionOutput = z.infer<typeof executionOutput>;
 
+/** An execution without the texts that the content of its reply has. */
+export function executionFacts({ stdout, stderr, value, shown, notes, error, ...facts }: ExecutionOutput): object {
+  return { ...facts, ...(error === undefined ? {} : { error: { name: error.name, message: error.message } }) };
+}
+
 export interface Place {
   readonly sessionId: string;
   readonly executionId: string;

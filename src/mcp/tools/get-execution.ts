@@ -5,7 +5,7 @@ import { HotcellError } from '../../errors/hotcell-error.ts';
 import { defineTool } from '../define-tool.ts';
 import type { McpDeps } from '../deps.ts';
 import { readLog } from '../execution-log.ts';
-import { executionOutput } from '../present/execution-output.ts';
+import { executionFacts, executionOutput } from '../present/execution-output.ts';
 import { endedReply, unendedReply } from '../present/execution-reply.ts';
 import { latestOutput } from '../present/latest-output.ts';
 import { textBlocks } from '../present/text-blocks.ts';
@@ -50,6 +50,10 @@ Results are kept while the session is open; the oldest are dropped first.`,
         size_bytes: z.number().int(),
       })
       .optional(),
+  }),
+  facts: ({ log, ...execution }) => ({
+    ...executionFacts(execution),
+    ...(log === undefined ? {} : { log: { ...log, text: undefined } }),
   }),
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   isLong: true,

@@ -55,6 +55,10 @@ Each page gives the total; use offset for the next page. Summaries have a size l
     value: summary.omit({ name: true }).optional().describe('Value of the expression'),
     page: z.string().optional().describe('The page as text'),
   }),
+  facts: ({ page, variables, ...facts }) => ({
+    ...facts,
+    ...(variables === undefined ? {} : { variables: variables.map(({ summary, ...variable }) => variable) }),
+  }),
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
   async handler({ expression, filter, offset, limit, column_offset, language, session_id }, { deps, signal }) {
     const managed = await deps.directory.use(deps.owner, session_id, { signal, via: 'inspect_variables' });

@@ -41,6 +41,7 @@ export const readFile = defineTool({
     offset: z.number().int().optional(),
     next_offset: z.number().int().optional().describe('Where to go on; absent at the end of the file'),
   }),
+  facts: ({ text, ...place }) => place,
   annotations: { readOnlyHint: true, openWorldHint: false },
   async handler({ path, start_line, lines, offset, length, encoding, session_id }, { deps, signal }) {
     const isByLine = start_line !== undefined || lines !== undefined;

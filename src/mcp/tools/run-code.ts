@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { defineTool } from '../define-tool.ts';
-import { executionOutput } from '../present/execution-output.ts';
+import { executionFacts, executionOutput } from '../present/execution-output.ts';
 import { runInSession } from '../run-in-session.ts';
 import { backgroundArgument, sessionFor, timeoutArgument } from './run-arguments.ts';
 import { sessionArgument } from './session-argument.ts';
@@ -37,6 +37,7 @@ For code that runs longer than a few minutes, use background: true, then get_exe
     background: backgroundArgument,
   }),
   output: executionOutput,
+  facts: executionFacts,
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
   isLong: true,
   async handler({ code, language, session_id, timeout_ms, traceback_locals, background }, call) {

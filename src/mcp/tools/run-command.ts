@@ -7,7 +7,7 @@ import {
   VARIABLE_NAME,
 } from '../../execution/check-command.ts';
 import { defineTool } from '../define-tool.ts';
-import { executionOutput } from '../present/execution-output.ts';
+import { executionFacts, executionOutput } from '../present/execution-output.ts';
 import { runInSession } from '../run-in-session.ts';
 import { backgroundArgument, sessionFor, timeoutArgument } from './run-arguments.ts';
 import { sessionArgument } from './session-argument.ts';
@@ -38,6 +38,7 @@ Examples:
     background: backgroundArgument,
   }),
   output: executionOutput,
+  facts: executionFacts,
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
   isLong: true,
   async handler({ command, cwd, environment, session_id, timeout_ms, background }, call) {
