@@ -16,30 +16,19 @@ const LOG_BYTES = 16_384;
 export const getExecution = defineTool({
   name: 'get_execution',
   title: 'Get an execution',
-  description: `Returns the status of an execution: running, with its output so far, or ended, with its result. Use it for runs started with background: true, and for output that did not fit into a reply.
+  description: `Returns an execution: while it runs, its output so far; then its result.
 
-  {"execution_id": "x-…", "wait_ms": 30000}     wait up to 30 s for it to end
-  {"execution_id": "x-…", "cancel": true}       interrupt it; the session keeps its variables if the code handles the interrupt
-  {"execution_id": "x-…", "log_offset": 0}      read its whole output in chunks; continue at log.next_offset
+  {"execution_id": "x-…", "wait_ms": 30000}   wait up to 30 s for it to end
+  {"execution_id": "x-…", "cancel": true}     interrupt it; the session goes on
+  {"execution_id": "x-…", "log_offset": 0}    read all of its output in chunks
 
 Results are kept while the session is open; the oldest are dropped first.`,
   input: z.strictObject({
     execution_id: z.string().min(1).max(100),
-    session_id: z
-      .string()
-      .min(1)
-      .max(100)
-      .optional()
-      .describe('Optional; speeds up the lookup. Execution ids are unique'),
-    wait_ms: z
-      .number()
-      .int()
-      .min(0)
-      .max(3_600_000)
-      .default(0)
-      .describe('How long to wait for it to end, in milliseconds'),
-    cancel: z.boolean().default(false).describe('Interrupt it, and reply when it has ended'),
-    log_offset: z.number().int().min(0).optional().describe('Byte offset in the log to start at'),
+    session_id: z.string().min(1).max(100).optional().describe('Not needed'),
+    wait_ms: z.number().int().min(0).max(3_600_000).default(0).describe('How long to wait for its end, in ms'),
+    cancel: z.boolean().default(false).describe('Interrupt it and return its result'),
+    log_offset: z.number().int().min(0).optional().describe('First byte to read of its output'),
   }),
   output: executionOutput.extend({
     log: z

@@ -11,12 +11,12 @@ export const timeoutArgument = z
   .min(1)
   .max(86_400_000)
   .optional()
-  .describe('Timeout in milliseconds. Default: 60000, unless the server is configured otherwise');
+  .describe('Timeout in ms. Default: 60000; in the background 600000');
 
 export const backgroundArgument = z
   .boolean()
   .default(false)
-  .describe('Return an execution_id at once and keep running; get the result with get_execution');
+  .describe('Reply at once; get the result with get_execution. Later code in the same language waits for it');
 
 /**
  * The session for a call that runs code. A timeout above the server's maximum is refused before a session is opened.

@@ -10,30 +10,24 @@ export const runCode = defineTool({
   title: 'Run code',
   description: `Runs code in a sandbox and keeps its state: variables, imports and files persist between calls, as in a notebook.
 
-Returns the output, the value of the last expression, a traceback if the code raised, images of the figures it drew (no plt.show() or savefig needed), and links to the files it created or changed. After an error the session continues: fix the code and run only the missing part.
+Returns what it printed, the value of the last expression, a traceback if it raised, its figures as images (no plt.show() or savefig needed), and the files it created or changed. After an error the session continues: fix the code and run only the part that failed.
 
-The working directory is /workspace. Put files there with write_file, or load_file (if available). There is no network and no access to the host. input() gets end of file.
+The working directory is /workspace. There is no network. Python has IPython magics, !command and top-level await. Each language has its own state; all share the files.
 
-Python supports IPython magics, !command and top-level await. Each language has its own state; all share the files.
-
-Examples:
   {"code": "import pandas as pd\\ndf = pd.read_csv('sales.csv')\\ndf.describe()"}
-  {"code": "df.groupby('region').amount.sum().plot.bar()"}
   {"code": "const rows = [1, 2, 3]; rows.map(x => x * 2)", "language": "javascript"}
 
-For code that runs longer than a few minutes, use background: true, then get_execution.`,
+Code that runs longer than about 45 seconds continues in the background; the reply says how to get its result.`,
   input: z.strictObject({
-    code: z.string().describe('Source code. The value of its last expression is returned'),
+    code: z.string().describe('Source code'),
     language: z
       .string()
       .max(40)
       .default('python')
-      .describe(
-        'python, javascript, typescript or bash; c, cpp, go, rust, java, ruby, perl or r if the sandbox has the tools',
-      ),
+      .describe('python, javascript, typescript, bash; if installed: c, cpp, go, rust, java, ruby, perl, r'),
     session_id: sessionArgument,
     timeout_ms: timeoutArgument,
-    traceback_locals: z.boolean().default(false).describe('Show the values of local variables in tracebacks'),
+    traceback_locals: z.boolean().default(false).describe('Show local variables in tracebacks'),
     background: backgroundArgument,
   }),
   output: executionOutput,

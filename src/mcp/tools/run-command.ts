@@ -15,24 +15,23 @@ import { sessionArgument } from './session-argument.ts';
 export const runCommand = defineTool({
   name: 'run_command',
   title: 'Run a shell command',
-  description: `Runs a command line in the sandbox's shell (bash, or sh if there is no bash): pipes, &&, redirections and globs work. Returns the output and the exit code; a nonzero exit code is a result, not an error.
+  description: `Runs a command line in the sandbox's shell: pipes, &&, redirections and globs work. Returns the output and the exit code; a nonzero exit code is a result, not an error.
 
-Each command runs in a new shell in /workspace (or cwd), beside other commands and code that run in the session. For a shell that keeps its directory and variables, use run_code with language "bash". Sandbox and files are shared with run_code. There is no network and no access to the host. A command that reads input gets end of file.
+Each command has a new shell in /workspace and runs beside other commands and code of the session, on the same files. For a shell that keeps its directory and variables, use run_code with language "bash". There is no network. A command that reads input gets end of file.
 
-Examples:
   {"command": "ls -la && head -3 data/*.csv | cut -d, -f1-4"}
   {"command": "python -m pytest -q", "cwd": "project", "environment": {"PYTHONPATH": "src"}}
   {"command": "tar xzf archive.tar.gz && make -j2", "timeout_ms": 600000}`,
   input: z.strictObject({
-    command: z.string().min(1).max(MOST_LINE_CHARS).describe('Command line. Put a longer script into a file'),
-    cwd: z.string().min(1).max(MOST_FOLDER_CHARS).default('.').describe('Working directory, relative to /workspace'),
+    command: z.string().min(1).max(MOST_LINE_CHARS).describe('Command line'),
+    cwd: z.string().min(1).max(MOST_FOLDER_CHARS).default('.').describe('Working directory in /workspace'),
     environment: z
       .record(
         z.string().regex(VARIABLE_NAME, { error: 'not the name of a variable' }),
         z.string().max(MOST_VALUE_CHARS),
       )
       .default({})
-      .describe('Additional environment variables'),
+      .describe('More environment variables'),
     session_id: sessionArgument,
     timeout_ms: timeoutArgument,
     background: backgroundArgument,
