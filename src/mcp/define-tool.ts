@@ -16,6 +16,10 @@ export interface ToolCall {
    * must be removed when the work is done.
    */
   readonly signal: AbortSignal;
+  /** When the call arrived, by `performance.now()`. */
+  readonly startedAt: number;
+  /** How long the client waits for an answer: client-patience.ts. */
+  readonly patienceMs: number;
   /** Whether the client asked for structured content. */
   readonly wantsStructured: boolean;
   /** Sets the callback for progress messages, which a client gets every few seconds while the call runs. */

@@ -1,5 +1,6 @@
-import { McpServer, type McpServerOptions } from '@modelcontextprotocol/server';
+import { McpServer, type McpServerOptions, type ServerContext } from '@modelcontextprotocol/server';
 import { callWatchOf, watchCalls } from './call-watch.ts';
+import { patienceOf } from './client-patience.ts';
 import type { Tool, ToolCall } from './define-tool.ts';
 import type { McpDeps } from './deps.ts';
 import { instructionsFor } from './instructions.ts';
@@ -95,6 +96,11 @@ function registerTool(
   { deps, wantsStructured }: Pick<ToolCall, 'deps' | 'wantsStructured'>,
 ): void {
   const { name, title, description, annotations } = tool;
+  const patienceIn = ({ mcpReq }: ServerContext) => {
+    const client = server.server.getClientVersion()?.name;
+    const hasProgress = mcpReq._meta?.progressToken !== undefined;
+    return patienceOf({ name: client, hasProgress }, deps.config.backgroundAfterMs);
+  };
   server.registerTool(
     name,
     {
@@ -111,6 +117,8 @@ function registerTool(
       try {
         const result = await tool.answer(args, {
           deps,
+          startedAt,
+          patienceMs: patienceIn(context),
           wantsStructured,
           signal: context.mcpReq.signal,
           reportWith: progress.reportWith,

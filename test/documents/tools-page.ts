@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { configSchema } from '../../src/config/schema.ts';
+import { PATIENT_CLIENTS, USUAL_WAIT_MS } from '../../src/mcp/client-patience.ts';
 import { INSTRUCTIONS } from '../../src/mcp/instructions.ts';
 import { ERROR_META } from '../../src/mcp/present/error-result.ts';
 import { RESULT_META } from '../../src/mcp/present/result-meta.ts';
@@ -31,6 +33,20 @@ Ask for \`structuredContent\` with the option \`structuredContent\` ([configurat
 It is not the default, because clients choose: some give a model the structured content *instead of* the text and the
 images ([why](adr/0011-text-for-models-facts-in-meta.md)). The profile \`code-sandbox\` always sends it.
 
+## Long runs
+
+A run that takes longer than its client waits for continues in the background by itself. The reply then has the output so
+far, and says how to go on with \`get_execution\`. Until then, cancelling the call interrupts the run; from then on the run
+is a background execution. A run that named no \`timeout_ms\` gets ${minutes(configSchema.parse({}).backgroundTimeoutMs)} in the background.
+
+| client | \`clientInfo.name\` begins with | a call is answered after | because it |
+|---|---|---|---|
+${PATIENT_CLIENTS.map(({ product, name, waitMs, needsProgress, reason }) => `| ${product} | \`${name}\` | ${waitMs / 1000} s${needsProgress ? ', if it asked for progress' : ''} | ${reason} |`).join('\n')}
+| all others | | ${USUAL_WAIT_MS / 1000} s | the TypeScript SDK gives up after 60 s by default |
+
+\`backgroundAfterMs\` ([configuration](configuration.md)) sets one time for every client: 4 seconds, for example, for openai-agents, which
+gives up after 5. A run without \`timeout_ms\` is answered after \`timeoutMs\` at the latest. The tools of the profile \`code-sandbox\` never do this.
+
 ## What a model is told first
 
 \`\`\`text
@@ -51,6 +67,10 @@ ${TOOLS.map(toolSection).join('\n')}
 |---|---|---|
 ${PROMPTS.map(({ name, args, description }) => `| \`${name}\` | ${Object.keys(args.shape).join(', ')} | ${description} |`).join('\n')}
 `;
+}
+
+function minutes(ms: number): string {
+  return `${ms / 60_000} minutes`;
 }
 
 function toolSection(tool: (typeof TOOLS)[number]): string {

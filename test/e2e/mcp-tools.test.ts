@@ -226,18 +226,24 @@ display("plain", Rich())`;
         'import os, time\nprint("step", 0, flush=True)\nwhile not os.path.exists("go"): time.sleep(0.02)\nos.remove("go")\n"done"';
       const started = await mcp.call('run_code', { code, background: true });
       expect(started.data.state).not.toBe('ended');
-      expect(started.text).toMatch(/^(Starting|Still running)\. Call get_execution/);
+      expect(started.text).toMatch(
+        /^Started in the background\.\nPoll: get_execution \{"execution_id": "x-\w+", "wait_ms": 30000\}\. To stop it: /,
+      );
       const behind = await mcp.call('run_code', { code: '1', background: true });
       expect(behind.text).toMatch(
-        /^Waiting: this execution waits for execution x-\w+, which has used the same kernel for \d+ s\./,
+        /^In the background: it waits behind execution x-\w+, which has used the same kernel for \d+ s\./,
       );
       const execution_id = started.data.execution_id;
+      const inFront = mcp.call('run_code', { code: '2' });
       await expect
         .poll(async () => (await mcp.call('get_execution', { execution_id, wait_ms: 200 })).data)
         .toMatchObject({ state: 'running', stdout: expect.stringContaining('step 0') });
       await mcp.call('write_file', { path: 'go', content: 'on' });
       const late = await mcp.call('get_execution', { execution_id, wait_ms: 20_000 });
       expect(late.data).toMatchObject({ state: 'ended', outcome: 'ok', value: "'done'" });
+      expect((await inFront).text).toMatch(
+        /^Done\.\nIt waited for execution x-\w+, which used the same kernel\.\nvalue: 2$/,
+      );
       const end = await mcp.call('get_execution', { execution_id, log_offset: late.data.stdout.length });
       expect(end).toMatchObject({
         text: 'The log has 7 bytes: there is nothing after this offset.',

@@ -1,6 +1,6 @@
 import type { ContentBlock } from '@modelcontextprotocol/server';
 import type { ManagedExecution, ManagedSession } from '../../directory/directory.ts';
-import type { Artifact, ExecutionResult } from '../../execution/result.ts';
+import type { Artifact } from '../../execution/result.ts';
 import { quotedName } from '../../lib/said-inside.ts';
 import type { ToolReply } from '../define-tool.ts';
 import type { McpDeps } from '../deps.ts';
@@ -15,13 +15,17 @@ import { waitingText } from './waiting-text.ts';
 const MOST_FILES = 20;
 const NAME_CHARS = 4_000;
 
-/** The reply about an execution that has ended: text, its pictures, and links to its files. */
+/**
+ * The reply about an execution that has ended: text, its pictures, and links to its files. `waitedFor`: the execution
+ * that used the kernel before. Rejects as the execution did.
+ */
 export async function endedReply(
   managed: ManagedSession,
   execution: ManagedExecution,
-  result: ExecutionResult,
   deps: McpDeps,
+  waitedFor?: string,
 ): Promise<ToolReply<ExecutionOutput>> {
+  const result = await execution.result;
   const place = placeOf(managed, execution, deps);
   const shown = shownOf(result, place.chars);
   const artifacts = namable(result.artifacts);
@@ -35,7 +39,7 @@ export async function endedReply(
     files,
     shown: shown.texts,
     images: images.length,
-    notes: notesOf(result, isFirst),
+    notes: [...notesOf(result, isFirst), ...waitedNotes(waitedFor)],
   });
   return {
     structured,
@@ -43,22 +47,28 @@ export async function endedReply(
   };
 }
 
-/** The reply about an execution that has not ended. */
+/** Says what occupied the kernel before: a model that started it in the background may not expect that. */
+function waitedNotes(executionId: string | undefined): string[] {
+  return executionId === undefined ? [] : [`It waited for execution ${executionId}, which used the same kernel.`];
+}
+
+/** The reply about an execution that has not ended. `what`: the first sentence, unless the execution still waits. */
 export function unendedReply(
   managed: ManagedSession,
   execution: ManagedExecution,
   deps: McpDeps,
+  what: string,
 ): ToolReply<ExecutionOutput> {
   const state = execution.state() === 'waiting' ? 'waiting' : 'running';
   const waiting = state === 'waiting' ? waitingText(execution) : undefined;
-  const what =
-    state === 'running'
-      ? 'Still running.'
-      : waiting === undefined
-        ? 'Starting.'
-        : `Waiting: this execution ${waiting}.`;
-  const note = `${what} Call get_execution with execution_id ${execution.id} for the result (wait_ms: wait for it; cancel: stop it).`;
-  const unended = unendedOutput(state, execution.partial(), placeOf(managed, execution, deps), [note]);
+  const notes = [
+    waiting === undefined ? what : `In the background: it ${waiting}.`,
+    `Poll: get_execution {"execution_id": "${execution.id}", "wait_ms": 30000}. To stop it: "cancel": true.`,
+    ...(execution.command === undefined
+      ? ['Until it ends, code in the same language waits; run_command does not.']
+      : []),
+  ];
+  const unended = unendedOutput(state, execution.partial(), placeOf(managed, execution, deps), notes);
   const structured = { ...unended, ...waitsForOf(execution) };
   return { structured, content: blocksOf(structured) };
 }

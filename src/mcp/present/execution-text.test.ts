@@ -70,7 +70,7 @@ test('the block of Hotcell lists the files; a file name cannot pretend to be ano
 
 test.each([
   [{ outcome: { kind: 'exited', exitCode: 3 } }, /^Exit code 3\.$/],
-  [{ outcome: { kind: 'timed-out', limitMs: 1500 } }, /1\.5 s.*timeout_ms.*background/],
+  [{ outcome: { kind: 'timed-out', limitMs: 1500 } }, /1\.5 s.*larger timeout_ms/],
   [
     { outcome: { kind: 'out-of-memory', limitBytes: 2 ** 31 }, state: 'lost' },
     /2 GiB.*memory_mb[\s\S]*variables are lost/,

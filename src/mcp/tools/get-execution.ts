@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod';
 import type { ManagedExecution, ManagedSession } from '../../directory/directory.ts';
 import { HotcellError } from '../../errors/hotcell-error.ts';
@@ -10,6 +9,7 @@ import { endedReply, unendedReply } from '../present/execution-reply.ts';
 import { latestOutput } from '../present/latest-output.ts';
 import { textBlocks } from '../present/text-blocks.ts';
 import { resultBytes } from '../result-bytes.ts';
+import { waitForEnd } from '../wait-for-end.ts';
 
 const LOG_BYTES = 16_384;
 
@@ -51,13 +51,13 @@ Results are kept while the session is open; the oldest are dropped first.`,
     call.reportWith(() => latestOutput(execution));
     if (cancel) execution.cancel();
     if (cancel) await execution.result.catch(() => {});
-    else if (wait_ms > 0 && execution.state() !== 'ended') await waitFor(execution, wait_ms, call.signal);
+    else await waitForEnd(execution, Math.min(wait_ms, call.patienceMs), call.signal);
     const result = execution.state() === 'ended' ? await execution.result : undefined;
     await call.turn(result === undefined ? execution.outputBytes() : resultBytes(result));
     const reply =
       result === undefined
-        ? unendedReply(managed, execution, call.deps)
-        : await endedReply(managed, execution, result, call.deps);
+        ? unendedReply(managed, execution, call.deps, 'Still running.')
+        : await endedReply(managed, execution, call.deps);
     if (log_offset === undefined) return reply;
     const log = await readLog(execution, { offset: log_offset, length: LOG_BYTES });
     const rest = log.next_offset === undefined ? ', to the end' : `; continue with log_offset ${log.next_offset}`;
@@ -85,11 +85,4 @@ function find(
     remedy:
       'Use an execution_id from a reply of run_code or run_command. Old results are dropped, and closing a session deletes its results.',
   });
-}
-
-async function waitFor(execution: ManagedExecution, waitMs: number, signal: AbortSignal): Promise<void> {
-  const stop = new AbortController();
-  const over = sleep(waitMs, undefined, { signal: AbortSignal.any([stop.signal, signal]) }).catch(() => {});
-  await Promise.race([execution.result.catch(() => {}), over]);
-  stop.abort();
 }

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { requireAtMost } from '../../config/at-most.ts';
 import type { ManagedSession } from '../../directory/directory.ts';
 import type { ToolCall } from '../define-tool.ts';
+import { planRun, type RunPlan } from '../run-plan.ts';
 
 /** Arguments of the tools that run something. */
 
@@ -17,6 +18,14 @@ export const backgroundArgument = z
   .boolean()
   .default(false)
   .describe('Reply at once; get the result with get_execution. Later code in the same language waits for it');
+
+/** How long the call waits for its run, and how long the run may take. */
+export function planFor(
+  { deps: { config }, patienceMs }: ToolCall,
+  { timeout_ms, background }: { timeout_ms?: number | undefined; background: boolean },
+): RunPlan {
+  return planRun({ timeoutMs: timeout_ms, isBackground: background }, patienceMs, config);
+}
 
 /**
  * The session for a call that runs code. A timeout above the server's maximum is refused before a session is opened.

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { defineTool } from '../define-tool.ts';
 import { executionFacts, executionOutput } from '../present/execution-output.ts';
 import { runInSession } from '../run-in-session.ts';
-import { backgroundArgument, sessionFor, timeoutArgument } from './run-arguments.ts';
+import { backgroundArgument, planFor, sessionFor, timeoutArgument } from './run-arguments.ts';
 import { sessionArgument } from './session-argument.ts';
 
 export const runCode = defineTool({
@@ -36,11 +36,8 @@ Code that runs longer than about 45 seconds continues in the background; the rep
   isLong: true,
   async handler({ code, language, session_id, timeout_ms, traceback_locals, background }, call) {
     const managed = await sessionFor(call, 'run_code', { session_id, timeout_ms });
-    const options = {
-      language,
-      tracebackLocals: traceback_locals,
-      ...(timeout_ms === undefined ? {} : { timeoutMs: timeout_ms }),
-    };
-    return runInSession(managed, managed.run(code, options), background, call);
+    const plan = planFor(call, { timeout_ms, background });
+    const options = { language, tracebackLocals: traceback_locals, timeoutMs: plan.timeoutMs };
+    return runInSession(managed, managed.run(code, options), plan, call);
   },
 });

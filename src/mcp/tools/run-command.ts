@@ -9,7 +9,7 @@ import {
 import { defineTool } from '../define-tool.ts';
 import { executionFacts, executionOutput } from '../present/execution-output.ts';
 import { runInSession } from '../run-in-session.ts';
-import { backgroundArgument, sessionFor, timeoutArgument } from './run-arguments.ts';
+import { backgroundArgument, planFor, sessionFor, timeoutArgument } from './run-arguments.ts';
 import { sessionArgument } from './session-argument.ts';
 
 export const runCommand = defineTool({
@@ -43,9 +43,9 @@ Each command has a new shell in /workspace and runs beside other commands and co
   async handler({ command, cwd, environment, session_id, timeout_ms, background }, call) {
     checkCommand(command, { cwd, environment }); // before a session is opened
     const managed = await sessionFor(call, 'run_command', { session_id, timeout_ms });
-    const timeout = timeout_ms === undefined ? {} : { timeoutMs: timeout_ms };
-    const execution = managed.command(command, { cwd, environment, via: 'run_command', ...timeout });
-    const reply = await runInSession(managed, execution, background, call);
+    const plan = planFor(call, { timeout_ms, background });
+    const options = { cwd, environment, via: 'run_command', timeoutMs: plan.timeoutMs };
+    const reply = await runInSession(managed, managed.command(command, options), plan, call);
     const { outcome } = reply.structured;
     return outcome === 'ok' ? { ...reply, structured: { ...reply.structured, exit_code: 0 } } : reply;
   },
