@@ -12,6 +12,8 @@ export interface FoldedOutput {
   heldBytes(): number;
   /** Number of bytes of the folded text that were dropped. */
   droppedBytes(): number;
+  /** Number of its line ends that were dropped. */
+  droppedLines(): number;
 }
 
 /**
@@ -136,6 +138,7 @@ export function createFoldedOutput(limits: { headBytes: number; tailBytes: numbe
     },
     heldBytes: () => settled.heldBytes() + (page === undefined ? 0 : MAX_PAGE_CHARS),
     droppedBytes: () => settled.droppedBytes(pageBytes()),
+    droppedLines: () => settled.droppedLines(pageBytes()),
   };
 }
 

@@ -22,7 +22,8 @@ export async function runInSession(
 ): Promise<ToolReply<ExecutionOutput>> {
   // A refused execution has ended already. Reply with its error now: get_execution would not find it.
   if (waitMs === 0 && execution.state() !== 'ended') return inBackground('Started in the background.');
-  const waitedFor = execution.waitsFor()?.executionId;
+  const turn = execution.waitsFor();
+  const askedAt = performance.now();
 
   function inBackground(what: string): ToolReply<ExecutionOutput> {
     execution.result.catch(() => {}); // get_execution reports the error
@@ -35,7 +36,7 @@ export async function runInSession(
     await waitForEnd(execution, Math.max(1, waitMs - (performance.now() - call.startedAt)));
     if (execution.state() === 'ended') {
       await call.turn(resultBytes(await execution.result));
-      return endedReply(managed, execution, call.deps, waitedFor);
+      return endedReply(managed, execution, call.deps, { turn, askedAt });
     }
     await call.turn(execution.outputBytes());
     return inBackground(`Still running after ${waitMs / 1000} s, so it continues in the background.`);

@@ -68,7 +68,7 @@ class Shell:
         charts.install(hooks)
         hooks.add("multiprocessing.spawn", spawning.provide_main(lambda: list(self._sources)))
         hooks.add("asyncio", self._connect_asyncio)
-        standard_input.install()
+        standard_input.install(hooks)
         get_ipython.install(hooks, self.main, lambda: self._ipython, self.ipython)
         display_names.install(hooks, self.displays)
 

@@ -1,13 +1,13 @@
 import type { ContentBlock } from '@modelcontextprotocol/server';
 import type { ManagedExecution, ManagedSession } from '../../directory/directory.ts';
-import type { Artifact } from '../../execution/result.ts';
+import type { Artifact, ExecutionResult } from '../../execution/result.ts';
 import { quotedName } from '../../lib/said-inside.ts';
 import type { ToolReply } from '../define-tool.ts';
 import type { McpDeps } from '../deps.ts';
 import { type ExecutionOutput, endedOutput, fileEntry, unendedOutput } from './execution-output.ts';
 import { executionTexts } from './execution-text.ts';
 import { notesOf } from './notes.ts';
-import { imageBlock, isPicture, MOST_PICTURES, PICTURE_BYTES, shownOf } from './pictures.ts';
+import { imageBlock, isPicture, leftOutNotes, MOST_PICTURES, PICTURE_BYTES, shownOf } from './pictures.ts';
 import { textBlocks } from './text-blocks.ts';
 import { waitingText } from './waiting-text.ts';
 
@@ -16,14 +16,14 @@ const MOST_FILES = 20;
 const NAME_CHARS = 4_000;
 
 /**
- * The reply about an execution that has ended: text, its pictures, and links to its files. `waitedFor`: the execution
- * that used the kernel before. Rejects as the execution did.
+ * The reply about an execution that has ended: text, its pictures, and links to its files. Rejects as the
+ * execution did.
  */
 export async function endedReply(
   managed: ManagedSession,
   execution: ManagedExecution,
   deps: McpDeps,
-  waitedFor?: string,
+  asked?: Asked,
 ): Promise<ToolReply<ExecutionOutput>> {
   const result = await execution.result;
   const place = placeOf(managed, execution, deps);
@@ -39,7 +39,8 @@ export async function endedReply(
     files,
     shown: shown.texts,
     images: images.length,
-    notes: [...notesOf(result, isFirst), ...waitedNotes(waitedFor)],
+    notes: [...notesOf(result, isFirst), ...leftOutNotes(shown.leftOut), ...waitedNotes(result, asked)],
+    imagesOmitted: shown.leftOut.beyond + shown.leftOut.large,
   });
   return {
     structured,
@@ -47,9 +48,20 @@ export async function endedReply(
   };
 }
 
+/** The beginning of a call that waited for its execution. */
+interface Asked {
+  /** By `performance.now()`. */
+  readonly askedAt: number;
+  /** The work that occupied the kernel then. */
+  readonly turn: ReturnType<ManagedExecution['waitsFor']>;
+}
+
 /** Says what occupied the kernel before: a model that started it in the background may not expect that. */
-function waitedNotes(executionId: string | undefined): string[] {
-  return executionId === undefined ? [] : [`It waited for execution ${executionId}, which used the same kernel.`];
+function waitedNotes({ durationMs }: ExecutionResult, asked: Asked | undefined): string[] {
+  const executionId = asked?.turn?.executionId;
+  const waitedMs = performance.now() - (asked?.askedAt ?? 0) - durationMs;
+  if (executionId === undefined || waitedMs < 1000) return [];
+  return [`It waited ${Math.round(waitedMs / 1000)} s for execution ${executionId}, which used the same kernel.`];
 }
 
 /** The reply about an execution that has not ended. `what`: the first sentence, unless the execution still waits. */
@@ -119,6 +131,17 @@ async function pictureFiles(managed: ManagedSession, artifacts: readonly Artifac
   return blocks.flat();
 }
 
-function linkTo({ uri, path, media_type, size_bytes }: ExecutionOutput['files'][number]): ContentBlock {
-  return { type: 'resource_link', uri, name: quotedName(path), mimeType: media_type, size: size_bytes };
+/**
+ * A link for the person: the address that a browser opens, or the one of the resource where there is none. A model knows
+ * the file by its name.
+ */
+function linkTo({ url, uri, path, media_type, size_bytes }: ExecutionOutput['files'][number]): ContentBlock {
+  return {
+    type: 'resource_link',
+    uri: url ?? uri,
+    name: quotedName(path),
+    mimeType: media_type,
+    size: size_bytes,
+    annotations: { audience: ['user'] },
+  };
 }

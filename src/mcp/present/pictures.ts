@@ -22,21 +22,52 @@ export function imageBlock(mediaType: string, data: Buffer): ContentBlock {
 export interface Shown {
   readonly images: ContentBlock[];
   readonly texts: string[];
+  readonly leftOut: LeftOut;
+}
+
+/** Images that are not in the reply. */
+export interface LeftOut {
+  /** Number of images beyond the limit of a reply. */
+  readonly beyond: number;
+  /** Number of images each of which is too large. */
+  readonly large: number;
 }
 
 export function shownOf({ displays, value }: Pick<ExecutionResult, 'displays' | 'value'>, chars: number): Shown {
   const images: ContentBlock[] = [];
   const texts = createTexts(chars / 2);
+  const leftOut = { beyond: 0, large: 0 };
   let room = PICTURES_BYTES;
   for (const display of [...displays, ...(value === undefined ? [] : [pictureAlone(value)])]) {
     const picture = display.representations.find(({ mediaType }) => isPicture(mediaType));
     if (picture === undefined) texts.add(display);
-    else if (images.length < MOST_PICTURES && picture.data.length <= Math.min(room, PICTURE_BYTES)) {
+    else if (picture.data.length > PICTURE_BYTES) leftOut.large += 1;
+    else if (images.length < MOST_PICTURES && picture.data.length <= room) {
       images.push(imageBlock(picture.mediaType, picture.data));
       room -= picture.data.length;
-    } else texts.say(`[image of ${picture.data.length} bytes, too large for a reply]`);
+    } else leftOut.beyond += 1;
   }
-  return { images, texts: texts.all() };
+  return { images, texts: texts.all(), leftOut };
+}
+
+/** Notes on images that are not in the reply, with how to see them. */
+export function leftOutNotes({ beyond, large }: LeftOut): string[] {
+  return [
+    ...(beyond === 0
+      ? []
+      : [
+          `${counted(beyond, 'more figure')} not shown: a reply holds ${MOST_PICTURES}. Draw fewer in one call, or save them with savefig and see each with read_file.`,
+        ]),
+    ...(large === 0
+      ? []
+      : [
+          `${counted(large, 'figure')} not shown: larger than ${PICTURE_BYTES / 1_048_576} MiB. Draw with a smaller figsize or dpi, or save it with savefig for the user.`,
+        ]),
+  ];
+}
+
+function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? ' is' : 's are'}`;
 }
 
 /**
