@@ -12,8 +12,7 @@ import { withoutEscapes } from '../lib/terminal-scanner.ts';
 import type { GuestOutcome } from '../sandbox/outcome-table.ts';
 import { createDisplayTable } from './displays.ts';
 import type { ExecutionEvent } from './events.ts';
-import type { PartialOutput } from './execution.ts';
-import type { Artifact, Display, Representation, Truncation, Value } from './result.ts';
+import type { Artifact, Display, PartialOutput, Representation, Truncation, Value } from './result.ts';
 
 export interface OutputLimits {
   /** Bytes kept of the beginning and of the end of each stream. */

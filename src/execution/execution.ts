@@ -3,7 +3,9 @@ import type { OutputLimits } from './collect.ts';
 import type { CommandRun } from './command-run.ts';
 import type { ExecutionEvent } from './events.ts';
 import type { Turn } from './lanes.ts';
-import type { ExecutionResult, Truncation } from './result.ts';
+import type { ExecutionResult, PartialOutput } from './result.ts';
+
+export type { PartialOutput } from './result.ts';
 
 /**
  * One execution: iterate over it for its events, await it for its result. Both at once is fine; it runs without either.
@@ -18,13 +20,6 @@ export interface Execution extends AsyncIterable<ExecutionEvent>, PromiseLike<Ex
   outputBytes(): number;
   /** The work that occupies the kernel while this execution waits for it. */
   waitsFor(): Turn | undefined;
-}
-
-export interface PartialOutput {
-  readonly stdout: string;
-  readonly stderr: string;
-  /** Present if there was more. */
-  readonly truncation?: Truncation;
 }
 
 export interface ExecutionOptions {

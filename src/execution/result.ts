@@ -35,6 +35,14 @@ export interface ExecutionResult {
   readonly isolation: Isolation;
 }
 
+/** Head and tail of the output of an execution. */
+export interface PartialOutput {
+  readonly stdout: string;
+  readonly stderr: string;
+  /** Present if there was more. */
+  readonly truncation?: Truncation;
+}
+
 /** One media type of an object. Text types are UTF-8. */
 export interface Representation {
   readonly mediaType: string;
