@@ -24,6 +24,9 @@ const MEASURED = [
   ...['output-cost', 'unread-displays', 'validation-cost'].map((name) => `test/security/${name}.test.ts`),
 ];
 
+/** Real MCP clients, which are downloaded first: `npm run test:clients`, and beside the others with --require-all. */
+const CLIENTS = ['test/clients/**/*.test.ts'];
+
 /** They take minutes and mostly wait. `npm test` runs them while the others work. */
 const WAITING = ['test/**/*-long-run.test.ts'];
 
@@ -85,7 +88,15 @@ export default defineConfig({
           name: 'full',
           include: ['test/**/*.test.ts'],
           globalSetup: ['test/support/built-guest.ts'],
-          exclude: ['test/architecture.test.ts', ...CONFORMANCE, ...PROGRAMS, ...MEASURED, ...ALONE, ...WAITING],
+          exclude: [
+            'test/architecture.test.ts',
+            ...CONFORMANCE,
+            ...PROGRAMS,
+            ...MEASURED,
+            ...ALONE,
+            ...WAITING,
+            ...CLIENTS,
+          ],
           // Files share a worker, one after the other: to load the sources anew for each takes seconds. What a file changes in its process it changes back.
           isolate: false,
           ...SHARED,
@@ -118,6 +129,17 @@ export default defineConfig({
           fileParallelism: false,
           ...LIMITS,
           sequence: { groupOrder: 2 },
+        },
+      },
+      {
+        test: {
+          name: 'clients',
+          include: CLIENTS,
+          globalSetup: ['test/support/built-guest.ts'],
+          ...LIMITS,
+          maxWorkers: 2,
+          maxConcurrency: 3,
+          sequence: { groupOrder: 4 },
         },
       },
       {

@@ -11,17 +11,18 @@ import { prepare } from './steps.mjs';
 import { countResults, nothing, repeatCommands, sum, summaryLine } from './test-results.mjs';
 import { ensureToolsImage } from './tools-image.mjs';
 
-const help = `Usage: npm test -- [unit|vm] [--require-all] [options of vitest]
+const help = `Usage: npm test -- [unit|vm|clients] [--require-all] [options of vitest]
 
   npm test                     everything: format, lint, types, the guest's checks, all tests
   npm run test:unit            what needs no engine, in seconds
   npm run test:vm              what needs another kernel configuration, in a virtual machine
+  npm run test:clients         real MCP clients, which are downloaded first, driven by a scripted model
   npm test -- --require-all    a driver that cannot be tested is a failure, not a skip
   npm test -- conformance -t interrupt
 `;
 
 const words = argv.slice(2);
-const mode = ['unit', 'vm'].find((name) => words[0] === name) ?? 'all';
+const mode = ['unit', 'vm', 'clients'].find((name) => words[0] === name) ?? 'all';
 const requireAll = words.includes('--require-all') || env.HOTCELL_TEST_REQUIRE === 'all';
 const repeats = [];
 const forVitest = words.slice(mode === 'all' ? 0 : 1).filter((word) => word !== '--require-all');
@@ -109,7 +110,8 @@ function checks(steps) {
 /** Runs the tests that mostly wait beside all others. */
 async function runAllVitest() {
   if (mode === 'unit') return [await runVitest(['unit'])];
-  const waiting = runVitest(['waiting'], { quiet: true });
+  if (mode === 'clients') return [await runVitest(['clients'])];
+  const waiting = runVitest(requireAll ? ['waiting', 'clients'] : ['waiting'], { quiet: true });
   return [await runVitest(['unit', 'conformance', 'full', 'measured', 'beside', 'alone']), await waiting];
 }
 
