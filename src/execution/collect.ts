@@ -13,7 +13,8 @@ import type { GuestOutcome } from '../sandbox/outcome-table.ts';
 import { createDisplayTable } from './displays.ts';
 import type { ExecutionEvent } from './events.ts';
 import type { PartialOutput } from './execution.ts';
-import type { Artifact, Display, Representation, Truncation, Value } from './result.ts';
+import { createOutputOrder } from './output-order.ts';
+import type { Artifact, Display, OutputPart, Representation, Truncation, Value } from './result.ts';
 
 export interface OutputLimits {
   /** Bytes kept of the beginning and of the end of each stream. */
@@ -64,6 +65,7 @@ export interface CollectedParts {
   readonly stderr: string;
   readonly value?: Value;
   readonly displays: readonly Display[];
+  readonly order?: readonly OutputPart[];
   readonly truncation?: Truncation;
 }
 
@@ -81,6 +83,7 @@ export function createCollector(
     limitBytes: limits.logBytes,
   });
   const displays = createDisplayTable(limits.displayBytes);
+  const order = createOutputOrder(limits);
   let clearNext = false;
   let gapBytes = 0;
   let valueShown: readonly Representation[] = [];
@@ -109,6 +112,7 @@ export function createCollector(
     if (body.length > MAX_OUTPUT_BYTES) throw new ProtocolViolation(`${name}: ${body.length} bytes in one frame`);
     outputs[name] ??= createFoldedOutput(limits);
     outputs[name].push(body);
+    order.print(name, body, outputs[name]);
     const spooled = spool.push(body);
     // Decode only if a reader is listening.
     const text = isListening() ? decoderOf(name).decode(body, { stream: true }) : '';
@@ -118,7 +122,9 @@ export function createCollector(
   }
 
   function display(frame: Frame): void | Promise<void> {
+    const before = displays.count();
     const whole = displays.receive(displayMessage.parse(frame.head), frame.body);
+    if (displays.count() > before) order.show(before);
     if (whole === undefined) return;
     const { isValue, ...shown } = whole;
     if (!isValue) return send({ kind: 'display', ...shown });
@@ -141,6 +147,7 @@ export function createCollector(
     clearNext = false;
     outputs = {};
     displays.clear();
+    order.clear();
   }
 
   /**
@@ -208,10 +215,12 @@ export function createCollector(
     finished: () => end,
     parts: () => {
       const cut = truncation();
+      const parts = order.parts();
       return {
         stdout: outputs.stdout?.text() ?? '',
         stderr: outputs.stderr?.text() ?? '',
         displays: displays.shown(),
+        ...(parts === undefined ? {} : { order: parts }),
         ...(value === undefined ? {} : { value }),
         ...(cut === undefined ? {} : { truncation: cut }),
       };

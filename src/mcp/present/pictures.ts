@@ -22,21 +22,28 @@ export function imageBlock(mediaType: string, data: Buffer): ContentBlock {
 export interface Shown {
   readonly images: ContentBlock[];
   readonly texts: string[];
+  /** How each display is shown, by its index: an image, a text, or not at all beyond the limits. */
+  readonly each: readonly (ContentBlock | string | undefined)[];
+  /** A note on the displays beyond the limits. It is the last of `texts`. */
+  readonly more: readonly string[];
 }
 
 export function shownOf({ displays, value }: Pick<ExecutionResult, 'displays' | 'value'>, chars: number): Shown {
   const images: ContentBlock[] = [];
   const texts = createTexts(chars / 2);
   let room = PICTURES_BYTES;
-  for (const display of [...displays, ...(value === undefined ? [] : [pictureAlone(value)])]) {
+  const each = [...displays, ...(value === undefined ? [] : [pictureAlone(value)])].map((display) => {
     const picture = display.representations.find(({ mediaType }) => isPicture(mediaType));
-    if (picture === undefined) texts.add(display);
-    else if (images.length < MOST_PICTURES && picture.data.length <= Math.min(room, PICTURE_BYTES)) {
-      images.push(imageBlock(picture.mediaType, picture.data));
-      room -= picture.data.length;
-    } else texts.say(`[image of ${picture.data.length} bytes, too large for a reply]`);
-  }
-  return { images, texts: texts.all() };
+    if (picture === undefined) return texts.add(display);
+    if (images.length >= MOST_PICTURES || picture.data.length > Math.min(room, PICTURE_BYTES)) {
+      return texts.say(`[image of ${picture.data.length} bytes, too large for a reply]`);
+    }
+    const block = imageBlock(picture.mediaType, picture.data);
+    images.push(block);
+    room -= picture.data.length;
+    return block;
+  });
+  return { images, texts: texts.all(), each: each.slice(0, displays.length), more: texts.more() };
 }
 
 /**
@@ -48,26 +55,28 @@ function createTexts(chars: number) {
   let room = chars;
   let omitted = 0;
 
-  function put(clipped: (chars: number) => string): void {
+  function put(clipped: (chars: number) => string): string | undefined {
     if (room <= 0) {
       omitted += 1;
-      return;
+      return undefined;
     }
     const text = clipped(room);
     texts.push(text);
     room -= text.length;
+    return text;
   }
 
   const say = (text: string) => put((most) => clip(text, most).text);
 
   return {
     say,
-    add(display: Display): void {
+    add(display: Display): string | undefined {
       const best = readableOf(display);
       const [first] = display.representations;
-      if (best === undefined && first !== undefined) say(formOf(first));
-      else if (best !== undefined && best.data.length > 0) put((most) => clipDecoded(best.data, most));
+      if (best === undefined) return first === undefined ? undefined : say(formOf(first));
+      return best.data.length === 0 ? undefined : put((most) => clipDecoded(best.data, most));
     },
+    more: () => more(omitted),
     all: () => [...texts, ...more(omitted)],
   };
 }

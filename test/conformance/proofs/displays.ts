@@ -34,6 +34,33 @@ for turn in range(20):
     },
   },
   {
+    id: 'display:order',
+    tag: 'guest',
+    title: 'the result has printed text and displays in the order in which they came, across both streams',
+    prove: async ({ session }) => {
+      const { order, stdout, stderr } = await ok(
+        session.run(`
+import os, sys
+class Frame:
+    def __repr__(self): return "a frame"
+display(Frame()); print("x")
+print("warning", file=sys.stderr)
+os.system("echo from a child")
+display(Frame())
+sys.stderr.write("last")`),
+      );
+      expect(order).toEqual([
+        { kind: 'display', index: 0 },
+        { kind: 'stdout', text: 'x\n' },
+        { kind: 'stderr', text: 'warning\n' },
+        { kind: 'stdout', text: 'from a child\n' },
+        { kind: 'display', index: 1 },
+        { kind: 'stderr', text: 'last' },
+      ]);
+      expect({ stdout, stderr }).toEqual({ stdout: 'x\nfrom a child\n', stderr: 'warning\nlast' });
+    },
+  },
+  {
     id: 'display:threads',
     tag: 'guest',
     title: 'displays of several threads at the same time come whole, and none is lost',
