@@ -13,7 +13,7 @@ export function executionTexts<Piece = string>(
   const { value, error } = output;
   const printed = [
     ...pieces,
-    ...(value === undefined ? [] : [`value: ${value}`]),
+    ...(value === undefined ? [] : [`value:${value.includes('\n') ? '\n' : ' '}${value}`]),
     ...(error === undefined ? [] : [`error:\n${error.traceback}`, ...hintTexts(error.hint)]),
   ];
   const ours = [
