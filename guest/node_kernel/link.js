@@ -70,7 +70,8 @@ function begin(head, source) {
   plain = head.language === 'typescript' ? undefined : source;
   const { code, failure } = prepared(source, head.language === 'typescript');
   const url = sources.add(String(head.filename), source, code);
-  if (failure === undefined) parentPort.postMessage({ kind: 'execute', code: `${code}\n//# sourceURL=${url}` });
+  if (failure === undefined)
+    parentPort.postMessage({ kind: 'execute', code: `${code}\n//# sourceURL=${url}`, environment: head.environment });
   else parentPort.postMessage({ kind: 'execute', failure });
 }
 

@@ -56,7 +56,7 @@ export interface Collector {
   discard(): Promise<void>;
 }
 
-export interface CollectedEnd extends Omit<Finished, 'value'> {
+export interface CollectedEnd extends Omit<Finished, 'value' | 'message'> {
   readonly artifacts: readonly Artifact[];
 }
 
@@ -132,11 +132,14 @@ export function createCollector(
   }
 
   function finish(frame: Frame): void | Promise<void> {
-    const { value: found, outcome, ...finished } = finishedMessage.parse(frame.head);
+    const { value: found, message, outcome, ...finished } = finishedMessage.parse(frame.head);
     const valueBytes = found?.bytes ?? 0;
-    if (valueBytes > frame.body.length) throw new ProtocolViolation('value: longer than the body');
-    const artifacts = parseArtifacts(frame.body.subarray(valueBytes));
-    end = { ...finished, outcome: withoutColours(outcome), artifacts };
+    const textBytes = valueBytes + (message?.bytes ?? 0);
+    if (textBytes > frame.body.length) throw new ProtocolViolation('value and message: longer than the body');
+    const artifacts = parseArtifacts(frame.body.subarray(textBytes));
+    const whole =
+      message === undefined ? outcome : withMessage(outcome, frame.body.toString('utf8', valueBytes, textBytes));
+    end = { ...finished, outcome: withoutColours(whole), artifacts };
     if (found === undefined) return;
     const text = frame.body.toString('utf8', 0, valueBytes);
     value = { text: withoutEscapes(text), truncated: found.truncated, representations: valueShown };
@@ -230,6 +233,10 @@ export function createCollector(
     close: () => close(),
     discard: () => close(true),
   };
+}
+
+function withMessage(outcome: GuestOutcome, message: string): GuestOutcome {
+  return outcome.kind === 'raised' ? { ...outcome, message } : outcome;
 }
 
 function withoutColours(outcome: GuestOutcome): GuestOutcome {

@@ -1,8 +1,9 @@
 import * as z from 'zod';
+import { runEnvironment } from '../../execution/check-environment.ts';
 import { defineTool } from '../define-tool.ts';
 import { executionOutput } from '../present/execution-output.ts';
 import { runInSession } from '../run-in-session.ts';
-import { backgroundArgument, sessionFor, timeoutArgument } from './run-arguments.ts';
+import { backgroundArgument, environmentArgument, sessionFor, timeoutArgument } from './run-arguments.ts';
 import { sessionArgument } from './session-argument.ts';
 
 export const runCode = defineTool({
@@ -31,6 +32,7 @@ For code that runs longer than a few minutes, use background: true, then get_exe
       .describe(
         'python, javascript, typescript or bash; c, cpp, go, rust, java, ruby, perl or r if the sandbox has the tools',
       ),
+    environment: environmentArgument,
     session_id: sessionArgument,
     timeout_ms: timeoutArgument,
     traceback_locals: z.boolean().default(false).describe('Show the values of local variables in tracebacks'),
@@ -39,11 +41,13 @@ For code that runs longer than a few minutes, use background: true, then get_exe
   output: executionOutput,
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
   isLong: true,
-  async handler({ code, language, session_id, timeout_ms, traceback_locals, background }, call) {
+  async handler({ code, language, environment, session_id, timeout_ms, traceback_locals, background }, call) {
+    runEnvironment(environment); // before a session is opened
     const managed = await sessionFor(call, 'run_code', { session_id, timeout_ms });
     const options = {
       language,
       tracebackLocals: traceback_locals,
+      environment,
       ...(timeout_ms === undefined ? {} : { timeoutMs: timeout_ms }),
     };
     return runInSession(managed, managed.run(code, options), background, call);

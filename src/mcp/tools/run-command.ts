@@ -1,15 +1,9 @@
 import * as z from 'zod';
-import {
-  checkCommand,
-  MOST_FOLDER_CHARS,
-  MOST_LINE_CHARS,
-  MOST_VALUE_CHARS,
-  VARIABLE_NAME,
-} from '../../execution/check-command.ts';
+import { checkCommand, MOST_FOLDER_CHARS, MOST_LINE_CHARS } from '../../execution/check-command.ts';
 import { defineTool } from '../define-tool.ts';
 import { executionOutput } from '../present/execution-output.ts';
 import { runInSession } from '../run-in-session.ts';
-import { backgroundArgument, sessionFor, timeoutArgument } from './run-arguments.ts';
+import { backgroundArgument, environmentArgument, sessionFor, timeoutArgument } from './run-arguments.ts';
 import { sessionArgument } from './session-argument.ts';
 
 export const runCommand = defineTool({
@@ -26,13 +20,7 @@ Examples:
   input: z.strictObject({
     command: z.string().min(1).max(MOST_LINE_CHARS).describe('Command line. Put a longer script into a file'),
     cwd: z.string().min(1).max(MOST_FOLDER_CHARS).default('.').describe('Working directory, relative to /workspace'),
-    environment: z
-      .record(
-        z.string().regex(VARIABLE_NAME, { error: 'not the name of a variable' }),
-        z.string().max(MOST_VALUE_CHARS),
-      )
-      .default({})
-      .describe('Additional environment variables'),
+    environment: environmentArgument,
     session_id: sessionArgument,
     timeout_ms: timeoutArgument,
     background: backgroundArgument,

@@ -64,7 +64,7 @@ sys.stderr.write("last")`),
     id: 'display:readable',
     tag: 'guest',
     title: 'the text of an object is what it says of itself; without that, its Markdown, LaTeX, JSON or HTML as text',
-    skipOn: NEEDS_PACKAGES,
+    exempt: NEEDS_PACKAGES,
     prove: async ({ session }) => {
       const shown = await ok(
         session.run(`
@@ -98,7 +98,7 @@ HTML("<b>bold</b>")`;
     id: 'display:beside-figure',
     tag: 'guest',
     title: 'return values of plotting functions are not shown beside their figure, and an empty figure is no picture',
-    skipOn: NEEDS_PACKAGES,
+    exempt: NEEDS_PACKAGES,
     prove: async ({ session }) => {
       const { displays } = await ok(session.run('import matplotlib.pyplot as plt\nplt.gcf()'));
       expect(displays).toEqual([]);
@@ -121,7 +121,7 @@ HTML("<b>bold</b>")`;
     id: 'display:wide-frames',
     tag: 'guest',
     title: 'a frame of twenty columns is shown with all of them, at up to 200 characters a line',
-    skipOn: NEEDS_PACKAGES,
+    exempt: NEEDS_PACKAGES,
     prove: async ({ session }) => {
       const { value } = await ok(session.run('import pandas as pd\npd.DataFrame([list(range(1000, 1020))] * 2)'));
       expect(value?.text.split('\n')).toHaveLength(3);
@@ -132,7 +132,7 @@ HTML("<b>bold</b>")`;
     id: 'ipython:hooks',
     tag: 'guest',
     title: 'autoreload, figure formats, precision, events and %%capture work as in a notebook',
-    skipOn: NEEDS_PACKAGES,
+    exempt: NEEDS_PACKAGES,
     prove: async ({ session }) => {
       await ok(session.run("open('edited.py', 'w').write('x = 1')\nimport edited"));
       await ok(session.run('%load_ext autoreload'));
