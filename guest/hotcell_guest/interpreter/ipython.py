@@ -21,9 +21,13 @@ from traitlets.config import Config  # type: ignore[import-not-found,unused-igno
 from ..display.displays import Displays, Redirect
 from ..display.representations import Bundle, complain
 
+_MAX_REMEMBERED = 200
 
-def attach(main: ModuleType, displays: Displays) -> Any:
-    """The only shell of this process. History is off: it would open SQLite and start a thread."""
+
+def attach(main: ModuleType, displays: Displays, sources: list[str]) -> Any:
+    """The only shell of this process. Its database of history is off: it would open SQLite and start a thread. `sources`
+    are the cells until now, for `In` and `%history`.
+    """
     config = Config()
     config.HistoryManager.enabled = False
     config.HistoryManager.hist_file = ":memory:"
@@ -33,6 +37,9 @@ def attach(main: ModuleType, displays: Displays) -> Any:
     shell = _Shell.instance(config=config, user_module=main, user_ns=main.__dict__)
     shell.display_pub.displays = displays
     _offer_figure_formats(shell)
+    for source in sources:
+        _remember_input(shell, source)
+    shell.register_magic_function(_list_magics(shell), "line", "lsmagic")
     return shell
 
 
@@ -40,6 +47,7 @@ def before_cell(shell: Any, source: str) -> Any:
     """Calls what the user registered for the beginning of a cell: `%autoreload` reloads modules then. Returns the result
     for `after_cell`.
     """
+    _remember_input(shell, source)
     result = ExecutionResult(ExecutionInfo(source, True, False, True, None))
     shell.events.trigger("pre_execute")
     shell.events.trigger("pre_run_cell", result.info)
@@ -64,6 +72,30 @@ def text_of(shell: Any, item: Any) -> Optional[str]:
     if formatter.type_printers.get(type(item)) is not shell.own_printers.get(type(item)):
         return str(formatter(item))
     return None
+
+
+def _remember_input(shell: Any, source: str) -> None:
+    """Of values there is no such list: it would keep every frame that was ever shown in memory."""
+    history = shell.history_manager
+    for inputs in (history.input_hist_parsed, history.input_hist_raw):
+        inputs.append(source)
+        if len(inputs) > _MAX_REMEMBERED:
+            inputs[len(inputs) - _MAX_REMEMBERED] = ""
+    shell.execution_count = len(history.input_hist_raw)
+
+
+def _list_magics(shell: Any) -> Any:
+    """`%lsmagic` as text: the value of IPython's own is a string, which a reader would see with `\\n` in it."""
+    original = shell.find_line_magic("lsmagic")
+
+    def lsmagic(line: str) -> Any:
+        found = original(line)
+        if not isinstance(found, str):
+            return found
+        print(found)
+        return None
+
+    return lsmagic
 
 
 def _offer_figure_formats(shell: Any) -> None:

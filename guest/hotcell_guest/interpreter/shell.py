@@ -56,6 +56,7 @@ class Shell:
         self._loop: Optional[SessionLoop] = None
         self._sources: deque[str] = deque()
         self._source_bytes = 0
+        self._source = ""
         self._figures_shown = 0
         self._warnings = WarningsOnce()
         self.main = _fresh_main()
@@ -71,8 +72,11 @@ class Shell:
         charts.install(hooks)
         frame_width.install(hooks)
         hooks.add("multiprocessing.spawn", spawning.provide_main(lambda: list(self._sources)))
+        for name in ("subprocess", "multiprocessing.util"):
+            hooks.add(name, spawning.without_isolation)
         hooks.add("asyncio", self._connect_asyncio)
         standard_input.install()
+        hooks.add("getpass", standard_input.without_terminal)
         get_ipython.install(hooks, self.main, lambda: self._ipython, self.ipython)
         display_names.install(hooks, self.displays)
 
@@ -81,6 +85,7 @@ class Shell:
         self._warnings.begin()
         if self._loop is not None:
             self._loop.begin()
+        self._source = source
         result = None
         try:
             result = self._begin_in_ipython(source)
@@ -259,7 +264,7 @@ class Shell:
                 from . import ipython
             except ImportError:
                 return None
-            self._ipython = ipython.attach(self.main, self.displays())
+            self._ipython = ipython.attach(self.main, self.displays(), [*self._sources, self._source])
         return self._ipython
 
     def displays(self) -> Displays:
