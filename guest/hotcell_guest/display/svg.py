@@ -6,6 +6,8 @@ The drawing runs in the user's own kernel, inside the sandbox, so a hostile imag
 from __future__ import annotations
 
 import importlib
+import importlib.util
+import os
 import re
 from typing import Any, Optional
 
@@ -25,9 +27,19 @@ def drawn(source: str) -> Optional[bytes]:
         return None
     try:
         library: Any = importlib.import_module("resvg_py")
-        return bytes(library.svg_to_bytes(svg_string=source, background="white"))
+        return bytes(library.svg_to_bytes(svg_string=source, background="white", **_fonts()))
     except Exception:  # noqa: BLE001 - not installed, or not an SVG that it can draw
         return None
+
+
+def _fonts() -> dict[str, Any]:
+    """The fonts of matplotlib beside those of the system: without any, text would be left out."""
+    package = importlib.util.find_spec("matplotlib")
+    if package is None or package.origin is None:
+        return {}
+    folder = os.path.join(os.path.dirname(package.origin), "mpl-data", "fonts", "ttf")
+    name = "DejaVu Sans"
+    return {"font_dirs": [folder], "font_family": name, "sans_serif_family": name} if os.path.isdir(folder) else {}
 
 
 def description(source: str) -> str:
