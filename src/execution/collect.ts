@@ -12,7 +12,6 @@ import { withoutEscapes } from '../lib/terminal-scanner.ts';
 import type { GuestOutcome } from '../sandbox/outcome-table.ts';
 import { createDisplayTable } from './displays.ts';
 import type { ExecutionEvent } from './events.ts';
-import type { PartialOutput } from './execution.ts';
 import { createOutputOrder } from './output-order.ts';
 import type { Artifact, Display, OutputPart, Representation, Truncation, Value } from './result.ts';
 
@@ -48,7 +47,7 @@ export interface Collector {
   finished(): CollectedEnd | undefined;
   parts(): CollectedParts;
   /** The last `chars` characters of each stream, at a cost that does not depend on the rest. */
-  tail(chars: number): PartialOutput;
+  tail(chars: number): Pick<CollectedParts, 'stdout' | 'stderr'>;
   /** About the number of bytes of output that `parts` decodes. */
   outputBytes(): number;
   close(): Promise<void>;

@@ -18,7 +18,7 @@ _OPENBLAS_SETTERS = (
 )
 
 # A kernel sets these itself, whatever the session's variables are.
-THREAD_VARIABLES = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+THREAD_VARIABLES = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "PYTHON_CPU_COUNT")
 
 _set_blas_threads: list[Callable[[int], Any]] = []
 
@@ -69,7 +69,7 @@ def use_processors(cpus: float) -> None:
 
 
 def _count_processors(count: int) -> None:
-    """Pools of workers are made as large as this number. Children of Python 3.13 and newer read the variable."""
+    """Pools of workers are made as large as this number. Children of Python 3.13 and newer read PYTHON_CPU_COUNT."""
 
     def cpu_count() -> int:
         return count
@@ -78,7 +78,6 @@ def _count_processors(count: int) -> None:
     for name in ("cpu_count", "process_cpu_count"):
         if hasattr(module, name):
             setattr(module, name, cpu_count)
-    os.environ["PYTHON_CPU_COUNT"] = str(count)
 
 
 def _find_blas() -> None:
