@@ -43,7 +43,8 @@ export async function serveForBench(args = ['--isolation', 'process']) {
 /** Runs code in a session and returns the session's id. Throws if that failed. */
 export async function runCode(client, code, session) {
   const args = { code, ...(session === undefined ? {} : { session_id: session }) };
-  const { isError, structuredContent } = await client.callTool({ name: 'run_code', arguments: args });
-  if (isError || structuredContent.outcome !== 'ok') throw new Error(JSON.stringify(structuredContent));
-  return structuredContent.session_id;
+  const { isError, content, _meta } = await client.callTool({ name: 'run_code', arguments: args });
+  const facts = _meta?.['dev.hotcell/result'];
+  if (isError || facts?.outcome !== 'ok') throw new Error(JSON.stringify(content));
+  return facts.session_id;
 }

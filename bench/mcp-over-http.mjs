@@ -48,9 +48,9 @@ export async function connectRaw(url, era) {
       const params = { name: 'run_code', arguments: args, ...(legacy === undefined ? { _meta: meta } : {}) };
       const modern = { 'mcp-protocol-version': MODERN, 'mcp-method': 'tools/call', 'mcp-name': 'run_code' };
       const { text } = await post({ id, method: 'tools/call', params }, legacy ?? modern);
-      const { structuredContent } = JSON.parse(text.slice(text.indexOf('{'))).result ?? {};
-      if (structuredContent?.outcome !== 'ok') throw new Error(text);
-      return structuredContent.session_id;
+      const facts = JSON.parse(text.slice(text.indexOf('{'))).result?._meta?.['dev.hotcell/result'];
+      if (facts?.outcome !== 'ok') throw new Error(text);
+      return facts.session_id;
     },
     close: () => agent.destroy(),
   };

@@ -33,8 +33,9 @@ export function startMcp() {
       send({ method: 'notifications/initialized' });
     },
     async runCode(code) {
-      const { structuredContent } = await ask('tools/call', { name: 'run_code', arguments: { code } });
-      if (structuredContent.outcome !== 'ok') throw new Error(`it ended ${structuredContent.outcome}`);
+      const { _meta } = await ask('tools/call', { name: 'run_code', arguments: { code } });
+      const { outcome } = _meta['dev.hotcell/result'];
+      if (outcome !== 'ok') throw new Error(`it ended ${outcome}`);
     },
     async close() {
       child.stdin.end();

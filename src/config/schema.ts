@@ -113,6 +113,15 @@ export const configSchema = z.object({
   }),
   ...grouped('Executions', {
     timeoutMs: z.coerce.number().int().min(1).max(DAY_MS).default(60_000).describe('Default timeout of an execution'),
+    backgroundAfterMs: wholeNumber(100, DAY_MS)
+      .optional()
+      .describe(
+        'Time after which a call of `run_code` or `run_command` is answered, and its execution continues in the background. By default 45 seconds, longer for clients known to wait longer: docs/tools.md',
+      )
+      .meta({ allowed: `100 to ${DAY_MS}` }),
+    backgroundTimeoutMs: wholeNumber(1, DAY_MS)
+      .default(600_000)
+      .describe('Default timeout of an execution that runs, or continues, in the background. At least `timeoutMs`'),
     maxTimeoutMs: z.coerce
       .number()
       .int()
@@ -135,6 +144,12 @@ export const configSchema = z.object({
     maxPendingExecutions: wholeNumber(1, 100_000).default(100).describe('Running and queued executions of one owner'),
   }),
   ...grouped('Output and results', {
+    structuredContent: z
+      .enum(['on-request', 'always'])
+      .default('on-request')
+      .describe(
+        'When replies of tools have `structuredContent` besides their text: `on-request`, for HTTP clients that send `Hotcell-Structured-Content: true`; `always`, for all. Some clients give it to the model instead of text and images: docs/tools.md',
+      ),
     outputBytes: z.coerce
       .number()
       .int()

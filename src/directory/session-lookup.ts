@@ -29,7 +29,7 @@ export interface LookupOptions {
 }
 
 /** Name of the session that is used when a call names none. */
-const DEFAULT_SESSION = 'default';
+export const DEFAULT_SESSION = 'default';
 
 export function createSessionLookup({ roster, openings, persistence, requireRunning }: LookupOptions): SessionLookup {
   /**

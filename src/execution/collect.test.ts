@@ -70,6 +70,8 @@ test('dropped output is counted, and the result has the path of the log', async 
   expect(collector.parts().truncation).toEqual({
     stdoutDroppedBytes: 180,
     stderrDroppedBytes: 0,
+    stdoutDroppedLines: 0,
+    stderrDroppedLines: 0,
     displaysDropped: 0,
     logDroppedBytes: 100,
     logPath: join(folder, 'log'),

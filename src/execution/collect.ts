@@ -189,6 +189,8 @@ export function createCollector(
     const found: Truncation = {
       stdoutDroppedBytes: outputs.stdout?.droppedBytes() ?? 0,
       stderrDroppedBytes: outputs.stderr?.droppedBytes() ?? 0,
+      stdoutDroppedLines: outputs.stdout?.droppedLines() ?? 0,
+      stderrDroppedLines: outputs.stderr?.droppedLines() ?? 0,
       displaysDropped: displays.dropped(),
       logDroppedBytes: spool.droppedBytes() + gapBytes,
       ...(path === undefined ? {} : { logPath: path }),

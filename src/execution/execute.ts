@@ -36,8 +36,8 @@ export function execute(session: SessionCore, run: Run, policy: ExecutionPolicy)
   result.catch(() => {}).finally(() => run.command?.ended());
   let printed: PartialOutput = { stdout: '', stderr: '' };
   result.then(
-    ({ stdout, stderr }) => {
-      printed = { stdout, stderr };
+    ({ stdout, stderr, truncation }) => {
+      printed = { stdout, stderr, ...(truncation === undefined ? {} : { truncation }) };
       collector = undefined;
       readers.end();
     },
@@ -75,8 +75,8 @@ function laneOf({ options, command }: Run, { languages }: ExecutionPolicy): stri
 }
 
 function printedTo(collector: Collector | undefined): PartialOutput {
-  const { stdout = '', stderr = '' } = collector?.parts() ?? {};
-  return { stdout, stderr };
+  const { stdout = '', stderr = '', truncation } = collector?.parts() ?? {};
+  return { stdout, stderr, ...(truncation === undefined ? {} : { truncation }) };
 }
 
 function lastOf({ stdout, stderr }: PartialOutput, chars: number): PartialOutput {

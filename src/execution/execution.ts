@@ -3,7 +3,7 @@ import type { OutputLimits } from './collect.ts';
 import type { CommandRun } from './command-run.ts';
 import type { ExecutionEvent } from './events.ts';
 import type { Turn } from './lanes.ts';
-import type { ExecutionResult } from './result.ts';
+import type { ExecutionResult, Truncation } from './result.ts';
 
 /**
  * One execution: iterate over it for its events, await it for its result. Both at once is fine; it runs without either.
@@ -23,6 +23,8 @@ export interface Execution extends AsyncIterable<ExecutionEvent>, PromiseLike<Ex
 export interface PartialOutput {
   readonly stdout: string;
   readonly stderr: string;
+  /** Present if there was more. */
+  readonly truncation?: Truncation;
 }
 
 export interface ExecutionOptions {

@@ -111,6 +111,9 @@ export interface Artifact {
 export interface Truncation {
   readonly stdoutDroppedBytes: number;
   readonly stderrDroppedBytes: number;
+  /** Line ends in the dropped bytes. */
+  readonly stdoutDroppedLines: number;
+  readonly stderrDroppedLines: number;
   readonly displaysDropped: number;
   /** Path of the log of both streams on the host. It exists until the session is closed. */
   readonly logPath?: string;

@@ -29,7 +29,7 @@ export interface HttpServing extends Listening {
 
 export interface ServeOptions {
   /** Creates an MCP server for one owner. Called for every request, so it must be cheap. */
-  serverFor(owner: Owner, links: LinkMaker): McpServer;
+  serverFor(owner: Owner, links: LinkMaker, headers: Headers): McpServer;
   readonly longTools: ReadonlySet<string>;
   readonly signedFilesOnly?: boolean;
   readonly largestMessageBytes?: number | undefined;
@@ -54,7 +54,7 @@ export async function serveHttp(hotcell: ServedHotcell, options: ServeOptions): 
   let links: LinkMaker = { linkTo: () => undefined };
   const mcp = createMcpEndpoint({
     longTools: options.longTools,
-    serverFor: (owner) => options.serverFor(owner, links),
+    serverFor: (owner, headers) => options.serverFor(owner, links, headers),
   });
   const watch = watchTokens(tokens, async (id) => {
     await mcp.closeOf(id);

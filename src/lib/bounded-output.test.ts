@@ -50,6 +50,27 @@ test('keeps the head and the tail, and counts the dropped bytes exactly', () => 
   );
 });
 
+test('counts the line ends that were dropped exactly, also after a line was taken back', () => {
+  fc.assert(
+    fc.property(chunks, limits, fc.boolean(), (pieces, limit, takes) => {
+      const output = createBoundedOutput(limit);
+      const lineEnds = (text: string) => text.split('\n').length - 1;
+      let whole = '';
+      for (const piece of pieces) {
+        const text = Array.from(piece, (byte) => 'ab\n'[byte % 3]).join('');
+        output.push(Buffer.from(text));
+        whole += text;
+        const line = takes ? output.takeLine({ ended: true, maxBytes: 1000 }) : undefined;
+        if (line !== undefined) whole = whole.slice(0, -(line.length + 1));
+      }
+      const dropped = output.droppedBytes();
+      const tailBytes = output.heldBytes() - Math.min(limit.headBytes, whole.length);
+      const middle = dropped === 0 ? '' : whole.slice(limit.headBytes, whole.length - tailBytes);
+      expect(output.droppedLines()).toBe(lineEnds(middle));
+    }),
+  );
+});
+
 test('does not keep the buffer alive that a chunk is a slice of', () => {
   const output = createBoundedOutput({ headBytes: 10, tailBytes: 10 });
   const chunk = Buffer.from('0123456789abcdefghijklmnopqrst');

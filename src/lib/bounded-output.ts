@@ -20,6 +20,8 @@ export interface BoundedOutput {
   /** The bytes before and after those that were dropped. */
   ends(more?: Buffer): { readonly first: Buffer; readonly last: Buffer; readonly droppedBytes: number };
   droppedBytes(more?: Buffer): number;
+  /** Number of line ends in the dropped bytes. */
+  droppedLines(more?: Buffer): number;
   totalBytes(): number;
   /** Bytes held in memory now. */
   heldBytes(): number;
@@ -32,6 +34,7 @@ export function createBoundedOutput(options: { headBytes: number; tailBytes: num
   const head = createHead(options.headBytes);
   const tail = createTail(options.tailBytes);
   let totalBytes = 0;
+  let totalLines = 0;
   const droppedBytes = () => totalBytes - head.length() - tail.length();
 
   /** The length of the text after the last `\n` that is at least `end` bytes before the end, or of everything held. */
@@ -47,8 +50,10 @@ export function createBoundedOutput(options: { headBytes: number; tailBytes: num
   function take(count: number): Buffer {
     const fromTail = Math.min(count, tail.length());
     const last = tail.take(fromTail);
+    const taken = fromTail === count ? last : Buffer.concat([head.take(count - fromTail), last]);
     totalBytes -= count;
-    return fromTail === count ? last : Buffer.concat([head.take(count - fromTail), last]);
+    totalLines -= linesIn(taken);
+    return taken;
   }
 
   /** The bytes that would be held after a push of `more`. */
@@ -64,6 +69,7 @@ export function createBoundedOutput(options: { headBytes: number; tailBytes: num
   return {
     push(chunk) {
       totalBytes += chunk.length;
+      totalLines += linesIn(chunk);
       const taken = tail.length() === 0 ? head.push(chunk) : 0;
       if (taken < chunk.length) tail.push(taken === 0 ? chunk : chunk.subarray(taken));
     },
@@ -91,9 +97,20 @@ export function createBoundedOutput(options: { headBytes: number; tailBytes: num
       return { first, last, droppedBytes: dropped };
     },
     droppedBytes: (more = EMPTY) => held(more).dropped,
+    droppedLines: (more = EMPTY) => {
+      const { first, last, dropped } = held(more);
+      return dropped === 0 ? 0 : totalLines + linesIn(more) - linesIn(first) - linesIn(last);
+    },
     totalBytes: () => totalBytes,
     heldBytes: () => head.length() + tail.length(),
   };
+}
+
+/** By index: a search for each line end would take seconds for a flood of empty lines. */
+function linesIn(bytes: Buffer): number {
+  let lines = 0;
+  for (let index = 0; index < bytes.length; index += 1) if (bytes[index] === NEWLINE) lines += 1;
+  return lines;
 }
 
 /** The first bytes of a stream, in a buffer that grows with them. */

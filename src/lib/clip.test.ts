@@ -13,6 +13,22 @@ test('a longer text keeps head and tail, and counts the missing characters', () 
   });
 });
 
+test('lines are kept whole, and those that are missing are counted', () => {
+  const text = Array.from({ length: 1200 }, (_, index) => `line ${index}\n`).join('');
+  expect(clip(text, 60).text).toBe(
+    'line 0\nline 1\nline 2\nline 3\n… 1,194 lines (10,842 characters) omitted …\nline 1198\nline 1199\n',
+  );
+});
+
+test('what was dropped before is counted, too', () => {
+  const text = `${'a\n'.repeat(20)}… 500 bytes omitted …\n${'b\n'.repeat(20)}`;
+  expect(clip(text, 8, { bytes: 500, lines: 100 }).text).toBe('a\na\n… 138 lines (596 characters) omitted …\nb\n');
+});
+
+test('a line that takes half of the space or more is cut', () => {
+  expect(clip(`a\n${'b'.repeat(100)}\nc`, 20).text).toBe('a\nbbbbbbbb\n… 84 characters omitted …\nbbbbbbbb\nc');
+});
+
 test('no character is ever cut in two', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme', minLength: 5 }), fc.nat(20), (text, chars) => {
@@ -21,11 +37,13 @@ test('no character is ever cut in two', () => {
   );
 });
 
+const OMITTED = /\n?… [\d,]+ (?:lines \([\d,]+ characters\)|\w+) omitted …\n/;
+
 test('bytes are decoded and clipped to the same head and tail, however many there are', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 300 }), fc.nat(40), (text, chars) => {
-      const [head, tail] = clip(text, chars).text.split(/\n… [\d,]+ characters omitted …\n/);
-      const [decodedHead, decodedTail] = clipDecoded(Buffer.from(text), chars).split(/\n… [\d,]+ \w+ omitted …\n/);
+      const [head, tail] = clip(text, chars).text.split(OMITTED);
+      const [decodedHead, decodedTail] = clipDecoded(Buffer.from(text), chars).split(OMITTED);
       expect([decodedHead, decodedTail]).toEqual([head, tail]);
     }),
     { numRuns: 1000 },

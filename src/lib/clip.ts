@@ -6,16 +6,28 @@ export interface Clipped {
   readonly omittedChars: number;
 }
 
-/** Head and tail of a text, with a line between them that says how much is missing. Never cuts a character in two. */
-export function clip(text: string, chars: number): Clipped {
+/** What was left out of the middle of a text before it came here. */
+export interface Dropped {
+  readonly bytes: number;
+  readonly lines: number;
+}
+
+const NOTHING: Dropped = { bytes: 0, lines: 0 };
+
+/**
+ * Head and tail of a text, cut at line ends where it has lines, with a line between them that says how much is missing.
+ * Never cuts a character in two. `dropped` was in the part that is cut out.
+ */
+export function clip(text: string, chars: number, dropped = NOTHING): Clipped {
   if (text.length <= chars) return { text, omittedChars: 0 };
-  const headEnd = atCharacter(text, Math.ceil(chars / 2));
-  const tailStart = atCharacter(text, text.length - Math.floor(chars / 2));
-  const omittedChars = tailStart - headEnd;
-  return {
-    text: `${text.slice(0, headEnd)}\n… ${omittedChars.toLocaleString('en-US')} characters omitted …\n${text.slice(tailStart)}`,
-    omittedChars,
-  };
+  const head = headOf(text.slice(0, atCharacter(text, Math.ceil(chars / 2))));
+  const tail = tailOf(text.slice(atCharacter(text, text.length - Math.floor(chars / 2))));
+  const middle = text.slice(head.length, text.length - tail.length);
+  const omitted = `${(middle.length + dropped.bytes).toLocaleString('en-US')} characters`;
+  const isWhole = head.endsWith('\n') && middle.endsWith('\n');
+  const lines = linesIn(middle) + dropped.lines;
+  const counted = isWhole && lines > 1 ? `${lines.toLocaleString('en-US')} lines (${omitted})` : omitted;
+  return { text: joined(head, counted, tail), omittedChars: middle.length };
 }
 
 /** The maximum number of UTF-8 bytes per UTF-16 code unit. */
@@ -43,11 +55,33 @@ export function clipLater(data: Buffer, chars: number): () => string {
   const [start, end] = [ownBytes(data.subarray(0, partBytes)), ownBytes(data.subarray(sizeBytes - partBytes))];
   return () => {
     const [first, last] = [start.toString('utf8'), end.toString('utf8')];
-    const head = first.slice(0, atCharacter(first, Math.ceil(chars / 2)));
-    const tail = last.slice(atCharacter(last, last.length - Math.floor(chars / 2)));
+    const head = headOf(first.slice(0, atCharacter(first, Math.ceil(chars / 2))));
+    const tail = tailOf(last.slice(atCharacter(last, last.length - Math.floor(chars / 2))));
     const omittedBytes = sizeBytes - Buffer.byteLength(head) - Buffer.byteLength(tail);
-    return `${head}\n… ${omittedBytes.toLocaleString('en-US')} bytes omitted …\n${tail}`;
+    return joined(head, `${omittedBytes.toLocaleString('en-US')} bytes`, tail);
   };
+}
+
+function joined(head: string, omitted: string, tail: string): string {
+  return `${head}${head.endsWith('\n') ? '' : '\n'}… ${omitted} omitted …\n${tail}`;
+}
+
+/** The text up to its last line end, unless that leaves less than half of it. */
+function headOf(text: string): string {
+  const end = text.lastIndexOf('\n') + 1;
+  return end >= text.length / 2 ? text.slice(0, end) : text;
+}
+
+/** The text after its first line end, unless that leaves less than half of it. */
+function tailOf(text: string): string {
+  const start = text.indexOf('\n') + 1;
+  return start <= text.length / 2 ? text.slice(start) : text;
+}
+
+function linesIn(text: string): number {
+  let lines = 0;
+  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) lines += 1;
+  return lines;
 }
 
 /** Steps back from the middle of a surrogate pair. */

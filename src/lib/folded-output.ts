@@ -14,6 +14,8 @@ export interface FoldedOutput {
   ends(): ReturnType<BoundedOutput['ends']>;
   /** Number of bytes of the folded text that were dropped. */
   droppedBytes(): number;
+  /** Number of its line ends that were dropped. */
+  droppedLines(): number;
 }
 
 /**
@@ -139,6 +141,7 @@ export function createFoldedOutput(limits: { headBytes: number; tailBytes: numbe
     heldBytes: () => settled.heldBytes() + (page === undefined ? 0 : MAX_PAGE_CHARS),
     ends: () => settled.ends(pageBytes()),
     droppedBytes: () => settled.droppedBytes(pageBytes()),
+    droppedLines: () => settled.droppedLines(pageBytes()),
   };
 }
 

@@ -57,7 +57,7 @@ function watched(handler: Handler, request: unknown, context: ServerContext): un
 }
 
 /**
- * Size of an answer: the characters of all its strings, including `structuredContent` and embedded resources, and a few
+ * Size of an answer: the characters of all its strings, including `structuredContent`, `_meta` and embedded resources, and a few
  * for each member.
  */
 export function sizeOf(value: unknown): number {

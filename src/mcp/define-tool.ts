@@ -5,6 +5,7 @@ import type { McpDeps } from './deps.ts';
 import { type ListedSchema, listedSchema } from './listed-schema.ts';
 import { checkedArguments } from './present/arguments.ts';
 import { errorResult } from './present/error-result.ts';
+import { RESULT_META } from './present/result-meta.ts';
 import { watchUnnamed } from './unnamed-session.ts';
 
 /** The context of a call, for its handler. */
@@ -15,6 +16,12 @@ export interface ToolCall {
    * must be removed when the work is done.
    */
   readonly signal: AbortSignal;
+  /** When the call arrived, by `performance.now()`. */
+  readonly startedAt: number;
+  /** How long the client waits for an answer: client-patience.ts. */
+  readonly patienceMs: number;
+  /** Whether the client asked for structured content. */
+  readonly wantsStructured: boolean;
   /** Sets the callback for progress messages, which a client gets every few seconds while the call runs. */
   reportWith(latest: () => string): void;
   /**
@@ -25,7 +32,7 @@ export interface ToolCall {
   turn(bytes: number): Promise<void>;
 }
 
-/** The reply of a handler: data for programs, content for a model. */
+/** The reply of a handler: data for programs, content for a model. Each is complete without the other. */
 export interface ToolReply<Structured> {
   readonly structured: Structured;
   readonly content: readonly ContentBlock[];
@@ -49,6 +56,13 @@ export interface ToolDefinition<Input extends z.ZodObject, Output extends z.ZodO
   readonly isLong?: boolean;
   /** Whether the tool reads files of the host. It is then listed only if that was allowed. */
   readonly needsHostFiles?: boolean;
+  /**
+   * Whether its contract is structured: its replies then always have structured content, as those of the system whose
+   * tool it stands for.
+   */
+  readonly isStructured?: boolean;
+  /** The data of a reply without the texts that its content has, for `_meta`. All of the data by default. */
+  facts?(structured: z.output<Output>): object;
   /** Formats a failure, for a profile whose errors have another form. */
   failed?(thrown: unknown, args: unknown): CallToolResult;
   /** Throws a HotcellError if Hotcell fails; the outcome of the user's program is part of the reply. */
@@ -56,7 +70,7 @@ export interface ToolDefinition<Input extends z.ZodObject, Output extends z.ZodO
 }
 
 /** A tool with its type parameters erased. */
-export interface Tool extends Omit<ToolDefinition<z.ZodObject, z.ZodObject>, 'handler'> {
+export interface Tool extends Omit<ToolDefinition<z.ZodObject, z.ZodObject>, 'handler' | 'facts'> {
   readonly listed: { readonly input: ListedSchema; readonly output: ListedSchema };
   /** Validates the arguments, runs the handler, and turns an error into a result. Never rejects. */
   answer(args: unknown, call: ToolCall): Promise<CallToolResult>;
@@ -65,7 +79,17 @@ export interface Tool extends Omit<ToolDefinition<z.ZodObject, z.ZodObject>, 'ha
 export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject>(
   definition: ToolDefinition<Input, Output>,
 ): Tool {
-  const { handler, ...rest } = definition;
+  const { handler, facts = (structured) => structured, ...rest } = definition;
+
+  /** Where the data of a reply goes: docs/adr/0011. */
+  function dataOf(structured: z.output<Output>, { wantsStructured }: ToolCall): Partial<CallToolResult> {
+    if (definition.isStructured) return { structuredContent: structured };
+    return {
+      ...(wantsStructured ? { structuredContent: structured } : {}),
+      _meta: { [RESULT_META]: facts(structured) },
+    };
+  }
+
   return {
     ...rest,
     listed: { input: listedSchema(rest.input), output: listedSchema(rest.output) },
@@ -75,7 +99,7 @@ export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject
         const given = { ...call, deps: unnamed.deps };
         const { structured, content } = await handler(checkedArguments(definition.input, args), given);
         if (call.signal.aborted) await unnamed.abandon();
-        return { content: withNote(content, unnamed.note()), structuredContent: structured };
+        return { content: withNote(content, unnamed.note()), ...dataOf(structured, call) };
       } catch (thrown) {
         await unnamed.abandon();
         const error = toHotcellError(thrown);

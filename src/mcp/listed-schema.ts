@@ -10,7 +10,7 @@ export type ListedSchema = StandardSchemaWithJSON<Record<string, unknown>>;
 export function listedSchema(schema: z.ZodObject): ListedSchema {
   const listed: Partial<Record<'input' | 'output', Record<string, unknown>>> = {};
   const convert = (io: 'input' | 'output') => () => {
-    listed[io] ??= z.toJSONSchema(schema, { io, target: 'draft-2020-12' }) as Record<string, unknown>;
+    listed[io] ??= leanSchema(schema, io);
     return listed[io];
   };
   return {
@@ -21,4 +21,24 @@ export function listedSchema(schema: z.ZodObject): ListedSchema {
       jsonSchema: { input: convert('input'), output: convert('output') },
     },
   };
+}
+
+/**
+ * Keywords that are not listed. Each model reads the list before its first call, and some APIs of models refuse schemas
+ * with these. An argument out of bounds is refused with a message that names the bound.
+ */
+const UNLISTED = [
+  ...(['minLength', 'maxLength', 'pattern', 'propertyNames'] as const),
+  ...(['minimum', 'maximum', 'maxItems'] as const),
+];
+
+function leanSchema(schema: z.ZodObject, io: 'input' | 'output'): Record<string, unknown> {
+  const { $schema: _, ...lean } = z.toJSONSchema(schema, {
+    io,
+    target: 'draft-2020-12',
+    override: ({ jsonSchema }) => {
+      for (const keyword of UNLISTED) delete jsonSchema[keyword];
+    },
+  });
+  return lean;
 }

@@ -7,27 +7,39 @@ import type { ExecutionOutput } from './present/execution-output.ts';
 import { endedReply, unendedReply } from './present/execution-reply.ts';
 import { latestOutput } from './present/latest-output.ts';
 import { resultBytes } from './result-bytes.ts';
+import type { RunPlan } from './run-plan.ts';
+import { waitForEnd } from './wait-for-end.ts';
 
 /**
- * Runs an execution for a call: in the background, or until it ends. Cancelling the call interrupts the execution; the
- * session keeps its state.
+ * Runs an execution for a call, until it ends or the call has to be answered: then the execution continues in the
+ * background. While the call waits, cancelling it interrupts the execution; the session keeps its state.
  */
 export async function runInSession(
   managed: ManagedSession,
   execution: ManagedExecution,
-  isBackground: boolean,
+  { waitMs }: RunPlan,
   call: ToolCall,
 ): Promise<ToolReply<ExecutionOutput>> {
   // A refused execution has ended already. Reply with its error now: get_execution would not find it.
-  if (isBackground && execution.state() !== 'ended') {
+  if (waitMs === 0 && execution.state() !== 'ended') return inBackground('Started in the background.');
+  const turn = execution.waitsFor();
+  const askedAt = performance.now();
+
+  function inBackground(what: string): ToolReply<ExecutionOutput> {
     execution.result.catch(() => {}); // get_execution reports the error
-    return unendedReply(managed, execution, call.deps);
+    return unendedReply(managed, execution, call.deps, what);
   }
+
   return cancelledWith(call.signal, execution, async () => {
     call.reportWith(() => latestOutput(execution));
-    const result = await execution.result;
-    await call.turn(resultBytes(result));
-    return endedReply(managed, execution, result, call.deps);
+    // The client's clock runs since it sent the call: opening the session took its share.
+    await waitForEnd(execution, Math.max(1, waitMs - (performance.now() - call.startedAt)));
+    if (execution.state() === 'ended') {
+      await call.turn(resultBytes(await execution.result));
+      return endedReply(managed, execution, call.deps, { turn, askedAt });
+    }
+    await call.turn(execution.outputBytes());
+    return inBackground(`Still running after ${waitMs / 1000} s, so it continues in the background.`);
   });
 }
 

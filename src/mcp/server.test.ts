@@ -1,13 +1,19 @@
 import type { JSONRPCMessage, MessageExtraInfo, Transport } from '@modelcontextprotocol/server';
 import { expect, test } from 'vitest';
+import * as z from 'zod';
 import { loadConfig } from '../config/load.ts';
 import { anonymousOwner } from '../directory/owner.ts';
 import type { CallWatch } from './call-watch.ts';
+import { defineTool, type Tool } from './define-tool.ts';
 import type { McpDeps } from './deps.ts';
+import { RESULT_META } from './present/result-meta.ts';
 import { createMcpFactory } from './server.ts';
+import { TOOLS } from './tools/index.ts';
 
-const owner = anonymousOwner(loadConfig({}, { env: {} }));
-const deps = { version: '1', owner, directory: { list: () => [] } } as unknown as McpDeps;
+const config = loadConfig({}, { env: {} });
+const owner = anonymousOwner(config);
+const log = { debug: () => {} };
+const deps = { version: '1', owner, config, log, directory: { list: () => [] }, hostFiles: {} } as unknown as McpDeps;
 
 test.each(['tools/list', 'resources/list', 'resources/templates/list', 'prompts/list'])(
   'the transport is notified of the call and of the size of its answer: %s',
@@ -23,18 +29,68 @@ test.each(['tools/list', 'resources/list', 'resources/templates/list', 'prompts/
   },
 );
 
-async function answered(message: JSONRPCMessage, call: CallWatch): Promise<JSONRPCMessage> {
+test('the definitions of all tools take at most 12 KB, as a client gets them', async () => {
+  const answer = await answered({ jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} });
+  const { tools } = (answer as unknown as { result: { tools: Listed[] } }).result;
+  expect(tools.map(({ name }) => name)).toEqual(TOOLS.map(({ name }) => name));
+  const sizes = tools.map(({ description, inputSchema }) =>
+    Buffer.byteLength(description + JSON.stringify(inputSchema)),
+  );
+  expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(12 * 1024);
+  // With names, titles and annotations. Output schemas are not listed unless they are asked for.
+  expect(Buffer.byteLength(JSON.stringify(tools))).toBeLessThanOrEqual(16 * 1024);
+});
+
+test('a tool learns how long the client waits, from the name of the client and from whether it asks for progress', async () => {
+  const askPatience = defineTool({
+    name: 'ask_patience',
+    title: 'Ask',
+    description: 'Answers with the time that the client waits.',
+    input: z.strictObject({}),
+    output: z.object({ patience_ms: z.number() }),
+    annotations: {},
+    handler: async (_, { patienceMs }) => ({ structured: { patience_ms: patienceMs }, content: [] }),
+  });
+  const clientInfo = { name: 'claude-code', version: '2' };
+  const initialize = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo };
+  const ask = (params: object) =>
+    answered(
+      { jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name: 'ask_patience', arguments: {}, ...params } },
+      undefined,
+      { tools: [askPatience], before: { jsonrpc: '2.0', id: 1, method: 'initialize', params: initialize } },
+    );
+  const facts = (answer: unknown) => (answer as { result: { _meta: object } }).result._meta;
+  expect(facts(await ask({}))).toEqual({ [RESULT_META]: { patience_ms: 45_000 } });
+  expect(facts(await ask({ _meta: { progressToken: 1 } }))).toEqual({ [RESULT_META]: { patience_ms: 300_000 } });
+});
+
+interface Listed {
+  readonly name: string;
+  readonly description: string;
+  readonly inputSchema: object;
+}
+
+async function answered(
+  message: JSONRPCMessage,
+  call?: CallWatch,
+  { tools = TOOLS, before }: { tools?: readonly Tool[]; before?: JSONRPCMessage } = {},
+): Promise<JSONRPCMessage> {
   const authInfo = { token: '', clientId: 'ada', scopes: [], extra: { call } };
-  const server = createMcpFactory(deps)();
+  const server = createMcpFactory(deps, { tools })();
   return new Promise((resolve, reject) => {
     const transport: Transport = {
       start: async () => {},
       close: async () => {},
-      send: async (answer) => resolve(answer),
+      send: async (answer) => {
+        if ('id' in answer && 'id' in message && answer.id === message.id) resolve(answer);
+      },
     };
     server
       .connect(transport)
-      .then(() => transport.onmessage?.(message, { authInfo } as MessageExtraInfo))
+      .then(() => {
+        if (before !== undefined) transport.onmessage?.(before);
+        transport.onmessage?.(message, { authInfo } as MessageExtraInfo);
+      })
       .catch(reject);
   });
 }

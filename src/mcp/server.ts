@@ -1,6 +1,7 @@
-import { McpServer, type McpServerOptions } from '@modelcontextprotocol/server';
+import { McpServer, type McpServerOptions, type ServerContext } from '@modelcontextprotocol/server';
 import { callWatchOf, watchCalls } from './call-watch.ts';
-import type { Tool } from './define-tool.ts';
+import { patienceOf } from './client-patience.ts';
+import type { Tool, ToolCall } from './define-tool.ts';
 import type { McpDeps } from './deps.ts';
 import { instructionsFor } from './instructions.ts';
 import { startProgress } from './progress.ts';
@@ -15,6 +16,8 @@ export interface McpOptions {
   readonly instructions?: string;
   /** Validators for elicitation (a tool asks the client). Hotcell's own tools never use it. */
   readonly elicitation?: Elicitation;
+  /** Whether the client asked for structured content in replies. Default: as configured. */
+  readonly wantsStructured?: boolean;
 }
 
 /**
@@ -27,14 +30,15 @@ export function createMcpFactory(deps: McpDeps, options: McpOptions = {}): () =>
   );
   // The prompts name Hotcell's own tools, which a profile does not have.
   const hasPrompts = tools.some((tool) => TOOLS.includes(tool));
+  const wantsStructured = options.wantsStructured === true || deps.config.structuredContent === 'always';
   return () => {
     const server = new McpServer(
       { name: 'hotcell', title: 'Hotcell', version: deps.version },
       {
         instructions: instructionsFor(deps.owner, options.instructions),
         ...(options.elicitation ?? NO_ELICITATION),
-        // The list changes only with the version of Hotcell.
-        cacheHints: { 'tools/list': { ttlMs: 3_600_000, cacheScope: 'public' } },
+        // The list changes only with the version of Hotcell, and with what this client asked for.
+        cacheHints: { 'tools/list': { ttlMs: 3_600_000, cacheScope: wantsStructured ? 'private' : 'public' } },
       },
     );
     forgetInheritedNames(server);
@@ -46,7 +50,7 @@ export function createMcpFactory(deps: McpDeps, options: McpOptions = {}): () =>
       resources: {},
       ...(hasPrompts ? { prompts: { listChanged: false } } : {}),
     });
-    for (const tool of tools) registerTool(server, tool, deps);
+    for (const tool of tools) registerTool(server, tool, { deps, wantsStructured });
     registerResources(server, deps);
     if (hasPrompts) registerPrompts(server);
     return server;
@@ -86,8 +90,17 @@ export function longTools(tools: readonly Tool[] = TOOLS): ReadonlySet<string> {
   return new Set(tools.filter(({ isLong }) => isLong).map(({ name }) => name));
 }
 
-function registerTool(server: McpServer, tool: Tool, deps: McpDeps): void {
+function registerTool(
+  server: McpServer,
+  tool: Tool,
+  { deps, wantsStructured }: Pick<ToolCall, 'deps' | 'wantsStructured'>,
+): void {
   const { name, title, description, annotations } = tool;
+  const patienceIn = ({ mcpReq }: ServerContext) => {
+    const client = server.server.getClientVersion()?.name;
+    const hasProgress = mcpReq._meta?.progressToken !== undefined;
+    return patienceOf({ name: client, hasProgress }, deps.config.backgroundAfterMs);
+  };
   server.registerTool(
     name,
     {
@@ -95,7 +108,7 @@ function registerTool(server: McpServer, tool: Tool, deps: McpDeps): void {
       description,
       annotations: { title, ...annotations },
       inputSchema: tool.listed.input,
-      outputSchema: tool.listed.output,
+      ...(wantsStructured || tool.isStructured ? { outputSchema: tool.listed.output } : {}),
       _meta: { 'anthropic/maxResultSizeChars': RESULT_CHARS },
     },
     async (args, context) => {
@@ -104,6 +117,9 @@ function registerTool(server: McpServer, tool: Tool, deps: McpDeps): void {
       try {
         const result = await tool.answer(args, {
           deps,
+          startedAt,
+          patienceMs: patienceIn(context),
+          wantsStructured,
           signal: context.mcpReq.signal,
           reportWith: progress.reportWith,
           turn: async (bytes) => callWatchOf(context)?.turn(bytes),

@@ -104,7 +104,14 @@ function shownOf({ outcome, stdout, stderr, displays, order, value, truncation }
 }
 
 function withoutDisplays({ value, displays, order: _, truncation, ...rest }: Shown): Shown {
-  const none = { stdoutDroppedBytes: 0, stderrDroppedBytes: 0, displaysDropped: 0, logDroppedBytes: 0 };
+  const none = {
+    stdoutDroppedBytes: 0,
+    stderrDroppedBytes: 0,
+    stdoutDroppedLines: 0,
+    stderrDroppedLines: 0,
+    displaysDropped: 0,
+    logDroppedBytes: 0,
+  };
   const before = truncation ?? none;
   return {
     ...rest,

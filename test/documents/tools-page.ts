@@ -1,5 +1,9 @@
 import { z } from 'zod';
+import { configSchema } from '../../src/config/schema.ts';
+import { PATIENT_CLIENTS, USUAL_WAIT_MS } from '../../src/mcp/client-patience.ts';
 import { INSTRUCTIONS } from '../../src/mcp/instructions.ts';
+import { ERROR_META } from '../../src/mcp/present/error-result.ts';
+import { RESULT_META } from '../../src/mcp/present/result-meta.ts';
 import { PROMPTS } from '../../src/mcp/prompts/index.ts';
 import { FILE_TEMPLATE, LOG_TEMPLATE } from '../../src/mcp/resources/uris.ts';
 import { TOOLS } from '../../src/mcp/tools/index.ts';
@@ -10,11 +14,38 @@ export function toolsPage(): string {
 
 <!-- Made from src/mcp/tools: change those, then run \`npx vitest run test/documents.test.ts -u\`. -->
 
-What a model sees of Hotcell over MCP. Every tool answers with text to read and with data to a schema; a failure of
-Hotcell's own is a result with \`isError\`: its text says code, message and remedy, and \`_meta["dev.hotcell/error"]\` is \`{code, message, remedy, retry}\` ([errors](errors.md)). How your code ended
-is never an error: \`outcome\` tells.
+What a model sees of Hotcell over MCP. Every tool answers with text to read, and images. A failure of Hotcell's own is a
+result with \`isError\`, whose text says code, message and remedy ([errors](errors.md)). How your code ended is never an
+error: the text says it, and \`outcome\` does for programs.
 
 ${TOOLS.map(({ name, title }) => `- [\`${name}\`](#${name}): ${title}`).join('\n')}
+
+## Data for programs
+
+| where | what | when |
+|---|---|---|
+| \`_meta["${RESULT_META}"]\` | the data of the tool, as listed below, without the texts that the content has (output, value, traceback) | every success |
+| \`_meta["${ERROR_META}"]\` | \`{code, message, remedy, retry}\` | every failure |
+| \`structuredContent\` | all of the data, with an \`outputSchema\` for each tool | a success, if it was asked for |
+
+Ask for \`structuredContent\` with the option \`structuredContent\` ([configuration](configuration.md)), with \`hotcell mcp --structured-content\` or
+\`hotcell serve --structured-content\`, or over HTTP for one client with the header \`Hotcell-Structured-Content: true\` (in the older protocol, on \`initialize\`).
+It is not the default, because clients choose: some give a model the structured content *instead of* the text and the
+images ([why](adr/0011-text-for-models-facts-in-meta.md)). The profile \`code-sandbox\` always sends it.
+
+## Long runs
+
+A run that takes longer than its client waits for continues in the background by itself. The reply then has the output so
+far, and says how to go on with \`get_execution\`. Until then, cancelling the call interrupts the run; from then on the run
+is a background execution. A run that named no \`timeout_ms\` gets ${minutes(configSchema.parse({}).backgroundTimeoutMs)} in the background.
+
+| client | \`clientInfo.name\` begins with | a call is answered after | because it |
+|---|---|---|---|
+${PATIENT_CLIENTS.map(({ product, name, waitMs, needsProgress, reason }) => `| ${product} | \`${name}\` | ${waitMs / 1000} s${needsProgress ? ', if it asked for progress' : ''} | ${reason} |`).join('\n')}
+| all others | | ${USUAL_WAIT_MS / 1000} s | the TypeScript SDK gives up after 60 s by default |
+
+\`backgroundAfterMs\` ([configuration](configuration.md)) sets one time for every client: 4 seconds, for example, for openai-agents, which
+gives up after 5. A run without \`timeout_ms\` is answered after \`timeoutMs\` at the latest. The tools of the profile \`code-sandbox\` never do this.
 
 ## What a model is told first
 
@@ -38,6 +69,10 @@ ${PROMPTS.map(({ name, args, description }) => `| \`${name}\` | ${Object.keys(ar
 `;
 }
 
+function minutes(ms: number): string {
+  return `${ms / 60_000} minutes`;
+}
+
 function toolSection(tool: (typeof TOOLS)[number]): string {
   const hints = [
     tool.annotations.readOnlyHint === true ? 'reads only' : 'changes the session',
@@ -54,7 +89,7 @@ ${tool.description}
 \`\`\`
 
 ${argumentTable(tool.input)}
-It answers with ${Object.keys(tool.output.shape)
+Its data: ${Object.keys(tool.output.shape)
     .map((name) => `\`${name}\``)
     .join(', ')}.
 `;

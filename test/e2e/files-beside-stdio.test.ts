@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { RESULT_META } from '../../src/mcp/present/result-meta.ts';
 import { type BuiltHotcell, buildHotcell, root } from './built-hotcell.ts';
 
 let hotcell: BuiltHotcell;
@@ -25,8 +26,8 @@ it('links to files work beside a stdio server, which listens from the first file
   const client = new Client({ name: 'test', version: '1' });
   await client.connect(transport);
   const run = async (code: string) => {
-    const { structuredContent } = await client.callTool({ name: 'run_code', arguments: { code } });
-    return structuredContent as { files: { url: string }[]; session_id: string };
+    const { _meta } = await client.callTool({ name: 'run_code', arguments: { code } });
+    return _meta?.[RESULT_META] as { files: { url: string }[]; session_id: string };
   };
   await run('1 + 1');
   expect(listenersOf(transport.pid!)).toEqual([]);
@@ -51,7 +52,7 @@ it('links to files work beside a stdio server, which listens from the first file
   const big = (await run('open("big2", "wb").truncate(50_000_000)')).files[0]!.url;
   await fetch(big, { signal: abort.signal });
   abort.abort();
-  expect(await run('2 + 2')).toMatchObject({ value: '4' });
+  expect(await run('2 + 2')).toMatchObject({ outcome: 'ok' });
   await client.close();
   await expect(fetch(url)).rejects.toThrow();
 });

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { STRUCTURED_HEADER } from '../../src/mcp/present/result-meta.ts';
 import type { BuiltHotcell } from './built-hotcell.ts';
 
 /** The built `hotcell serve`, in a process of its own. */
@@ -36,7 +37,10 @@ export async function startServer(hotcell: BuiltHotcell, args: readonly string[]
     stop,
     residentBytes: () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) * 1024,
     client: async (era, token) => {
-      const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };
+      const headers = {
+        [STRUCTURED_HEADER]: 'true',
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      };
       const transport = new StreamableHTTPClientTransport(new URL(`${url}/mcp`), { requestInit: { headers } });
       const mode = era === 'legacy' ? ('legacy' as const) : { pin: '2026-07-28' };
       const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } });

@@ -57,6 +57,7 @@ export async function connectStdio(
       HOTCELL_HOME: hotcell.home,
       HOTCELL_ISOLATION: 'process',
       ...(allPreloads ? {} : SMALL_PRELOADS),
+      HOTCELL_STRUCTURED_CONTENT: 'always', // so that the SDK checks the data against the schemas
       ...env,
     },
     stderr: 'pipe',

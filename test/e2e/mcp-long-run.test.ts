@@ -13,7 +13,7 @@ beforeEach((context) => {
 
 it('a run of three minutes lives on progress alone, for a client that gives up after one without', async (context) => {
   if (process.env.HOTCELL_TEST_REQUIRE !== 'all') context.skip('it takes three minutes: npm test -- --require-all');
-  await using mcp = await connectStdio(hotcell, 'modern');
+  await using mcp = await connectStdio(hotcell, 'modern', { env: { HOTCELL_BACKGROUND_AFTER_MS: '600000' } });
   const began = performance.now();
   let previous = began;
   let longestSilenceMs = 0;

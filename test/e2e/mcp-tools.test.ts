@@ -123,13 +123,16 @@ describe.each([
     detail('stops at the time limit and says what to do', async () => {
       const { data, text } = await mcp.call('run_code', { code: 'while True: pass', timeout_ms: 300 });
       expect(data).toMatchObject({ outcome: 'timed-out', variables: 'kept' });
-      expect(text).toContain('background: true');
+      expect(text).toContain('Set a larger timeout_ms.');
     });
 
     it('leaves the middle of a long output out, and says where it is', async () => {
       const { data, text } = await mcp.call('run_code', { code: 'for i in range(100000): print("line", i)' });
       expect(text.length).toBeLessThan(40_000);
-      expect(text).toMatch(/^Done\.\nThe output was truncated[^\n]+\noutput:\nline 0\n/);
+      expect(text).toMatch(/^Done\.\nThe output was cut\. To read all of it: get_execution [^\n]+\noutput:\nline 0\n/);
+      const [, before, count, after] =
+        /line (\d+)\n… ([\d,]+) lines \([\d,]+ characters\) omitted …\nline (\d+)\n/.exec(text)!;
+      expect(Number(count!.replaceAll(',', ''))).toBe(Number(after) - Number(before) - 1);
       expect(text).toContain('line 99999');
       expect(data.omitted.stdout_chars).toBeGreaterThan(1_000_000);
       const { contents } = await mcp.client.readResource({ uri: data.omitted.log_uri });
@@ -154,11 +157,17 @@ with open("räume & more.csv", "w") as f: print("a,b", file=f)`;
     expect(Buffer.from(image.data, 'base64').subarray(1, 4).toString()).toBe('PNG');
     const link = content.find(({ type }) => type === 'resource_link') as { uri: string };
     expect(link).toMatchObject({ name: '"räume & more.csv"', mimeType: 'text/csv', size: 4 });
-    expect(data.files).toMatchObject([{ path: 'räume & more.csv', uri: link.uri, change: 'created' }]);
-    const { contents } = await mcp.client.readResource({ uri: link.uri });
-    expect(contents).toMatchObject([{ uri: link.uri, mimeType: 'text/csv', text: 'a,b\n' }]);
+    expect(link).toMatchObject({ annotations: { audience: ['user'] } });
+    expect(await (await fetch(link.uri)).text()).toBe('a,b\n');
+    const said = content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n');
+    expect(said).toContain('"räume & more.csv" (created, 4 bytes)');
+    expect(said).not.toContain('http'); // the address is for the person, and comes once
+    const [{ uri, ...file }] = data.files;
+    expect(file).toMatchObject({ path: 'räume & more.csv', url: link.uri, change: 'created' });
+    const { contents } = await mcp.client.readResource({ uri });
+    expect(contents).toMatchObject([{ uri, mimeType: 'text/csv', text: 'a,b\n' }]);
     const { resources } = await mcp.client.listResources();
-    expect(resources.find(({ uri }) => uri === link.uri)).toMatchObject({
+    expect(resources.find((resource) => resource.uri === uri)).toMatchObject({
       name: '"räume & more.csv"',
       title: '"räume & more.csv"',
     });
@@ -226,18 +235,25 @@ display("plain", Rich())`;
         'import os, time\nprint("step", 0, flush=True)\nwhile not os.path.exists("go"): time.sleep(0.02)\nos.remove("go")\n"done"';
       const started = await mcp.call('run_code', { code, background: true });
       expect(started.data.state).not.toBe('ended');
-      expect(started.text).toMatch(/^(Starting|Still running)\. Call get_execution/);
+      expect(started.text).toMatch(
+        /^Started in the background\.\nPoll: get_execution \{"execution_id": "x-\w+", "wait_ms": 30000\}\. To stop it: /,
+      );
       const behind = await mcp.call('run_code', { code: '1', background: true });
       expect(behind.text).toMatch(
-        /^Waiting: this execution waits for execution x-\w+, which has used the same kernel for \d+ s\./,
+        /^In the background: it waits behind execution x-\w+, which has used the same kernel for \d+ s\./,
       );
       const execution_id = started.data.execution_id;
+      const inFront = mcp.call('run_code', { code: '2' });
       await expect
         .poll(async () => (await mcp.call('get_execution', { execution_id, wait_ms: 200 })).data)
         .toMatchObject({ state: 'running', stdout: expect.stringContaining('step 0') });
+      await mcp.call('get_execution', { execution_id, wait_ms: 1500 });
       await mcp.call('write_file', { path: 'go', content: 'on' });
       const late = await mcp.call('get_execution', { execution_id, wait_ms: 20_000 });
       expect(late.data).toMatchObject({ state: 'ended', outcome: 'ok', value: "'done'" });
+      expect((await inFront).text).toMatch(
+        /^Done\.\nIt waited \d+ s for execution x-\w+, which used the same kernel\.\nvalue: 2$/,
+      );
       const end = await mcp.call('get_execution', { execution_id, log_offset: late.data.stdout.length });
       expect(end).toMatchObject({
         text: 'The log has 7 bytes: there is nothing after this offset.',

@@ -340,7 +340,7 @@ describe('the lines that people paste', () => {
       line.replaceAll('http://127.0.0.1:7878', server.url).replace('npx hotcell', `${process.execPath} dist/cli.js`),
     );
     const [curl, run] = pasted.map((line) => spawnSync('sh', ['-c', line], { cwd: root, encoding: 'utf8' }));
-    expect(curl).toMatchObject({ status: 0, stdout: expect.stringContaining('"value":"42"') });
+    expect(curl).toMatchObject({ status: 0, stdout: expect.stringContaining('value: 42') });
     expect(run).toMatchObject({ status: 0, stdout: '42\n' });
   });
 
@@ -358,7 +358,7 @@ describe('the lines that people paste', () => {
     expect(said).toContain('A worked example: npx hotcell demo');
     const curl = said.split('\n').find((line) => line.startsWith('  curl'))!;
     const { stdout } = spawnSync('sh', ['-c', curl], { encoding: 'utf8' });
-    expect(stdout).toContain('"value":"42"');
+    expect(stdout).toContain('value: 42');
     child.kill('SIGTERM');
     expect(await once(child, 'close')).toEqual([0, null]);
   });

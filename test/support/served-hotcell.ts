@@ -9,6 +9,7 @@ import { anonymousOwner, tokenOwner } from '../../src/directory/owner.ts';
 import { type ServeOptions, serveHttp } from '../../src/http/serve.ts';
 import { openTokenStore, type TokenStore } from '../../src/http/tokens/store.ts';
 import { type HotcellOptions, type HotcellServer, openServer } from '../../src/main.ts';
+import { STRUCTURED_HEADER } from '../../src/mcp/present/result-meta.ts';
 import { offerOf } from '../../src/mcp/profiles/index.ts';
 import { longTools } from '../../src/mcp/server.ts';
 import { TARGETS } from './targets.ts';
@@ -127,7 +128,11 @@ export function sendTo(port: number, method: string, path: string, options: Send
 /** A call of a tool as a client of the older era sends it without opening a connection: one request, one answer. */
 export function toolCall(name: string, args: object = {}): SendOptions {
   return {
-    headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      [STRUCTURED_HEADER]: 'true',
+    },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } }),
   };
 }

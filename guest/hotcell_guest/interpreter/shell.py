@@ -75,8 +75,7 @@ class Shell:
         for name in ("subprocess", "multiprocessing.util"):
             hooks.add(name, spawning.without_isolation)
         hooks.add("asyncio", self._connect_asyncio)
-        standard_input.install()
-        hooks.add("getpass", standard_input.without_terminal)
+        standard_input.install(hooks)
         get_ipython.install(hooks, self.main, lambda: self._ipython, self.ipython)
         display_names.install(hooks, self.displays)
 

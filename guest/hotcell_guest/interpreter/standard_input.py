@@ -1,4 +1,5 @@
-"""input() in a kernel: it reads `sys.stdin`; if that is the kernel's own empty one, the error says what to do instead."""
+"""input() in a kernel: it reads `sys.stdin`; if that is the kernel's own empty one, the error says what to do instead.
+So does getpass(), which would otherwise complain about the terminal that it does not find."""
 
 from __future__ import annotations
 
@@ -7,10 +8,12 @@ import sys
 from types import ModuleType
 from typing import Any
 
-_ADVICE = "input() does not work in a sandbox: there is no user to ask. Put the value into the code, a variable or a file of the workspace."
+from ..system.import_hooks import AfterImport
+
+_ADVICE = "%s() does not work in a sandbox: there is no user to ask. Put the value into the code, a variable or a file of the workspace."
 
 
-def install() -> None:
+def install(hooks: AfterImport) -> None:
     names: Any = builtins
     real, own = names.input, sys.stdin
 
@@ -19,24 +22,22 @@ def install() -> None:
             line: str = real(prompt)
         except EOFError:
             if sys.stdin is own:
-                raise EOFError(_ADVICE) from None
+                raise EOFError(_ADVICE % "input") from None
             raise
         return line
 
     names.input = input
+    hooks.add("getpass", lambda module: _replace_getpass(module, own))
 
 
-def without_terminal(module: ModuleType) -> None:
-    """A hook for `getpass`: without a terminal it would warn and print tracebacks of termios before it fails."""
-    holder: Any = module
-    own = sys.stdin
+def _replace_getpass(module: ModuleType, own: object) -> None:
+    names: Any = module
+    real = names.getpass
 
-    def getpass(prompt: str = "Password: ", stream: object = None, **_options: object) -> str:
+    def getpass(prompt: str = "Password: ", *arguments: Any, **options: Any) -> str:
         if sys.stdin is own:
-            raise EOFError(_ADVICE.replace("input()", "getpass()"))
-        line: str = sys.stdin.readline()
-        if not line:
-            raise EOFError
-        return line.rstrip("\n")
+            raise EOFError(_ADVICE % "getpass")
+        secret: str = real(prompt, *arguments, **options)
+        return secret
 
-    holder.getpass = getpass
+    names.getpass = getpass

@@ -15,6 +15,7 @@ export function mcpCommand(): Command {
       'allow load_file to copy files below this folder; repeatable (default: home folder and current folder)',
       collect,
     )
+    .option('--structured-content', 'send structured content besides text in the replies of tools (docs/tools.md)')
     .addHelpText('after', HELP)
     .action(async (flags: McpFlags) => {
       const { mcp } = await import('../mcp/index.ts');

@@ -18,6 +18,7 @@ export function serveCommand(): Command {
       'allow load_file to copy files of this machine below this folder; repeatable',
       collect,
     )
+    .option('--structured-content', 'send structured content besides text in the replies of tools (docs/tools.md)')
     .option('--json', 'print the address as one line of JSON')
     .addHelpText('after', HELP)
     .action(async (flags: ServeFlags) => {

@@ -29,6 +29,7 @@ export interface McpFlags {
   readonly isolation?: string;
   readonly minIsolation?: string;
   readonly loadRoot?: string[];
+  readonly structuredContent?: boolean;
 }
 
 /** Serves MCP over stdio until the client leaves or a signal comes. Returns the exit code. */
@@ -38,6 +39,7 @@ export async function mcp(flags: McpFlags): Promise<number> {
     ...(flags.isolation === undefined ? {} : { isolation: isolationRequest(flags.isolation) }),
     ...(flags.minIsolation === undefined ? {} : { minIsolation: leastIsolationRequest(flags.minIsolation) }),
     ...(flags.loadRoot === undefined ? {} : { loadRoots: flags.loadRoot.map(namedFolderPath) }),
+    ...(flags.structuredContent === true ? { structuredContent: 'always' } : {}),
   });
   const offer = offerOf(config.profile, loadSettings);
   const dataDir = resolveDataDir();

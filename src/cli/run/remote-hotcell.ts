@@ -6,6 +6,7 @@ import { aborted } from '../../lib/abort.ts';
 import { saidByServer } from '../../lib/said-inside.ts';
 import { ERROR_META } from '../../mcp/present/error-result.ts';
 import { executionOutput } from '../../mcp/present/execution-output.ts';
+import { STRUCTURED_HEADER } from '../../mcp/present/result-meta.ts';
 import { noServer, remoteError, serverUrl } from './server-errors.ts';
 import { createServerRequests, misbehaved, SERVER_LIMITS, type ServerRequests } from './server-requests.ts';
 import { type StreamedRun, streamedRun } from './streamed-run.ts';
@@ -50,7 +51,7 @@ export async function connectRemote(
     { versionNegotiation: { mode: 'auto' }, inputRequired: { autoFulfill: false } },
   );
   const transport = new StreamableHTTPClientTransport(new URL('/mcp', base), {
-    requestInit: { headers },
+    requestInit: { headers: { ...headers, [STRUCTURED_HEADER]: 'true' } },
     fetch: requests.fetchBounded,
   });
   try {

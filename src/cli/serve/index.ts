@@ -26,6 +26,7 @@ export interface ServeFlags {
   readonly isolation?: string;
   readonly minIsolation?: string;
   readonly loadRoot?: string[];
+  readonly structuredContent?: boolean;
   readonly json?: boolean;
 }
 
@@ -72,6 +73,7 @@ function configOf(flags: ServeFlags): Config {
     ...(flags.isolation === undefined ? {} : { isolation: isolationRequest(flags.isolation) }),
     ...(flags.minIsolation === undefined ? {} : { minIsolation: leastIsolationRequest(flags.minIsolation) }),
     ...(flags.loadRoot === undefined ? {} : { loadRoots: flags.loadRoot.map(namedFolderPath) }),
+    ...(flags.structuredContent === true ? { structuredContent: 'always' } : {}),
   });
 }
 

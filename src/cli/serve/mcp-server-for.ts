@@ -6,6 +6,7 @@ import { packageVersion } from '../../lib/package-version.ts';
 import { createPlacesPerKey } from '../../lib/places-per-key.ts';
 import type { HotcellServer } from '../../main.ts';
 import type { HostFiles } from '../../mcp/host-files/index.ts';
+import { STRUCTURED_HEADER } from '../../mcp/present/result-meta.ts';
 import type { Offer } from '../../mcp/profiles/index.ts';
 import { createMcpFactory } from '../../mcp/server.ts';
 import { EDITS_PER_OWNER } from '../../mcp/tools/edit-file.ts';
@@ -18,11 +19,11 @@ export function mcpServerFor(
   { sessions, config, telemetry }: HotcellServer,
   hostFiles?: HostFiles,
   offer?: Offer,
-): (owner: Owner, links: LinkMaker) => McpServer {
+): (owner: Owner, links: LinkMaker, headers: Headers) => McpServer {
   const version = packageVersion();
   const computing = createFairQueue(COMPUTING);
   const editing = createPlacesPerKey(EDITS_PER_OWNER);
-  return (owner, links) =>
+  return (owner, links, headers) =>
     createMcpFactory(
       {
         version,
@@ -36,6 +37,6 @@ export function mcpServerFor(
         log: telemetry.logger,
         feed: telemetry.feed,
       },
-      offer,
+      { ...offer, wantsStructured: headers.get(STRUCTURED_HEADER) === 'true' },
     )();
 }

@@ -30,8 +30,11 @@ export interface Caller {
 }
 
 export interface McpEndpointOptions {
-  /** Called for every request of the modern era, and once for each connection of the legacy era. */
-  serverFor(owner: Owner): McpServer;
+  /**
+   * Called for every request of the modern era, and once for each connection of the legacy era, with the request that
+   * opened it.
+   */
+  serverFor(owner: Owner, headers: Headers): McpServer;
   /**
    * Names of long-running tools, whose response is started at once: a client that gets no byte for a minute gives up.
    */
@@ -43,7 +46,8 @@ const LEGACY = { perOwner: 500, total: 4000, idleMs: 1_800_000 };
 const LISTENING = { perOwner: 500, total: 4000 };
 
 export function createMcpEndpoint({ serverFor, longTools, now = Date.now }: McpEndpointOptions): McpEndpoint {
-  const factory = (context: McpRequestContext) => serverFor(ownerIn(context.authInfo));
+  const factory = (context: McpRequestContext) =>
+    serverFor(ownerIn(context.authInfo), context.requestInfo?.headers ?? new Headers());
   // The library has one limit for all owners; ours applies first.
   const modern = { legacy: 'reject', maxSubscriptions: 2 * LISTENING.total } as const;
   const whole = createMcpHandler(factory, modern);

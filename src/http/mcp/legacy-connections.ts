@@ -31,7 +31,7 @@ export interface LegacyCaller {
 }
 
 export interface LegacyOptions {
-  serverFor(owner: Owner): McpServer;
+  serverFor(owner: Owner, headers: Headers): McpServer;
   /** The maximum per owner. Another one replaces the least recently used. */
   readonly perOwner: number;
   readonly total: number;
@@ -128,7 +128,7 @@ export function createLegacyConnections(options: LegacyOptions): LegacyConnectio
           connections.delete(id);
         },
       });
-      await options.serverFor(owner).connect(transport);
+      await options.serverFor(owner, request.headers).connect(transport);
       const response = await transport.handleRequest(request, { parsedBody: body, authInfo });
       if (transport.sessionId === undefined) await transport.close(); // it was not a valid `initialize`
       return response;

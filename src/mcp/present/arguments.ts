@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import { clip } from '../../lib/clip.ts';
+import { similarName } from '../../lib/nearest-name.ts';
 
 /** SECURITY: messages name the wrong keys, and a caller may send any number of keys of any length. */
 const COMPLAINT_CHARS = 400;
@@ -17,8 +18,22 @@ export function checkedArguments<Schema extends z.ZodObject>(schema: Schema, arg
     .slice(0, 10)
     .map((issue) => clip(`${placeOf(issue.path)}${problemOf(issue)}`, COMPLAINT_CHARS).text);
   throw new HotcellError('invalid_argument', clip(complaints.join('; '), COMPLAINTS_CHARS).text, {
-    remedy: `Arguments of this tool: ${Object.keys(schema.shape).join(', ') || 'none'}.`,
+    remedy: [...meant(parsed.error.issues, schema), `Arguments of this tool: ${namesOf(schema)}.`].join(' '),
   });
+}
+
+function namesOf({ shape }: z.ZodObject): string {
+  return Object.keys(shape).join(', ') || 'none';
+}
+
+/** The arguments of the tool that unknown ones were probably meant as. */
+function meant(issues: readonly z.core.$ZodIssue[], { shape }: z.ZodObject): string[] {
+  const unknown = issues.flatMap((issue) =>
+    issue.code === 'unrecognized_keys' && issue.path.length === 0 ? issue.keys.slice(0, NAMED_KEYS) : [],
+  );
+  const known = Object.keys(shape);
+  const names = unknown.flatMap((key) => similarName(key.slice(0, 60), known) ?? []);
+  return names.length === 0 ? [] : [`Did you mean ${[...new Set(names)].join(', ')}?`];
 }
 
 /** The problem of a key names the key, not the record that contains it. */

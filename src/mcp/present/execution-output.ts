@@ -1,6 +1,7 @@
 import * as z from 'zod';
-import type { Artifact, ExecutionResult } from '../../execution/result.ts';
-import { clip } from '../../lib/clip.ts';
+import type { PartialOutput } from '../../execution/execution.ts';
+import type { Artifact, ExecutionResult, Truncation } from '../../execution/result.ts';
+import { clip, type Dropped } from '../../lib/clip.ts';
 import { OUTCOME_KINDS } from '../../sandbox/outcome-table.ts';
 import { fileUri, logUri } from '../resources/uris.ts';
 
@@ -27,6 +28,7 @@ export const executionOutput = z.object({
   notes: z.array(z.string()).describe('Notes: limits that were reached, state that was lost, what to do next'),
   shown: z.array(z.string()).describe('Displayed objects as text; images are in the content of the reply'),
   images: z.number().int().describe('Number of images in this reply'),
+  images_omitted: z.number().int().describe('Number of further images, which a reply does not hold'),
   files: z
     .array(
       z.object({
@@ -54,6 +56,11 @@ export const executionOutput = z.object({
 });
 export type ExecutionOutput = z.infer<typeof executionOutput>;
 
+/** An execution without the texts that the content of its reply has. */
+export function executionFacts({ stdout, stderr, value, shown, notes, error, ...facts }: ExecutionOutput): object {
+  return { ...facts, ...(error === undefined ? {} : { error: { name: error.name, message: error.message } }) };
+}
+
 export interface Place {
   readonly sessionId: string;
   readonly executionId: string;
@@ -69,6 +76,7 @@ export function endedOutput(
     files: ExecutionOutput['files'];
     shown: readonly string[];
     images: number;
+    imagesOmitted?: number;
     notes: readonly string[];
   },
 ): ExecutionOutput {
@@ -95,6 +103,7 @@ export function endedOutput(
     notes: [...made.notes],
     shown: [...made.shown],
     images: made.images,
+    images_omitted: made.imagesOmitted ?? 0,
     files: made.files,
     files_omitted:
       result.artifactsOmitted === -1 ? -1 : result.artifactsOmitted + result.artifacts.length - made.files.length,
@@ -108,7 +117,7 @@ export function endedOutput(
 /** An execution that has not ended: its output so far. */
 export function unendedOutput(
   state: 'waiting' | 'running',
-  partial: { stdout: string; stderr: string },
+  partial: PartialOutput,
   place: Place,
   notes: readonly string[],
 ): ExecutionOutput {
@@ -116,10 +125,11 @@ export function unendedOutput(
     session_id: place.sessionId,
     execution_id: place.executionId,
     state,
-    ...clippedStreams(partial, place),
+    ...clippedStreams(partial, place, partial.truncation),
     notes: [...notes],
     shown: [],
     images: 0,
+    images_omitted: 0,
     files: [],
     files_omitted: 0,
   };
@@ -140,18 +150,21 @@ export function fileEntry(
   };
 }
 
+const NOTHING_DROPPED: Truncation = {
+  ...{ stdoutDroppedBytes: 0, stderrDroppedBytes: 0, stdoutDroppedLines: 0, stderrDroppedLines: 0 },
+  ...{ displaysDropped: 0, logDroppedBytes: 0 },
+};
+
 function clippedStreams(
   streams: { stdout: string; stderr: string },
   place: Place,
-  dropped: { stdoutDroppedBytes: number; stderrDroppedBytes: number } = {
-    stdoutDroppedBytes: 0,
-    stderrDroppedBytes: 0,
-  },
+  dropped: Truncation = NOTHING_DROPPED,
 ): Pick<ExecutionOutput, 'stdout' | 'stderr' | 'omitted'> {
-  const stdout = clip(streams.stdout, place.chars);
-  const stderr = clip(streams.stderr, place.chars / 2);
-  const stdoutChars = stdout.omittedChars + dropped.stdoutDroppedBytes;
-  const stderrChars = stderr.omittedChars + dropped.stderrDroppedBytes;
+  const { stdoutDroppedBytes, stdoutDroppedLines, stderrDroppedBytes, stderrDroppedLines } = dropped;
+  const stdout = clip(streams.stdout, place.chars, droppedFrom(stdoutDroppedBytes, stdoutDroppedLines));
+  const stderr = clip(streams.stderr, place.chars / 2, droppedFrom(stderrDroppedBytes, stderrDroppedLines));
+  const stdoutChars = stdout.omittedChars + stdoutDroppedBytes;
+  const stderrChars = stderr.omittedChars + stderrDroppedBytes;
   return {
     stdout: stdout.text,
     stderr: stderr.text,
@@ -165,6 +178,11 @@ function clippedStreams(
           },
         }),
   };
+}
+
+/** The line in the text that stands for the dropped bytes has two line ends of its own. */
+function droppedFrom(bytes: number, lines: number): Dropped {
+  return bytes === 0 ? { bytes: 0, lines: 0 } : { bytes, lines: lines - 2 };
 }
 
 function changedOf({ variables }: ExecutionResult): Pick<ExecutionOutput, 'changed'> {

@@ -7,7 +7,7 @@ import type { McpDeps } from '../deps.ts';
 import { type ExecutionOutput, endedOutput, fileEntry, unendedOutput } from './execution-output.ts';
 import { executionTexts } from './execution-text.ts';
 import { notesOf } from './notes.ts';
-import { imageBlock, isPicture, MOST_PICTURES, PICTURE_BYTES, shownOf } from './pictures.ts';
+import { imageBlock, isPicture, leftOutNotes, MOST_PICTURES, PICTURE_BYTES, shownOf } from './pictures.ts';
 import { printedPieces } from './printed-pieces.ts';
 import { textBlocks } from './text-blocks.ts';
 import { waitingText } from './waiting-text.ts';
@@ -16,13 +16,17 @@ import { waitingText } from './waiting-text.ts';
 const MOST_FILES = 20;
 const NAME_CHARS = 4_000;
 
-/** The reply about an execution that has ended: text, its pictures, and links to its files. */
+/**
+ * The reply about an execution that has ended: text, its pictures, and links to its files. Rejects as the
+ * execution did.
+ */
 export async function endedReply(
   managed: ManagedSession,
   execution: ManagedExecution,
-  result: ExecutionResult,
   deps: McpDeps,
+  asked?: Asked,
 ): Promise<ToolReply<ExecutionOutput>> {
+  const result = await execution.result;
   const place = placeOf(managed, execution, deps);
   const shown = shownOf(result, place.chars);
   const artifacts = namable(result.artifacts);
@@ -38,7 +42,8 @@ export async function endedReply(
     files,
     shown: shown.texts,
     images: shown.images.length + saved.length,
-    notes: notesOf(result, isFirst),
+    notes: [...notesOf(result, isFirst), ...leftOutNotes(shown.leftOut), ...waitedNotes(result, asked)],
+    imagesOmitted: shown.leftOut.beyond + shown.leftOut.large,
   });
   return {
     structured,
@@ -46,22 +51,39 @@ export async function endedReply(
   };
 }
 
-/** The reply about an execution that has not ended. */
+/** The beginning of a call that waited for its execution. */
+interface Asked {
+  /** By `performance.now()`. */
+  readonly askedAt: number;
+  /** The work that occupied the kernel then. */
+  readonly turn: ReturnType<ManagedExecution['waitsFor']>;
+}
+
+/** Says what occupied the kernel before: a model that started it in the background may not expect that. */
+function waitedNotes({ durationMs }: ExecutionResult, asked: Asked | undefined): string[] {
+  const executionId = asked?.turn?.executionId;
+  const waitedMs = performance.now() - (asked?.askedAt ?? 0) - durationMs;
+  if (executionId === undefined || waitedMs < 1000) return [];
+  return [`It waited ${Math.round(waitedMs / 1000)} s for execution ${executionId}, which used the same kernel.`];
+}
+
+/** The reply about an execution that has not ended. `what`: the first sentence, unless the execution still waits. */
 export function unendedReply(
   managed: ManagedSession,
   execution: ManagedExecution,
   deps: McpDeps,
+  what: string,
 ): ToolReply<ExecutionOutput> {
   const state = execution.state() === 'waiting' ? 'waiting' : 'running';
   const waiting = state === 'waiting' ? waitingText(execution) : undefined;
-  const what =
-    state === 'running'
-      ? 'Still running.'
-      : waiting === undefined
-        ? 'Starting.'
-        : `Waiting: this execution ${waiting}.`;
-  const note = `${what} Call get_execution with execution_id ${execution.id} for the result (wait_ms: wait for it; cancel: stop it).`;
-  const unended = unendedOutput(state, execution.partial(), placeOf(managed, execution, deps), [note]);
+  const notes = [
+    waiting === undefined ? what : `In the background: it ${waiting}.`,
+    `Poll: get_execution {"execution_id": "${execution.id}", "wait_ms": 30000}. To stop it: "cancel": true.`,
+    ...(execution.command === undefined
+      ? ['Until it ends, code in the same language waits; run_command does not.']
+      : []),
+  ];
+  const unended = unendedOutput(state, execution.partial(), placeOf(managed, execution, deps), notes);
   const structured = { ...unended, ...waitsForOf(execution) };
   return { structured, content: textBlocks(...executionTexts(structured)) };
 }
@@ -108,6 +130,17 @@ async function pictureFiles(managed: ManagedSession, artifacts: readonly Artifac
   return blocks.flat();
 }
 
-function linkTo({ uri, path, media_type, size_bytes }: ExecutionOutput['files'][number]): ContentBlock {
-  return { type: 'resource_link', uri, name: quotedName(path), mimeType: media_type, size: size_bytes };
+/**
+ * A link for the person: the address that a browser opens, or the one of the resource where there is none. A model knows
+ * the file by its name.
+ */
+function linkTo({ url, uri, path, media_type, size_bytes }: ExecutionOutput['files'][number]): ContentBlock {
+  return {
+    type: 'resource_link',
+    uri: url ?? uri,
+    name: quotedName(path),
+    mimeType: media_type,
+    size: size_bytes,
+    annotations: { audience: ['user'] },
+  };
 }

@@ -20,7 +20,7 @@ export function executionTexts<Piece = string>(
     ...endLines(output, printed.length === 0),
     ...output.notes,
     ...madeLines(output),
-    ...(output.omitted === undefined ? [] : [omittedLine(output.omitted)]),
+    ...(output.omitted === undefined ? [] : [omittedLine(output.execution_id)]),
   ];
   return [ours.join('\n'), ...printed];
 }
@@ -40,10 +40,10 @@ function labelled(label: string, text: string): string[] {
 
 /** The first line of the reply. Other outcomes have a note instead. */
 function endLines({ outcome, images }: ExecutionOutput, isSilent: boolean): string[] {
-  if (outcome === 'raised') return ['The code raised an error.'];
-  if (outcome !== 'ok') return [];
-  if (images > 0) return [images === 1 ? 'Done. 1 image follows.' : `Done. ${images} images follow.`];
-  return [isSilent ? 'Done, no output.' : 'Done.'];
+  const figures = images === 0 ? '' : images === 1 ? ' 1 figure follows.' : ` ${images} figures follow.`;
+  if (outcome === 'raised') return [`The code raised an error.${figures}`];
+  if (outcome !== 'ok') return figures === '' ? [] : [figures.trimStart()];
+  return [isSilent && images === 0 ? 'Done, no output.' : `Done.${figures}`];
 }
 
 function hintTexts(hint: string | undefined): string[] {
@@ -53,12 +53,11 @@ function hintTexts(hint: string | undefined): string[] {
 function madeLines({ files, files_omitted }: ExecutionOutput): string[] {
   if (files.length === 0) return files_omitted === -1 ? ['files: too many to compare; call list_files'] : [];
   const lines = files.map(
-    ({ path, change, size_bytes, url }) =>
-      `  ${quotedName(path)} (${change}, ${size_bytes.toLocaleString('en-US')} bytes)${url === undefined ? '' : ` ${url}`}`,
+    ({ path, change, size_bytes }) => `  ${quotedName(path)} (${change}, ${size_bytes.toLocaleString('en-US')} bytes)`,
   );
   return [['files:', ...lines, ...(files_omitted > 0 ? [`  and ${files_omitted} more`] : [])].join('\n')];
 }
 
-function omittedLine({ log_uri }: NonNullable<ExecutionOutput['omitted']>): string {
-  return `The output was truncated. Read all of it with get_execution and log_offset, or from the resource ${log_uri}`;
+function omittedLine(executionId: string): string {
+  return `The output was cut. To read all of it: get_execution {"execution_id": "${executionId}", "log_offset": 0}.`;
 }

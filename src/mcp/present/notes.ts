@@ -16,7 +16,7 @@ function endingNotes({ outcome }: ExecutionResult): string[] {
 
 /** Advice for a model, in terms of the tools. */
 const ADVICE: Partial<Record<Outcome['kind'], string>> = {
-  'timed-out': 'Set a larger timeout_ms, or run it with background: true and poll get_execution.',
+  'timed-out': 'Set a larger timeout_ms.',
   'out-of-memory':
     'Process the data in smaller pieces, or open a session with more memory (open_session, limits.memory_mb).',
   'sandbox-lost':

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Display } from '../../execution/result.ts';
-import { shownOf } from './pictures.ts';
+import { leftOutNotes, PICTURE_BYTES, shownOf } from './pictures.ts';
 
 const CHARS = 200;
 
@@ -21,6 +21,18 @@ test('texts share a budget: the one that exceeds it is clipped, and those after 
     `${'b'.repeat(20)}\n… 20 characters omitted …\n${'b'.repeat(20)}`,
     '[2 more displays omitted]',
   ]);
+});
+
+test('images beyond the limit of a reply are counted, with how to see them', () => {
+  const figure = display('png', 'image/png');
+  const large = { representations: [{ mediaType: 'image/png', data: Buffer.alloc(PICTURE_BYTES + 1) }] };
+  const { images, texts, leftOut } = shownOf({ displays: [large, ...Array(25).fill(figure)] }, CHARS);
+  expect([images.length, texts, leftOut]).toEqual([8, [], { beyond: 17, large: 1 }]);
+  expect(leftOutNotes(leftOut)).toEqual([
+    expect.stringMatching(/^17 more figures are not shown: a reply holds 8\. .*read_file/),
+    expect.stringMatching(/^1 figure is not shown: larger than 3 MiB\. .*dpi/),
+  ]);
+  expect(leftOutNotes({ beyond: 0, large: 0 })).toEqual([]);
 });
 
 test('only the bytes that are shown are decoded', () => {

@@ -26,24 +26,56 @@ export interface Shown {
   readonly each: readonly (ContentBlock | string | undefined)[];
   /** A note on the displays beyond the limits. It is the last of `texts`. */
   readonly more: readonly string[];
+  readonly leftOut: LeftOut;
+}
+
+/** Images that are not in the reply. */
+export interface LeftOut {
+  /** Number of images beyond the limit of a reply. */
+  readonly beyond: number;
+  /** Number of images each of which is too large. */
+  readonly large: number;
 }
 
 export function shownOf({ displays, value }: Pick<ExecutionResult, 'displays' | 'value'>, chars: number): Shown {
   const images: ContentBlock[] = [];
   const texts = createTexts(chars / 2);
+  const leftOut = { beyond: 0, large: 0 };
   let room = PICTURES_BYTES;
   const each = [...displays, ...(value === undefined ? [] : [pictureAlone(value)])].map((display) => {
     const picture = display.representations.find(({ mediaType }) => isPicture(mediaType));
     if (picture === undefined) return texts.add(display);
-    if (images.length >= MOST_PICTURES || picture.data.length > Math.min(room, PICTURE_BYTES)) {
-      return texts.say(`[image of ${picture.data.length} bytes, too large for a reply]`);
+    if (picture.data.length > PICTURE_BYTES) leftOut.large += 1;
+    else if (images.length >= MOST_PICTURES || picture.data.length > room) leftOut.beyond += 1;
+    else {
+      const block = imageBlock(picture.mediaType, picture.data);
+      images.push(block);
+      room -= picture.data.length;
+      return block;
     }
-    const block = imageBlock(picture.mediaType, picture.data);
-    images.push(block);
-    room -= picture.data.length;
-    return block;
+    return undefined;
   });
-  return { images, texts: texts.all(), each: each.slice(0, displays.length), more: texts.more() };
+  return { images, texts: texts.all(), each: each.slice(0, displays.length), more: texts.more(), leftOut };
+}
+
+/** Notes on images that are not in the reply, with how to see them. */
+export function leftOutNotes({ beyond, large }: LeftOut): string[] {
+  return [
+    ...(beyond === 0
+      ? []
+      : [
+          `${counted(beyond, 'more figure')} not shown: a reply holds ${MOST_PICTURES}. Draw fewer in one call, or save them with savefig and see each with read_file.`,
+        ]),
+    ...(large === 0
+      ? []
+      : [
+          `${counted(large, 'figure')} not shown: larger than ${PICTURE_BYTES / 1_048_576} MiB. Draw with a smaller figsize or dpi, or save it with savefig for the user.`,
+        ]),
+  ];
+}
+
+function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? ' is' : 's are'}`;
 }
 
 /**

@@ -30,14 +30,23 @@ function placeOf(page: VariablePage): string[] {
   if (page.kind === 'repr') return page.truncated ? ['(truncated)'] : [];
   const shown = countOf(page);
   const end = page.offset + shown;
-  const rows = end < page.total || page.offset > 0 ? [`(${page.offset} to ${end} of ${page.total})`] : [];
+  const isAll = end >= page.total && page.offset === 0;
+  const rows = isAll ? [] : [shown === 0 ? `(none of ${page.total} from ${page.offset})` : rangeOf(page, end)];
   if (page.kind !== 'rows' || page.columnOffset + page.columns.length >= page.totalColumns) return rows;
   const last = page.columnOffset + page.columns.length;
   return [
     ...rows,
-    `(columns ${page.columnOffset} to ${last} of ${page.totalColumns}; more with column_offset ${last})`,
+    `(columns ${page.columnOffset} to ${last - 1} of ${page.totalColumns}; more with column_offset ${last})`,
   ];
 }
+
+/** The first and the last that are shown, and where to go on. */
+function rangeOf({ kind, offset, total }: Exclude<VariablePage, { kind: 'repr' }>, end: number): string {
+  const more = end < total ? `; more with offset ${end}` : '';
+  return `(${UNITS[kind]} ${offset} to ${end - 1} of ${total}${more})`;
+}
+
+const UNITS = { text: 'characters', bytes: 'bytes', items: 'items', entries: 'entries', rows: 'rows' } as const;
 
 function countOf(page: Exclude<VariablePage, { kind: 'repr' }>): number {
   switch (page.kind) {

@@ -5,5 +5,5 @@ export function waitingText(execution: Pick<ManagedExecution, 'waitsFor'>, now =
   const turn = execution.waitsFor();
   if (turn === undefined) return undefined;
   const what = turn.executionId === undefined ? 'a question about variables' : `execution ${turn.executionId}`;
-  return `waits for ${what}, which has used the same kernel for ${Math.max(0, Math.round((now - turn.since.getTime()) / 1000))} s`;
+  return `waits behind ${what}, which has used the same kernel for ${Math.max(0, Math.round((now - turn.since.getTime()) / 1000))} s`;
 }

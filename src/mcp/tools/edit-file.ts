@@ -14,14 +14,14 @@ export const EDITS_PER_OWNER = 4;
 export const editFile = defineTool({
   name: 'edit_file',
   title: 'Edit a file',
-  description: `Replaces exact text in a file of the workspace. old_text must occur exactly once and match the file's whitespace and line endings. Include surrounding lines to make it unique, or set replace_all. An empty new_text deletes old_text.
+  description: `Replaces exact text in a file of the workspace. old_text must occur exactly once, with the same whitespace and line ends: include surrounding lines, or set replace_all. An empty new_text deletes it.
 
   {"path": "app.py", "old_text": "timeout = 10\\n", "new_text": "timeout = 30\\n"}`,
   input: z.strictObject({
     path: pathArgument,
-    old_text: z.string().min(1).describe('Exact text to replace'),
-    new_text: z.string().describe('Replacement text'),
-    replace_all: z.boolean().default(false).describe('Replace every occurrence'),
+    old_text: z.string().min(1),
+    new_text: z.string(),
+    replace_all: z.boolean().default(false).describe('Replace all occurrences'),
     session_id: sessionArgument,
   }),
   output: z.object({

@@ -1,45 +1,34 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod';
 import type { ManagedExecution, ManagedSession } from '../../directory/directory.ts';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import { defineTool } from '../define-tool.ts';
 import type { McpDeps } from '../deps.ts';
 import { readLog } from '../execution-log.ts';
-import { executionOutput } from '../present/execution-output.ts';
+import { executionFacts, executionOutput } from '../present/execution-output.ts';
 import { endedReply, unendedReply } from '../present/execution-reply.ts';
 import { latestOutput } from '../present/latest-output.ts';
 import { textBlocks } from '../present/text-blocks.ts';
 import { resultBytes } from '../result-bytes.ts';
+import { waitForEnd } from '../wait-for-end.ts';
 
 const LOG_BYTES = 16_384;
 
 export const getExecution = defineTool({
   name: 'get_execution',
   title: 'Get an execution',
-  description: `Returns the status of an execution: running, with its output so far, or ended, with its result. Use it for runs started with background: true, and for output that did not fit into a reply.
+  description: `Returns an execution: while it runs, its output so far; then its result.
 
-  {"execution_id": "x-…", "wait_ms": 30000}     wait up to 30 s for it to end
-  {"execution_id": "x-…", "cancel": true}       interrupt it; the session keeps its variables if the code handles the interrupt
-  {"execution_id": "x-…", "log_offset": 0}      read its whole output in chunks; continue at log.next_offset
+  {"execution_id": "x-…", "wait_ms": 30000}   wait up to 30 s for it to end
+  {"execution_id": "x-…", "cancel": true}     interrupt it; the session goes on
+  {"execution_id": "x-…", "log_offset": 0}    read all of its output in chunks
 
 Results are kept while the session is open; the oldest are dropped first.`,
   input: z.strictObject({
     execution_id: z.string().min(1).max(100),
-    session_id: z
-      .string()
-      .min(1)
-      .max(100)
-      .optional()
-      .describe('Optional; speeds up the lookup. Execution ids are unique'),
-    wait_ms: z
-      .number()
-      .int()
-      .min(0)
-      .max(3_600_000)
-      .default(0)
-      .describe('How long to wait for it to end, in milliseconds'),
-    cancel: z.boolean().default(false).describe('Interrupt it, and reply when it has ended'),
-    log_offset: z.number().int().min(0).optional().describe('Byte offset in the log to start at'),
+    session_id: z.string().min(1).max(100).optional().describe('Not needed'),
+    wait_ms: z.number().int().min(0).max(3_600_000).default(0).describe('How long to wait for its end, in ms'),
+    cancel: z.boolean().default(false).describe('Interrupt it and return its result'),
+    log_offset: z.number().int().min(0).optional().describe('First byte to read of its output'),
   }),
   output: executionOutput.extend({
     log: z
@@ -51,6 +40,10 @@ Results are kept while the session is open; the oldest are dropped first.`,
       })
       .optional(),
   }),
+  facts: ({ log, ...execution }) => ({
+    ...executionFacts(execution),
+    ...(log === undefined ? {} : { log: { ...log, text: undefined } }),
+  }),
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   isLong: true,
   async handler({ execution_id, session_id, wait_ms, cancel, log_offset }, call) {
@@ -58,13 +51,13 @@ Results are kept while the session is open; the oldest are dropped first.`,
     call.reportWith(() => latestOutput(execution));
     if (cancel) execution.cancel();
     if (cancel) await execution.result.catch(() => {});
-    else if (wait_ms > 0 && execution.state() !== 'ended') await waitFor(execution, wait_ms, call.signal);
+    else await waitForEnd(execution, Math.min(wait_ms, call.patienceMs), call.signal);
     const result = execution.state() === 'ended' ? await execution.result : undefined;
     await call.turn(result === undefined ? execution.outputBytes() : resultBytes(result));
     const reply =
       result === undefined
-        ? unendedReply(managed, execution, call.deps)
-        : await endedReply(managed, execution, result, call.deps);
+        ? unendedReply(managed, execution, call.deps, 'Still running.')
+        : await endedReply(managed, execution, call.deps);
     if (log_offset === undefined) return reply;
     const log = await readLog(execution, { offset: log_offset, length: LOG_BYTES });
     const rest = log.next_offset === undefined ? ', to the end' : `; continue with log_offset ${log.next_offset}`;
@@ -92,11 +85,4 @@ function find(
     remedy:
       'Use an execution_id from a reply of run_code or run_command. Old results are dropped, and closing a session deletes its results.',
   });
-}
-
-async function waitFor(execution: ManagedExecution, waitMs: number, signal: AbortSignal): Promise<void> {
-  const stop = new AbortController();
-  const over = sleep(waitMs, undefined, { signal: AbortSignal.any([stop.signal, signal]) }).catch(() => {});
-  await Promise.race([execution.result.catch(() => {}), over]);
-  stop.abort();
 }

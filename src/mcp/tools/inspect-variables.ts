@@ -20,32 +20,18 @@ const summary = z.object({
 export const inspectVariables = defineTool({
   name: 'inspect_variables',
   title: 'Inspect variables',
-  description: `Shows the variables of a session, without printing them from code.
+  description: `Shows the variables of a session, without printing them from code. Each page gives the total; use offset for the next.
 
-  {}                                                    all variables: name, type, size, shape, a short summary
-  {"filter": "df"}                                      variables with df in their name
-  {"expression": "sales", "offset": 100, "limit": 20}   one variable: a page of its rows, items or text
-  {"expression": "sales.groupby('region').size()"}      the value of an expression, which is evaluated
-
-Each page gives the total; use offset for the next page. Summaries have a size limit, also for huge objects.`,
+  {}                                                    all variables: type, shape, summary
+  {"expression": "sales", "offset": 100, "limit": 20}   rows, items or text of one
+  {"expression": "sales.groupby('region').size()"}      evaluates an expression`,
   input: z.strictObject({
-    expression: z
-      .string()
-      .min(1)
-      .max(10_000)
-      .optional()
-      .describe('Variable or expression to show. Default: list all variables'),
-    filter: z.string().max(100).optional().describe('For the list: part of the name'),
-    offset: z.number().int().min(0).default(0).describe('Start of the page, in variables, rows, items or characters'),
-    limit: z
-      .number()
-      .int()
-      .min(1)
-      .max(10_000)
-      .optional()
-      .describe('Size of the page; at most 1000 variables, rows or items'),
-    column_offset: z.number().int().min(0).default(0).describe('For tables: first column of the page'),
-    language: z.string().max(40).default('python').describe('Language whose variables to show'),
+    expression: z.string().min(1).max(10_000).optional().describe('Variable or expression. Default: list all'),
+    filter: z.string().max(100).optional().describe('For the list: part of a name'),
+    offset: z.number().int().min(0).default(0).describe('First variable, row, item or character'),
+    limit: z.number().int().min(1).max(10_000).optional().describe('Size of the page, at most 1000 rows or items'),
+    column_offset: z.number().int().min(0).default(0).describe('First column of a table'),
+    language: z.string().max(40).default('python'),
     session_id: sessionArgument,
   }),
   output: z.object({
@@ -54,6 +40,10 @@ Each page gives the total; use offset for the next page. Summaries have a size l
     total: z.number().int().optional().describe('Total over all pages'),
     value: summary.omit({ name: true }).optional().describe('Value of the expression'),
     page: z.string().optional().describe('The page as text'),
+  }),
+  facts: ({ page, variables, ...facts }) => ({
+    ...facts,
+    ...(variables === undefined ? {} : { variables: variables.map(({ summary, ...variable }) => variable) }),
   }),
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
   async handler({ expression, filter, offset, limit, column_offset, language, session_id }, { deps, signal }) {

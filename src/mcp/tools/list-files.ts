@@ -10,14 +10,14 @@ const NAME_CHARS = 40_000;
 export const listFiles = defineTool({
   name: 'list_files',
   title: 'List files',
-  description: `Lists the files in the workspace or in one of its folders: path, kind, size and modification time.
+  description: `Lists the files of the workspace or of a folder in it, with their sizes.
 
-  {}                                      the workspace itself
-  {"path": "data", "recursive": true}     a folder and everything below it`,
+  {}
+  {"path": "data", "recursive": true}`,
   input: z.strictObject({
-    path: z.string().min(1).max(4096).default('.').describe('Folder in the workspace'),
+    path: z.string().min(1).max(4096).default('.').describe('Folder in /workspace'),
     recursive: z.boolean().default(false),
-    limit: z.number().int().min(1).max(1000).default(200).describe('Maximum number of entries'),
+    limit: z.number().int().min(1).max(1000).default(200).describe('Most entries'),
     session_id: sessionArgument,
   }),
   output: z.object({

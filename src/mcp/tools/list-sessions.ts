@@ -5,8 +5,7 @@ import { sessionOutput, sessionStructured, sessionText } from '../present/sessio
 export const listSessions = defineTool({
   name: 'list_sessions',
   title: 'List sessions',
-  description:
-    'Lists your open sessions: id, name, state, isolation, and when each expires if unused. A server without tokens cannot tell which sessions are yours, and lists none.',
+  description: `Lists your open sessions: id, name, state, isolation, and when each closes if unused. A server without tokens cannot tell which are yours, and lists none.`,
   input: z.strictObject({}),
   output: z.object({ sessions: z.array(sessionOutput) }),
   annotations: { readOnlyHint: true, openWorldHint: false },

@@ -17,28 +17,23 @@ const BY_EXTENSION: Readonly<Record<string, (typeof FORMATS)[number]>> = {
 export const loadFile = defineTool({
   name: 'load_file',
   title: 'Load files from this machine',
-  description: `Copies a file, a folder or all files that match a pattern from the user's machine into the sandbox. The content does not pass through you, so size does not matter: prefer this to reading a file and writing it again.
+  description: `Copies files from the user's machine into the sandbox. Their content does not pass through you, so size does not matter: prefer this to reading a file and writing it again.
 
-  {"source": "~/Downloads/sales.csv"}                           copied to sales.csv in the workspace
-  {"source": "~/project/data", "target": "data"}                a folder with everything below it
-  {"source": "~/logs/2026-*.log", "target": "logs"}             a pattern: * ? [a-z] **
-  {"source": "~/Downloads/sales.csv", "variable": "sales"}      a pandas DataFrame in the Python session (csv, parquet), a dict or list (json), else text or bytes
+  {"source": "~/Downloads/sales.csv"}                        to sales.csv in the workspace
+  {"source": "~/project/data", "target": "data"}             a folder with all below it
+  {"source": "~/logs/2026-*.log", "target": "logs"}          a pattern: * ? [a-z] **
+  {"source": "~/Downloads/sales.csv", "variable": "sales"}   a Python variable: a DataFrame (csv, parquet), dict or list (json), else text or bytes
 
-Works only below folders that the user allows, and never for keys, tokens or hidden files of the home folder.`,
+Works below folders that the user allows, never for keys, tokens or hidden files of the home folder.`,
   input: z.strictObject({
-    source: z.string().min(1).max(4096).describe('Path on the user’s machine; ~ is the home folder'),
-    target: z
-      .string()
-      .min(1)
-      .max(4096)
-      .optional()
-      .describe('Path in the workspace: of the file, or of the folder for several files. Default: the same name'),
+    source: z.string().min(1).max(4096).describe('Path or pattern on the user’s machine'),
+    target: z.string().min(1).max(4096).optional().describe('File or folder in /workspace. Default: the same name'),
     variable: z
       .string()
       .regex(/^[A-Za-z_][A-Za-z0-9_]{0,99}$/, { error: 'not a valid name of a Python variable' })
       .optional()
-      .describe('Name of a Python variable to load it into, instead of a file'),
-    as: z.enum(FORMATS).optional().describe('Format of the file, for variable. Default: by its extension'),
+      .describe('Python variable to load into, instead of a file'),
+    as: z.enum(FORMATS).optional().describe('Format, for variable. Default: by extension'),
     session_id: sessionArgument,
   }),
   output: z.object({

@@ -18,14 +18,14 @@ const limitsArgument = z
       .min(LEAST_MB)
       .max(1_048_576)
       .optional()
-      .describe(`Memory in MiB, including files (default ${DEFAULT_MB})`),
-    cpus: z.number().min(LEAST_LIMITS.cpus).max(1024).optional().describe('CPUs (default 1)'),
+      .describe(`Memory with files, in MiB (default ${DEFAULT_MB})`),
+    cpus: z.number().min(LEAST_LIMITS.cpus).max(1024).optional().describe('Default 1'),
     disk_mb: z
       .number()
       .min(LEAST_LIMITS.diskBytes / MiB)
       .max(1_048_576)
       .optional()
-      .describe('Size of the workspace in MiB, at most memory_mb'),
+      .describe('Workspace, at most memory_mb'),
     processes: z.number().int().min(LEAST_LIMITS.processes).max(100_000).optional(),
   })
   .refine(({ disk_mb = 0, memory_mb = DEFAULT_MB }) => disk_mb <= memory_mb, {
@@ -36,29 +36,26 @@ const limitsArgument = z
 export const openSession = defineTool({
   name: 'open_session',
   title: 'Open a session',
-  description: `Opens a session: a separate sandbox with its own variables and files. You need this only for a second session beside the default one, or for a specific isolation, image, limit or mount; otherwise just call run_code.
+  description: `Opens a session: a separate sandbox with its own variables and files. Needed only for a second session, or for a special limit, isolation, image or mount; otherwise just call run_code. Pass the returned session_id (or the name) to the other tools.
 
-  {"name": "analysis", "limits": {"memory_mb": 4096}}
-  {"isolation": "gvisor", "ttl_seconds": 3600}
-  {"mounts": [{"source": "/home/me/data", "target": "/data"}]}
-
-Returns session_id: pass it (or the name) to the other tools. Call close_session when you are done.`,
+  {"name": "analysis", "limits": {"memory_mb": 4096, "cpus": 2}}
+  {"isolation": "gvisor", "ttl_seconds": 3600}`,
   input: z.strictObject({
     name: z
       .string()
       .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, { error: 'a name has at most 64 letters, digits, . _ and -' })
       .optional()
-      .describe('Name of the session, chosen by you'),
+      .describe('Name of your choice'),
     isolation: z
       .enum(['auto', ...DRIVER_NAMES])
       .optional()
-      .describe('auto: the strongest available. A session is never less isolated than requested'),
+      .describe('auto: the strongest available'),
     image: z
       .string()
       .max(255)
       .regex(/^[A-Za-z0-9][A-Za-z0-9._/:@-]*$/, { error: 'not the name of an image' })
       .optional()
-      .describe('Container image, for docker and gvisor. It must be present on the host'),
+      .describe('Container image on the host, for docker and gvisor'),
     limits: limitsArgument.optional(),
     mounts: z
       .array(
@@ -67,8 +64,8 @@ Returns session_id: pass it (or the name) to the other tools. Call close_session
             .string()
             .min(1)
             .max(4096)
-            .describe("Folder on the server's machine, below one of its configured mountRoots"),
-          target: z.string().min(1).max(200).describe('Path in the sandbox, such as /data'),
+            .describe("Folder on the server's machine, if its configuration allows mounts"),
+          target: z.string().min(1).max(200).describe('Path in the sandbox'),
           read_only: z.boolean().default(true),
         }),
       )
@@ -84,25 +81,22 @@ Returns session_id: pass it (or the name) to the other tools. Call close_session
       )
       .refine((variables) => Object.keys(variables).length <= 100, { error: 'more than 100 variables' })
       .optional()
-      .describe('Environment variables of the sandbox'),
-    persistent: z
-      .boolean()
-      .optional()
-      .describe('The session survives a restart of the server, with its variables and files. Needs docker or gvisor'),
+      .describe('Environment variables'),
+    persistent: z.boolean().optional().describe('Survives a restart of the server. Needs docker or gvisor'),
     ttl_seconds: z
       .number()
       .int()
       .min(1)
       .max(30 * DAY_SECONDS)
       .optional()
-      .describe('Close the session at this age'),
+      .describe('Close it at this age'),
     idle_seconds: z
       .number()
       .int()
       .min(1)
       .max(30 * DAY_SECONDS)
       .optional()
-      .describe('Close the session after this time without use'),
+      .describe('Close it after this time without use'),
   }),
   output: sessionOutput,
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },

@@ -14,18 +14,18 @@ const BYTES = 65_536;
 export const readFile = defineTool({
   name: 'read_file',
   title: 'Read a file',
-  description: `Reads a file of the workspace. Images (PNG, JPEG, GIF, WebP) are returned as images. Text is returned in chunks of lines or bytes, with the position of the next chunk. To look at large data, use run_code instead.
+  description: `Reads a file of the workspace: images as images, text in chunks of lines or bytes, each with the position of the next. To look at large data, use run_code.
 
-  {"path": "app.py"}                                      from the beginning
-  {"path": "big.log", "start_line": 2000, "lines": 100}   by lines, starting at 1
-  {"path": "data.bin", "offset": 4096, "length": 512, "encoding": "base64"}   by bytes`,
+  {"path": "app.py"}
+  {"path": "big.log", "start_line": 2000, "lines": 100}
+  {"path": "data.bin", "offset": 4096, "length": 512, "encoding": "base64"}`,
   input: z.strictObject({
     path: pathArgument,
-    start_line: z.number().int().min(1).optional().describe('First line, starting at 1'),
-    lines: z.number().int().min(1).max(100_000).optional().describe('Maximum number of lines'),
-    offset: z.number().int().min(0).optional().describe('First byte, starting at 0. Cannot be combined with lines'),
-    length: z.number().int().min(1).max(1_048_576).optional().describe(`Maximum number of bytes (default ${BYTES})`),
-    encoding: z.enum(['utf8', 'base64']).default('utf8').describe('base64 for binary files'),
+    start_line: z.number().int().min(1).optional().describe('First line; the first is 1'),
+    lines: z.number().int().min(1).max(100_000).optional().describe('Most lines'),
+    offset: z.number().int().min(0).optional().describe('First byte, instead of lines'),
+    length: z.number().int().min(1).max(1_048_576).optional().describe(`Most bytes (default ${BYTES})`),
+    encoding: z.enum(['utf8', 'base64']).default('utf8').describe('base64: binary files'),
     session_id: sessionArgument,
   }),
   output: z.object({
@@ -41,6 +41,7 @@ export const readFile = defineTool({
     offset: z.number().int().optional(),
     next_offset: z.number().int().optional().describe('Where to go on; absent at the end of the file'),
   }),
+  facts: ({ text, ...place }) => place,
   annotations: { readOnlyHint: true, openWorldHint: false },
   async handler({ path, start_line, lines, offset, length, encoding, session_id }, { deps, signal }) {
     const isByLine = start_line !== undefined || lines !== undefined;

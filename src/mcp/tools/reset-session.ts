@@ -5,8 +5,7 @@ import { sessionArgument } from './session-argument.ts';
 export const resetSession = defineTool({
   name: 'reset_session',
   title: 'Reset a session',
-  description:
-    'Restarts a session: deletes all variables and kills all its processes, including running code. The files of the workspace are kept. Use it only when the state is broken beyond repair; an error in your code is no reason.',
+  description: `Restarts a session: deletes all variables and kills all its processes, including running code. Files are kept. Use it only when the state is broken beyond repair; an error in your code is no reason.`,
   input: z.strictObject({ session_id: sessionArgument }),
   output: z.object({ session_id: z.string(), variables: z.literal('lost'), files: z.literal('kept') }),
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },

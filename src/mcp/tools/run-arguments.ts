@@ -3,6 +3,7 @@ import { requireAtMost } from '../../config/at-most.ts';
 import type { ManagedSession } from '../../directory/directory.ts';
 import { MOST_VALUE_CHARS, VARIABLE_NAME } from '../../execution/check-environment.ts';
 import type { ToolCall } from '../define-tool.ts';
+import { planRun, type RunPlan } from '../run-plan.ts';
 
 /** Arguments of the tools that run something. */
 
@@ -12,17 +13,25 @@ export const timeoutArgument = z
   .min(1)
   .max(86_400_000)
   .optional()
-  .describe('Timeout in milliseconds. Default: 60000, unless the server is configured otherwise');
+  .describe('Timeout in ms. Default: 60000; in the background 600000');
 
 export const environmentArgument = z
   .record(z.string().regex(VARIABLE_NAME, { error: 'not the name of a variable' }), z.string().max(MOST_VALUE_CHARS))
   .default({})
-  .describe('Additional environment variables');
+  .describe('More environment variables');
 
 export const backgroundArgument = z
   .boolean()
   .default(false)
-  .describe('Return an execution_id at once and keep running; get the result with get_execution');
+  .describe('Reply at once; get the result with get_execution. Later code in the same language waits for it');
+
+/** How long the call waits for its run, and how long the run may take. */
+export function planFor(
+  { deps: { config }, patienceMs }: ToolCall,
+  { timeout_ms, background }: { timeout_ms?: number | undefined; background: boolean },
+): RunPlan {
+  return planRun({ timeoutMs: timeout_ms, isBackground: background }, patienceMs, config);
+}
 
 /**
  * The session for a call that runs code. A timeout above the server's maximum is refused before a session is opened.

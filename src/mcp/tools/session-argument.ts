@@ -6,9 +6,7 @@ export const sessionArgument = z
   .min(1)
   .max(100)
   .optional()
-  .describe(
-    'Id or name of the session. Default: your default session, opened on first use; on a server without tokens a new session, whose id is in the reply.',
-  );
+  .describe('Session id or name. Default: your default session');
 
 /**
  * The path of a file in a workspace. The guest decides whether it is valid: it resolves the path inside the sandbox.
@@ -18,4 +16,4 @@ export const pathArgument = z
   .min(1)
   .max(4096)
   .refine((path) => path.isWellFormed(), { error: 'contains a lone surrogate' })
-  .describe('Path in the workspace: `data/sales.csv` or `/workspace/data/sales.csv`');
+  .describe('Path in /workspace');

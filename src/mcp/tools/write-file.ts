@@ -8,21 +8,20 @@ import { pathArgument, sessionArgument } from './session-argument.ts';
 export const writeFile = defineTool({
   name: 'write_file',
   title: 'Write a file',
-  description: `Writes a file into the workspace and creates missing folders. It replaces an existing file, unless mode says otherwise; the replacement is atomic.
+  description: `Writes a file into the workspace, with missing folders. Replaces an existing file, unless mode says otherwise.
 
   {"path": "src/main.py", "content": "print('hello')\\n"}
   {"path": "logo.png", "content": "iVBORw0…", "encoding": "base64"}
-  {"path": "notes.txt", "content": "one more line\\n", "mode": "append"}
 
-For a file on the user's machine prefer load_file (if available): its content does not pass through you. To change part of a file, use edit_file.`,
+To change part of a file, use edit_file. For a file on the user's machine prefer load_file (if available): its content does not pass through you.`,
   input: z.strictObject({
     path: pathArgument,
     content: z.string(),
-    encoding: z.enum(['utf8', 'base64']).default('utf8').describe('base64 for binary content'),
+    encoding: z.enum(['utf8', 'base64']).default('utf8').describe('base64: binary content'),
     mode: z
       .enum(['replace', 'create', 'append'])
       .default('replace')
-      .describe('create: fail if the file exists. append: add to the end'),
+      .describe('create: fail if it exists. append: add to the end'),
     session_id: sessionArgument,
   }),
   output: z.object({

@@ -141,12 +141,15 @@ export const executionRequirements: readonly Requirement[] = [
   {
     id: 'execute:input',
     tag: 'guest',
-    title: 'input() raises EOFError that says what to do',
+    title: 'input() and getpass() raise an EOFError that says what to do',
     prove: async ({ session }) => {
-      const { outcome } = await session.run('input("name? ")');
-      expect(outcome).toMatchObject({ kind: 'raised', name: 'EOFError' });
-      expect(outcome.kind === 'raised' && outcome.message).toMatch(/sandbox/);
-      expect(outcome.kind === 'raised' && outcome.traceback.join('\n')).not.toContain('hotcell_guest');
+      for (const code of ['input("name? ")', 'from getpass import getpass\ngetpass("secret? ")']) {
+        const { outcome, stderr } = await session.run(code);
+        expect(outcome).toMatchObject({ kind: 'raised', name: 'EOFError' });
+        expect(outcome.kind === 'raised' && outcome.message).toMatch(/sandbox/);
+        expect(outcome.kind === 'raised' && outcome.traceback.join('\n')).not.toContain('hotcell_guest');
+        expect(stderr).toBe('');
+      }
     },
   },
   {

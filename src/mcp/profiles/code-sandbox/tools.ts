@@ -34,6 +34,7 @@ If the file exists, the call fails with file_exists, unless overwrite is true.`,
     }),
     output: z.object({ session_id: z.string(), path: z.string() }),
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
+    isStructured: true,
     failed: failureResult,
     async handler({ filename, content_base64, session_id, overwrite }, call) {
       const name = checkedFilename(filename);
@@ -68,6 +69,7 @@ Without session_id it opens a new session; pass the id of the reply to continue 
     }),
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
     isLong: true,
+    isStructured: true,
     failed: failureResult,
     async handler({ code, session_id }, call) {
       requireSize(code, settings.maxCodeBytes);
@@ -101,6 +103,7 @@ Without session_id it opens a new session; pass the id of the reply to continue 
       content_base64: z.string(),
     }),
     annotations: { readOnlyHint: true, openWorldHint: false },
+    isStructured: true,
     failed: failureResult,
     async handler({ session_id, path }, call) {
       const name = checkedPath(path);
@@ -124,6 +127,7 @@ Without session_id it opens a new session; pass the id of the reply to continue 
     input: z.object({ session_id: z.string() }),
     output: z.object({ artifacts: z.array(artifact) }),
     annotations: { readOnlyHint: true, openWorldHint: false },
+    isStructured: true,
     failed: failureResult,
     async handler({ session_id }, call) {
       const managed = await useOpen(session_id, call, 'sandbox_list_artifacts');
@@ -139,6 +143,7 @@ Without session_id it opens a new session; pass the id of the reply to continue 
     input: z.object({ session_id: z.string() }),
     output: z.object({ status: z.literal('closed') }),
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
+    isStructured: true,
     failed: failureResult,
     async handler({ session_id }, call) {
       const managed = await useOpen(session_id, call, 'sandbox_close_session');
