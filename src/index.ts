@@ -29,6 +29,7 @@ export type {
   Artifact,
   Display,
   ExecutionResult,
+  OutputPart,
   Representation,
   Truncation,
   Value,

@@ -19,6 +19,7 @@ const READERS_OF_ENVIRONMENT: Readonly<Record<string, string>> = {
   'lib/run-command.ts': 'hands it on whole to the programs it starts',
   'lib/find-program.ts': 'PATH, which is where programs are looked for',
   'cli/terminal.ts': 'TERM, NO_COLOR and their kin, by which a terminal says what it can do',
+  'cli/run/environment.ts': '--env NAME, which hands on the value that a variable has here',
   'drivers/docker/engine-address.ts': "DOCKER_HOST, by which the engine's own tools are pointed at an engine",
 };
 

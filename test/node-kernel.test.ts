@@ -6,6 +6,7 @@ const { createDecoder, encode } = await part('frames');
 const { rewriteModuleSyntax } = await part('module-syntax');
 const { createSources } = await part('sources');
 const { prepare } = await part('syntax');
+const { unsupportedHint } = await part('unsupported');
 
 describe('module syntax in a session', () => {
   const rewritten: [what: string, from: string, to: string][] = [
@@ -127,4 +128,30 @@ test('frames survive being cut anywhere', () => {
     ]);
   }
   expect(() => [...createDecoder()(Buffer.from('no frame, but long enough for one'))]).toThrow();
+});
+
+describe('syntax that is not supported', () => {
+  test.each([
+    ['function dec(t: any) {}\n@dec class A {}', 'Decorators'],
+    ['@dec({ a: 1 })\nexport class A {}', 'Decorators'],
+    ['class A {\n  @logged\n  run() {}\n}', 'Decorators'],
+    ['class A { accessor x = 1 }', 'accessor'],
+    ['const a = <div>hi</div>;', 'JSX'],
+    ['function App() {\n  return (\n    <ul className="a">\n      <li/>\n    </ul>\n  )\n}', 'JSX'],
+  ])('%j has a hint', (source, name) => {
+    expect(unsupportedHint(source)).toContain(name);
+  });
+
+  test.each(['const a = 1 < 2 > (3', "const mail = 'a@b.c'; if (", 'f<T>(x: T', 'a = "@dec class"; ('])(
+    '%j has none',
+    (source) => {
+      expect(unsupportedHint(source)).toBeUndefined();
+    },
+  );
+
+  test('a long source takes no longer than it is long', () => {
+    const began = performance.now();
+    for (const text of ['@a(', '<a ', 'accessor ', 'static ', '\n']) unsupportedHint(text.repeat(200_000));
+    expect(performance.now() - began).toBeLessThan(2_000);
+  });
 });

@@ -8,6 +8,7 @@ import { createNames } from './names.js';
 const { isPromise } = util.types;
 const { onInit } = v8.promiseHooks;
 const { apply } = Reflect;
+const { entries } = Object;
 const { then } = Promise.prototype;
 
 /**
@@ -21,8 +22,9 @@ export function createEvaluator({ link, timers, output }) {
   names.begin(session);
 
   return {
-    execute({ code, failure }) {
+    execute({ code, failure, environment }) {
       const execution = { ending: false, settled: false, awaited: false, promise: undefined, place: undefined };
+      execution.restoreVariables = setVariables(environment);
       current = execution;
       output.begin();
       timers.begin();
@@ -124,6 +126,7 @@ export function createEvaluator({ link, timers, output }) {
   function finish(execution, outcome, value) {
     if (execution !== current) return;
     current = undefined;
+    execution.restoreVariables();
     if (!execution.settled) reconnect();
     const added = names.added(session);
     const code = process.exitCode;
@@ -151,6 +154,18 @@ export function createEvaluator({ link, timers, output }) {
     session.disconnect();
     session = connect();
   }
+}
+
+/** Sets environment variables for one execution. Returns the function that restores what was there before it. */
+function setVariables(wanted = {}) {
+  const before = entries(wanted).map(([name]) => [name, process.env[name]]);
+  for (const [name, value] of entries(wanted)) process.env[name] = value;
+  return () => {
+    for (const [name, value] of before) {
+      if (value === undefined) delete process.env[name];
+      else process.env[name] = value;
+    }
+  };
 }
 
 function connect() {

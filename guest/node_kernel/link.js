@@ -11,6 +11,7 @@ import { createMeter } from './meter.js';
 import { createQuestions } from './questions.js';
 import { createSources } from './sources.js';
 import { mendDescriptors } from './spare-descriptors.js';
+import { unsupportedHint } from './unsupported.js';
 
 const PRIVATE_SOCKET_FD = 3;
 const MAX_VALUE_BYTES = 65_536;
@@ -33,6 +34,7 @@ let running = false;
 let displays = 0;
 let persuasion;
 let plain;
+let source = '';
 let syntax;
 
 socket.on('data', (chunk) => {
@@ -61,7 +63,8 @@ function send(head, body) {
   socket.write(encode({ ...head, execution }, body));
 }
 
-function begin(head, source) {
+function begin(head, text) {
+  source = text;
   execution = String(head.execution);
   running = true;
   displays = 0;
@@ -70,7 +73,8 @@ function begin(head, source) {
   plain = head.language === 'typescript' ? undefined : source;
   const { code, failure } = prepared(source, head.language === 'typescript');
   const url = sources.add(String(head.filename), source, code);
-  if (failure === undefined) parentPort.postMessage({ kind: 'execute', code: `${code}\n//# sourceURL=${url}` });
+  if (failure === undefined)
+    parentPort.postMessage({ kind: 'execute', code: `${code}\n//# sourceURL=${url}`, environment: head.environment });
   else parentPort.postMessage({ kind: 'execute', failure });
 }
 
@@ -79,6 +83,13 @@ function prepared(source, isTypeScript) {
   if (!isTypeScript && !/\b(?:import|export)\b/.test(source)) return { code: source };
   syntax ??= loadSyntax();
   return syntax.prepare(source, isTypeScript);
+}
+
+/** What helps code that does not parse, where that is certain. */
+function syntaxHint(outcome) {
+  if (outcome.name !== 'SyntaxError' || !outcome.unparsed) return {};
+  const hint = unsupportedHint(source);
+  return hint === undefined ? typescriptHint(outcome) : { hint };
 }
 
 /** Code that does not parse, and would as TypeScript: the one thing that is certain to help. */
@@ -124,7 +135,7 @@ const fromMain = {
     const variables = added.names.length === 0 ? {} : { variables: { added: added.names, omitted: added.omitted } };
     const finish = (made) => send({ type: 'finished', outcome: made, ...meter.read(), ...variables });
     if (outcome.kind !== 'raised') return finish(outcome);
-    const raised = { ...sources.raised(outcome), ...typescriptHint(outcome) };
+    const raised = { ...sources.raised(outcome), ...syntaxHint(outcome) };
     // The heap is not at its end, so V8 only throws; to the user it is the same.
     if (raised.message === 'Array buffer allocation failed') complain(raised, () => finish({ kind: 'out-of-memory' }));
     else finish(raised);

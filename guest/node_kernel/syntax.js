@@ -50,5 +50,5 @@ function withNamespaces(source) {
 function syntaxError(error) {
   const message = String(error?.message ?? error).replace(/ \(\d+:\d+\)$/, '');
   const place = error?.loc === undefined ? undefined : { line: error.loc.line - 1, column: error.loc.column };
-  return { kind: 'raised', name: 'SyntaxError', message, text: `SyntaxError: ${message}`, place };
+  return { kind: 'raised', name: 'SyntaxError', message, text: `SyntaxError: ${message}`, place, unparsed: true };
 }

@@ -44,6 +44,6 @@ export function valued(flags: string, description: string, values: readonly stri
   return option;
 }
 
-function collect(value: string, earlier: string[] = []): string[] {
+export function collect(value: string, earlier: string[] = []): string[] {
   return [...earlier, value];
 }

@@ -1,12 +1,11 @@
 import { HotcellError } from '../errors/hotcell-error.ts';
 import { shellQuoted } from '../lib/shell-quoted.ts';
+import { checkEnvironment } from './check-environment.ts';
 import type { CommandOptions } from './command.ts';
 import type { CommandRequest, TerminalSize } from './command-run.ts';
 
 export const MOST_LINE_CHARS = 100_000;
 export const MOST_FOLDER_CHARS = 4_096;
-export const MOST_VALUE_CHARS = 65_536;
-export const VARIABLE_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/;
 const MOST_CELLS = 1_000;
 
 /** Checks a command and its options. Throws `invalid_argument` with the name of the argument. */
@@ -17,15 +16,7 @@ export function checkCommand(command: string | readonly string[], options: Comma
   for (const word of words) requireText('command', word, MOST_LINE_CHARS);
   if (cwd === '') throw invalid('cwd: is empty', 'Leave it out for /workspace.');
   requireText('cwd', cwd, MOST_FOLDER_CHARS);
-  for (const [name, value] of Object.entries(environment)) {
-    if (!VARIABLE_NAME.test(name)) {
-      throw invalid(
-        `environment: ${JSON.stringify(name.slice(0, 100))} is not the name of a variable`,
-        'Use letters, digits and _.',
-      );
-    }
-    requireText(`environment.${name}`, value, MOST_VALUE_CHARS);
-  }
+  checkEnvironment(environment);
   if (terminal !== undefined) requireSize(terminal);
   return {
     program: typeof command === 'string' ? { line: command } : { argv: [...command] },

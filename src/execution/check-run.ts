@@ -1,5 +1,6 @@
 import { HotcellError } from '../errors/hotcell-error.ts';
 import { COMMAND, languageNamed } from '../languages/table.ts';
+import { runEnvironment } from './check-environment.ts';
 import type { CommandRequest } from './command-run.ts';
 import type { ExecutionPolicy, Run } from './execution.ts';
 import type { KernelRun } from './run.ts';
@@ -24,6 +25,7 @@ export function checkRun({ id, code, options, command }: Run, name: string, poli
       remedy: 'Give a positive number of milliseconds.',
     });
   }
+  const environment = request === undefined ? runEnvironment(options.environment) : undefined;
   return {
     executionId: id,
     code: bytes,
@@ -33,6 +35,7 @@ export function checkRun({ id, code, options, command }: Run, name: string, poli
         : { ...COMMAND, needs: 'line' in request.program ? ['sh'] : [] },
     filename,
     ...(options.tracebackLocals === true ? { tracebackLocals: true } : {}),
+    ...(environment === undefined ? {} : { environment }),
     timeoutMs,
     signal: options.signal,
     ...(command === undefined || request === undefined ? {} : { command: { ...command, members: membersOf(request) } }),

@@ -34,6 +34,10 @@ test('output becomes text and events, stream by stream', async () => {
     stdout: 'a',
     stderr: 'b',
     displays: [],
+    order: [
+      { kind: 'stdout', text: 'a' },
+      { kind: 'stderr', text: 'b' },
+    ],
     value: { text: '2', truncated: false, representations: [] },
   });
   expect(events.map(({ kind }) => kind)).toEqual(['stdout', 'stderr', 'value']);
@@ -88,6 +92,16 @@ test('a display becomes an event and a part of the result, in its media types', 
   ];
   expect(collector.parts().displays).toEqual([{ representations }]);
   expect(events).toEqual([{ kind: 'display', update: false, representations }]);
+});
+
+test('the order has each display once, at the place where it was shown first', async () => {
+  await display({ index: 0, id: 'bar' }, '1');
+  await receive({ type: 'stdout' }, 'a');
+  await display({ index: 1, id: 'bar', update: true }, '2');
+  expect(collector.parts().order).toEqual([
+    { kind: 'display', index: 0 },
+    { kind: 'stdout', text: 'a' },
+  ]);
 });
 
 test('rich output of the value belongs to the value', async () => {

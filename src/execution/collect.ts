@@ -12,7 +12,8 @@ import { withoutEscapes } from '../lib/terminal-scanner.ts';
 import type { GuestOutcome } from '../sandbox/outcome-table.ts';
 import { createDisplayTable } from './displays.ts';
 import type { ExecutionEvent } from './events.ts';
-import type { Artifact, Display, PartialOutput, Representation, Truncation, Value } from './result.ts';
+import { createOutputOrder } from './output-order.ts';
+import type { Artifact, Display, OutputPart, Representation, Truncation, Value } from './result.ts';
 
 export interface OutputLimits {
   /** Bytes kept of the beginning and of the end of each stream. */
@@ -46,7 +47,7 @@ export interface Collector {
   finished(): CollectedEnd | undefined;
   parts(): CollectedParts;
   /** The last `chars` characters of each stream, at a cost that does not depend on the rest. */
-  tail(chars: number): PartialOutput;
+  tail(chars: number): Pick<CollectedParts, 'stdout' | 'stderr'>;
   /** About the number of bytes of output that `parts` decodes. */
   outputBytes(): number;
   close(): Promise<void>;
@@ -54,7 +55,7 @@ export interface Collector {
   discard(): Promise<void>;
 }
 
-export interface CollectedEnd extends Omit<Finished, 'value'> {
+export interface CollectedEnd extends Omit<Finished, 'value' | 'message'> {
   readonly artifacts: readonly Artifact[];
 }
 
@@ -63,6 +64,7 @@ export interface CollectedParts {
   readonly stderr: string;
   readonly value?: Value;
   readonly displays: readonly Display[];
+  readonly order?: readonly OutputPart[];
   readonly truncation?: Truncation;
 }
 
@@ -80,6 +82,7 @@ export function createCollector(
     limitBytes: limits.logBytes,
   });
   const displays = createDisplayTable(limits.displayBytes);
+  const order = createOutputOrder(limits);
   let clearNext = false;
   let gapBytes = 0;
   let valueShown: readonly Representation[] = [];
@@ -108,6 +111,7 @@ export function createCollector(
     if (body.length > MAX_OUTPUT_BYTES) throw new ProtocolViolation(`${name}: ${body.length} bytes in one frame`);
     outputs[name] ??= createFoldedOutput(limits);
     outputs[name].push(body);
+    order.print(name, body, outputs[name]);
     const spooled = spool.push(body);
     // Decode only if a reader is listening.
     const text = isListening() ? decoderOf(name).decode(body, { stream: true }) : '';
@@ -117,7 +121,9 @@ export function createCollector(
   }
 
   function display(frame: Frame): void | Promise<void> {
+    const before = displays.count();
     const whole = displays.receive(displayMessage.parse(frame.head), frame.body);
+    if (displays.count() > before) order.show(before);
     if (whole === undefined) return;
     const { isValue, ...shown } = whole;
     if (!isValue) return send({ kind: 'display', ...shown });
@@ -125,11 +131,14 @@ export function createCollector(
   }
 
   function finish(frame: Frame): void | Promise<void> {
-    const { value: found, outcome, ...finished } = finishedMessage.parse(frame.head);
+    const { value: found, message, outcome, ...finished } = finishedMessage.parse(frame.head);
     const valueBytes = found?.bytes ?? 0;
-    if (valueBytes > frame.body.length) throw new ProtocolViolation('value: longer than the body');
-    const artifacts = parseArtifacts(frame.body.subarray(valueBytes));
-    end = { ...finished, outcome: withoutColours(outcome), artifacts };
+    const textBytes = valueBytes + (message?.bytes ?? 0);
+    if (textBytes > frame.body.length) throw new ProtocolViolation('value and message: longer than the body');
+    const artifacts = parseArtifacts(frame.body.subarray(textBytes));
+    const whole =
+      message === undefined ? outcome : withMessage(outcome, frame.body.toString('utf8', valueBytes, textBytes));
+    end = { ...finished, outcome: withoutColours(whole), artifacts };
     if (found === undefined) return;
     const text = frame.body.toString('utf8', 0, valueBytes);
     value = { text: withoutEscapes(text), truncated: found.truncated, representations: valueShown };
@@ -140,6 +149,7 @@ export function createCollector(
     clearNext = false;
     outputs = {};
     displays.clear();
+    order.clear();
   }
 
   /**
@@ -209,10 +219,12 @@ export function createCollector(
     finished: () => end,
     parts: () => {
       const cut = truncation();
+      const parts = order.parts();
       return {
         stdout: outputs.stdout?.text() ?? '',
         stderr: outputs.stderr?.text() ?? '',
         displays: displays.shown(),
+        ...(parts === undefined ? {} : { order: parts }),
         ...(value === undefined ? {} : { value }),
         ...(cut === undefined ? {} : { truncation: cut }),
       };
@@ -222,6 +234,10 @@ export function createCollector(
     close: () => close(),
     discard: () => close(true),
   };
+}
+
+function withMessage(outcome: GuestOutcome, message: string): GuestOutcome {
+  return outcome.kind === 'raised' ? { ...outcome, message } : outcome;
 }
 
 function withoutColours(outcome: GuestOutcome): GuestOutcome {

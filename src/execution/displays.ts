@@ -22,6 +22,8 @@ export interface DisplayTable {
   /** Takes one piece. Returns the display if this was its last piece and it fits. */
   receive(piece: DisplayPiece, body: Buffer): WholeDisplay | undefined;
   shown(): readonly Display[];
+  /** Number of displays in the result. */
+  count(): number;
   /** Number of displays and updates that did not fit. */
   dropped(): number;
   clear(): void;
@@ -92,6 +94,7 @@ export function createDisplayTable(limitBytes: number): DisplayTable {
   return {
     receive,
     shown: () => places.map(({ display }) => display),
+    count: () => places.length,
     dropped: () => dropped,
     clear: () => {
       places = [];

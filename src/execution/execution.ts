@@ -35,6 +35,8 @@ export interface ExecutionOptions {
   readonly filename?: string;
   /** Whether the traceback of a failure shows local names and short values. */
   readonly tracebackLocals?: boolean;
+  /** Environment variables that hold during this execution alone. */
+  readonly environment?: Readonly<Record<string, string>>;
   /** Whether to wait or to reject while another execution runs. */
   readonly busy?: 'wait' | 'refuse';
   /** Callback for the moment when the execution's turn has come. */

@@ -12,6 +12,11 @@ export interface ExecutionResult {
   readonly value?: Value;
   /** Displays in order: figures, tables and other arguments of `display()`. An updated display has its last state. */
   readonly displays: readonly Display[];
+  /**
+   * The printed texts and the displays in the order in which they came, each stream bounded as in `stdout` and
+   * `stderr`. Absent if only one stream printed and nothing was displayed beside it. `inOrder` reads both forms.
+   */
+  readonly order?: readonly OutputPart[];
   readonly artifacts: readonly Artifact[];
   /**
    * Number of changed files beyond the first thousand; -1 if the workspace is too large to compare or the program has
@@ -41,6 +46,29 @@ export interface PartialOutput {
   readonly stderr: string;
   /** Present if there was more. */
   readonly truncation?: Truncation;
+}
+
+/** Text that the code printed without a break, or the display with this index in `displays`. */
+export type OutputPart =
+  | { readonly kind: 'stdout' | 'stderr'; readonly text: string }
+  | { readonly kind: 'display'; readonly index: number };
+
+/** The printed texts and displays of a result in the order in which they came. */
+export function inOrder({
+  order,
+  stdout,
+  stderr,
+  displays,
+}: Pick<ExecutionResult, 'order' | 'stdout' | 'stderr' | 'displays'>): readonly OutputPart[] {
+  if (order !== undefined) return order;
+  const texts: OutputPart[] = [
+    { kind: 'stdout', text: stdout },
+    { kind: 'stderr', text: stderr },
+  ];
+  return [
+    ...texts.filter((part) => part.kind !== 'display' && part.text !== ''),
+    ...displays.map((_, index): OutputPart => ({ kind: 'display', index })),
+  ];
 }
 
 /** One media type of an object. Text types are UTF-8. */

@@ -18,6 +18,7 @@ export interface KernelRun {
   /** File name shown in tracebacks. */
   readonly filename: string;
   readonly tracebackLocals?: boolean;
+  readonly environment?: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
   /** The run of a command, with the members of `execute` that describe its input. */
@@ -58,6 +59,7 @@ export async function runInGuest(connection: GuestConnection, run: KernelRun, co
   const head = {
     ...{ type: 'execute', execution: run.executionId, stream: stream.id, filename: run.filename },
     ...(run.tracebackLocals === true ? { tracebackLocals: true } : {}),
+    ...(run.environment === undefined ? {} : { environment: run.environment }),
     ...languageMembers(run.language),
     ...(run.command === undefined ? {} : { command: run.command.members }),
   };

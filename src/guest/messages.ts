@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { isWorkspacePath } from '../lib/workspace-path.ts';
-import { commandName, guestOutcomeSchema } from '../sandbox/outcome-table.ts';
+import { commandName, guestOutcomeSchema, MAX_MESSAGE_BYTES } from '../sandbox/outcome-table.ts';
 
 /**
  * Schemas of the messages of the guest protocol, as the host accepts them (docs/guest-protocol.md). SECURITY: a guest
@@ -39,7 +39,10 @@ const variableChanges = z.object({
   omitted: z.number().int().min(-1),
 });
 
-/** `value`: how many bytes of the body are the text of the last expression. */
+/**
+ * `value`: how many bytes of the body are the text of the last expression. `message`: how many after them are the whole
+ * message of an exception that is too long for the head.
+ */
 export const finishedMessage = z.object({
   outcome: guestOutcomeSchema,
   state: z.enum(['kept', 'lost']),
@@ -48,6 +51,7 @@ export const finishedMessage = z.object({
   peakMemoryBytes: count,
   artifactsOmitted: z.number().int().min(-1),
   value: z.object({ truncated: z.boolean(), bytes: z.number().int().min(0).max(65_536) }).optional(),
+  message: z.object({ bytes: z.number().int().min(0).max(MAX_MESSAGE_BYTES) }).optional(),
   restarted: text(500).optional(),
   variables: variableChanges.optional(),
 });

@@ -17,6 +17,8 @@ export interface BoundedOutput {
   text(more?: Buffer): string;
   /** The last `count` bytes of what is held, or all of it. Costs no more than those bytes. */
   last(count: number): Buffer;
+  /** The bytes before and after those that were dropped. */
+  ends(more?: Buffer): { readonly first: Buffer; readonly last: Buffer; readonly droppedBytes: number };
   droppedBytes(more?: Buffer): number;
   /** Number of line ends in the dropped bytes. */
   droppedLines(more?: Buffer): number;
@@ -89,6 +91,10 @@ export function createBoundedOutput(options: { headBytes: number; tailBytes: num
       const inTail = tail.last(Math.min(count, tail.length()));
       const missing = droppedBytes() === 0 ? Math.min(count - inTail.length, head.length()) : 0;
       return missing === 0 ? inTail : Buffer.concat([head.bytes().subarray(head.length() - missing), inTail]);
+    },
+    ends(more = EMPTY) {
+      const { first, last, dropped } = held(more);
+      return { first, last, droppedBytes: dropped };
     },
     droppedBytes: (more = EMPTY) => held(more).dropped,
     droppedLines: (more = EMPTY) => {

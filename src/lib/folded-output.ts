@@ -1,4 +1,4 @@
-import { createBoundedOutput } from './bounded-output.ts';
+import { type BoundedOutput, createBoundedOutput } from './bounded-output.ts';
 import { createTerminalPage, MAX_PAGE_CHARS, type TerminalPage } from './terminal-page.ts';
 import { createTerminalScanner } from './terminal-scanner.ts';
 
@@ -10,6 +10,8 @@ export interface FoldedOutput {
   tail(chars: number): string;
   /** About the number of bytes that `text` decodes. */
   heldBytes(): number;
+  /** The bytes of the text before and after those that were dropped. They are valid until the next push. */
+  ends(): ReturnType<BoundedOutput['ends']>;
   /** Number of bytes of the folded text that were dropped. */
   droppedBytes(): number;
   /** Number of its line ends that were dropped. */
@@ -137,6 +139,7 @@ export function createFoldedOutput(limits: { headBytes: number; tailBytes: numbe
       return missing <= 0 ? shown.slice(-chars) : decodedTail(settled.last(missing)) + shown;
     },
     heldBytes: () => settled.heldBytes() + (page === undefined ? 0 : MAX_PAGE_CHARS),
+    ends: () => settled.ends(pageBytes()),
     droppedBytes: () => settled.droppedBytes(pageBytes()),
     droppedLines: () => settled.droppedLines(pageBytes()),
   };

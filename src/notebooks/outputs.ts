@@ -1,23 +1,23 @@
-import type { ExecutionResult } from '../execution/result.ts';
+import { type Display, type ExecutionResult, inOrder } from '../execution/result.ts';
 import type { Outcome } from '../sandbox/outcome.ts';
 import { outcomeException, outcomeSentence } from '../sandbox/outcome-table.ts';
 import { mimeBundle } from './mime-bundle.ts';
 import { linesOf, type NotebookOutput } from './nbformat.ts';
 
 /** The parts of a result that a notebook shows. */
-export type Shown = Pick<ExecutionResult, 'outcome' | 'stdout' | 'stderr' | 'displays' | 'value' | 'truncation'>;
+export type Shown = Pick<
+  ExecutionResult,
+  'outcome' | 'stdout' | 'stderr' | 'displays' | 'order' | 'value' | 'truncation'
+>;
 
-/** Converts a result to the outputs of a cell: streams, displays, the value, and the error. */
+/** Converts a result to the outputs of a cell: texts and displays in their order, the value, and the error. */
 export function outputsOf(shown: Shown, executionCount: number): NotebookOutput[] {
-  const { stdout, stderr, displays, value, outcome } = shown;
+  const { displays, value, outcome } = shown;
   const error = errorOf(outcome);
   return [
-    ...stream('stdout', stdout),
-    ...stream('stderr', stderr),
-    ...displays
-      .map(({ representations }) => mimeBundle(representations))
-      .filter((data) => Object.keys(data).length > 0)
-      .map((data): NotebookOutput => ({ output_type: 'display_data', data, metadata: {} })),
+    ...inOrder(shown).flatMap((part) =>
+      part.kind === 'display' ? displayData(displays[part.index]) : stream(part.kind, part.text),
+    ),
     ...noteOf(shown.truncation?.displaysDropped ?? 0),
     ...(value === undefined
       ? []
@@ -31,6 +31,11 @@ export function outputsOf(shown: Shown, executionCount: number): NotebookOutput[
         ]),
     ...(error === undefined ? [] : [{ output_type: 'error' as const, ...error }]),
   ];
+}
+
+function displayData(display: Display | undefined): NotebookOutput[] {
+  const data = mimeBundle(display?.representations ?? []);
+  return Object.keys(data).length === 0 ? [] : [{ output_type: 'display_data', data, metadata: {} }];
 }
 
 export function stream(name: 'stdout' | 'stderr', text: string): NotebookOutput[] {

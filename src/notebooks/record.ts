@@ -91,18 +91,19 @@ interface Entry extends RecordedExecution {
   readonly outputBytes: number;
 }
 
-function shownOf({ outcome, stdout, stderr, displays, value, truncation }: ExecutionResult): Shown {
+function shownOf({ outcome, stdout, stderr, displays, order, value, truncation }: ExecutionResult): Shown {
   return {
     outcome,
     stdout,
     stderr,
     displays,
+    ...(order === undefined ? {} : { order }),
     ...(value === undefined ? {} : { value }),
     ...(truncation === undefined ? {} : { truncation }),
   };
 }
 
-function withoutDisplays({ value, displays, truncation, ...rest }: Shown): Shown {
+function withoutDisplays({ value, displays, order: _, truncation, ...rest }: Shown): Shown {
   const none = {
     stdoutDroppedBytes: 0,
     stderrDroppedBytes: 0,

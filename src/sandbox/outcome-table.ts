@@ -34,6 +34,9 @@ const count = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 export const commandName = text(100).regex(/^[A-Za-z0-9][A-Za-z0-9._+-]*$/);
 const signalName = z.string().regex(/^SIG[A-Z0-9+]{1,16}$/);
 
+/** Maximum of a message. One that does not fit into the head of `finished` is in its body. */
+export const MAX_MESSAGE_BYTES = 65_536;
+
 const raised = {
   name: text(500),
   message: text(8_192),
@@ -44,16 +47,21 @@ const raised = {
     .max(50)
     .optional(),
 };
-const exited = { exitCode: z.number().int().min(0).max(255) };
+const exited = { exitCode: z.number().int().min(0).max(255), name: text(500).optional() };
 
 const TABLE: { readonly [K in Kind]: OutcomeEntry<K> } = {
   ok: { members: {}, fromGuest: {}, exitCode: () => 0, sentence: () => undefined },
-  raised: { members: raised, fromGuest: raised, exitCode: () => 1, sentence: () => undefined },
+  raised: {
+    members: { ...raised, message: text(MAX_MESSAGE_BYTES) },
+    fromGuest: raised,
+    exitCode: () => 1,
+    sentence: () => undefined,
+  },
   exited: {
     members: exited,
     fromGuest: exited,
     exitCode: ({ exitCode }) => exitCode & 0xff,
-    sentence: ({ exitCode }) => `exit code ${exitCode}`,
+    sentence: ({ exitCode, name }) => `exit code ${exitCode}${name === undefined ? '' : ` (${quotedName(name)})`}`,
     exception: 'SystemExit',
   },
   'timed-out': {

@@ -2,7 +2,8 @@
 export type Outcome =
   | { readonly kind: 'ok' }
   | Raised
-  | { readonly kind: 'exited'; readonly exitCode: number }
+  /** `name`: the class of the exception, if it is a subclass of Python's SystemExit. */
+  | { readonly kind: 'exited'; readonly exitCode: number; readonly name?: string | undefined }
   | { readonly kind: 'timed-out'; readonly limitMs: number }
   | { readonly kind: 'out-of-memory'; readonly limitBytes: number }
   /** The code was interrupted. A reason is given if the caller did not request it. */

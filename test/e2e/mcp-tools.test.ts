@@ -180,7 +180,7 @@ with open("räume & more.csv", "w") as f: print("a,b", file=f)`;
 display("plain", Rich())`;
     const { data, text } = await mcp.call('run_code', { code });
     expect(data.shown).toEqual(["'plain'", 'a rich thing']);
-    expect(text).toBe("Done.\nshown:\n'plain'\na rich thing");
+    expect(text).toBe("Done.\noutput:\n'plain'\na rich thing");
     const flood = await mcp.call('run_code', { code: 'for i in range(900): display("y" * 9000)' });
     expect(JSON.stringify(flood.content).length + JSON.stringify(flood.data).length).toBeLessThan(60_000);
     expect(flood.data.shown.at(-1)).toMatch(/\d+ more displays omitted/);

@@ -65,7 +65,7 @@ class Displays:
 
     def _bundle(self, item: Any) -> Optional[Bundle]:
         bundle = representations.bundle_of(item, self._registered)
-        return None if bundle is None else {"text/plain": representations.plain_text(item), **bundle}
+        return None if bundle is None else representations.with_text(item, bundle)
 
     def _publish(self, bundle: Bundle, display_id: Optional[str], update: bool) -> None:
         redirect = self._redirect()

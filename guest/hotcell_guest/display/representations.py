@@ -15,6 +15,7 @@ from typing import Any, Callable, Container, Iterable, Optional
 from ..objects.static_lookup import defines_any
 from ..wire.display_limits import MAX_PARTS, is_media_type
 from . import figures
+from .plain_text import text_of
 from .screen import Part, Parts
 
 # Results of methods by media type.
@@ -40,14 +41,15 @@ _GIVES_ALL = "_repr_mimebundle_"
 
 
 def bundle_of(item: Any, registered: Optional[Callable[[Any], Bundle]] = None) -> Optional[Bundle]:
-    """All representations of an object except its text; None if it has displayed itself by `_ipython_display_`.
+    """All representations of an object, its text only if it gives one; None if it has displayed itself by
+    `_ipython_display_`.
 
     `registered` returns results of functions that the user registered in IPython for its type. If an object has both
     kinds of methods, its data come first: plotly's figures have both, and would open a browser.
     """
-    picture = figures.picture_of(item)
-    if picture is not None:
-        return {"image/png": picture}
+    of_figure = figures.bundle_of(item, registered)
+    if of_figure is not None:
+        return of_figure
     bundle = _all_at_once(item)
     if not bundle and _shows_itself(item):
         return None
@@ -58,14 +60,44 @@ def bundle_of(item: Any, registered: Optional[Callable[[Any], Bundle]] = None) -
             data = _call(item, name)
             if data is not None:
                 bundle[media_type] = data
-    return {**bundle, **registered(item)} if registered is not None else bundle
+    if registered is not None:
+        bundle.update(registered(item))
+    _add_drawing(bundle)
+    return bundle
 
 
-def plain_text(item: Any) -> str:
+def with_text(item: Any, bundle: Bundle) -> Bundle:
+    """The bundle with its `text/plain`: what the object gave, its repr, or if that says nothing, its richer content as
+    text.
+    """
+    if isinstance(bundle.get("text/plain"), str):
+        return bundle
     try:
-        return repr(item)
+        text = text_of(item)
     except Exception as error:  # noqa: BLE001 - the user's method
-        return f"<{type(item).__name__} whose __repr__ raised {type(error).__name__}>"
+        text = f"<{type(item).__name__} whose __repr__ raised {type(error).__name__}>"
+    return {"text/plain": readable_text(text, bundle), **{name: data for name, data in bundle.items() if name != "text/plain"}}
+
+
+def readable_text(text: str, bundle: Bundle) -> str:
+    """`text`, or the content of the bundle as text if `text` says nothing but a type."""
+    if len(bundle) == 0 or len(text) > 400 or not text.startswith("<"):
+        return text
+    from .readable import is_bare, readable
+
+    return (readable(bundle) if is_bare(text) else None) or text
+
+
+def _add_drawing(bundle: Bundle) -> None:
+    """Adds the PNG of an SVG, if the object gives none."""
+    source = bundle.get("image/svg+xml")
+    if not isinstance(source, str) or any(name in bundle for name in ("image/png", "image/jpeg")):
+        return
+    from .svg import drawn
+
+    picture = drawn(source)
+    if picture is not None:
+        bundle["image/png"] = picture
 
 
 def chosen(bundle: Bundle, include: Optional[Iterable[str]], exclude: Container[str]) -> Bundle:
@@ -94,7 +126,6 @@ def _all_at_once(item: Any) -> Bundle:
         complain(f"{_GIVES_ALL} of {type(item).__name__} raised", error)
         return {}
     data = _without_metadata(given)
-    # Its text/plain would replace the repr.
     return {name: value for name, value in data.items() if value is not None} if isinstance(data, dict) else {}
 
 

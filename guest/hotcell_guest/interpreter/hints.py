@@ -200,11 +200,33 @@ def _selves(error: BaseException) -> Iterable[Any]:
             yield local_names(call.frame).get("self")
 
 
+def _missing_part(error: Any) -> Optional[str]:
+    """pandas names a missing optional package in the text of an ImportError or AttributeError."""
+    said = _NAMES_A_PACKAGE.search(str(error.args[0])[:1_000]) if error.args else None
+    if said is None or not any(call.package == "pandas" for call in _calls(error)):
+        return None
+    name = said.group(1).lower()
+    instead = _INSTEAD.get(name)
+    return f"The package {name!r} is not in this sandbox." + (f" {instead}" if instead else "")
+
+
+_NAMES_A_PACKAGE = re.compile(r"(?:requires|Missing optional dependency|`Import) '?([A-Za-z][A-Za-z0-9_]{1,40})")
+_INSTEAD = {
+    "jinja2": "df.style needs it; display(df) and df.to_html() show a frame without it.",
+    "tabulate": "df.to_markdown() needs it; df.to_string() shows a frame without it.",
+}
+
+
+def _attribute_or_part(error: Any) -> Optional[str]:
+    return _missing_part(error) or _missing_attribute(error)
+
+
 _HINTS: tuple[tuple[type[BaseException], Callable[[Any], Optional[str]]], ...] = (
     (ModuleNotFoundError, _missing_module),
     (KeyError, _missing_key),
     (NameError, _missing_name),
-    (AttributeError, _missing_attribute),
+    (AttributeError, _attribute_or_part),
+    (ImportError, _missing_part),
     (FileNotFoundError, _missing_file),
     (OSError, _system),
 )

@@ -9,16 +9,25 @@ import sys
 from types import ModuleType
 from typing import Any, Optional
 
+from IPython.core.displayhook import DisplayHook  # type: ignore[import-not-found,unused-ignore]
 from IPython.core.displaypub import DisplayPublisher  # type: ignore[import-not-found,unused-ignore]
-from IPython.core.interactiveshell import InteractiveShell  # type: ignore[import-not-found,unused-ignore]
+from IPython.core.interactiveshell import (  # type: ignore[import-not-found,unused-ignore]
+    ExecutionInfo,
+    ExecutionResult,
+    InteractiveShell,
+)
 from traitlets.config import Config  # type: ignore[import-not-found,unused-ignore]
 
 from ..display.displays import Displays, Redirect
 from ..display.representations import Bundle, complain
 
+_MAX_REMEMBERED = 200
 
-def attach(main: ModuleType, displays: Displays) -> Any:
-    """The only shell of this process. History is off: it would open SQLite and start a thread."""
+
+def attach(main: ModuleType, displays: Displays, sources: list[str]) -> Any:
+    """The only shell of this process. Its database of history is off: it would open SQLite and start a thread. `sources`
+    are the cells until now, for `In` and `%history`.
+    """
     config = Config()
     config.HistoryManager.enabled = False
     config.HistoryManager.hist_file = ":memory:"
@@ -27,7 +36,78 @@ def attach(main: ModuleType, displays: Displays) -> Any:
     config.InteractiveShell.display_page = True
     shell = _Shell.instance(config=config, user_module=main, user_ns=main.__dict__)
     shell.display_pub.displays = displays
+    _offer_figure_formats(shell)
+    for source in sources:
+        _remember_input(shell, source)
+    shell.register_magic_function(_list_magics(shell), "line", "lsmagic")
     return shell
+
+
+def before_cell(shell: Any, source: str) -> Any:
+    """Calls what the user registered for the beginning of a cell: `%autoreload` reloads modules then. Returns the result
+    for `after_cell`.
+    """
+    _remember_input(shell, source)
+    result = ExecutionResult(ExecutionInfo(source, True, False, True, None))
+    shell.events.trigger("pre_execute")
+    shell.events.trigger("pre_run_cell", result.info)
+    return result
+
+
+def after_cell(shell: Any, result: Any) -> None:
+    shell.events.trigger("post_execute")
+    shell.events.trigger("post_run_cell", result)
+
+
+def transforms_all(shell: Any) -> bool:
+    """Whether the user added transformations of the input, which apply to plain Python too."""
+    return bool(shell.input_transformers_post) or len(shell.input_transformers_cleanup) != shell.own_cleanups
+
+
+def text_of(shell: Any, item: Any) -> Optional[str]:
+    """The text of an object for which the user registered a function or a precision (`%precision`); None for others."""
+    formatter = shell.display_formatter.formatters["text/plain"]
+    if type(item) is float:
+        return str(formatter.float_format % item) if formatter.float_precision else None
+    if formatter.type_printers.get(type(item)) is not shell.own_printers.get(type(item)):
+        return str(formatter(item))
+    return None
+
+
+def _remember_input(shell: Any, source: str) -> None:
+    """Of values there is no such list: it would keep every frame that was ever shown in memory."""
+    history = shell.history_manager
+    for inputs in (history.input_hist_parsed, history.input_hist_raw):
+        inputs.append(source)
+        if len(inputs) > _MAX_REMEMBERED:
+            inputs[len(inputs) - _MAX_REMEMBERED] = ""
+    shell.execution_count = len(history.input_hist_raw)
+
+
+def _list_magics(shell: Any) -> Any:
+    """`%lsmagic` as text: the value of IPython's own is a string, which a reader would see with `\\n` in it."""
+    original = shell.find_line_magic("lsmagic")
+
+    def lsmagic(line: str) -> Any:
+        found = original(line)
+        if not isinstance(found, str):
+            return found
+        print(found)
+        return None
+
+    return lsmagic
+
+
+def _offer_figure_formats(shell: Any) -> None:
+    """Makes `%config InlineBackend.figure_formats` known. It registers functions for figures, which `registered` finds."""
+    try:
+        from matplotlib_inline.config import InlineBackend  # type: ignore[import-not-found,unused-ignore]
+    except ImportError:
+        return
+    settings = InlineBackend.instance(parent=shell)
+    settings.shell = shell
+    if settings not in shell.configurables:
+        shell.configurables.append(settings)
 
 
 def registered(shell: Any, item: Any) -> Bundle:
@@ -76,17 +156,38 @@ class _Publisher(DisplayPublisher):  # type: ignore[misc,unused-ignore]
             self.displays.clear_output(wait)
 
 
+class _Values(DisplayHook):  # type: ignore[misc,unused-ignore]
+    """Shows the value of code that runs inside a cell (`%%capture`, `run_cell`) as a display, not as text on stdout."""
+
+    def write_output_prompt(self) -> None:
+        pass
+
+    def write_format_data(self, format_dict: Bundle, md_dict: Any = None) -> None:
+        self.shell.display_pub.publish(data=format_dict, metadata=md_dict or {})
+
+    def finish_displayhook(self) -> None:
+        self._is_active = False
+
+
 class _Shell(InteractiveShell):  # type: ignore[misc,unused-ignore]
     """IPython's shell with pipes for commands, and without a terminal, interrupt handling and figures of its own."""
+
+    displayhook_class = _Values
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.own_cleanups = len(self.input_transformers_cleanup)
+        self.own_printers = dict(self.display_formatter.formatters["text/plain"].type_printers)
+
+    def set_custom_exc(self, exc_tuple: Any, handler: Any) -> None:
+        if exc_tuple:  # IPython itself sets none
+            sys.stderr.write("set_custom_exc has no effect here: Hotcell reports exceptions itself.\n")
 
     def init_display_pub(self) -> None:
         self.display_pub = _Publisher(parent=self, shell=self)
 
     def init_sys_modules(self) -> None:
         """The namespace is __main__ already."""
-
-    def init_logger(self) -> None:
-        super().init_logger()
 
     def enable_gui(self, gui: Any = None) -> None:
         """A sandbox has no screen."""

@@ -38,10 +38,13 @@ def _in_one_line(error: BaseException, problem: Exception) -> Outcome:
 
 
 def _exit_outcome(error: SystemExit) -> Outcome:
+    """A subclass keeps its name: a program that defines one tells its ends apart by it."""
+    kind = type(error)
+    named = {} if kind is SystemExit else {"name": kind.__name__[:250]}
     code = error.code
     if code is None:
-        return {"kind": "exited", "exitCode": 0}
+        return {"kind": "exited", "exitCode": 0, **named}
     if isinstance(code, int):
-        return {"kind": "exited", "exitCode": code & 0xFF}
+        return {"kind": "exited", "exitCode": code & 0xFF, **named}
     sys.stderr.write(f"{code}\n")
-    return {"kind": "exited", "exitCode": 1}
+    return {"kind": "exited", "exitCode": 1, **named}

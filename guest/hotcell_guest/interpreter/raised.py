@@ -18,7 +18,9 @@ Outcome = dict[str, Any]
 MAX_TRACEBACK_BYTES = 32_768
 # The host allows 500 UTF-16 code units, and a character may take two.
 MAX_NAME_CHARS = 250
-MAX_MESSAGE_BYTES = 4_096
+# In the traceback. The whole message, up to the larger limit, is for programs.
+_SHOWN_MESSAGE_BYTES = 4_096
+MAX_MESSAGE_BYTES = 65_536
 _MAX_FRAMES_BYTES = 8_192
 _MAX_FRAMES = 40
 _MAX_CHAIN = 6
@@ -36,7 +38,7 @@ def outcome_of(error: BaseException, with_names: bool) -> Outcome:
     outcome: Outcome = {
         "kind": "raised",
         "name": type(error).__name__[:MAX_NAME_CHARS],
-        "message": cut(text_of(error), MAX_MESSAGE_BYTES),
+        "message": text_of(error),
         "traceback": lines_of(error, with_names),
         "frames": _frames(error),
     }
@@ -56,7 +58,7 @@ def lines_of(error: BaseException, with_names: bool = False) -> list[str]:
 
 def text_of(error: BaseException) -> str:
     try:
-        return str.__str__(str(error))[: 4 * MAX_MESSAGE_BYTES]
+        return str.__str__(str(error))[:MAX_MESSAGE_BYTES]
     except Exception:  # noqa: BLE001 - the user's __str__
         return "(its text could not be made)"
 
@@ -178,7 +180,7 @@ def _last_lines(error: BaseException) -> list[str]:
     kind = type(error)
     module = kind.__module__
     name = kind.__qualname__ if module in ("__main__", "builtins") else f"{module}.{kind.__qualname__}"
-    text = cut(error.msg if isinstance(error, SyntaxError) and isinstance(error.msg, str) else text_of(error), MAX_MESSAGE_BYTES)
+    text = cut(error.msg if isinstance(error, SyntaxError) and isinstance(error.msg, str) else text_of(error), _SHOWN_MESSAGE_BYTES)
     lines = f"{name[:MAX_NAME_CHARS]}: {text}".split("\n") if text else [name[:MAX_NAME_CHARS]]
     notes = getattr(error, "__notes__", None)
     for note in notes[:20] if type(notes) is list else ():

@@ -15,14 +15,16 @@ from collections import deque
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any, Optional, Union
 
-from ..display import charts, figures
+from ..display import charts, figures, frame_width
 from ..display import names as display_names
+from ..display.plain_text import text_of
 from ..display.screen import Parts, Screen
 from ..objects.static_lookup import defines_any, is_one_of
 from ..system.import_hooks import AfterImport
 from . import get_ipython, pasted_code, spawning, standard_input
 from .bindings import Bindings
 from .outcomes import Outcome, outcome_of
+from .silenced import is_silenced
 from .warnings_once import WarningsOnce
 
 if TYPE_CHECKING:
@@ -54,6 +56,8 @@ class Shell:
         self._loop: Optional[SessionLoop] = None
         self._sources: deque[str] = deque()
         self._source_bytes = 0
+        self._source = ""
+        self._figures_shown = 0
         self._warnings = WarningsOnce()
         self.main = _fresh_main()
         self.bindings = Bindings(self.main.__dict__, self.names_of_ipython)
@@ -66,7 +70,10 @@ class Shell:
         hooks.add("matplotlib", figures.use_our_backend)
         hooks.add("hotcell_guest.display.matplotlib_backend", self._connect_backend)
         charts.install(hooks)
+        frame_width.install(hooks)
         hooks.add("multiprocessing.spawn", spawning.provide_main(lambda: list(self._sources)))
+        for name in ("subprocess", "multiprocessing.util"):
+            hooks.add(name, spawning.without_isolation)
         hooks.add("asyncio", self._connect_asyncio)
         standard_input.install(hooks)
         get_ipython.install(hooks, self.main, lambda: self._ipython, self.ipython)
@@ -77,23 +84,45 @@ class Shell:
         self._warnings.begin()
         if self._loop is not None:
             self._loop.begin()
+        self._source = source
+        result = None
         try:
-            tree = self._parse(source, filename)
-            self._execute(tree, source, filename)
+            result = self._begin_in_ipython(source)
+            tree, text = self._parse(source, filename)
+            is_silent = is_silenced(tree, text) or (text != source and source.rstrip().endswith(";"))
+            self._execute(tree, is_silent, filename)
             outcome: Outcome = {"kind": "ok"}
         except BaseException as error:  # noqa: BLE001 - SystemExit and KeyboardInterrupt are outcomes too
             outcome = outcome_of(error, with_names)
         try:
             if self._loop is not None:
                 self._loop.run_ready()
-            figures.capture_open_figures(self._screen)
+            if result is not None:
+                self._end_in_ipython(result)
+            self._show_figures()
         except BaseException as error:  # noqa: BLE001 - an interrupt may land here
             if outcome["kind"] == "ok":
                 outcome = outcome_of(error, with_names)
         return outcome
 
-    def _parse(self, source: str, filename: str) -> ast.Module:
+    def _begin_in_ipython(self, source: str) -> Any:
+        """Events of IPython, if the program uses it."""
+        if self._ipython is None:
+            return None
+        from . import ipython
+
+        return ipython.before_cell(self._ipython, source)
+
+    def _end_in_ipython(self, result: Any) -> None:
+        from . import ipython
+
+        ipython.after_cell(self._ipython, result)
+
+    def _parse(self, source: str, filename: str) -> tuple[ast.Module, str]:
+        """The tree, and the Python code that it was made of."""
         text = pasted_code.plain_code(source) if pasted_code.has_ipython_prompt(source) else source
+        if self._ipython is not None:
+            text = self._transformed(text)
         parsed = _parsed(text, filename)
         if not isinstance(parsed, ast.Module):
             text, parsed = self._translated(text, filename, parsed)
@@ -101,7 +130,7 @@ class Shell:
         if not isinstance(parsed, ast.Module):
             raise parsed
         self._remember_source(text)
-        return parsed
+        return parsed, text
 
     def _translated(self, text: str, filename: str, failure: Exception) -> tuple[str, Union[ast.Module, Exception]]:
         """Code that is not plain Python, and the result of parsing the Python code that it is translated to."""
@@ -118,7 +147,13 @@ class Shell:
         transformed: str = self._ipython.transform_cell(text)
         return (text, parsed) if transformed == text else (transformed, _parsed(transformed, filename))
 
-    def _execute(self, tree: ast.Module, source: str, filename: str) -> None:
+    def _transformed(self, text: str) -> str:
+        from . import ipython
+
+        return str(self._ipython.transform_cell(text)) if ipython.transforms_all(self._ipython) else text
+
+    def _execute(self, tree: ast.Module, is_silent: bool, filename: str) -> None:
+        self._figures_shown = 0
         last = tree.body[-1] if tree.body else None
         if not isinstance(last, ast.Expr):
             self._run_codes(_compile(tree, filename, "exec"))
@@ -128,27 +163,55 @@ class Shell:
             value = self._run_codes(_compile(ast.Module(tree.body[:-1], tree.type_ignores), filename, "exec"), shown)
         else:
             value = self._run_codes(shown)
-        if value is None or source.rstrip().endswith(";"):
+        if value is None or is_silent:
             return
         builtins._ = value  # type: ignore[attr-defined]
-        text = repr(value).encode("utf-8", "backslashreplace")
-        parts = self._parts_of(value)
-        self._screen.value(text[:MAX_VALUE_BYTES].decode("utf-8", "ignore"), len(text) > MAX_VALUE_BYTES, parts)
+        if not self._is_beside_figure(value):
+            self._show_value(value)
 
-    def _parts_of(self, value: Any) -> Parts:
-        """The representations of a value except its text. Most values have none, which costs one look at their type."""
+    def _is_beside_figure(self, value: Any) -> bool:
+        """Whether it is the return value of a plotting function whose figure is shown."""
+        if "matplotlib.artist" not in sys.modules or not (self._figures_shown or figures.has_open_figure()):
+            return False
+        from ..display.artists import is_of_drawing
+
+        return is_of_drawing(value)
+
+    def _show_value(self, value: Any) -> None:
+        """Most values have no representation but their text, which costs one look at their type."""
         kind = type(value)
         if self._ipython is None and (is_one_of(kind, _PLAIN_TYPES) or not defines_any(kind, _RICH_METHODS)):
-            return []
-        if figures.is_open_figure(value):
-            return []  # shown at the end of the execution, and not twice
+            self._send_value(text_of(value), [])
+            return
         from ..display import representations
 
-        bundle = representations.bundle_of(value, self._registered)
+        # An open figure is shown at the end of the execution, and not twice.
+        bundle = {} if figures.is_open_figure(value) else representations.bundle_of(value, self._registered)
         if bundle is None:
-            return []
-        bundle.pop("text/plain", None)
-        return representations.encoded(bundle)
+            return  # it has shown itself
+        text = bundle.pop("text/plain", None)
+        if not isinstance(text, str):
+            text = self._text_by_ipython(value) or representations.readable_text(text_of(value), bundle)
+        self._send_value(text, representations.encoded(bundle))
+
+    def _text_by_ipython(self, value: Any) -> Optional[str]:
+        if self._ipython is None:
+            return None
+        from . import ipython
+
+        return ipython.text_of(self._ipython, value)
+
+    def _send_value(self, text: str, parts: Parts) -> None:
+        data = str.encode(text, "utf-8", "backslashreplace")
+        self._screen.value(data[:MAX_VALUE_BYTES].decode("utf-8", "ignore"), len(data) > MAX_VALUE_BYTES, parts)
+
+    def _show_figures(self) -> None:
+        self._figures_shown += figures.capture_open_figures(self._show_figure, self._registered)
+
+    def _show_figure(self, bundle: dict[str, Any]) -> None:
+        from ..display.representations import encoded
+
+        self._screen.show(encoded(bundle))
 
     def evaluate(self, source: str) -> Any:
         """The value of one expression, for a question. Raises the errors of the expression."""
@@ -200,7 +263,7 @@ class Shell:
                 from . import ipython
             except ImportError:
                 return None
-            self._ipython = ipython.attach(self.main, self.displays())
+            self._ipython = ipython.attach(self.main, self.displays(), [*self._sources, self._source])
         return self._ipython
 
     def displays(self) -> Displays:
@@ -227,7 +290,7 @@ class Shell:
 
     def _connect_backend(self, backend: ModuleType) -> None:
         module: Any = backend
-        module.on_show = lambda: figures.capture_open_figures(self._screen)
+        module.on_show = self._show_figures
 
     def _remember_source(self, source: str) -> None:
         self._sources.append(source)

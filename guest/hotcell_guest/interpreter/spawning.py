@@ -31,6 +31,23 @@ def provide_main(sources: Callable[[], list[str]]) -> Callable[[ModuleType], Non
     return install
 
 
+def without_isolation(module: ModuleType) -> None:
+    """A hook for `subprocess` and `multiprocessing.util`: Python children are started without the kernel's own `-I`, so
+    that they see `PYTHONPATH` as the program sets it. The kernel itself starts isolated because its environment and
+    current folder are not its own.
+    """
+    holder: Any = module
+    flags = getattr(holder, "_args_from_interpreter_flags", None)
+    if flags is None or getattr(flags, "is_hotcells", False):
+        return
+
+    def _args_from_interpreter_flags() -> list[str]:
+        return [flag for flag in flags() if flag not in ("-I", "-E", "-s", "-P")]
+
+    _args_from_interpreter_flags.is_hotcells = True  # type: ignore[attr-defined]
+    holder._args_from_interpreter_flags = _args_from_interpreter_flags
+
+
 def _write_main(sources: list[str]) -> str:
     import tempfile  # rarely needed, so it must not delay every start
 

@@ -8,6 +8,10 @@ import sys
 import threading
 from typing import Callable, Optional, TextIO
 
+from .late_flush import LateFlush
+
+_BUFFER_BYTES = 65_536
+
 
 class _Turn:
     """The stream that may write now. Switching to the other waits until earlier output has left the pipe."""
@@ -33,14 +37,20 @@ class _Turn:
 
 
 class OrderedStream(io.TextIOWrapper):
-    """A line-buffered text stream over a descriptor that waits for its turn before it writes."""
+    """A line-buffered text stream over a descriptor that waits for its turn before it writes.
 
-    def __init__(self, fd: int, name: str, turn: _Turn) -> None:
+    With `is_late`, the lines of a flood are written together a few milliseconds later.
+    """
+
+    def __init__(self, fd: int, name: str, turn: _Turn, is_late: bool = False) -> None:
         raw = io.FileIO(fd, "w", closefd=False)
-        super().__init__(io.BufferedWriter(raw), encoding="utf-8", errors="backslashreplace", line_buffering=True, write_through=False)
+        # A late stream passes each text on to its buffer, so that `sys.stdout.buffer` keeps the order.
+        buffer = io.BufferedWriter(raw, _BUFFER_BYTES)
+        super().__init__(buffer, "utf-8", "backslashreplace", line_buffering=not is_late, write_through=is_late)
         self.mode = "w"  # type: ignore[misc]  # a text stream of CPython has it, as an attribute
         self._turn = turn
         self._label = name
+        self._late = LateFlush(self.flush) if is_late else None
 
     @property
     def name(self) -> str:
@@ -48,7 +58,16 @@ class OrderedStream(io.TextIOWrapper):
 
     def write(self, text: str) -> int:
         self._turn.take(self)
-        return super().write(text)
+        count = super().write(text)
+        if self._late is not None and ("\n" in text or "\r" in text):
+            self._late.line_written()
+        return count
+
+    def fileno(self) -> int:
+        """Another writer of the descriptor, such as a child process, comes after what was printed."""
+        if self._late is not None:
+            self._late.flush_now()
+        return super().fileno()
 
 
 class Streams:
@@ -56,13 +75,13 @@ class Streams:
 
     def __init__(self, drain: Callable[[], None]) -> None:
         self._turn = _Turn(drain)
-        self.stdout = OrderedStream(1, "<stdout>", self._turn)
+        self.stdout = OrderedStream(1, "<stdout>", self._turn, is_late=True)
         self.stderr = OrderedStream(2, "<stderr>", self._turn)
 
     def begin(self) -> None:
         self._turn.forget()
         if self.stdout.closed:
-            self.stdout = OrderedStream(1, "<stdout>", self._turn)
+            self.stdout = OrderedStream(1, "<stdout>", self._turn, is_late=True)
         if self.stderr.closed:
             self.stderr = OrderedStream(2, "<stderr>", self._turn)
         sys.stdout = sys.__stdout__ = self.stdout  # type: ignore[misc]

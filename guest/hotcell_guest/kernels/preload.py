@@ -18,7 +18,7 @@ _OPENBLAS_SETTERS = (
 )
 
 # A kernel sets these itself, whatever the session's variables are.
-THREAD_VARIABLES = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+THREAD_VARIABLES = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "PYTHON_CPU_COUNT")
 
 _set_blas_threads: list[Callable[[int], Any]] = []
 
@@ -58,12 +58,26 @@ def thread_count() -> int:
 
 
 def use_processors(cpus: float) -> None:
-    """Gives a kernel its number of BLAS threads. The zygote has one, because threads do not survive a fork."""
+    """Gives a kernel its number of BLAS threads, and `os.cpu_count()` the number of processors that it may use, as `nproc` says. The zygote
+    has one thread, because threads do not survive a fork."""
     count = max(1, int(cpus))
+    _count_processors(count)
     os.environ.update({name: str(count) for name in THREAD_VARIABLES})
     if count > 1:
         for setter in _set_blas_threads:
             setter(count)
+
+
+def _count_processors(count: int) -> None:
+    """Pools of workers are made as large as this number. Children of Python 3.13 and newer read PYTHON_CPU_COUNT."""
+
+    def cpu_count() -> int:
+        return count
+
+    module: Any = os
+    for name in ("cpu_count", "process_cpu_count"):
+        if hasattr(module, name):
+            setattr(module, name, cpu_count)
 
 
 def _find_blas() -> None:

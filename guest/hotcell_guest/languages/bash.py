@@ -130,11 +130,16 @@ class _BashKernel:
         self._interrupted = False
         self._state.forget()
         cpu_before = cpu_seconds(self._bash)
+        variables = {str(name): str(value) for name, value in frame.head.get("environment", {}).items()}
+        self._order(*(_set_for_a_while(name, value) for name, value in variables.items()))
         exit_code = self._run(frame.body, str(frame.head["filename"]), fds)
         if exit_code is None:
             cpu, peak = self._cpu_at_end, self._peak_at_end
             exit_code = self._replace_ended_bash()
+            # The shell that knew the earlier values has ended.
+            self._order(*(_set_as_at_start(name) for name in variables))
         else:
+            self._order(*(_set_back(name) for name in variables))
             cpu, peak = cpu_seconds(self._bash), peak_memory_bytes(self._bash)
         for fd in fds:
             os.close(fd)
@@ -216,6 +221,22 @@ class _BashKernel:
             with os.fdopen(memory, "wb", closefd=False) as file:
                 file.write(code)
             return f"{self._place}/{memory}", memory
+
+
+def _set_for_a_while(name: str, value: str) -> str:
+    """An order that exports a variable for one execution, and remembers what it was."""
+    old = f"_hotcell_old_{name}"
+    return f"[[ -v {name} ]] && {old}=${name}; \\builtin export {name}={shlex.quote(value)}"
+
+
+def _set_back(name: str) -> str:
+    old = f"_hotcell_old_{name}"
+    return f"if [[ -v {old} ]]; then {name}=${old}; \\builtin unset -v {old}; else \\builtin unset -v {name}; fi"
+
+
+def _set_as_at_start(name: str) -> str:
+    value = os.environ.get(name)
+    return f"\\builtin unset -v {name}" if value is None else f"\\builtin export {name}={shlex.quote(value)}"
 
 
 def _restored_status(status: int) -> str:

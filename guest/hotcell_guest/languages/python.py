@@ -20,11 +20,12 @@ from ..kernels.preload import THREAD_VARIABLES
 from ..kernels.start import close_in, mend_descriptors, settle, take_output, until_the_end
 from ..system import linux
 from ..system.descriptors import write_file
-from ..system.environment import add_variables, apply_environment
+from ..system.environment import add_variables, apply_environment, variables_for_a_while
 from ..system.hardening import harden
 from ..system.limits import Limits
 from ..wire.frames import Frame, Head
 from .exercise import exercise_loaded
+from .message_apart import with_message_apart
 
 _MAX_FINISHED_CHARS = 60_000
 _LEAST_RECURSION = 300
@@ -122,7 +123,8 @@ class Kernel:
         try:
             self._executing = True
             with_names = frame.head.get("tracebackLocals") is True
-            outcome = self._shell.run(frame.body.decode("utf-8", "replace"), str(frame.head["filename"]), with_names)
+            with variables_for_a_while(frame.head.get("environment")):
+                outcome = self._shell.run(frame.body.decode("utf-8", "replace"), str(frame.head["filename"]), with_names)
             changes = self._shell.bindings.changes()
         except KeyboardInterrupt:
             pass  # the interrupt arrived between two lines of the kernel
@@ -145,7 +147,8 @@ class Kernel:
         value = self._screen.take_value()
         if value is not None:
             finished["value"] = value[0]
-        self._link.send(_that_fits(finished), b"" if value is None else value[1])
+        finished, message = with_message_apart(finished)
+        self._link.send(_that_fits(finished), (b"" if value is None else value[1]) + message)
         os.sched_yield()  # on the same processor the supervisor would have to wait for this process
         self._prepare()
 

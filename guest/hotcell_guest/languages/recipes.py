@@ -13,6 +13,7 @@ from typing import Optional
 from ..kernels.link import Link
 from ..kernels.subreaper import reap_adopted
 from ..system.bounded_text import bounded_lines
+from ..system.environment import variables_for_a_while
 from ..wire.frames import Frame, Head
 from .builds import Builds
 from .endings import ended_by, outcome_of
@@ -74,7 +75,8 @@ class _RecipesKernel:
         use = _Use()
         try:
             recipe = Recipe.from_message(frame.head["recipe"], str(frame.head["filename"]), frame.body)
-            outcome = self._build(recipe, frame.body, fds[1], use) or self._run(recipe, fds, use)
+            with variables_for_a_while(frame.head.get("environment")):
+                outcome = self._build(recipe, frame.body, fds[1], use) or self._run(recipe, fds, use)
         except OSError as error:
             # There is no room for the source, or a program cannot be started. The code is not at fault.
             outcome = _raised(type(error).__name__, f"{error.strerror}: {error.filename}", [])

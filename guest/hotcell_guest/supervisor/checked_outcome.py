@@ -92,7 +92,7 @@ _KINDS: dict[str, Check] = {
         {"name": _text(500), "message": _text(8_192), "traceback": _list(_text(4_096), 2_000)},
         {"hint": _text(2_000), "frames": _list(_FRAME, 50)},
     ),
-    "exited": _members({"exitCode": _whole(255)}, {}),
+    "exited": _members({"exitCode": _whole(255)}, {"name": _text(500)}),
     "timed-out": _NOTHING,
     "interrupted": _NOTHING,
     "out-of-memory": _NOTHING,

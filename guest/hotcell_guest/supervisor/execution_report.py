@@ -10,6 +10,7 @@ from ..wire.name_changes import MOST_NAMES, bounded
 from .checked_outcome import checked_outcome, natural
 
 MAX_VALUE_BYTES = 65_536
+MAX_MESSAGE_BYTES = 65_536
 # Leaves room for the members that the supervisor adds.
 _MAX_REPORT_BYTES = MAX_HEAD_BYTES - 2_048
 _WELL = {"kind": "ok"}
@@ -52,6 +53,17 @@ def checked_value(head: Head, text: bytes) -> tuple[Head, bytes]:
     """Returns the value as `finished` brings it to the host: its member, and its part of the body."""
     text = text[:MAX_VALUE_BYTES]
     return {"truncated": bool(head["truncated"]), "bytes": len(text)}, text
+
+
+def checked_message(head: Head, body: bytes) -> tuple[bytes, bytes]:
+    """Splits the body of a kernel's `finished`: the text of the value, and the whole message of a long exception."""
+    if "message" not in head:
+        return body, b""
+    count = natural(head["message"]["bytes"])
+    if count > min(len(body), MAX_MESSAGE_BYTES):
+        raise ValueError("finished: the message is longer than the body, or too long")
+    at = len(body) - count
+    return body[:at], body[at:]
 
 
 def _checked_changes(raw: Any) -> Optional[Head]:

@@ -27,9 +27,12 @@ def finished(run: KernelRun, outcome: Head, state: str, changes: Changes) -> tup
         "peakMemoryBytes": report.peak_memory_bytes,
         "artifactsOmitted": changes.omitted,
     }
-    value = artifacts = b""
+    value = message = artifacts = b""
     if run.value is not None:
         head["value"], value = run.value
+    if run.message and outcome["kind"] == "raised":
+        message = run.message
+        head["message"] = {"bytes": len(message)}
     if report.variables is not None:
         head["variables"] = report.variables
     if run.restarted is not None:
@@ -38,7 +41,7 @@ def finished(run: KernelRun, outcome: Head, state: str, changes: Changes) -> tup
         artifacts = json.dumps(changes.files, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "replace")
     if len(artifacts) > MAX_REPORTED_BYTES:
         artifacts, head["artifactsOmitted"] = b"", len(changes.files) + max(0, changes.omitted)
-    return head, value + artifacts
+    return head, value + message + artifacts
 
 
 def finished_without_kernel(name: str, outcome: Head) -> Head:

@@ -16,7 +16,7 @@ from .checked_outcome import natural
 from .command_streams import CommandStreams
 from .display_frames import display_head
 from .execution_pipes import ExecutionPipes
-from .execution_report import Report, checked_report, checked_value
+from .execution_report import Report, checked_message, checked_report, checked_value
 from .finished import finished
 from .kernel_deaths import KernelDeaths, after_last_words, interrupted
 from .ladder import GRACE_SECONDS, KillNewborn, Ladder
@@ -46,6 +46,7 @@ class KernelRun:
         self.restarted, keeper.restarted = keeper.restarted, None
         self.report: Optional[Report] = None
         self.value: Optional[tuple[dict[str, Any], bytes]] = None
+        self.message = b""
         self.out_of_memory = False
         self.is_over = False
         self.is_abandoned = False
@@ -109,7 +110,9 @@ class KernelRun:
 
     def _send_code(self, request: Frame, streams: Optional[CommandStreams]) -> None:
         is_python = kernel_of(request.head.get("language", PYTHON), request.head.get("recipe")) == PYTHON
-        members = ("filename", "tracebackLocals") if is_python else ("filename", "language", "recipe", "command")
+        members = (
+            ("filename", "environment", "tracebackLocals") if is_python else ("filename", "environment", "language", "recipe", "command")
+        )
         asked: Head = {member: request.head[member] for member in members if member in request.head}
         self.kernel.send(
             {"type": "execute", "execution": self.name, **asked}, request.body, self._pipes.write_fds + (streams.given if streams else ())
@@ -124,8 +127,9 @@ class KernelRun:
         if self.out_of_memory:
             return  # the kernel is killed already, after the program that it ran: its own end says why
         report = checked_report(frame.head)
+        value, self.message = checked_message(frame.head, frame.body)
         if "value" in frame.head:
-            self.value = checked_value(frame.head["value"], frame.body)
+            self.value = checked_value(frame.head["value"], value)
         # Only if all of it is valid.
         self.report = report._replace(outcome=self._around.deaths.told_apart(report.outcome))
         self._pipes.set_barrier(lambda: self._end("kept"))

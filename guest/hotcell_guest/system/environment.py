@@ -4,6 +4,31 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import contextmanager
+from typing import Any, Iterator
+
+
+@contextmanager
+def variables_for_a_while(variables: Any) -> Iterator[None]:
+    """Sets variables for one execution, and restores what was there before it."""
+    if not isinstance(variables, dict) or not variables:
+        yield
+        return
+    wanted = {str(name): str(value) for name, value in variables.items()}
+    before = {name: os.environ.get(name) for name in wanted}
+    os.environ.update(wanted)
+    if "TZ" in wanted:
+        time.tzset()
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+        if "TZ" in wanted:
+            time.tzset()
 
 
 def apply_environment(variables: dict[str, str]) -> None:

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import type { RunFlags } from '../run/options.ts';
-import { languageOption, sandboxOptions } from '../sandbox-options.ts';
+import { collect, languageOption, sandboxOptions } from '../sandbox-options.ts';
 
 /** `hotcell run <file|->`: runs a program in a sandbox that ends with it. */
 export function runCommand(): Command {
@@ -10,6 +10,11 @@ export function runCommand(): Command {
     )
     .argument('<file>', 'program, or notebook (.ipynb); - reads a program from stdin');
   return sandboxOptions(command.addOption(languageOption('by the extension')), '60s')
+    .option(
+      '--env <name=value>',
+      'environment variable of the program; NAME alone takes the value it has here; repeatable',
+      collect,
+    )
     .option('--save-artifacts <folder>', 'copy the files and figures of the program to this folder')
     .option('--output <file>', 'write the code and its outputs to this notebook (.ipynb)')
     .option('--keep-going', 'notebook: continue after a cell that fails')
@@ -43,6 +48,7 @@ Examples:
   $ hotcell run plot.py --save-artifacts out --timeout 2m
   $ hotcell run analysis.ipynb --output executed.ipynb
   $ hotcell run report.py --mount ./data:/data --memory 1g
+  $ hotcell run report.py --env MODE=test --env TZ
   $ hotcell run untrusted.py --min-isolation gvisor
   $ hotcell run script.py --server http://127.0.0.1:7878 --session analysis
   $ hotcell run script.py --json | jq .outcome

@@ -67,10 +67,15 @@ export async function run(file: string, flags: RunFlags): Promise<number> {
       signal: AbortSignal.any([signal, readerGone]),
       ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
     };
+    const { environment = {} } = options;
     const end =
       source === undefined
         ? await notebooks!.runCells(session, notebook!, flags, { name: basename(file), outputs, ...limits })
-        : await runProgram(session, source, flags.json ? undefined : outputs, { ...limits, language: language! });
+        : await runProgram(session, source, flags.json ? undefined : outputs, {
+            ...limits,
+            environment,
+            language: language!,
+          });
     if (readerGone.aborted) return EXIT_NO_READER;
     const made = withoutMounted(end.made, options.open.mounts ?? []);
     const saved = await savedOf(made, end.files, session, folder);

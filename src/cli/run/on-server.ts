@@ -48,10 +48,11 @@ export async function runOnServer(file: string, server: string, flags: RunFlags)
   await using remote = await connectRemote(server, flags.token ?? tokenFromEnvironment(), packageVersion());
   try {
     session = await sessionFor(remote, server, flags, options);
-    const { timeoutMs } = options;
+    const { timeoutMs, environment } = options;
     const run = await remote.run(session, {
       ...{ code: source.code, language, filename: shownName(source.filename).slice(-255).toWellFormed() },
       ...(timeoutMs === undefined ? {} : { timeout_ms: timeoutMs }),
+      ...(environment === undefined ? {} : { environment }),
     });
     const execution = { execution_id: run.executionId, session_id: session };
     whenAborted(AbortSignal.any([interrupts.signal, readerGone]), () => {

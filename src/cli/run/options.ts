@@ -7,6 +7,7 @@ import { mountDenied } from '../../sandbox/mount-denied.ts';
 import { LEAST_LIMITS } from '../../sandbox/spec.ts';
 import type { MountRequest } from '../../sessions/mounts.ts';
 import { holdPlace } from '../named-place.ts';
+import { environmentOf } from './environment.ts';
 
 /** The flags as typed. */
 export interface RunFlags {
@@ -16,6 +17,7 @@ export interface RunFlags {
   readonly memory?: string;
   readonly cpus?: string;
   readonly mount?: readonly string[];
+  readonly env?: readonly string[];
   readonly image?: string;
   readonly language?: string;
   readonly saveArtifacts?: string;
@@ -33,6 +35,7 @@ export interface RunOptions {
   readonly hotcell: HotcellOptions;
   readonly open: OpenOptions;
   readonly timeoutMs?: number;
+  readonly environment?: Readonly<Record<string, string>>;
 }
 
 /** Parses and checks the flags before anything is started. */
@@ -61,6 +64,7 @@ export function runOptions(flags: RunFlags): RunOptions {
       limits: { ...(memoryBytes === undefined ? {} : { memoryBytes }), ...(cpus === undefined ? {} : { cpus }) },
       ...(flags.image === undefined ? {} : { image: flags.image }),
     },
+    ...(flags.env === undefined ? {} : { environment: environmentOf(flags.env) }),
     ...(flags.timeout === undefined ? {} : { timeoutMs: durationMs('--timeout', flags.timeout) }),
   };
 }

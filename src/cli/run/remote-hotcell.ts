@@ -26,6 +26,7 @@ export interface RunRequest {
   readonly language: string;
   readonly filename: string;
   readonly timeout_ms?: number;
+  readonly environment?: Readonly<Record<string, string>>;
 }
 
 export interface RemoteAnswer {

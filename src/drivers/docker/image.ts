@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { contentHash, imageFolder } from '../python-packages.ts';
 
 /** The input files of the standard image, besides the downloads that they name. */
-export const imageFiles = ['Dockerfile', 'requirements.txt', 'node.json', 'fetch-node.py'] as const;
+export const imageFiles = ['Dockerfile', 'requirements.txt', 'node.json', 'fetch-node.py', 'services'] as const;
 
 /** The tag of the standard image: a hash of its input files, so that every change gets a new tag. */
 export function standardImageTag(): string {

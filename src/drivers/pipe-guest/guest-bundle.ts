@@ -26,7 +26,8 @@ export interface BundleParts {
 export function guestBundle(parts: BundleParts = {}): GuestBundle {
   const { files = guestFiles(), code = Buffer.alloc(0), program = 'from_memory' } = parts;
   return {
-    command: ['python3', '-I', '-c', bootstrapProgram('take_bundle')],
+    // UTF-8 mode, which Python has by itself where the locale is C, as in a jail.
+    command: ['python3', '-I', '-X', 'utf8', '-c', bootstrapProgram('take_bundle')],
     bytes: Buffer.concat([Buffer.from(bootstrapProgram(program)), ...packed(files), code].flatMap(withLength)),
   };
 }

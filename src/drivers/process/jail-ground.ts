@@ -72,7 +72,15 @@ export function createJailGround(host: Host, cgroups: ServerCgroups, nodeProgram
 
   async function environment(extra: Readonly<Record<string, string>> = {}): Promise<Record<string, string>> {
     const { python } = await pythonEnvironment();
-    const path = [`${NODE_FOLDER}/bin`, dirname(python), '/usr/local/bin', '/usr/bin', '/bin'].join(':');
+    const path = [
+      `${NODE_FOLDER}/bin`,
+      dirname(python),
+      '/usr/local/bin',
+      '/usr/bin',
+      '/bin',
+      '/usr/sbin',
+      '/sbin',
+    ].join(':');
     return standardEnvironment({ path, extra });
   }
 

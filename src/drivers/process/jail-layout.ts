@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { existsSync, lstatSync, readdirSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { HotcellError } from '../../errors/hotcell-error.ts';
@@ -9,6 +9,7 @@ import { runCommand } from '../../lib/run-command.ts';
 import type { Host } from '../../sandbox/host.ts';
 import { COVERED_BELOW_KEPT, KEPT_PROC_ENTRIES } from '../../sandbox/proc-entries.ts';
 import { type SandboxSpec, WORKSPACE } from '../../sandbox/spec.ts';
+import { imageFolder } from '../python-packages.ts';
 import type { JailLayout } from './bwrap-arguments.ts';
 import { coveringPlace } from './covered-places.ts';
 import { installFolder } from './install-folder.ts';
@@ -23,7 +24,6 @@ const ETC: Readonly<Record<string, string>> = {
   hostname: 'sandbox\n',
   'nsswitch.conf': 'passwd: files\ngroup: files\nhosts: files\nservices: files\n',
   'resolv.conf': '',
-  services: 'http 80/tcp\nhttps 443/tcp\ndomain 53/udp\n',
   protocols: 'ip 0 IP\nicmp 1 ICMP\ntcp 6 TCP\nudp 17 UDP\n',
 };
 
@@ -56,7 +56,7 @@ export async function prepareJailLayout(
     python: environment.python,
     guestFolder,
     node,
-    etcFiles: Object.fromEntries(Object.keys(ETC).map((name) => [name, join(etcFolder, name)])),
+    etcFiles: Object.fromEntries([...Object.keys(ETC), 'services'].map((name) => [name, join(etcFolder, name)])),
     coveredProc: coveredProc(),
     covers: { file: join(coversFolder, 'file'), folder: join(coversFolder, 'folder') },
     hostEtc: HOST_ETC.filter((name) => existsSync(`/etc/${name}`)),
@@ -120,9 +120,11 @@ async function installGuest(dataDir: string, python: string): Promise<string> {
 }
 
 async function installEtc(dataDir: string): Promise<string> {
-  const hash = createHash('sha256').update(JSON.stringify(ETC)).digest('hex').slice(0, 16);
+  // The names of ports, the same as in the standard image.
+  const files = { ...ETC, services: readFileSync(join(imageFolder(), 'services'), 'utf8') };
+  const hash = createHash('sha256').update(JSON.stringify(files)).digest('hex').slice(0, 16);
   return installFolder(join(dataDir, 'etc', hash), async (folder) => {
-    for (const [name, text] of Object.entries(ETC)) await writeFile(join(folder, name), text);
+    for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
   });
 }
 

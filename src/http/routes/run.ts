@@ -4,6 +4,7 @@ import { requireAtMost } from '../../config/at-most.ts';
 import { parseOptions } from '../../config/parse-options.ts';
 import type { ManagedExecution } from '../../directory/directory.ts';
 import { HotcellError } from '../../errors/hotcell-error.ts';
+import { MOST_VALUE_CHARS, runEnvironment, VARIABLE_NAME } from '../../execution/check-environment.ts';
 import { requireCodeSize } from '../../execution/check-run.ts';
 import type { HttpApp, HttpContext } from '../environment.ts';
 import { inTurn } from '../in-turn.ts';
@@ -13,7 +14,8 @@ import { ALIVE_MS, type RunRouteOptions } from '../run-route-options.ts';
 import { sendLines } from '../send-lines.ts';
 import { streamExecution } from '../stream-execution.ts';
 
-const HOW = 'Send {"code": …} as application/json, with language, timeout_ms and filename where you want them.';
+const HOW =
+  'Send {"code": …} as application/json, with language, timeout_ms, environment and filename where you want them.';
 
 const request = z.strictObject({
   code: z.string(),
@@ -25,6 +27,8 @@ const request = z.strictObject({
     .regex(/^[^\p{C}]+$/u, { error: 'has characters that cannot be shown' })
     .optional(),
   timeout_ms: z.number().int().min(1).max(86_400_000).optional(),
+  /** Environment variables for this run alone. */
+  environment: z.record(z.string().regex(VARIABLE_NAME), z.string().max(MOST_VALUE_CHARS)).optional(),
 });
 
 /**
@@ -47,12 +51,13 @@ export function addRunRoute(app: HttpApp, options: RunRouteOptions): void {
   });
 
   async function begin(context: HttpContext, body: unknown, gone: AbortSignal): Promise<ManagedExecution> {
-    const { code, language, filename, timeout_ms } = parseOptions(request, body, { remedy: HOW });
+    const { code, language, filename, timeout_ms, environment } = parseOptions(request, body, { remedy: HOW });
     const session = await sessions.use(context.get('owner'), context.req.param('session'), {
       via: 'POST /run',
       signal: gone,
       check: () => {
         requireCodeSize(code, config);
+        runEnvironment(environment);
         requireAtMost('timeout_ms', timeout_ms, { config, option: 'maxTimeoutMs' });
       },
     });
@@ -63,6 +68,7 @@ export function addRunRoute(app: HttpApp, options: RunRouteOptions): void {
       ...(language === undefined ? {} : { language }),
       ...(filename === undefined ? {} : { filename }),
       ...(timeout_ms === undefined ? {} : { timeoutMs: timeout_ms }),
+      ...(environment === undefined ? {} : { environment }),
     });
   }
 

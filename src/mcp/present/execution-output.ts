@@ -95,7 +95,7 @@ export function endedOutput(
       : {
           error: {
             name: outcome.name,
-            message: clip(outcome.message, 1_000).text,
+            message: clip(outcome.message, place.chars / 2).text,
             traceback: clip(outcome.traceback.join('\n'), place.chars / 2).text,
             ...(outcome.hint === undefined ? {} : { hint: outcome.hint }),
           },

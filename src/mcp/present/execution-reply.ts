@@ -8,6 +8,7 @@ import { type ExecutionOutput, endedOutput, fileEntry, unendedOutput } from './e
 import { executionTexts } from './execution-text.ts';
 import { notesOf } from './notes.ts';
 import { imageBlock, isPicture, leftOutNotes, MOST_PICTURES, PICTURE_BYTES, shownOf } from './pictures.ts';
+import { printedPieces } from './printed-pieces.ts';
 import { textBlocks } from './text-blocks.ts';
 import { waitingText } from './waiting-text.ts';
 
@@ -30,7 +31,9 @@ export async function endedReply(
   const shown = shownOf(result, place.chars);
   const artifacts = namable(result.artifacts);
   // A figure that was shown and saved is one picture to the reader.
-  const images = shown.images.length > 0 ? shown.images : await pictureFiles(managed, artifacts);
+  const saved = shown.images.length > 0 ? [] : await pictureFiles(managed, artifacts);
+  const pieces = printedPieces(result, shown, place.chars);
+  const ofValue = shown.images.filter((image) => !shown.each.includes(image));
   const files = await Promise.all(
     artifacts.map(async (artifact) => fileEntry(managed.id, artifact, await urlOf(managed, artifact, deps))),
   );
@@ -38,13 +41,13 @@ export async function endedReply(
   const structured = endedOutput(result, place, {
     files,
     shown: shown.texts,
-    images: images.length,
+    images: shown.images.length + saved.length,
     notes: [...notesOf(result, isFirst), ...leftOutNotes(shown.leftOut), ...waitedNotes(result, asked)],
     imagesOmitted: shown.leftOut.beyond + shown.leftOut.large,
   });
   return {
     structured,
-    content: [...blocksOf(structured), ...images, ...files.map(linkTo)],
+    content: [...textBlocks(...executionTexts(structured, pieces)), ...ofValue, ...saved, ...files.map(linkTo)],
   };
 }
 
@@ -82,7 +85,7 @@ export function unendedReply(
   ];
   const unended = unendedOutput(state, execution.partial(), placeOf(managed, execution, deps), notes);
   const structured = { ...unended, ...waitsForOf(execution) };
-  return { structured, content: blocksOf(structured) };
+  return { structured, content: textBlocks(...executionTexts(structured)) };
 }
 
 function waitsForOf(execution: ManagedExecution): Pick<ExecutionOutput, 'waits_for'> {
@@ -92,10 +95,6 @@ function waitsForOf(execution: ManagedExecution): Pick<ExecutionOutput, 'waits_f
   return {
     waits_for: { ...(executionId === undefined ? {} : { execution_id: executionId }), since: since.toISOString() },
   };
-}
-
-function blocksOf(output: ExecutionOutput): ContentBlock[] {
-  return textBlocks(...executionTexts(output));
 }
 
 function namable(artifacts: readonly Artifact[]): readonly Artifact[] {

@@ -3,16 +3,17 @@ import type { ExecutionOutput } from './execution-output.ts';
 
 /**
  * An execution as text blocks. The first is Hotcell's: outcome, notes, and files. The others are the program's, each
- * with a label. SECURITY: a program can print lines that look like Hotcell's. So Hotcell's text is always in the first
+ * with a label; `pieces` are its output, images included, in their order. SECURITY: a program can print lines that look like Hotcell's. So Hotcell's text is always in the first
  * block, and the program's never is.
  */
-export function executionTexts(output: ExecutionOutput): [ours: string, ...theirs: string[]] {
-  const { stdout, stderr, shown, value, error } = output;
+export function executionTexts<Piece = string>(
+  output: ExecutionOutput,
+  pieces: readonly (Piece | string)[] = streamTexts(output),
+): [ours: string, ...theirs: (Piece | string)[]] {
+  const { value, error } = output;
   const printed = [
-    ...labelled('output', stdout),
-    ...labelled('stderr', stderr),
-    ...labelled('shown', shown.map((text) => text.trimEnd()).join('\n')),
-    ...(value === undefined ? [] : [`value: ${value}`]),
+    ...pieces,
+    ...(value === undefined ? [] : [`value:${value.includes('\n') ? '\n' : ' '}${value}`]),
     ...(error === undefined ? [] : [`error:\n${error.traceback}`, ...hintTexts(error.hint)]),
   ];
   const ours = [
@@ -22,6 +23,15 @@ export function executionTexts(output: ExecutionOutput): [ours: string, ...their
     ...(output.omitted === undefined ? [] : [omittedLine(output.execution_id)]),
   ];
   return [ours.join('\n'), ...printed];
+}
+
+/** The output stream by stream, where its order is not known. */
+function streamTexts({ stdout, stderr, shown }: ExecutionOutput): string[] {
+  return [
+    ...labelled('output', stdout),
+    ...labelled('stderr', stderr),
+    ...labelled('shown', shown.map((text) => text.trimEnd()).join('\n')),
+  ];
 }
 
 function labelled(label: string, text: string): string[] {

@@ -22,6 +22,10 @@ export function imageBlock(mediaType: string, data: Buffer): ContentBlock {
 export interface Shown {
   readonly images: ContentBlock[];
   readonly texts: string[];
+  /** How each display is shown, by its index: an image, a text, or not at all beyond the limits. */
+  readonly each: readonly (ContentBlock | string | undefined)[];
+  /** A note on the displays beyond the limits. It is the last of `texts`. */
+  readonly more: readonly string[];
   readonly leftOut: LeftOut;
 }
 
@@ -38,16 +42,20 @@ export function shownOf({ displays, value }: Pick<ExecutionResult, 'displays' | 
   const texts = createTexts(chars / 2);
   const leftOut = { beyond: 0, large: 0 };
   let room = PICTURES_BYTES;
-  for (const display of [...displays, ...(value === undefined ? [] : [pictureAlone(value)])]) {
+  const each = [...displays, ...(value === undefined ? [] : [pictureAlone(value)])].map((display) => {
     const picture = display.representations.find(({ mediaType }) => isPicture(mediaType));
-    if (picture === undefined) texts.add(display);
-    else if (picture.data.length > PICTURE_BYTES) leftOut.large += 1;
-    else if (images.length < MOST_PICTURES && picture.data.length <= room) {
-      images.push(imageBlock(picture.mediaType, picture.data));
+    if (picture === undefined) return texts.add(display);
+    if (picture.data.length > PICTURE_BYTES) leftOut.large += 1;
+    else if (images.length >= MOST_PICTURES || picture.data.length > room) leftOut.beyond += 1;
+    else {
+      const block = imageBlock(picture.mediaType, picture.data);
+      images.push(block);
       room -= picture.data.length;
-    } else leftOut.beyond += 1;
-  }
-  return { images, texts: texts.all(), leftOut };
+      return block;
+    }
+    return undefined;
+  });
+  return { images, texts: texts.all(), each: each.slice(0, displays.length), more: texts.more(), leftOut };
 }
 
 /** Notes on images that are not in the reply, with how to see them. */
@@ -79,26 +87,28 @@ function createTexts(chars: number) {
   let room = chars;
   let omitted = 0;
 
-  function put(clipped: (chars: number) => string): void {
+  function put(clipped: (chars: number) => string): string | undefined {
     if (room <= 0) {
       omitted += 1;
-      return;
+      return undefined;
     }
     const text = clipped(room);
     texts.push(text);
     room -= text.length;
+    return text;
   }
 
   const say = (text: string) => put((most) => clip(text, most).text);
 
   return {
     say,
-    add(display: Display): void {
+    add(display: Display): string | undefined {
       const best = readableOf(display);
       const [first] = display.representations;
-      if (best === undefined && first !== undefined) say(formOf(first));
-      else if (best !== undefined && best.data.length > 0) put((most) => clipDecoded(best.data, most));
+      if (best === undefined) return first === undefined ? undefined : say(formOf(first));
+      return best.data.length === 0 ? undefined : put((most) => clipDecoded(best.data, most));
     },
+    more: () => more(omitted),
     all: () => [...texts, ...more(omitted)],
   };
 }

@@ -5,6 +5,8 @@ import type { ContentBlock } from '@modelcontextprotocol/server';
  * model tells them apart by that (`INSTRUCTIONS` says so), because a file or a program can contain any sentence,
  * including one of Hotcell's.
  */
-export function textBlocks(ours: string, ...theirs: readonly string[]): ContentBlock[] {
-  return [ours, ...theirs.filter((text) => text !== '')].map((text) => ({ type: 'text', text }));
+export function textBlocks(ours: string, ...theirs: readonly (string | ContentBlock)[]): ContentBlock[] {
+  return [ours, ...theirs.filter((piece) => piece !== '')].map((piece) =>
+    typeof piece === 'string' ? { type: 'text', text: piece } : piece,
+  );
 }

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { requireAtMost } from '../../config/at-most.ts';
 import type { ManagedSession } from '../../directory/directory.ts';
+import { MOST_VALUE_CHARS, VARIABLE_NAME } from '../../execution/check-environment.ts';
 import type { ToolCall } from '../define-tool.ts';
 import { planRun, type RunPlan } from '../run-plan.ts';
 
@@ -13,6 +14,11 @@ export const timeoutArgument = z
   .max(86_400_000)
   .optional()
   .describe('Timeout in ms. Default: 60000; in the background 600000');
+
+export const environmentArgument = z
+  .record(z.string().regex(VARIABLE_NAME, { error: 'not the name of a variable' }), z.string().max(MOST_VALUE_CHARS))
+  .default({})
+  .describe('More environment variables');
 
 export const backgroundArgument = z
   .boolean()

@@ -1,8 +1,9 @@
 import * as z from 'zod';
+import { runEnvironment } from '../../execution/check-environment.ts';
 import { defineTool } from '../define-tool.ts';
 import { executionFacts, executionOutput } from '../present/execution-output.ts';
 import { runInSession } from '../run-in-session.ts';
-import { backgroundArgument, planFor, sessionFor, timeoutArgument } from './run-arguments.ts';
+import { backgroundArgument, environmentArgument, planFor, sessionFor, timeoutArgument } from './run-arguments.ts';
 import { sessionArgument } from './session-argument.ts';
 
 export const runCode = defineTool({
@@ -25,6 +26,7 @@ Code that runs longer than about 45 seconds continues in the background; the rep
       .max(40)
       .default('python')
       .describe('python, javascript, typescript, bash; if installed: c, cpp, go, rust, java, ruby, perl, r'),
+    environment: environmentArgument,
     session_id: sessionArgument,
     timeout_ms: timeoutArgument,
     traceback_locals: z.boolean().default(false).describe('Show local variables in tracebacks'),
@@ -34,10 +36,11 @@ Code that runs longer than about 45 seconds continues in the background; the rep
   facts: executionFacts,
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
   isLong: true,
-  async handler({ code, language, session_id, timeout_ms, traceback_locals, background }, call) {
+  async handler({ code, language, environment, session_id, timeout_ms, traceback_locals, background }, call) {
+    runEnvironment(environment); // before a session is opened
     const managed = await sessionFor(call, 'run_code', { session_id, timeout_ms });
     const plan = planFor(call, { timeout_ms, background });
-    const options = { language, tracebackLocals: traceback_locals, timeoutMs: plan.timeoutMs };
+    const options = { language, tracebackLocals: traceback_locals, environment, timeoutMs: plan.timeoutMs };
     return runInSession(managed, managed.run(code, options), plan, call);
   },
 });

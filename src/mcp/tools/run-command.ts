@@ -1,15 +1,9 @@
 import * as z from 'zod';
-import {
-  checkCommand,
-  MOST_FOLDER_CHARS,
-  MOST_LINE_CHARS,
-  MOST_VALUE_CHARS,
-  VARIABLE_NAME,
-} from '../../execution/check-command.ts';
+import { checkCommand, MOST_FOLDER_CHARS, MOST_LINE_CHARS } from '../../execution/check-command.ts';
 import { defineTool } from '../define-tool.ts';
 import { executionFacts, executionOutput } from '../present/execution-output.ts';
 import { runInSession } from '../run-in-session.ts';
-import { backgroundArgument, planFor, sessionFor, timeoutArgument } from './run-arguments.ts';
+import { backgroundArgument, environmentArgument, planFor, sessionFor, timeoutArgument } from './run-arguments.ts';
 import { sessionArgument } from './session-argument.ts';
 
 export const runCommand = defineTool({
@@ -25,13 +19,7 @@ Each command has a new shell in /workspace and runs beside other commands and co
   input: z.strictObject({
     command: z.string().min(1).max(MOST_LINE_CHARS).describe('Command line'),
     cwd: z.string().min(1).max(MOST_FOLDER_CHARS).default('.').describe('Working directory in /workspace'),
-    environment: z
-      .record(
-        z.string().regex(VARIABLE_NAME, { error: 'not the name of a variable' }),
-        z.string().max(MOST_VALUE_CHARS),
-      )
-      .default({})
-      .describe('More environment variables'),
+    environment: environmentArgument,
     session_id: sessionArgument,
     timeout_ms: timeoutArgument,
     background: backgroundArgument,

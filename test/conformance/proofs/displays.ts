@@ -34,6 +34,126 @@ for turn in range(20):
     },
   },
   {
+    id: 'display:order',
+    tag: 'guest',
+    title: 'the result has printed text and displays in the order in which they came, across both streams',
+    prove: async ({ session }) => {
+      const { order, stdout, stderr } = await ok(
+        session.run(`
+import os, sys
+class Frame:
+    def __repr__(self): return "a frame"
+display(Frame()); print("x")
+print("warning", file=sys.stderr)
+os.system("echo from a child")
+display(Frame())
+sys.stderr.write("last")`),
+      );
+      expect(order).toEqual([
+        { kind: 'display', index: 0 },
+        { kind: 'stdout', text: 'x\n' },
+        { kind: 'stderr', text: 'warning\n' },
+        { kind: 'stdout', text: 'from a child\n' },
+        { kind: 'display', index: 1 },
+        { kind: 'stderr', text: 'last' },
+      ]);
+      expect({ stdout, stderr }).toEqual({ stdout: 'x\nfrom a child\n', stderr: 'warning\nlast' });
+    },
+  },
+  {
+    id: 'display:readable',
+    tag: 'guest',
+    title: 'the text of an object is what it says of itself; without that, its Markdown, LaTeX, JSON or HTML as text',
+    exempt: NEEDS_PACKAGES,
+    prove: async ({ session }) => {
+      const shown = await ok(
+        session.run(`
+from IPython.display import HTML, JSON, Latex, Markdown, SVG
+display(HTML("<h1>T</h1><table><tr><th>a</th></tr><tr><td>1 &lt; 2</td></tr></table>"), Markdown("*hi*"), Latex("$x^2$"))
+display(JSON({"a": [1]}), SVG('<svg xmlns="http://www.w3.org/2000/svg" width="40" height="30"></svg>'))`),
+      );
+      expect(shown.displays.map((display) => textOf(display, 'text/plain'))).toEqual([
+        '# T\na\n-----\n1 < 2',
+        '*hi*',
+        '$x^2$',
+        '{\n  "a": [\n    1\n  ]\n}',
+        expect.stringContaining('[SVG image, 40 × 30'),
+      ]);
+      const values = `
+class Pretty:
+    def _repr_pretty_(self, printer, cycle): printer.text("pretty")
+class Bundle:
+    def _repr_mimebundle_(self, include=None, exclude=None): return {"text/plain": "of the bundle"}
+class Own:
+    def _ipython_display_(self): print("own")
+HTML("<b>bold</b>")`;
+      expect((await ok(session.run(values))).value?.text).toBe('bold');
+      expect((await ok(session.run('[Pretty(), 1]'))).value?.text).toBe('[pretty, 1]');
+      expect((await ok(session.run('Bundle()'))).value?.text).toBe('of the bundle');
+      expect(await ok(session.run('Own()'))).toMatchObject({ stdout: 'own\n' });
+      expect((await ok(session.run('Own()'))).value).toBeUndefined();
+    },
+  },
+  {
+    id: 'display:beside-figure',
+    tag: 'guest',
+    title: 'return values of plotting functions are not shown beside their figure, and an empty figure is no picture',
+    exempt: NEEDS_PACKAGES,
+    prove: async ({ session }) => {
+      const { displays } = await ok(session.run('import matplotlib.pyplot as plt\nplt.gcf()'));
+      expect(displays).toEqual([]);
+      for (const code of [
+        'plt.plot([1, 2])',
+        'plt.hist([1, 2])',
+        'plt.subplots(2)[1]',
+        'plt.plot([1]); plt.show(); plt.title("x")',
+      ]) {
+        const shown = await ok(session.run(code));
+        expect([code, shown.value]).toEqual([code, undefined]);
+        expect(typesOf(shown.displays[0]!)).toEqual(['text/plain', 'image/png']);
+      }
+      expect((await ok(session.run('42;  # not shown'))).value).toBeUndefined();
+      expect((await ok(session.run('(40 +\n 2);'))).value).toBeUndefined();
+      expect((await ok(session.run('"a;b" # ;'))).value?.text).toBe("'a;b'");
+    },
+  },
+  {
+    id: 'display:wide-frames',
+    tag: 'guest',
+    title: 'a frame of twenty columns is shown with all of them, at up to 200 characters a line',
+    exempt: NEEDS_PACKAGES,
+    prove: async ({ session }) => {
+      const { value } = await ok(session.run('import pandas as pd\npd.DataFrame([list(range(1000, 1020))] * 2)'));
+      expect(value?.text.split('\n')).toHaveLength(3);
+      expect(value?.text).not.toContain('...');
+    },
+  },
+  {
+    id: 'ipython:hooks',
+    tag: 'guest',
+    title: 'autoreload, figure formats, precision, events and %%capture work as in a notebook',
+    exempt: NEEDS_PACKAGES,
+    prove: async ({ session }) => {
+      await ok(session.run("open('edited.py', 'w').write('x = 1')\nimport edited"));
+      await ok(session.run('%load_ext autoreload'));
+      await ok(session.run("%autoreload 2\nopen('edited.py', 'w').write('x = 2222')"));
+      expect((await ok(session.run('edited.x'))).value?.text).toBe('2222');
+      await ok(session.run('%%capture caught\nprint("out")\n5'));
+      expect((await ok(session.run('caught.stdout, len(caught.outputs)'))).value?.text).toBe("('out\\n', 1)");
+      await ok(session.run('%precision 3'));
+      expect((await ok(session.run('3.14159'))).value?.text).toBe('3.142');
+      await ok(
+        session.run("ended = []\nget_ipython().events.register('post_run_cell', lambda result: ended.append(1))"),
+      );
+      expect((await ok(session.run('len(ended)'))).value?.text).toBe('1');
+      await ok(session.run("%config InlineBackend.figure_format = 'svg'"));
+      const { displays } = await ok(session.run('import matplotlib.pyplot as plt\nplt.plot([1, 2]);'));
+      expect(displays.map(typesOf)).toEqual([['text/plain', 'image/png', 'image/svg+xml']]);
+      const said = await ok(session.run('get_ipython().set_custom_exc((ValueError,), print)'));
+      expect(said.stderr).toContain('set_custom_exc has no effect');
+    },
+  },
+  {
     id: 'display:threads',
     tag: 'guest',
     title: 'displays of several threads at the same time come whole, and none is lost',

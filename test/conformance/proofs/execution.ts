@@ -99,6 +99,46 @@ export const executionRequirements: readonly Requirement[] = [
     },
   },
   {
+    id: 'execute:environment',
+    tag: 'guest',
+    title: 'environment variables of an execution hold for it and its children alone, in Python and in a shell',
+    prove: async ({ session }) => {
+      const code = 'import os, subprocess\nprint(os.environ.get("A"), subprocess.getoutput("echo [$A$PATH_IS]"))';
+      const environment = { A: "it's 1\nline", PATH_IS: 'x' };
+      await session.run('import os\nos.environ["PATH_IS"] = "kept"');
+      expect((await session.run(code, { environment })).stdout).toBe("it's 1\nline [it's 1 linex]\n");
+      expect((await session.run(code)).stdout).toBe('None [kept]\n');
+      const failed = await session.run('1 / 0', { environment });
+      expect(failed.outcome.kind).toBe('raised');
+      expect((await session.run('os.environ.get("A")')).value).toBeUndefined();
+      for (const [name, value] of [
+        ['1A', 'x'],
+        ['A=B', 'x'],
+        ['A', 'a\0b'],
+        ['A', 'x'.repeat(40_000)],
+      ] as const)
+        await expect(session.run('1', { environment: { [name]: value } })).rejects.toMatchObject({
+          code: 'invalid_argument',
+        });
+    },
+  },
+  {
+    id: 'execute:long-message',
+    tag: 'guest',
+    title: 'a message of an exception comes whole up to 64 kB, and a subclass of SystemExit keeps its name',
+    prove: async ({ session }) => {
+      const long = await session.run('raise ValueError("é" * 30_000 + "end")');
+      expect(long.outcome).toMatchObject({ kind: 'raised', name: 'ValueError', message: `${'é'.repeat(30_000)}end` });
+      const longer = await session.run('raise ValueError("x" * 100_000)');
+      expect(longer.outcome).toMatchObject({ kind: 'raised', message: 'x'.repeat(65_536) });
+      const shown = await session.run('raise ValueError("short")');
+      expect(shown.outcome).toMatchObject({ message: 'short' });
+      const left = await session.run('class Done(SystemExit): pass\nraise Done(3)');
+      expect(left.outcome).toEqual({ kind: 'exited', exitCode: 3, name: 'Done' });
+      expect((await session.run('raise SystemExit(3)')).outcome).toEqual({ kind: 'exited', exitCode: 3 });
+    },
+  },
+  {
     id: 'execute:input',
     tag: 'guest',
     title: 'input() and getpass() raise an EOFError that says what to do',

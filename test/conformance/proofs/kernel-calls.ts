@@ -180,7 +180,7 @@ export const kernelCallRequirements: readonly Requirement[] = [
       const session = await fresh({ limits: { cpus: 1 } });
       const take = `import os
 before = os.sched_getaffinity(0)
-try: os.sched_setaffinity(0, range(os.cpu_count()))
+try: os.sched_setaffinity(0, range(os.sysconf("SC_NPROCESSORS_CONF")))
 except PermissionError: pass
 print(os.sched_getaffinity(0) == before)`;
       const isOnlyAffinity = session.isolation.limits.cpu.by === 'processor affinity';

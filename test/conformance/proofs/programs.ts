@@ -69,6 +69,50 @@ export const programRequirements: readonly Requirement[] = [
     },
   },
   {
+    id: 'program:children',
+    tag: 'guest',
+    title:
+      'a Python child sees PYTHONPATH as the program sets it, UTF-8 mode is on, and ports and system programs have names',
+    prove: async ({ session }) => {
+      const code = `
+import os, subprocess, sys
+os.makedirs("extra", exist_ok=True)
+open("extra/beside.py", "w").write("x = 42")
+os.environ["PYTHONPATH"] = os.path.abspath("extra")
+flags = subprocess._args_from_interpreter_flags()
+print(flags, sys.flags.utf8_mode)
+print(subprocess.check_output([sys.executable, *flags, "-c", "import beside; print(beside.x)"], text=True).strip())`;
+      const [flags, child] = (await stdoutOf(session, code)).split('\n');
+      expect(flags).not.toContain('-I');
+      expect(flags).toMatch(/ 1$/);
+      expect(child).toBe('42');
+    },
+  },
+  {
+    id: 'program:ports',
+    tag: 'guest',
+    title: 'ports have the names that Debian gives them',
+    exempt: NEEDS_PACKAGES,
+    prove: async ({ session }) => {
+      const code =
+        'import socket\nprint(*(socket.getservbyname(*name) for name in [("ssh",), ("smtp",), ("domain", "tcp"), ("https",)]))';
+      expect(await stdoutOf(session, code)).toBe('22 25 53 443');
+    },
+  },
+  {
+    id: 'program:no-user',
+    tag: 'guest',
+    title: 'getpass() says at once that there is no user to ask, and reads a stdin that the program put there',
+    prove: async ({ fresh }) => {
+      const session = await fresh();
+      const asked = await session.run('import getpass\ngetpass.getpass()');
+      expect(asked.outcome).toMatchObject({ name: 'EOFError', message: /getpass\(\) does not work in a sandbox/ });
+      expect(asked.stderr).toBe('');
+      const given = 'import io, sys\nsys.stdin = io.StringIO("secret\\n")\nprint(getpass.getpass())';
+      expect(await stdoutOf(session, given)).toBe('secret');
+    },
+  },
+  {
     id: 'program:get-ipython',
     tag: 'guest',
     title: 'get_ipython() of IPython finds the shell in a new session, and only a program that asks makes one',
