@@ -203,6 +203,15 @@ describe('the files of src', () => {
     expect(users.sort()).toEqual(Object.keys(NAMERS_OF_PROCESSES).sort());
   });
 
+  test('of the MCP server read whole files of sandboxes only with a place of their owner', () => {
+    const readers = modules
+      .filter(({ path, text }) => path.startsWith('mcp/') && /\bfiles\.read\(|\bawait readBytes\(/.test(text))
+      .filter(({ path }) => path !== 'mcp/read-ranges.ts'); // pieces for a handler that has one
+    expect(readers.length).toBeGreaterThan(3);
+    const careless = readers.filter(({ text }) => !/\bplaceForFile\(\)|\bediting\.take\(/.test(text));
+    expect(careless.map(({ path }) => path)).toEqual([]);
+  });
+
   test('write no file that another local user may open before its mode is set', () => {
     const writers = modules
       .filter(({ text }) =>

@@ -15,11 +15,16 @@ export function createAuthorizer(
       if (!exposure.tokensRequired) return anonymousOwner(config);
       throw unauthorized('a token is required');
     }
-    const text = /^bearer +(\S+)$/i.exec(authorization)?.[1];
+    const text = bearerToken(authorization);
     const token = text === undefined ? undefined : await tokens.verify(text);
     if (token === undefined) throw unauthorized('the token is not valid');
     return tokenOwner(token.id, config, token.quotas);
   };
+}
+
+/** The token in an `Authorization` header, however the scheme is written. */
+export function bearerToken(authorization: string): string | undefined {
+  return /^bearer +(\S+)$/i.exec(authorization)?.[1];
 }
 
 /** The owner of a link, if it is still authorised: a link ends with the token of its owner. */

@@ -13,8 +13,15 @@ test('a token is known from its first use until it is refused', () => {
 
 test('the number of known tokens is limited, and long headers are ignored', () => {
   const known = createKnownTokens(2);
-  for (const token of ['a', 'b', 'a', 'c']) known.note(token, token);
-  expect(['a', 'b', 'c'].map(known.ownerOf)).toEqual(['a', undefined, 'c']);
+  for (const token of ['a', 'b', 'a', 'c']) known.note(`Bearer ${token}`, token);
+  expect(['Bearer a', 'Bearer b', 'Bearer c'].map(known.ownerOf)).toEqual(['a', undefined, 'c']);
   known.note('x'.repeat(1_000), 'x');
   expect(known.ownerOf('x'.repeat(1_000))).toBeUndefined();
+});
+
+test('one token in many spellings displaces no other', () => {
+  const known = createKnownTokens(2);
+  known.note('Bearer a', 'ada');
+  for (let blanks = 1; blanks < 50; blanks += 1) known.note(`bEArer${' '.repeat(blanks)}b`, 'bob');
+  expect([known.ownerOf('Bearer a'), known.ownerOf('bearer   b')]).toEqual(['ada', 'bob']);
 });

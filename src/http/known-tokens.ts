@@ -1,4 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto';
+import { bearerToken } from './authorize.ts';
 
 /**
  * The owners of tokens that were valid when they were last used. It decides whom a request counts for while it waits
@@ -19,7 +20,11 @@ export function createKnownTokens(most = MOST): KnownTokens {
   /** Least recently noted first. SECURITY: by a keyed hash, so that the memory of the process has no list of tokens. */
   const owners = new Map<string, string>();
   const key = randomBytes(32);
-  const digest = (authorization: string) => createHmac('sha256', key).update(authorization).digest('base64');
+  // SECURITY: by the token, not by the header: one token has thousands of spellings, which would displace all others.
+  const digest = (authorization: string) =>
+    createHmac('sha256', key)
+      .update(bearerToken(authorization) ?? '')
+      .digest('base64');
 
   return {
     note(authorization, owner) {

@@ -30,7 +30,16 @@ export interface ToolCall {
    * execution would otherwise all make their replies in one turn of the event loop.
    */
   turn(bytes: number): Promise<void>;
+  /**
+   * Waits for a place of the owner before the call reads a whole file of a sandbox; it is kept until the reply is made.
+   * SECURITY: a thousand calls would otherwise hold a thousand files in the server's memory before the first answer
+   * counts. Idempotent: a call has one place, for one file after the other.
+   */
+  placeForFile(): Promise<void>;
 }
+
+/** The context of a call without what `answer` itself adds. */
+export type GivenCall = Omit<ToolCall, 'placeForFile'>;
 
 /** The reply of a handler: data for programs, content for a model. Each is complete without the other. */
 export interface ToolReply<Structured> {
@@ -73,7 +82,7 @@ export interface ToolDefinition<Input extends z.ZodObject, Output extends z.ZodO
 export interface Tool extends Omit<ToolDefinition<z.ZodObject, z.ZodObject>, 'handler' | 'facts'> {
   readonly listed: { readonly input: ListedSchema; readonly output: ListedSchema };
   /** Validates the arguments, runs the handler, and turns an error into a result. Never rejects. */
-  answer(args: unknown, call: ToolCall): Promise<CallToolResult>;
+  answer(args: unknown, call: GivenCall): Promise<CallToolResult>;
 }
 
 export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject>(
@@ -82,7 +91,7 @@ export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject
   const { handler, facts = (structured) => structured, ...rest } = definition;
 
   /** Where the data of a reply goes: docs/adr/0011. */
-  function dataOf(structured: z.output<Output>, { wantsStructured }: ToolCall): Partial<CallToolResult> {
+  function dataOf(structured: z.output<Output>, { wantsStructured }: GivenCall): Partial<CallToolResult> {
     if (definition.isStructured) return { structuredContent: structured };
     return {
       ...(wantsStructured ? { structuredContent: structured } : {}),
@@ -95,8 +104,9 @@ export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject
     listed: { input: listedSchema(rest.input), output: listedSchema(rest.output) },
     async answer(args, call) {
       const unnamed = watchUnnamed(call.deps);
+      const file = filePlace(call);
       try {
-        const given = { ...call, deps: unnamed.deps };
+        const given = { ...call, deps: unnamed.deps, placeForFile: file.take };
         const { structured, content } = await handler(checkedArguments(definition.input, args), given);
         if (call.signal.aborted) await unnamed.abandon();
         return { content: withNote(content, unnamed.note()), ...dataOf(structured, call) };
@@ -111,7 +121,23 @@ export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject
           });
         }
         return definition.failed?.(error, args) ?? errorResult(error);
+      } finally {
+        file.release();
       }
+    },
+  };
+}
+
+/** The place of a call that reads whole files. */
+function filePlace({ deps: { editing, owner }, signal }: GivenCall): { take(): Promise<void>; release(): void } {
+  let taken: Promise<() => void> | undefined;
+  return {
+    take: async () => {
+      taken ??= editing.take(owner.id, { signal });
+      await taken;
+    },
+    release: () => {
+      taken?.then((release) => release()).catch(() => {});
     },
   };
 }

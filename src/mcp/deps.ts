@@ -21,7 +21,7 @@ export interface McpDeps {
   /** Slots for long computations on the main thread. An owner has one at a time. */
   readonly computing: FairQueue;
   /**
-   * Slots for edits and for reading resources, each of which holds a file in memory. An owner has a few, however slow
+   * Slots for edits, pictures and reading resources, each of which holds a file in memory. An owner has a few, however slow
    * its sandboxes are.
    */
   readonly editing: PlacesPerKey;

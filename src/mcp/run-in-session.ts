@@ -36,7 +36,7 @@ export async function runInSession(
     await waitForEnd(execution, Math.max(1, waitMs - (performance.now() - call.startedAt)));
     if (execution.state() === 'ended') {
       await call.turn(resultBytes(await execution.result));
-      return endedReply(managed, execution, call.deps, { turn, askedAt });
+      return endedReply(managed, execution, call, { turn, askedAt });
     }
     await call.turn(execution.outputBytes());
     return inBackground(`Still running after ${waitMs / 1000} s, so it continues in the background.`);

@@ -2,7 +2,7 @@ import type { ContentBlock } from '@modelcontextprotocol/server';
 import type { ManagedExecution, ManagedSession } from '../../directory/directory.ts';
 import type { Artifact, ExecutionResult } from '../../execution/result.ts';
 import { quotedName } from '../../lib/said-inside.ts';
-import type { ToolReply } from '../define-tool.ts';
+import type { ToolCall, ToolReply } from '../define-tool.ts';
 import type { McpDeps } from '../deps.ts';
 import { type ExecutionOutput, endedOutput, fileEntry, unendedOutput } from './execution-output.ts';
 import { executionTexts } from './execution-text.ts';
@@ -15,6 +15,8 @@ import { waitingText } from './waiting-text.ts';
 /** Limits on the files that a reply names, by number and by total length of names. Further files are only counted. */
 const MOST_FILES = 20;
 const NAME_CHARS = 4_000;
+/** Limit of a picture that was saved and not shown. */
+const SAVED_BYTES = PICTURE_BYTES / 2;
 
 /**
  * The reply about an execution that has ended: text, its pictures, and links to its files. Rejects as the
@@ -23,15 +25,16 @@ const NAME_CHARS = 4_000;
 export async function endedReply(
   managed: ManagedSession,
   execution: ManagedExecution,
-  deps: McpDeps,
+  call: ReplyCall,
   asked?: Asked,
 ): Promise<ToolReply<ExecutionOutput>> {
+  const { deps } = call;
   const result = await execution.result;
   const place = placeOf(managed, execution, deps);
   const shown = shownOf(result, place.chars);
   const artifacts = namable(result.artifacts);
   // A figure that was shown and saved is one picture to the reader.
-  const saved = shown.images.length > 0 ? [] : await pictureFiles(managed, artifacts);
+  const saved = shown.images.length > 0 ? [] : await pictureFiles(managed, artifacts, call);
   const pieces = printedPieces(result, shown, place.chars);
   const ofValue = shown.images.filter((image) => !shown.each.includes(image));
   const files = await Promise.all(
@@ -50,6 +53,8 @@ export async function endedReply(
     content: [...textBlocks(...executionTexts(structured, pieces)), ...ofValue, ...saved, ...files.map(linkTo)],
   };
 }
+
+type ReplyCall = Pick<ToolCall, 'deps' | 'placeForFile'>;
 
 /** The beginning of a call that waited for its execution. */
 interface Asked {
@@ -119,15 +124,21 @@ function placeOf(managed: ManagedSession, execution: ManagedExecution, { config 
  * Images that the code saved without displaying them. An image that can no longer be read is listed as a link, like any
  * file.
  */
-async function pictureFiles(managed: ManagedSession, artifacts: readonly Artifact[]): Promise<ContentBlock[]> {
-  const wanted = artifacts.filter(({ mediaType, sizeBytes }) => isPicture(mediaType) && sizeBytes <= PICTURE_BYTES / 2);
-  const blocks = await Promise.all(
-    wanted.slice(0, MOST_PICTURES / 2).map(async ({ path, mediaType }) => {
-      const data = await managed.session.files.read(path, { limitBytes: PICTURE_BYTES }).catch(() => undefined);
-      return data === undefined ? [] : [imageBlock(mediaType, data)];
-    }),
-  );
-  return blocks.flat();
+async function pictureFiles(
+  managed: ManagedSession,
+  artifacts: readonly Artifact[],
+  { placeForFile }: ReplyCall,
+): Promise<ContentBlock[]> {
+  const { files } = managed.session;
+  const wanted = artifacts.filter(({ mediaType, sizeBytes }) => isPicture(mediaType) && sizeBytes <= SAVED_BYTES);
+  const blocks: ContentBlock[] = [];
+  for (const { path, mediaType } of wanted.slice(0, MOST_PICTURES / 2)) {
+    await placeForFile();
+    // It may have grown since.
+    const data = await files.read(path, { limitBytes: SAVED_BYTES }).catch(() => undefined);
+    if (data !== undefined) blocks.push(imageBlock(mediaType, data));
+  }
+  return blocks;
 }
 
 /**

@@ -32,7 +32,7 @@ export const editFile = defineTool({
     uri: z.string(),
   }),
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
-  async handler({ path, old_text, new_text, replace_all, session_id }, { deps, signal }) {
+  async handler({ path, old_text, new_text, replace_all, session_id }, { deps, signal, placeForFile }) {
     const managed = await deps.directory.use(deps.owner, session_id, { signal, via: 'edit_file' });
     const { files } = managed.session;
     const replace = async (data: Buffer) => {
@@ -47,8 +47,8 @@ export const editFile = defineTool({
       return { count, ...(await files.write(path, result, { mode: 'replace' })) };
     };
     // SECURITY: a program can make its sandbox slow at reading and writing. No slot shared by owners is held meanwhile.
-    const release = await deps.editing.take(deps.owner.id, { signal });
-    const { count, sizeBytes } = await edit().finally(release);
+    await placeForFile();
+    const { count, sizeBytes } = await edit();
     return {
       structured: {
         session_id: managed.id,

@@ -57,7 +57,7 @@ Results are kept while the session is open; the oldest are dropped first.`,
     const reply =
       result === undefined
         ? unendedReply(managed, execution, call.deps, 'Still running.')
-        : await endedReply(managed, execution, call.deps);
+        : await endedReply(managed, execution, call);
     if (log_offset === undefined) return reply;
     const log = await readLog(execution, { offset: log_offset, length: LOG_BYTES });
     const rest = log.next_offset === undefined ? ', to the end' : `; continue with log_offset ${log.next_offset}`;

@@ -43,7 +43,7 @@ export const readFile = defineTool({
   }),
   facts: ({ text, ...place }) => place,
   annotations: { readOnlyHint: true, openWorldHint: false },
-  async handler({ path, start_line, lines, offset, length, encoding, session_id }, { deps, signal }) {
+  async handler({ path, start_line, lines, offset, length, encoding, session_id }, { deps, signal, placeForFile }) {
     const isByLine = start_line !== undefined || lines !== undefined;
     const isByByte = offset !== undefined || length !== undefined;
     if (isByLine && (isByByte || encoding === 'base64')) {
@@ -57,6 +57,7 @@ export const readFile = defineTool({
     const place = { session_id: managed.id, path, media_type: mediaType, uri: fileUri(managed.id, path) };
 
     if (isPicture(mediaType) && !isByLine && !isByByte && encoding === 'utf8') {
+      await placeForFile();
       const data = await files.read(path, { limitBytes: PICTURE_BYTES });
       const text = `${quotedName(path)}: ${mediaType}, ${data.length} bytes`;
       return {
@@ -65,6 +66,7 @@ export const readFile = defineTool({
       };
     }
     if (encoding === 'base64') {
+      await placeForFile();
       const piece = await readBytes(files, path, { offset: offset ?? 0, length: length ?? BYTES });
       const { data, ...where } = piece;
       const text = data.toString('base64');

@@ -115,6 +115,7 @@ Without session_id it opens a new session; pass the id of the reply to continue 
         const message = `${quotedName(found.path)} has ${sizeBytes} bytes, more than the limit of ${limitBytes} bytes for a reply. Use download_url.`;
         throw new Failure('artifact_too_large', message, { sizeBytes, downloadUrl: download_url });
       }
+      await call.placeForFile();
       const content = await managed.session.files.read(name, { limitBytes });
       return asJson({ ...found, size_bytes: content.length, content_base64: content.toString('base64') });
     },
