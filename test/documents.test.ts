@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { configJsonSchema } from '../src/config/json-schema.ts';
 import { configurationPage } from './documents/configuration-page.ts';
 import { errorsPage } from './documents/errors-page.ts';
+import { packagesPage } from './documents/packages-page.ts';
 import { toolsPage } from './documents/tools-page.ts';
 
 const root = new URL('..', import.meta.url).pathname;
@@ -24,6 +25,10 @@ describe('the documents', () => {
 
   it('list exactly the tools that there are', async () => {
     await expect(toolsPage()).toMatchFileSnapshot('../docs/tools.md');
+  });
+
+  it('list exactly the packages and programs that every sandbox has', async () => {
+    await expect(packagesPage()).toMatchFileSnapshot('../docs/packages.md');
   });
 
   it('say the same of level 1 in README and SECURITY', () => {

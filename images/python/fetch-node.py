@@ -32,7 +32,8 @@ def fetched() -> "tuple[bytes, bytes]":
         wanted = json.load(file)
     package = wanted["packages"][{"x86_64": "amd64", "aarch64": "arm64"}[platform.machine()]]
     name, version = package["name"], wanted["version"]
-    with urllib.request.urlopen(f"https://registry.npmjs.org/{name}/-/{name}-{version}.tgz", timeout=60) as answer:
+    registry = (os.environ.get("NPM_REGISTRY") or wanted["registry"]).rstrip("/")
+    with urllib.request.urlopen(f"{registry}/{name}/-/{name}-{version}.tgz", timeout=60) as answer:
         archive = answer.read()
     algorithm, _, digest = package["integrity"].partition("-")
     if base64.b64encode(hashlib.new(algorithm, archive).digest()).decode() != digest:

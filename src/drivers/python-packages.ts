@@ -1,23 +1,44 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import * as z from 'zod';
 import { packageRoot } from '../lib/package-root.ts';
 
-/** The packages of every Python sandbox, by their names in the package index. `requirements.txt` pins them. */
-export const standardPackages = [
-  'ipython',
-  'numpy',
-  'pandas',
-  'matplotlib',
-  'scipy',
-  'seaborn',
-  'openpyxl',
-  'reportlab',
-  'pyarrow',
-  'pillow',
-] as const;
+const entrySchema = z.object({
+  use: z.string(),
+  /** The Debian packages; by default one of the same name. */
+  debian: z.array(z.string()).optional(),
+});
 
-/** The oldest minor version of Python 3 that the pinned versions were resolved for. */
+const standardSchema = z.object({
+  /** By group, the packages by their names in the package index, each with its use. `requirements.txt` locks them. */
+  packages: z.record(z.string(), z.record(z.string(), z.string())),
+  /** Programs of the image by name. A jail has those of the host's /usr. */
+  programs: z.record(z.string(), entrySchema),
+  /** Fonts of the image by family. A jail has those of the host's /usr/share/fonts. */
+  fonts: z.record(z.string(), entrySchema),
+  /** Rounded sizes of the packages, and of the image with all that it has. */
+  size: z.object({
+    downloadMB: z.number(),
+    installedMB: z.number(),
+    imageDownloadMB: z.number(),
+    imageMB: z.number(),
+  }),
+});
+
+export type StandardEnvironment = z.infer<typeof standardSchema>;
+
+/** What every Python sandbox has: `images/python/standard.json`, the one list for all drivers. */
+export function standardEnvironment(): StandardEnvironment {
+  return standardSchema.parse(JSON.parse(readFileSync(join(imageFolder(), 'standard.json'), 'utf8')));
+}
+
+/** The packages of every Python sandbox, by their names in the package index. */
+export function standardPackages(): string[] {
+  return Object.values(standardEnvironment().packages).flatMap((group) => Object.keys(group));
+}
+
+/** The oldest minor version of Python 3 that the locked versions were resolved for. */
 export const pinnedFromMinor = 11;
 
 export function imageFolder(): string {
@@ -28,9 +49,24 @@ export function requirementsFile(): string {
   return join(imageFolder(), 'requirements.txt');
 }
 
-/** A hash of the pinned list. */
+/** The lock of the uv that installs the packages. */
+export function uvRequirementsFile(): string {
+  return join(imageFolder(), 'uv.txt');
+}
+
+/** The program that finishes an environment after its packages are installed. */
+export function finishProgram(): string {
+  return join(imageFolder(), 'finish.py');
+}
+
+/** The number of locked packages, those that only others need included. */
+export function lockedCount(): number {
+  return readFileSync(requirementsFile(), 'utf8').match(/^[^\s#=]+==/gm)?.length ?? 0;
+}
+
+/** A hash of the files that an environment is made from. */
 export function requirementsHash(): string {
-  return contentHash(readFileSync(requirementsFile()));
+  return contentHash(readFileSync(requirementsFile()), readFileSync(finishProgram()));
 }
 
 /** A hash of the parts, in order, as twelve hexadecimal digits. */
@@ -49,7 +85,7 @@ export function contentHash(...parts: (string | Uint8Array)[]): string {
  */
 export function missingPackages(installed: Record<string, string>): string[] {
   const names = new Set(Object.keys(installed).map(normalizeName));
-  return standardPackages.filter((name) => !names.has(name));
+  return standardPackages().filter((name) => !names.has(name));
 }
 
 function normalizeName(name: string): string {

@@ -6,6 +6,7 @@ import { asyncioRequirements } from './proofs/asyncio.ts';
 import { bashRequirements } from './proofs/bash.ts';
 import { commandRequirements } from './proofs/commands.ts';
 import { displayRequirements } from './proofs/displays.ts';
+import { environmentRequirements } from './proofs/environment.ts';
 import { executionRequirements } from './proofs/execution.ts';
 import { fileRequirements } from './proofs/files.ts';
 import { hiddenMemoryRequirements } from './proofs/hidden-memory.ts';
@@ -70,6 +71,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
   ...lifecycleRequirements,
   ...mountRequirements,
   ...traitRequirements,
+  ...environmentRequirements,
 ];
 
 /** The grace of impatient sessions. All others, and `interrupt:default-grace` among them, have the one that users have. */

@@ -109,5 +109,43 @@ WELL_KNOWN = frozenset(
     )
 )
 
-# The packages that `hotcell setup` installs into every Python sandbox (src/drivers/python-packages.ts).
-STANDARD = frozenset(["ipython", "matplotlib", "numpy", "openpyxl", "pandas", "pillow", "pyarrow", "reportlab", "scipy", "seaborn"])
+# The packages of every Python sandbox (images/python/standard.json).
+STANDARD = frozenset(
+    [
+        "altair",
+        "beautifulsoup4",
+        "duckdb",
+        "httpx",
+        "ipython",
+        "jinja2",
+        "joblib",
+        "lxml",
+        "matplotlib",
+        "networkx",
+        "numpy",
+        "openpyxl",
+        "pandas",
+        "pillow",
+        "pip",
+        "plotly",
+        "polars",
+        "psutil",
+        "pyarrow",
+        "pypdf",
+        "pytest",
+        "python-docx",
+        "python-pptx",
+        "pyyaml",
+        "reportlab",
+        "requests",
+        "rich",
+        "scikit-learn",
+        "scipy",
+        "seaborn",
+        "sqlalchemy",
+        "statsmodels",
+        "sympy",
+        "tabulate",
+        "tqdm",
+    ]
+)

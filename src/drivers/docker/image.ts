@@ -3,7 +3,19 @@ import { join } from 'node:path';
 import { contentHash, imageFolder } from '../python-packages.ts';
 
 /** The input files of the standard image, besides the downloads that they name. */
-export const imageFiles = ['Dockerfile', 'requirements.txt', 'node.json', 'fetch-node.py', 'services'] as const;
+export const imageFiles = [
+  'Dockerfile',
+  'standard.json',
+  'requirements.txt',
+  'uv.txt',
+  'finish.py',
+  'node.json',
+  'fetch-node.py',
+  'services',
+] as const;
+
+/** A second tag of the newest standard image, for images of users that are built on it. */
+export const latestImage = 'hotcell/python:latest';
 
 /** The tag of the standard image: a hash of its input files, so that every change gets a new tag. */
 export function standardImageTag(): string {

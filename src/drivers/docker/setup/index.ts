@@ -1,13 +1,13 @@
 import { copyFile, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeTemporaryFolder } from '../../../lib/own-folder.ts';
-import { type Report, runStep, type Work } from '../../../lib/steps.ts';
-import { imageFolder } from '../../python-packages.ts';
-import { type BaseImage, imageFiles, standardImageTag } from '../image.ts';
+import { type Report, runStep, StepError, type Work } from '../../../lib/steps.ts';
+import { imageFolder, lockedCount, standardEnvironment } from '../../python-packages.ts';
+import { type BaseImage, imageFiles, latestImage, standardImageTag } from '../image.ts';
 import { ensureBaseImage, removeBuildStage } from './base-image.ts';
 import { ensureGuestCode } from './compile-guest.ts';
-import { dockerOrFail, hasImage, requireEngine } from './docker-cli.ts';
-import { downloadNode } from './node-program.ts';
+import { docker, dockerOrFail, hasImage, requireEngine } from './docker-cli.ts';
+import { downloadNode, npmRegistry, pin } from './node-program.ts';
 import { downloadWheels, type ImagePlatform } from './wheels.ts';
 
 export interface DockerSetup {
@@ -22,6 +22,7 @@ export interface DockerSetup {
 export async function setupDocker(options: DockerSetup): Promise<{ image: string }> {
   const { dataDir, report, signal } = options;
   const { image, isNew } = await ensureImage(options);
+  await dockerOrFail('docker tag', ['tag', image, latestImage], { signal });
   const compile = () => ensureGuestCode({ dataDir, image, imageIsNew: isNew, signal });
   await runStep(report, 'Byte code of the guest', compile, {
     note: (made) => (made ? 'compiled' : 'present'),
@@ -37,6 +38,7 @@ async function ensureImage(options: DockerSetup): Promise<{ image: string; isNew
     await runStep(report, 'Standard image', async () => image, { note: (tag) => `${tag} is present` });
     return { image, isNew: false };
   }
+  report({ kind: 'note', text: announcement(image) });
   const base = await ensureBaseImage(report, signal);
   const context = makeTemporaryFolder('hotcell-image-');
   try {
@@ -52,15 +54,17 @@ async function ensureImage(options: DockerSetup): Promise<{ image: string; isNew
     const node = await runStep(report, 'Node for the image', () => downloadNode(context, engine.architecture, signal), {
       note: (version) => version ?? 'could not be downloaded here; the build will try',
     });
-    const offline = wheels && node !== undefined;
+    // With Node beside the Dockerfile, the registry is not asked: its address, which may hold a password, stays out.
+    const registry = node === undefined ? await npmRegistry(signal) : '';
     await runStep(
       report,
       'Standard image',
-      (progress) => build({ image, context, base, offline }, { progress, signal }),
+      (progress) => build({ image, context, base, registry }, { progress, signal }),
       {
-        note: () => `${image} on ${base.image}`,
+        note: () => `${image} on ${base.image}, also called ${latestImage}`,
       },
     );
+    if (!wheels) report({ kind: 'note', text: 'The packages came from the index that the build could reach.' });
   } finally {
     await rm(context, { recursive: true, force: true });
   }
@@ -77,18 +81,40 @@ async function layOutContext(context: string, image: ImagePlatform, work: Work):
   return found;
 }
 
+/** What is about to be downloaded, how large it is, and where it goes. */
+function announcement(image: string): string {
+  const { downloadMB, imageDownloadMB, imageMB } = standardEnvironment().size;
+  const parts = `${lockedCount()} Python packages (about ${downloadMB} MB), Node ${pin().version}, and programs and fonts of Debian`;
+  return `Downloading ${parts} for ${image}: about ${imageDownloadMB} MB, ${(imageMB / 1000).toFixed(1)} GB in the engine`;
+}
+
 interface Build {
   readonly image: string;
   readonly context: string;
   readonly base: BaseImage;
-  readonly offline: boolean;
+  /** The npm registry to fetch Node from, if it is not beside the Dockerfile. */
+  readonly registry: string;
 }
 
-async function build({ image, context, base, offline }: Build, { progress, signal }: Work): Promise<void> {
-  const network = offline ? ['--network', 'none'] : [];
-  const args = ['build', ...network, '--build-arg', `BASE=${base.image}`, '--force-rm', '--tag', image, context];
+async function build({ image, context, base, registry }: Build, { progress, signal }: Work): Promise<void> {
+  const values = { BASE: base.image, NPM_REGISTRY: registry, ...passedOn(process.env) };
+  const args = Object.entries(values).flatMap(([name, value]) => ['--build-arg', `${name}=${value}`]);
+  // The host's network, because Debian's packages are fetched and an engine in a container may have no bridge.
+  const command = ['build', '--network', 'host', ...args, '--force-rm', '--tag', image, context];
   // The classic builder is in every engine; BuildKit needs a plugin that distributions leave out.
   const env = { DOCKER_BUILDKIT: '0' };
-  await dockerOrFail('docker build', args, { signal, env, onLine: (line) => progress(line.trim()) });
+  const built = await docker(command, { signal, env, onLine: (line) => progress(line.trim()) });
   await removeBuildStage(signal);
+  if (built.exitCode !== 0) throw new StepError(`docker build failed:\n${built.tail}${advice(built.tail)}`);
+}
+
+/** Variables of this process that the build needs to reach a network. Docker leaves proxies out of an image's history. */
+function passedOn(env: NodeJS.ProcessEnv): Record<string, string> {
+  const names = ['http_proxy', 'https_proxy', 'no_proxy', 'HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY', 'DEBIAN_MIRROR'];
+  return Object.fromEntries(names.flatMap((name) => (env[name] ? [[name, env[name]]] : [])));
+}
+
+function advice(tail: string): string {
+  if (!/apt-get|E: Failed to fetch|Unable to locate package/.test(tail)) return '';
+  return '\nThe programs and fonts come from Debian. Set http_proxy, or DEBIAN_MIRROR=https://…/debian, and run it again.';
 }

@@ -10,6 +10,8 @@ import { StepError } from '../../../lib/steps.ts';
 import { imageFolder } from '../../python-packages.ts';
 
 const pinSchema = z.object({
+  /** The registry to use where there is no npm to ask. */
+  registry: z.string(),
   version: z.string(),
   packages: z.record(z.string(), z.object({ name: z.string(), integrity: z.string() })),
 });
@@ -24,7 +26,7 @@ export async function downloadNode(
   engineArchitecture: string,
   signal?: AbortSignal,
 ): Promise<string | undefined> {
-  const { version, packages } = pinSchema.parse(JSON.parse(readFileSync(join(imageFolder(), 'node.json'), 'utf8')));
+  const { version, packages } = pin();
   const wanted = packages[engineArchitecture];
   if (wanted === undefined) return undefined;
   const archive = (await byNpm(wanted.name, version, signal)) ?? (await byHttp(wanted.name, version, signal));
@@ -34,6 +36,19 @@ export async function downloadNode(
     throw new StepError(`${wanted.name} ${version} is not the file that images/python/node.json names.`);
   }
   return (await unpack(archive, join(context, 'node'), signal)) ? version : undefined;
+}
+
+/** The Node that the image gets. */
+export function pin(): z.infer<typeof pinSchema> {
+  return pinSchema.parse(JSON.parse(readFileSync(join(imageFolder(), 'node.json'), 'utf8')));
+}
+
+/** The registry of this machine's npm, as its configuration and variables say, with a slash at its end. */
+export async function npmRegistry(signal?: AbortSignal): Promise<string> {
+  const npm = findProgram('npm');
+  const asked = npm && (await runCommand(npm, ['config', 'get', 'registry'], { signal }));
+  const configured = asked && asked.exitCode === 0 ? asked.stdout.trim() : process.env.npm_config_registry;
+  return `${(configured && URL.canParse(configured) ? configured : pin().registry).replace(/\/+$/, '')}/`;
 }
 
 function integrityOf(archive: Uint8Array): string {
@@ -58,7 +73,8 @@ async function byNpm(name: string, version: string, signal?: AbortSignal): Promi
 
 async function byHttp(name: string, version: string, signal?: AbortSignal): Promise<Uint8Array | undefined> {
   try {
-    const answer = await fetch(`https://registry.npmjs.org/${name}/-/${name}-${version}.tgz`, signal ? { signal } : {});
+    const url = new URL(`${name}/-/${name}-${version}.tgz`, await npmRegistry(signal));
+    const answer = await fetch(url, signal ? { signal } : {});
     return answer.ok ? new Uint8Array(await answer.arrayBuffer()) : undefined;
   } catch {
     signal?.throwIfAborted();

@@ -4,7 +4,7 @@ import { findProgram } from '../../../lib/find-program.ts';
 import { makeTemporaryFolder } from '../../../lib/own-folder.ts';
 import { runCommand } from '../../../lib/run-command.ts';
 import type { Work } from '../../../lib/steps.ts';
-import { requirementsFile } from '../../python-packages.ts';
+import { requirementsFile, uvRequirementsFile } from '../../python-packages.ts';
 import { type BaseImage, wheelPlatforms } from '../image.ts';
 
 /** The base of an image, and the architecture of the engine that runs it. */
@@ -45,7 +45,7 @@ export async function downloadWheels(
 function downloadArguments(folder: string, base: BaseImage, engineArchitecture: string): string[] {
   return [
     'download',
-    ...['--dest', folder, '--requirement', requirementsFile()],
+    ...['--dest', folder, '--requirement', requirementsFile(), '--requirement', uvRequirementsFile()],
     // The list is complete; pip would evaluate its markers for this machine's Python.
     '--no-deps',
     ...['--only-binary', ':all:', '--implementation', 'cp', '--python-version', base.python],

@@ -1,13 +1,22 @@
+import { rm } from 'node:fs/promises';
 import { findProgram } from '../../../lib/find-program.ts';
-import { runCommand } from '../../../lib/run-command.ts';
-import { type Progress, StepError } from '../../../lib/steps.ts';
-import { pinnedFromMinor, requirementsFile, standardPackages } from '../../python-packages.ts';
+import { type CommandResult, runCommand } from '../../../lib/run-command.ts';
+import { type Progress, type Report, StepError, type Work } from '../../../lib/steps.ts';
+import {
+  lockedCount,
+  pinnedFromMinor,
+  requirementsFile,
+  standardEnvironment,
+  standardPackages,
+} from '../../python-packages.ts';
 import type { Interpreter } from '../interpreter.ts';
+import { pipSettings, shownIndex } from './pip-settings.ts';
+import { provideUv, type Uv } from './uv.ts';
 
 /** Installed files are readable for all users, whatever the umask of the person who installs. */
 const umask = '022';
 
-/** Creates an empty virtual environment with pip: by uv if installed, else by Python itself. */
+/** Creates an empty virtual environment: by uv if installed, else by Python itself, which brings pip along. */
 export async function makeVirtualEnvironment(
   base: Interpreter,
   prefix: string,
@@ -17,66 +26,71 @@ export async function makeVirtualEnvironment(
   const uv = findProgram('uv');
   progress(`virtual environment of ${base.python}`);
   const made = uv
-    ? await runCommand(uv, ['venv', '--seed', '--no-config', '--link-mode', 'copy', '--python', base.python, prefix], {
+    ? await runCommand(uv, ['venv', '--no-config', '--link-mode', 'copy', '--python', base.python, prefix], {
         signal,
         umask,
       })
     : await runCommand(base.python, ['-I', '-m', 'venv', prefix], { signal, umask });
   if (made.exitCode === 0) return;
-  // uv downloads the pip that it installs.
-  if (networkFault(made.tail)) throw unreachable(made.tail);
   throw new StepError(`${base.python} cannot make a virtual environment:\n${made.tail}`, {
     command: 'sudo apt-get install -y python3-venv',
   });
 }
 
-/** Installs the pinned packages, or any versions that fit if the pinned ones do not fit this Python or machine. */
-export async function installPackages(
-  base: Interpreter,
-  python: string,
-  progress: Progress,
-  signal?: AbortSignal,
-): Promise<void> {
-  const minor = Number(base.version.split('.')[1]);
-  const pinned = ['-r', requirementsFile()];
-  const unpinned = [...standardPackages];
-  const choices = minor >= pinnedFromMinor ? [pinned, unpinned] : [unpinned];
+export interface Installation {
+  readonly base: Interpreter;
+  readonly prefix: string;
+  /** The Python of the environment. */
+  readonly python: string;
+  readonly report: Report;
+}
+
+/** Installs the locked packages, or any versions that fit if the locked ones do not fit this Python or machine. */
+export async function installPackages({ base, prefix, python, report }: Installation, work: Work): Promise<void> {
+  const settings = await pipSettings(findProgram('uv') ? base.python : python, work.signal);
+  report({ kind: 'note', text: announcement(shownIndex(settings, process.env), prefix) });
+  const folder = `${prefix}.uv`;
+  try {
+    const uv = await provideUv({ python, folder, settings }, work);
+    await installChoice(Number(base.version.split('.')[1]), (packages) => install({ python, uv }, packages, work));
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** What is about to be downloaded, how large it is, where it comes from and where it goes. */
+export function announcement(index: string, prefix: string): string {
+  const { downloadMB, installedMB } = standardEnvironment().size;
+  const size = `about ${downloadMB} MB, ${(installedMB / 1000).toFixed(1)} GB installed`;
+  return `Downloading ${lockedCount()} Python packages from ${index} (${size}) to ${prefix}`;
+}
+
+async function installChoice(minor: number, tryOut: (packages: string[]) => Promise<CommandResult>): Promise<void> {
+  const locked = ['--no-deps', '--require-hashes', '-r', requirementsFile()];
+  const choices = minor >= pinnedFromMinor ? [locked, standardPackages()] : [standardPackages()];
   let tail = '';
   for (const choice of choices) {
-    const result = await install(python, choice, progress, signal);
+    const result = await tryOut(choice);
     if (result.exitCode === 0) return;
     tail = result.tail;
     if (networkFault(tail)) break;
   }
-  if (networkFault(tail)) throw unreachable(tail);
-  throw new StepError(`Packages do not install:\n${tail}`, { command: 'hotcell setup process' });
-}
-
-function unreachable(tail: string): StepError {
   const command = 'hotcell setup process';
-  return new StepError(`No package index can be reached: ${networkFault(tail)}`, { command });
+  if (networkFault(tail)) throw new StepError(`No package index can be reached: ${networkFault(tail)}`, { command });
+  throw new StepError(`Packages do not install:\n${tail}`, { command });
 }
 
-function install(python: string, packages: string[], progress: Progress, signal?: AbortSignal) {
-  const uv = findProgram('uv');
+function install({ python, uv }: { python: string; uv: Uv | undefined }, packages: string[], work: Work) {
+  const { progress, signal } = work;
   const onLine = (line: string) => progress(line.trim());
+  const options = ['install', '--only-binary', ':all:'];
   if (uv) {
-    // Copy mode: a hard link into the user's cache would share modes and contents with it.
-    const options = ['pip', 'install', '--python', python, '--only-binary', ':all:', '--link-mode', 'copy'];
-    return runCommand(uv, [...options, ...packages], { signal, umask, onLine });
+    const args = ['pip', ...options, '--python', python, '--link-mode', uv.linkMode, ...packages];
+    return runCommand(uv.program, args, { signal, umask, onLine, env: uv.env });
   }
-  const options = [
-    '-I',
-    '-m',
-    'pip',
-    'install',
-    '--only-binary',
-    ':all:',
-    '--no-compile',
-    '--disable-pip-version-check',
-  ];
-  const patience = ['--retries', '2', '--timeout', '20', '--no-input'];
-  return runCommand(python, [...options, ...patience, ...packages], { signal, umask, onLine });
+  const patience = ['--retries', '2', '--timeout', '20', '--no-input', '--disable-pip-version-check'];
+  const args = ['-I', '-m', 'pip', ...options, '--no-compile', ...patience, ...packages];
+  return runCommand(python, args, { signal, umask, onLine });
 }
 
 /** The line in which pip or uv reports a network failure. Other package versions would not help then. */

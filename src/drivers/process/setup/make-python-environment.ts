@@ -1,11 +1,11 @@
-import { chmod, mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { chmod, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { exclusively } from '../../../lib/exclusive.ts';
 import { findHostProgram, findProgram } from '../../../lib/find-program.ts';
 import { makeOwnFolder } from '../../../lib/own-folder.ts';
 import { runCommand } from '../../../lib/run-command.ts';
-import { type Progress, type Report, runStep, StepError, type Work } from '../../../lib/steps.ts';
-import { contentHash, requirementsHash } from '../../python-packages.ts';
+import { type Report, runStep, StepError, type Work } from '../../../lib/steps.ts';
+import { contentHash, finishProgram, requirementsHash } from '../../python-packages.ts';
 import { coveringPlace } from '../covered-places.ts';
 import { chooseInterpreter, firstBarrier, type Interpreter } from '../interpreter.ts';
 import {
@@ -34,7 +34,7 @@ export async function ensurePythonEnvironment(options: {
     return runStep(report, 'Python environment', async () => present, { note: describe });
   }
   try {
-    return await runStep(report, 'Python environment', (progress) => make(dataDir, progress, signal), {
+    return await runStep(report, 'Python environment', (progress) => make(dataDir, report, { progress, signal }), {
       note: describe,
     });
   } catch (error) {
@@ -48,7 +48,7 @@ export async function ensurePythonEnvironment(options: {
   }
 }
 
-async function make(dataDir: string, progress: Progress, signal?: AbortSignal): Promise<PythonEnvironment> {
+async function make(dataDir: string, report: Report, { progress, signal }: Work): Promise<PythonEnvironment> {
   const asRoot = process.getuid?.() === 0;
   const root = join(dataDir, 'python');
   const covered = coveringPlace([root]);
@@ -77,31 +77,28 @@ async function make(dataDir: string, progress: Progress, signal?: AbortSignal): 
   return exclusively(
     `${prefix}.lock`,
     // Another process may have made it while this one waited.
-    async () => readRecord(prefix) ?? (await build(prefix, base, requirements, { progress, signal })),
+    async () => readRecord(prefix) ?? (await build({ prefix, base, requirements, report }, { progress, signal })),
     { signal, onWait: (pid) => progress(`process ${pid} is making it`) },
   );
 }
 
+interface Build {
+  readonly prefix: string;
+  readonly base: Interpreter;
+  readonly requirements: string;
+  readonly report: Report;
+}
+
 /** Scripts of a virtual environment contain its absolute path, so it is built in place and marked ready last. */
-async function build(
-  prefix: string,
-  base: Interpreter,
-  requirements: string,
-  { progress, signal }: Work,
-): Promise<PythonEnvironment> {
+async function build({ prefix, base, requirements, report }: Build, work: Work): Promise<PythonEnvironment> {
+  const { progress, signal } = work;
   await rm(prefix, { recursive: true, force: true });
   try {
     await makeVirtualEnvironment(base, prefix, progress, signal);
     const python = join(prefix, 'bin', 'python3');
-    await installPackages(base, python, progress, signal);
-    progress('compiling');
-    // Some packages ship files for other Python versions, which do not compile and are never imported.
-    await runCommand(python, ['-I', '-m', 'compileall', '-q', '-j', '0', join(prefix, 'lib')], {
-      signal,
-      umask: '022',
-    });
-    progress('matplotlib’s font cache');
-    await makeFontCache(prefix, python, signal);
+    await installPackages({ base, prefix, python, report }, work);
+    progress('compiling, and listing fonts');
+    await runCommand(python, ['-I', finishProgram(), prefix], { signal, umask: '022' });
     const record: ReadyRecord = {
       kind: 'own',
       python,
@@ -121,23 +118,10 @@ async function build(
     await rename(draft, join(prefix, readyFile));
     return record;
   } catch (error) {
-    await rm(prefix, { recursive: true, force: true });
+    // Workers of a program that was interrupted may write a last file while the folder is removed.
+    await rm(prefix, { recursive: true, force: true, maxRetries: 5 });
     throw error;
   }
-}
-
-/**
- * Builds the font cache. Otherwise the first user of a new environment would wait while every font of the machine is
- * read.
- */
-async function makeFontCache(prefix: string, python: string, signal?: AbortSignal): Promise<void> {
-  const folder = join(prefix, 'hotcell', 'matplotlib');
-  await mkdir(folder, { recursive: true, mode: 0o755 });
-  await runCommand(python, ['-I', '-c', 'import matplotlib.font_manager'], {
-    signal,
-    umask: '022',
-    env: { MPLCONFIGDIR: folder },
-  });
 }
 
 /** Opens the data folder to other users; the folders above it are left unchanged. Files keep their own modes. */

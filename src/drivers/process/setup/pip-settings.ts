@@ -1,0 +1,73 @@
+import { runCommand } from '../../../lib/run-command.ts';
+
+/** The settings of this machine's pip that decide where packages come from. */
+export interface PipSettings {
+  readonly index: string;
+  readonly extraIndexes: readonly string[];
+  readonly findLinks: readonly string[];
+  readonly trustedHosts: readonly string[];
+  readonly certificates: string | undefined;
+}
+
+/** pip's own default. */
+const PUBLIC_INDEX = 'https://pypi.org/simple';
+
+/** Asks the pip of `python` for its settings, from its configuration files and variables; without a pip, the variables alone. */
+export async function pipSettings(python: string, signal?: AbortSignal): Promise<PipSettings> {
+  const { exitCode, stdout } = await runCommand(python, ['-I', '-m', 'pip', 'config', 'list'], { signal });
+  return parsePipSettings(exitCode === 0 ? stdout : '', process.env);
+}
+
+/**
+ * Reads the output of `pip config list`: lines such as `global.index-url='https://…'`. Settings of `install` override
+ * those of `global`, and variables override both.
+ */
+export function parsePipSettings(output: string, env: NodeJS.ProcessEnv): PipSettings {
+  const found = new Map<string, string>();
+  for (const section of ['global', 'install']) {
+    for (const [, key, value] of output.matchAll(new RegExp(`^${section}\\.([\\w-]+)='(.*)'$`, 'gm'))) {
+      found.set(key!, value!.replaceAll('\\n', ' '));
+    }
+  }
+  const setting = (key: string) => env[`PIP_${key.toUpperCase().replaceAll('-', '_')}`] || found.get(key);
+  const list = (key: string) => setting(key)?.split(/\s+/).filter(Boolean) ?? [];
+  return {
+    index: setting('index-url') ?? PUBLIC_INDEX,
+    extraIndexes: list('extra-index-url'),
+    findLinks: list('find-links'),
+    trustedHosts: list('trusted-host'),
+    certificates: setting('cert') ?? (env.REQUESTS_CA_BUNDLE || env.CURL_CA_BUNDLE || undefined),
+  };
+}
+
+/**
+ * The same settings as variables of uv, which does not read pip's. Variables that the user has set for uv win. Proxies
+ * have the same variables for both.
+ */
+export function uvVariables(settings: PipSettings, env: NodeJS.ProcessEnv): Record<string, string> {
+  const { index, extraIndexes, findLinks, trustedHosts, certificates } = settings;
+  const wanted: Record<string, string> = {
+    // The user's own index for uv is not overridden by pip's.
+    ...(env.UV_INDEX_URL || env.UV_DEFAULT_INDEX || index === PUBLIC_INDEX ? {} : { UV_DEFAULT_INDEX: index }),
+    ...(extraIndexes.length === 0 || env.UV_EXTRA_INDEX_URL ? {} : { UV_INDEX: extraIndexes.join(' ') }),
+    // pip takes the best version of all indexes. The lock's hashes decide which file is accepted.
+    ...(extraIndexes.length === 0 ? {} : { UV_INDEX_STRATEGY: 'unsafe-best-match' }),
+    ...(findLinks.length === 0 ? {} : { UV_FIND_LINKS: findLinks.join(',') }),
+    ...(trustedHosts.length === 0 ? {} : { UV_INSECURE_HOST: trustedHosts.join(' ') }),
+    ...(certificates === undefined ? {} : { SSL_CERT_FILE: certificates }),
+  };
+  return Object.fromEntries(Object.entries(wanted).filter(([name]) => !env[name]));
+}
+
+/** The index for a person to read. SECURITY: without the name and password that it may contain. */
+export function shownIndex({ index }: PipSettings, env: NodeJS.ProcessEnv): string {
+  const asked = env.UV_DEFAULT_INDEX || env.UV_INDEX_URL || index;
+  try {
+    const url = new URL(asked);
+    url.username = '';
+    url.password = '';
+    return url.href;
+  } catch {
+    return 'the configured index';
+  }
+}

@@ -1,0 +1,47 @@
+import { readFileSync } from 'node:fs';
+import { requirementsFile, standardEnvironment } from '../../src/drivers/python-packages.ts';
+
+/** docs/packages.md: what every sandbox has, from `images/python/standard.json` and the lock. */
+export function packagesPage(): string {
+  const { packages, programs, fonts, size } = standardEnvironment();
+  const versions = lockedVersions();
+  const groups = Object.entries(packages).map(([title, group]) => [
+    `### ${title}`,
+    table(
+      ['package', 'version', 'for'],
+      Object.entries(group).map(([name, use]) => [`\`${name}\``, versions.get(name) ?? '', use]),
+    ),
+  ]);
+  const listed = (entries: typeof programs) => Object.entries(entries).map(([name, { use }]) => [name, use]);
+  return `${[
+    '# Standard packages and programs',
+    '<!-- Generated from images/python/standard.json and requirements.txt: npx vitest run test/documents.test.ts -u -->',
+    `Every Python sandbox has these packages: the standard image of docker and gvisor, and the environment that
+\`hotcell setup process\` makes. They are about ${size.downloadMB} MB to download and ${(size.installedMB / 1000).toFixed(1)} GB installed; the image is
+${(size.imageMB / 1000).toFixed(1)} GB. A sandbox has no network, so code cannot install others:
+[Adding packages and your own image](guides/packages.md) says how you do.`,
+    '## Python packages',
+    ...groups.flat(),
+    '## Programs',
+    `The standard image has these, beside bash, Node, Perl and the usual tools of Debian. With the process driver a sandbox
+has the programs of this machine's \`/usr\`: \`hotcell setup process\` says which of these it lacks.`,
+    table(
+      ['program', 'for'],
+      listed(programs).map(([name, use]) => [`\`${name}\``, use!]),
+    ),
+    '## Fonts',
+    `matplotlib uses these for characters that its own font, DejaVu Sans, does not have. With the process driver the fonts
+are those of this machine, as they were when \`hotcell setup process\` ran.`,
+    table(['font', 'for'], listed(fonts) as string[][]),
+  ].join('\n\n')}\n`;
+}
+
+function lockedVersions(): Map<string, string> {
+  const lock = readFileSync(requirementsFile(), 'utf8');
+  return new Map([...lock.matchAll(/^([^\s=]+)==(\S+)/gm)].map(([, name, version]) => [name!, version!]));
+}
+
+function table(head: string[], rows: string[][]): string {
+  const line = (cells: string[]) => `| ${cells.join(' | ')} |`;
+  return [line(head), line(head.map(() => '--')), ...rows.map(line)].join('\n');
+}
