@@ -176,6 +176,24 @@ class Hints(unittest.TestCase):
                     self.assertIn("`hotcell setup process`", hint_for(raised) or "")
         self.assertNotIn("hotcell setup", self.hint("import streamlit"))
 
+    def test_modules_that_a_standard_package_replaces(self) -> None:
+        self.assertIn("Use pypdf, which is here.", self.hint("import pdfplumber"))
+        self.assertIn("docs/guides/packages.md", self.hint("import streamlit"))
+
+    def test_packages_that_report_a_missing_one_themselves(self) -> None:
+        source = (
+            "try:\n    import streamlit\nexcept ImportError as error:\n    raise ImportError('Use pip to install streamlit.') from error"
+        )
+        self.assertIn("The package 'streamlit' is not in this sandbox", self.hint(source))
+        self.assertEqual("", self.hint("raise ImportError('of its own')"))
+
+    def test_installers(self) -> None:
+        failed = "import subprocess, sys\nraise subprocess.CalledProcessError(1, {})"
+        self.assertIn("no network", self.hint(failed.format("[sys.executable, '-m', 'pip', 'install', 'x']")))
+        self.assertIn("no network", self.hint(failed.format("'npm install left-pad'")))
+        self.assertEqual("", self.hint(failed.format("['make', 'install']")))
+        self.assertEqual("", self.hint(failed.format("['pip', 'list']")))
+
     def test_names(self) -> None:
         self.assertEqual("Did you mean 'total'?", self.hint("total = 1\ntotl"))
         self.assertEqual("Did you mean 'print'?", self.hint("prnt(1)"))

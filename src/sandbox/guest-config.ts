@@ -67,6 +67,12 @@ export function standardEnvironment(options: {
     OMP_NUM_THREADS: '1',
     // pyarrow, which pandas imports, would start a thread for its allocator.
     JE_ARROW_MALLOC_CONF: 'background_thread:false',
+    // Without a network, installers fail at once instead of after several retries.
+    PIP_RETRIES: '0',
+    PIP_DISABLE_PIP_VERSION_CHECK: '1',
+    UV_HTTP_RETRIES: '0',
+    npm_config_fetch_retries: '0',
+    npm_config_update_notifier: 'false',
     ...options.extra,
   };
 }

@@ -11,6 +11,7 @@ import errno
 import os
 import re
 import socket
+import subprocess
 import sys
 from collections import deque
 from itertools import islice
@@ -21,7 +22,8 @@ from ..objects.static_lookup import places_of
 from ..system.bounded_text import cut
 from . import call_stack, importable
 from .call_stack import Call, local_names
-from .package_names import ALIASES, PACKAGES, STANDARD, WELL_KNOWN
+from .installers import InstallError, installer_in
+from .package_names import ALIASES, ALTERNATIVES, PACKAGES, STANDARD, WELL_KNOWN
 
 MAX_HINT_BYTES = 1_000
 _MAX_CANDIDATES = 2_000
@@ -55,13 +57,30 @@ def _missing_module(error: Any) -> Optional[str]:
     what = f"The package {top!r}" if package == top else f"{top!r} comes with the package {package!r}, which"
     if package.lower() in STANDARD:
         return (
-            f"{what} is not in this sandbox. It is one of the standard packages: the operator of Hotcell can add them with "
+            f"{what} is not in this sandbox. It is one of the standard packages: the user can add them with "
             "`hotcell setup process`, or build an image that has them with `hotcell setup docker`."
         )
-    return (
-        f"{what} is not in this sandbox, and there is no network to download it. Use an image that has it "
-        "(isolation docker or gvisor), or mount a folder that contains it and add that to sys.path."
-    )
+    instead = ALTERNATIVES.get(top)
+    use = "" if instead is None else f"Use {instead}, which is here. "
+    return f"{what} is not in this sandbox, and there is no network to download it. {use}{_HOW_TO_ADD}"
+
+
+_HOW_TO_ADD = "`pip list` shows what is installed; the user can add packages as docs/guides/packages.md of Hotcell describes."
+
+
+def _failed_import(error: Any) -> Optional[str]:
+    """A package, such as pandas, that says in its own words that an optional package is missing."""
+    for inner in (error.__cause__, error.__context__):
+        if isinstance(inner, ModuleNotFoundError):
+            return _missing_module(inner)
+    return None
+
+
+def _failed_install(error: Any) -> Optional[str]:
+    command = error.cmd if isinstance(error, subprocess.CalledProcessError) else None
+    if command is not None and not installer_in(command):
+        return None
+    return f"A sandbox has no network, so packages cannot be installed. {_HOW_TO_ADD}"
 
 
 def _missing_key(error: Any) -> Optional[str]:
@@ -133,7 +152,7 @@ def _missing_file(error: Any) -> Optional[str]:
     if type(path) is not str or not path:
         return None
     if any(call.package == "subprocess" for call in _calls(error)) and os.sep not in path:
-        return f"There is no program {path!r} in this sandbox."
+        return f"There is no program {path!r} in this sandbox. The user can add it as docs/guides/packages.md of Hotcell describes."
     here, base = os.getcwd(), os.path.basename(path.replace("\\", "/"))
     files = _files_below(here)
     same = [file for file in files if os.path.basename(file).lower() == base.lower()]
@@ -223,6 +242,9 @@ def _attribute_or_part(error: Any) -> Optional[str]:
 
 _HINTS: tuple[tuple[type[BaseException], Callable[[Any], Optional[str]]], ...] = (
     (ModuleNotFoundError, _missing_module),
+    (ImportError, _failed_import),
+    (InstallError, _failed_install),
+    (subprocess.CalledProcessError, _failed_install),
     (KeyError, _missing_key),
     (NameError, _missing_name),
     (AttributeError, _attribute_or_part),

@@ -20,6 +20,7 @@ from traitlets.config import Config  # type: ignore[import-not-found,unused-igno
 
 from ..display.displays import Displays, Redirect
 from ..display.representations import Bundle, complain
+from .installers import InstallError, installer_in
 
 _MAX_REMEMBERED = 200
 
@@ -201,4 +202,9 @@ class _Shell(InteractiveShell):  # type: ignore[misc,unused-ignore]
         sys.stdout.flush()
         sys.stderr.flush()
         command = self.var_expand(cmd, depth=1)
-        self.user_ns["_exit_code"] = subprocess.call(command, shell=True, executable="/bin/sh")
+        exit_code = subprocess.call(command, shell=True, executable="/bin/sh")
+        self.user_ns["_exit_code"] = exit_code
+        installer = installer_in(command) if exit_code != 0 else ""
+        if installer:
+            # Code that needs the package would fail next, with a less helpful error.
+            raise InstallError(f"{installer} failed with exit code {exit_code}")

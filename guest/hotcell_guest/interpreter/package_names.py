@@ -57,6 +57,38 @@ ALIASES = {
     "sklearn": "import sklearn",
 }
 
+# By the imported name: standard packages that do the same or nearly.
+ALTERNATIVES = {
+    "PyPDF2": "pypdf",
+    "aiohttp": "httpx",
+    "bokeh": "plotly or altair",
+    "catboost": "sklearn.ensemble.HistGradientBoostingClassifier or ...Regressor",
+    "cv2": "pillow and scipy.ndimage",
+    "dask": "polars or duckdb",
+    "docx2txt": "python-docx",
+    "fitz": "pypdf",
+    "fpdf": "reportlab",
+    "html5lib": "beautifulsoup4 with lxml",
+    "igraph": "networkx",
+    "kaleido": "matplotlib for pictures",
+    "lightgbm": "sklearn.ensemble.HistGradientBoostingClassifier or ...Regressor",
+    "modin": "polars or duckdb",
+    "numexpr": "numpy",
+    "orjson": "json",
+    "pdfplumber": "pypdf",
+    "peewee": "sqlalchemy",
+    "prophet": "statsmodels.tsa",
+    "pyspark": "duckdb or polars",
+    "ruamel": "pyyaml",
+    "simplejson": "json",
+    "skimage": "pillow and scipy.ndimage",
+    "toml": "tomllib",
+    "ujson": "json",
+    "weasyprint": "reportlab",
+    "xgboost": "sklearn.ensemble.HistGradientBoostingClassifier or ...Regressor",
+    "xlrd": "openpyxl, for .xlsx files",
+}
+
 # Packages with the same name as their module: an import of one of these is not a typing error.
 WELL_KNOWN = frozenset(
     (

@@ -2,16 +2,19 @@ import type { ExecutionResult } from '../../execution/result.ts';
 import { saidInside } from '../../lib/said-inside.ts';
 import type { Outcome } from '../../sandbox/outcome.ts';
 import { outcomeSentence } from '../../sandbox/outcome-table.ts';
+import { missingPartAdvice } from './missing-parts.ts';
 
 /** Notes on the outcome of an execution, beyond its output: one sentence each, with advice. */
 export function notesOf(result: ExecutionResult, isFirst: boolean): string[] {
   return [...endingNotes(result), ...stateNotes(result), ...(isFirst ? isolationNotes(result) : [])];
 }
 
-function endingNotes({ outcome }: ExecutionResult): string[] {
+function endingNotes(result: ExecutionResult): string[] {
+  const { outcome } = result;
   const sentence = outcomeSentence(outcome);
   if (sentence === undefined) return [];
-  return [[`${sentence[0]!.toUpperCase()}${sentence.slice(1)}.`, ADVICE[outcome.kind]].filter(Boolean).join(' ')];
+  const advice = ADVICE[outcome.kind] ?? missingPartAdvice(result);
+  return [[`${sentence[0]!.toUpperCase()}${sentence.slice(1)}.`, advice].filter(Boolean).join(' ')];
 }
 
 /** Advice for a model, in terms of the tools. */
