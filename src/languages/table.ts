@@ -102,7 +102,7 @@ export function languageOfExtension(languages: Languages, extension: string): La
 /** The hint if commands of a language are missing. */
 export function hintFor({ packages }: Language): string {
   const where = packages === undefined ? '' : ` In Debian: apt-get install ${packages}.`;
-  return `The process driver shows the programs of this machine's /usr; with docker and gvisor, open the session with an image that has them.${where}`;
+  return `The process driver shows the programs of this machine's /usr; with docker and gvisor, open the session with an image that has them (docs/guides/packages.md).${where}`;
 }
 
 function fromRecipe(recipe: Recipe): Language {

@@ -3,6 +3,7 @@ import { type Progress, type Report, runStep, StepError } from '../../../lib/ste
 import { type Confirm, runAsSuperuser } from '../../../lib/superuser.ts';
 import type { PythonEnvironment } from '../python-environment.ts';
 import { ensurePythonEnvironment, lacksInstaller } from './make-python-environment.ts';
+import { missingProgramsText } from './missing-programs.ts';
 import { installCommand, packageManagers, refreshCommand } from './system-packages.ts';
 
 export interface ProcessSetup {
@@ -22,6 +23,8 @@ export async function setupProcess(options: ProcessSetup): Promise<{ bwrap: stri
     note: (path) => path,
   });
   const python = await ensurePythonEnvironment({ dataDir, report, signal });
+  const missing = missingProgramsText();
+  if (missing !== undefined) report({ kind: 'note', text: missing });
   return { bwrap, python };
 }
 
