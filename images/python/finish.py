@@ -1,7 +1,8 @@
 """Finishes a virtual environment whose packages are installed. Run by its own Python, at set-up: `finish.py <prefix>`.
 
 The image and the environment of the process driver are finished in the same way: without the packages' own test suites,
-compiled, with matplotlib's list of fonts, and with fonts for the characters that matplotlib's own font lacks.
+compiled, with matplotlib's list of fonts, and with fonts for the characters that matplotlib's own font lacks. It prints
+which of those are missing.
 """
 
 import compileall
@@ -11,11 +12,14 @@ import re
 import shutil
 import sys
 
-# Families for Chinese, Japanese and Korean, then for emoji. The first of each group that the machine has is used.
-FALLBACKS = (
-    ("WenQuanYi Zen Hei", "Noto Sans CJK SC", "Noto Sans CJK JP", "Source Han Sans SC", "WenQuanYi Micro Hei", "Droid Sans Fallback"),
-    ("Symbola", "Noto Emoji"),
-)
+# Families for characters that matplotlib's own font lacks. The first of each group that the machine has is used.
+FALLBACKS = {
+    "Chinese, Japanese and Korean": (
+        *("WenQuanYi Zen Hei", "Noto Sans CJK SC", "Noto Sans CJK JP"),
+        *("Source Han Sans SC", "WenQuanYi Micro Hei", "Droid Sans Fallback"),
+    ),
+    "emoji": ("Symbola", "Noto Emoji"),
+}
 
 
 def main(prefix: str) -> None:
@@ -43,8 +47,13 @@ def prepare_fonts(cache: str) -> None:
     except ImportError:
         return
     known = {font.name for font in font_manager.fontManager.ttflist}
-    found = [next((name for name in group if name in known), None) for group in FALLBACKS]
-    families = ["sans-serif", *filter(None, found)]
+    families = ["sans-serif"]
+    for script, names in FALLBACKS.items():
+        found = next((name for name in names if name in known), None)
+        if found:
+            families.append(found)
+        else:
+            print(f"Charts have no font for {script}.")
     write_families(os.path.dirname(os.path.dirname(font_manager.__file__)), families)
 
 

@@ -17,13 +17,6 @@ const standardSchema = z.object({
   programs: z.record(z.string(), entrySchema),
   /** Fonts of the image by family. A jail has those of the host's /usr/share/fonts. */
   fonts: z.record(z.string(), entrySchema),
-  /** Rounded sizes of the packages, and of the image with all that it has. */
-  size: z.object({
-    downloadMB: z.number(),
-    installedMB: z.number(),
-    imageDownloadMB: z.number(),
-    imageMB: z.number(),
-  }),
 });
 
 export type StandardEnvironment = z.infer<typeof standardSchema>;
@@ -32,6 +25,9 @@ export type StandardEnvironment = z.infer<typeof standardSchema>;
 export function standardEnvironment(): StandardEnvironment {
   return standardSchema.parse(JSON.parse(readFileSync(join(imageFolder(), 'standard.json'), 'utf8')));
 }
+
+/** Rounded sizes of the packages, and of the image with all that it has, to say before they are downloaded. */
+export const standardSizes = { downloadMB: 300, installedMB: 1100, imageDownloadMB: 420, imageMB: 1600 } as const;
 
 /** The packages of every Python sandbox, by their names in the package index. */
 export function standardPackages(): string[] {

@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { requirementsFile, standardEnvironment } from '../../src/drivers/python-packages.ts';
+import { requirementsFile, standardEnvironment, standardSizes } from '../../src/drivers/python-packages.ts';
 
 /** docs/packages.md: what every sandbox has, from `images/python/standard.json` and the lock. */
 export function packagesPage(): string {
-  const { packages, programs, fonts, size } = standardEnvironment();
+  const { packages, programs, fonts } = standardEnvironment();
+  const size = standardSizes;
   const versions = lockedVersions();
   const groups = Object.entries(packages).map(([title, group]) => [
     `### ${title}`,

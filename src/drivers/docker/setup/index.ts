@@ -2,7 +2,7 @@ import { copyFile, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeTemporaryFolder } from '../../../lib/own-folder.ts';
 import { type Report, runStep, StepError, type Work } from '../../../lib/steps.ts';
-import { imageFolder, lockedCount, standardEnvironment } from '../../python-packages.ts';
+import { imageFolder, lockedCount, standardSizes } from '../../python-packages.ts';
 import { type BaseImage, imageFiles, latestImage, standardImageTag } from '../image.ts';
 import { ensureBaseImage, removeBuildStage } from './base-image.ts';
 import { ensureGuestCode } from './compile-guest.ts';
@@ -83,7 +83,7 @@ async function layOutContext(context: string, image: ImagePlatform, work: Work):
 
 /** What is about to be downloaded, how large it is, and where it goes. */
 function announcement(image: string): string {
-  const { downloadMB, imageDownloadMB, imageMB } = standardEnvironment().size;
+  const { downloadMB, imageDownloadMB, imageMB } = standardSizes;
   const parts = `${lockedCount()} Python packages (about ${downloadMB} MB), Node ${pin().version}, and programs and fonts of Debian`;
   return `Downloading ${parts} for ${image}: about ${imageDownloadMB} MB, ${(imageMB / 1000).toFixed(1)} GB in the engine`;
 }

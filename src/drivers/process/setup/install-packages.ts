@@ -6,8 +6,8 @@ import {
   lockedCount,
   pinnedFromMinor,
   requirementsFile,
-  standardEnvironment,
   standardPackages,
+  standardSizes,
 } from '../../python-packages.ts';
 import type { Interpreter } from '../interpreter.ts';
 import { pipSettings, shownIndex } from './pip-settings.ts';
@@ -60,7 +60,7 @@ export async function installPackages({ base, prefix, python, report }: Installa
 
 /** What is about to be downloaded, how large it is, where it comes from and where it goes. */
 export function announcement(index: string, prefix: string): string {
-  const { downloadMB, installedMB } = standardEnvironment().size;
+  const { downloadMB, installedMB } = standardSizes;
   const size = `about ${downloadMB} MB, ${(installedMB / 1000).toFixed(1)} GB installed`;
   return `Downloading ${lockedCount()} Python packages from ${index} (${size}) to ${prefix}`;
 }

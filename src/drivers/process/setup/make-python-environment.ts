@@ -5,7 +5,7 @@ import { findHostProgram, findProgram } from '../../../lib/find-program.ts';
 import { makeOwnFolder } from '../../../lib/own-folder.ts';
 import { runCommand } from '../../../lib/run-command.ts';
 import { type Report, runStep, StepError, type Work } from '../../../lib/steps.ts';
-import { contentHash, finishProgram, requirementsHash } from '../../python-packages.ts';
+import { contentHash, finishProgram, requirementsHash, standardEnvironment } from '../../python-packages.ts';
 import { coveringPlace } from '../covered-places.ts';
 import { chooseInterpreter, firstBarrier, type Interpreter } from '../interpreter.ts';
 import {
@@ -98,7 +98,9 @@ async function build({ prefix, base, requirements, report }: Build, work: Work):
     const python = join(prefix, 'bin', 'python3');
     await installPackages({ base, prefix, python, report }, work);
     progress('compiling, and listing fonts');
-    await runCommand(python, ['-I', finishProgram(), prefix], { signal, umask: '022' });
+    const { stdout } = await runCommand(python, ['-I', finishProgram(), prefix], { signal, umask: '022' });
+    const lacking = stdout.trim();
+    if (lacking !== '') report({ kind: 'note', text: `${lacking}\n${fontAdvice(prefix)}` });
     const record: ReadyRecord = {
       kind: 'own',
       python,
@@ -122,6 +124,11 @@ async function build({ prefix, base, requirements, report }: Build, work: Work):
     await rm(prefix, { recursive: true, force: true, maxRetries: 5 });
     throw error;
   }
+}
+
+function fontAdvice(prefix: string): string {
+  const fonts = Object.values(standardEnvironment().fonts).flatMap(({ debian }) => debian ?? []);
+  return `To add fonts, install them (Debian: ${fonts.join(' ')}), then: rm -r ${prefix} && hotcell setup process`;
 }
 
 /** Opens the data folder to other users; the folders above it are left unchanged. Files keep their own modes. */
