@@ -85,7 +85,7 @@ function install({ python, uv }: { python: string; uv: Uv | undefined }, package
   const onLine = (line: string) => progress(line.trim());
   const options = ['install', '--only-binary', ':all:'];
   if (uv) {
-    const args = ['pip', ...options, '--python', python, '--link-mode', uv.linkMode, ...packages];
+    const args = ['pip', ...options, '--python', python, ...uv.options, ...packages];
     return runCommand(uv.program, args, { signal, umask, onLine, env: uv.env });
   }
   const patience = ['--retries', '2', '--timeout', '20', '--no-input', '--disable-pip-version-check'];

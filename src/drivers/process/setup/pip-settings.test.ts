@@ -39,6 +39,12 @@ describe('the settings of pip', () => {
     expect(uvVariables(parsePipSettings('', {}), {})).toEqual({});
   });
 
+  it('may name folders alone', () => {
+    const settings = parsePipSettings("global.no-index='true'\nglobal.find-links='/opt/wheels'", {});
+    expect(settings).toMatchObject({ noIndex: true });
+    expect(shownIndex(settings, {})).toBe('/opt/wheels');
+  });
+
   it('are shown without a password', () => {
     expect(shownIndex(parsePipSettings(listed, {}), {})).toBe('https://mirror.example/simple');
     expect(shownIndex(parsePipSettings('', {}), { UV_INDEX_URL: 'https://a:b@uv.example/' })).toBe(

@@ -7,6 +7,8 @@ export interface PipSettings {
   readonly findLinks: readonly string[];
   readonly trustedHosts: readonly string[];
   readonly certificates: string | undefined;
+  /** Whether only `findLinks` is searched, as on a machine without a network. */
+  readonly noIndex: boolean;
 }
 
 /** pip's own default. */
@@ -36,6 +38,7 @@ export function parsePipSettings(output: string, env: NodeJS.ProcessEnv): PipSet
     extraIndexes: list('extra-index-url'),
     findLinks: list('find-links'),
     trustedHosts: list('trusted-host'),
+    noIndex: /^(1|y|yes|true|on)$/i.test(setting('no-index') ?? ''),
     certificates: setting('cert') ?? (env.REQUESTS_CA_BUNDLE || env.CURL_CA_BUNDLE || undefined),
   };
 }
@@ -60,7 +63,8 @@ export function uvVariables(settings: PipSettings, env: NodeJS.ProcessEnv): Reco
 }
 
 /** The index for a person to read. SECURITY: without the name and password that it may contain. */
-export function shownIndex({ index }: PipSettings, env: NodeJS.ProcessEnv): string {
+export function shownIndex({ index, noIndex, findLinks }: PipSettings, env: NodeJS.ProcessEnv): string {
+  if (noIndex) return findLinks.join(' ') || 'nowhere (no-index)';
   const asked = env.UV_DEFAULT_INDEX || env.UV_INDEX_URL || index;
   try {
     const url = new URL(asked);

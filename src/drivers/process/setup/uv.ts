@@ -4,15 +4,14 @@ import { findProgram } from '../../../lib/find-program.ts';
 import { runCommand } from '../../../lib/run-command.ts';
 import type { Work } from '../../../lib/steps.ts';
 import { uvRequirementsFile } from '../../python-packages.ts';
-import type { PipSettings } from './pip-settings.ts';
-import { uvVariables } from './pip-settings.ts';
+import { type PipSettings, uvVariables } from './pip-settings.ts';
 
 /** A uv to install packages with. */
 export interface Uv {
   readonly program: string;
   /** Where the packages come from, and where uv puts them until they are installed. */
   readonly env: Record<string, string>;
-  readonly linkMode: 'hardlink' | 'copy';
+  readonly options: readonly string[];
 }
 
 /**
@@ -24,9 +23,10 @@ export async function provideUv(
   { progress, signal }: Work,
 ): Promise<Uv | undefined> {
   const env = uvVariables(settings, process.env);
+  const search = settings.noIndex ? ['--no-index'] : [];
   const installed = findProgram('uv');
   // Copy mode: a hard link into the user's cache would share modes and contents with it.
-  if (installed) return { program: installed, env, linkMode: 'copy' };
+  if (installed) return { program: installed, env, options: [...search, '--link-mode', 'copy'] };
   progress('uv');
   await rm(folder, { recursive: true, force: true });
   const options = ['--quiet', '--target', folder, '--only-binary', ':all:', '--no-deps', '--require-hashes'];
@@ -38,6 +38,6 @@ export async function provideUv(
   return {
     program: join(folder, 'bin', 'uv'),
     env: { ...env, UV_CACHE_DIR: join(folder, 'cache') },
-    linkMode: 'hardlink',
+    options: [...search, '--link-mode', 'hardlink'],
   };
 }
