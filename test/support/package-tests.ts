@@ -35,28 +35,31 @@ export const MODULES = {
 export type TestedPackage = keyof typeof MODULES;
 
 /**
- * A folder with pytest and the packages' own test modules, taken from the environment that `python` belongs to; made once. The standard image
- * ships without them, so every driver is shown this folder.
+ * A folder with pytest and the packages' own test modules, of the versions in the environment that `python` belongs to; made once. The standard
+ * environment and image come without them, so every driver is shown this folder.
  */
 export async function packageTestsFolder(python: string): Promise<string> {
-  const packages = await sitePackagesOf(python);
+  const versions = await versionsIn(python);
   const folder = join(
     packageRoot(),
     '.hotcell',
-    `package-tests-${contentHash(JSON.stringify([TOOLS, MODULES, packages]))}`,
+    `package-tests-${contentHash(JSON.stringify([TOOLS, MODULES, versions]))}`,
   );
   if (existsSync(folder)) return folder;
   const unfinished = `${folder}.${process.pid}`;
   await rm(unfinished, { recursive: true, force: true });
+  const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--no-deps', '--no-compile'];
+  await mustRun(python, [...pip, '--target', join(unfinished, 'tools'), ...TOOLS]);
+  const whole = join(unfinished, 'whole');
+  await mustRun(python, [...pip, '--only-binary', ':all:', '--target', whole, ...versions]);
   for (const [name, modules] of Object.entries(MODULES)) {
     for (const module of modules) {
       const target = join(unfinished, `of_${name}`, module);
       await mkdir(dirname(target), { recursive: true });
-      await cp(join(packages, name, module), target);
+      await cp(join(whole, name, module), target);
     }
   }
-  const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--no-deps', '--no-compile'];
-  await mustRun(python, [...pip, '--target', join(unfinished, 'tools'), ...TOOLS]);
+  await rm(whole, { recursive: true });
   await rename(unfinished, folder);
   return folder;
 }
@@ -83,10 +86,10 @@ export function countsIn(output: string): Record<string, number> {
   return Object.fromEntries(counts.map(([, count, what]) => [what, Number(count)]));
 }
 
-async function sitePackagesOf(python: string): Promise<string> {
-  return (
-    await mustRun(python, ['-c', 'import numpy, os; print(os.path.dirname(os.path.dirname(numpy.__file__)))'])
-  ).trim();
+/** `numpy==2.4.6` and the like, for each package that is tested. */
+async function versionsIn(python: string): Promise<string[]> {
+  const code = `import importlib.metadata as m; print(*(f"{n}=={m.version(n)}" for n in ${JSON.stringify(Object.keys(MODULES))}))`;
+  return (await mustRun(python, ['-c', code])).trim().split(' ');
 }
 
 async function mustRun(program: string, args: string[]): Promise<string> {

@@ -11,7 +11,8 @@ export function strength<T>({ plain, all }: { readonly plain: T; readonly all: T
  */
 export async function reasonToLeaveTo(other: Target, target: Target): Promise<string | undefined> {
   const reason = await reasonToSkip(target);
-  if (reason !== undefined || requireAll() || (await reasonToSkip(other)) !== undefined) return reason;
+  if (reason !== undefined || target === other || requireAll() || (await reasonToSkip(other)) !== undefined)
+    return reason;
   return `the same with ${other.name}: tried there, and here with --require-all`;
 }
 
