@@ -65,7 +65,8 @@ f(7)`;
     prove: async ({ session }) => {
       await session.files.write('data/sales.csv', 'a\n1\n');
       const hints: [code: string, hint: RegExp][] = [
-        ['import sklearn', /'sklearn' comes with the package 'scikit-learn'/],
+        ['import jwt', /'jwt' comes with the package 'pyjwt'/],
+        ['import xgboost', /Use sklearn\.ensemble.*docs\/guides\/packages\.md/],
         ['import cv2', /opencv-python/],
         ['length = 1\nlenght', /Did you mean 'length'\?/],
         ['import math\nmath.sqr(2)', /Did you mean 'sqrt'\?/],
