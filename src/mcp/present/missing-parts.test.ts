@@ -9,13 +9,14 @@ it.each([
   'npm error code EAI_AGAIN\nnpm error syscall getaddrinfo',
   'error: Failed to fetch: `https://pypi.org/simple/x/`\n  Caused by: dns error',
   'E: Unable to locate package graphviz',
+  'bash: line 1: npm: command not found',
   "fatal: unable to access 'https://github.com/a/b/': Could not resolve host: github.com",
 ])('says that there is no network and what to do: %s', (line) => {
   expect(failed(line)).toMatch(/no network.*pip list.*docs\/guides\/packages\.md/);
 });
 
 it.each([
-  ['bash: line 1: npm: command not found', 'npm'],
+  ['bash: line 1: cmake: command not found', 'cmake'],
   ['/bin/sh: 1: git: not found', 'git'],
   ['no-such-program: command not found', 'no-such-program'],
 ])('names the missing program: %s', (line, name) => {

@@ -13,6 +13,8 @@ const NO_NETWORK = [
 ];
 
 const NOT_FOUND = /(?:^|: )([A-Za-z0-9][\w.+-]{0,50}): (?:command )?not found$/m;
+/** Programs that would need a network even if they were there. */
+const INSTALLERS = /^(?:npm|npx|pnpm|yarn|uv|uvx|poetry|conda|mamba|wget)$/;
 const NO_MODULE = /No module named '?([A-Za-z_]\w{0,50})'?/;
 const TAIL_CHARS = 8_000;
 
@@ -23,10 +25,10 @@ const TAIL_CHARS = 8_000;
 export function missingPartAdvice({ outcome, stdout, stderr }: Pick<ExecutionResult, 'outcome' | 'stdout' | 'stderr'>) {
   if (outcome.kind !== 'exited' || outcome.exitCode === 0) return undefined;
   const said = `${stdout.slice(-TAIL_CHARS)}\n${stderr.slice(-TAIL_CHARS)}`;
-  if (NO_NETWORK.some((line) => line.test(said))) {
+  const program = NOT_FOUND.exec(said)?.[1];
+  if (NO_NETWORK.some((line) => line.test(said)) || INSTALLERS.test(program ?? '')) {
     return `The sandbox has no network, so nothing can be downloaded or installed. Use what is installed (\`pip list\`). If a package or program is missing, ${GUIDE}.`;
   }
-  const program = NOT_FOUND.exec(said)?.[1];
   if (program !== undefined) {
     return `The program ${quotedName(program)} is not in this sandbox. Do it another way, for example in Python; or ${GUIDE}.`;
   }
