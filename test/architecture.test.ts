@@ -20,6 +20,8 @@ const READERS_OF_ENVIRONMENT: Readonly<Record<string, string>> = {
   'lib/find-program.ts': 'PATH, which is where programs are looked for',
   'cli/terminal.ts': 'TERM, NO_COLOR and their kin, by which a terminal says what it can do',
   'cli/run/environment.ts': '--env NAME, which hands on the value that a variable has here',
+  'drivers/installer-variables.ts':
+    'PIP_INDEX_URL, npm_config_registry, http_proxy and their like: where installers find packages',
   'drivers/docker/engine-address.ts': "DOCKER_HOST, by which the engine's own tools are pointed at an engine",
 };
 
@@ -40,7 +42,6 @@ const MAKERS_OF_FOLDERS: Readonly<Record<string, string>> = {
   'drivers/process/cgroup-place.ts': 'cgroups, which only their owner makes',
   'drivers/process/install-folder.ts': 'a new folder in one that makeOwnFolder has checked',
   'drivers/process/jail-layout.ts': 'inside a folder that installFolder made',
-  'drivers/process/setup/make-python-environment.ts': 'inside the environment that it builds',
   'drivers/docker/setup/index.ts': 'inside a temporary folder of makeTemporaryFolder',
   'drivers/docker/setup/node-program.ts': 'inside a temporary folder of makeTemporaryFolder',
 };

@@ -18,9 +18,8 @@ export function packagesPage(): string {
     '# Standard packages and programs',
     '<!-- Generated from images/python/standard.json and requirements.txt: npx vitest run test/documents.test.ts -u -->',
     `Every Python sandbox has these packages: the standard image of docker and gvisor, and the environment that
-\`hotcell setup process\` makes. They are about ${size.downloadMB} MB to download and ${(size.installedMB / 1000).toFixed(1)} GB installed; the image is
-${(size.imageMB / 1000).toFixed(1)} GB. A sandbox has no network, so code cannot install others:
-[Adding packages and your own image](guides/packages.md) says how you do.`,
+\`hotcell setup process\` makes. They are about ${size.downloadMB} MB to download and ${gigabytes(size.installedMB)} installed; the image is ${gigabytes(size.imageMB)}. A sandbox
+has no network, so code cannot install others: [Adding packages and your own image](guides/packages.md) says how you do.`,
     '## Python packages',
     ...groups.flat(),
     '## Programs',
@@ -35,6 +34,10 @@ has the programs of this machine's \`/usr\`: \`hotcell setup process\` says whic
 are those of this machine, as they were when \`hotcell setup process\` ran.`,
     table(['font', 'for'], listed(fonts) as string[][]),
   ].join('\n\n')}\n`;
+}
+
+function gigabytes(megabytes: number): string {
+  return `${(megabytes / 1000).toFixed(1)} GB`;
 }
 
 function lockedVersions(): Map<string, string> {

@@ -2,6 +2,7 @@ import { copyFile, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeTemporaryFolder } from '../../../lib/own-folder.ts';
 import { type Report, runStep, StepError, type Work } from '../../../lib/steps.ts';
+import { installerVariables } from '../../installer-variables.ts';
 import { imageFolder, lockedCount, standardSizes } from '../../python-packages.ts';
 import { type BaseImage, imageFiles, latestImage, standardImageTag } from '../image.ts';
 import { ensureBaseImage, removeBuildStage } from './base-image.ts';
@@ -97,7 +98,7 @@ interface Build {
 }
 
 async function build({ image, context, base, registry }: Build, { progress, signal }: Work): Promise<void> {
-  const values = { BASE: base.image, NPM_REGISTRY: registry, ...passedOn(process.env) };
+  const values = { BASE: base.image, NPM_REGISTRY: registry, ...passedOn(installerVariables()) };
   const args = Object.entries(values).flatMap(([name, value]) => ['--build-arg', `${name}=${value}`]);
   // The host's network, because Debian's packages are fetched and an engine in a container may have no bridge.
   const command = ['build', '--network', 'host', ...args, '--force-rm', '--tag', image, context];

@@ -7,6 +7,7 @@ import { findHostProgram, findProgram } from '../../../lib/find-program.ts';
 import { makeTemporaryFolder } from '../../../lib/own-folder.ts';
 import { runCommand } from '../../../lib/run-command.ts';
 import { StepError } from '../../../lib/steps.ts';
+import { installerVariables } from '../../installer-variables.ts';
 import { imageFolder } from '../../python-packages.ts';
 
 const pinSchema = z.object({
@@ -47,7 +48,7 @@ export function pin(): z.infer<typeof pinSchema> {
 export async function npmRegistry(signal?: AbortSignal): Promise<string> {
   const npm = findProgram('npm');
   const asked = npm && (await runCommand(npm, ['config', 'get', 'registry'], { signal }));
-  const configured = asked && asked.exitCode === 0 ? asked.stdout.trim() : process.env.npm_config_registry;
+  const configured = asked && asked.exitCode === 0 ? asked.stdout.trim() : installerVariables().npm_config_registry;
   return `${(configured && URL.canParse(configured) ? configured : pin().registry).replace(/\/+$/, '')}/`;
 }
 

@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises';
 import { findProgram } from '../../../lib/find-program.ts';
 import { type CommandResult, runCommand } from '../../../lib/run-command.ts';
 import { type Progress, type Report, StepError, type Work } from '../../../lib/steps.ts';
+import { installerVariables } from '../../installer-variables.ts';
 import {
   lockedCount,
   pinnedFromMinor,
@@ -48,7 +49,7 @@ export interface Installation {
 /** Installs the locked packages, or any versions that fit if the locked ones do not fit this Python or machine. */
 export async function installPackages({ base, prefix, python, report }: Installation, work: Work): Promise<void> {
   const settings = await pipSettings(findProgram('uv') ? base.python : python, work.signal);
-  report({ kind: 'note', text: announcement(shownIndex(settings, process.env), prefix) });
+  report({ kind: 'note', text: announcement(shownIndex(settings, installerVariables()), prefix) });
   const folder = `${prefix}.uv`;
   try {
     const uv = await provideUv({ python, folder, settings }, work);

@@ -1,4 +1,5 @@
 import { runCommand } from '../../../lib/run-command.ts';
+import { installerVariables } from '../../installer-variables.ts';
 
 /** The settings of this machine's pip that decide where packages come from. */
 export interface PipSettings {
@@ -17,7 +18,7 @@ const PUBLIC_INDEX = 'https://pypi.org/simple';
 /** Asks the pip of `python` for its settings, from its configuration files and variables; without a pip, the variables alone. */
 export async function pipSettings(python: string, signal?: AbortSignal): Promise<PipSettings> {
   const { exitCode, stdout } = await runCommand(python, ['-I', '-m', 'pip', 'config', 'list'], { signal });
-  return parsePipSettings(exitCode === 0 ? stdout : '', process.env);
+  return parsePipSettings(exitCode === 0 ? stdout : '', installerVariables());
 }
 
 /**

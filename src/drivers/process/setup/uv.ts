@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { findProgram } from '../../../lib/find-program.ts';
 import { runCommand } from '../../../lib/run-command.ts';
 import type { Work } from '../../../lib/steps.ts';
+import { installerVariables } from '../../installer-variables.ts';
 import { uvRequirementsFile } from '../../python-packages.ts';
 import { type PipSettings, uvVariables } from './pip-settings.ts';
 
@@ -22,7 +23,7 @@ export async function provideUv(
   { python, folder, settings }: { python: string; folder: string; settings: PipSettings },
   { progress, signal }: Work,
 ): Promise<Uv | undefined> {
-  const env = uvVariables(settings, process.env);
+  const env = uvVariables(settings, installerVariables());
   const search = settings.noIndex ? ['--no-index'] : [];
   const installed = findProgram('uv');
   // Copy mode: a hard link into the user's cache would share modes and contents with it.
