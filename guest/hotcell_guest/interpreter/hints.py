@@ -69,7 +69,10 @@ _HOW_TO_ADD = "`pip list` shows what is installed; the user can add packages as 
 
 
 def _failed_import(error: Any) -> Optional[str]:
-    """A package, such as pandas, that says in its own words that an optional package is missing."""
+    """A package that says in its own words that an optional package is missing."""
+    part = _missing_part(error)
+    if part is not None:
+        return part
     for inner in (error.__cause__, error.__context__):
         if isinstance(inner, ModuleNotFoundError):
             return _missing_module(inner)
@@ -242,13 +245,12 @@ def _attribute_or_part(error: Any) -> Optional[str]:
 
 _HINTS: tuple[tuple[type[BaseException], Callable[[Any], Optional[str]]], ...] = (
     (ModuleNotFoundError, _missing_module),
-    (ImportError, _failed_import),
     (InstallError, _failed_install),
     (subprocess.CalledProcessError, _failed_install),
     (KeyError, _missing_key),
     (NameError, _missing_name),
     (AttributeError, _attribute_or_part),
-    (ImportError, _missing_part),
+    (ImportError, _failed_import),
     (FileNotFoundError, _missing_file),
     (OSError, _system),
 )

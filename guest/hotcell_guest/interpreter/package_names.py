@@ -170,6 +170,7 @@ STANDARD = frozenset(
         "pyyaml",
         "reportlab",
         "requests",
+        "resvg-py",
         "rich",
         "scikit-learn",
         "scipy",

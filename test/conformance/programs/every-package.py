@@ -159,6 +159,14 @@ def _():
     assert Image.open(file).getpixel((1, 1)) == (255, 0, 0)
 
 
+@use("resvg-py")
+def _():
+    import resvg_py
+
+    svg = '<svg xmlns="http://www.w3.org/2000/svg" width="4" height="4"><rect width="4" height="4"/></svg>'
+    assert bytes(resvg_py.svg_to_bytes(svg_string=svg)).startswith(b"\x89PNG")
+
+
 @use("openpyxl")
 def _():
     import pandas as pd
