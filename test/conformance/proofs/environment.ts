@@ -63,6 +63,29 @@ export const environmentRequirements: readonly Requirement[] = [
     },
   },
   {
+    id: 'environment:installers',
+    tag: 'guest',
+    title: 'without a network pip fails without retries, as a command and as a magic, and a hint says what to do',
+    exempt: { bare: 'has the network of the host' },
+    prove: async ({ fresh }) => {
+      const session = await fresh();
+      const command = await session.command('pip install no-such-package', { timeoutMs: 60_000 });
+      expect(command.outcome).toEqual({ kind: 'exited', exitCode: 1 });
+      expect(command.stderr).toMatch(/No matching distribution found/);
+      expect(command.stderr).not.toMatch(/Retrying/);
+      for (const code of ['%pip install no-such-package', '!pip install no-such-package']) {
+        const { outcome, stdout } = await session.run(code, { timeoutMs: 60_000 });
+        expect(outcome).toMatchObject({
+          kind: 'raised',
+          name: 'InstallError',
+          hint: expect.stringMatching(/no network.*packages\.md/),
+        });
+        expect(stdout).not.toContain('restart the kernel');
+      }
+      expect((await session.run('!pip --version')).outcome).toEqual({ kind: 'ok' });
+    },
+  },
+  {
     id: 'environment:fonts',
     tag: 'driver',
     title: 'charts have glyphs for Chinese, Japanese and Korean and for emoji, under the styles of seaborn too',
