@@ -1,8 +1,8 @@
-import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from '../scripts/dependencies.mjs';
 import { machineLine } from './machine.mjs';
-import { alignedTable, markdownTable, notesOf } from './table.mjs';
+import { alignedTable, markdownTable, notesOf, shortTable } from './table.mjs';
 
 const results = join(root, 'bench', 'results');
 const marks = ['<!-- bench -->', '<!-- /bench -->'];
@@ -24,16 +24,20 @@ export function terminalText(result) {
   return reportText(result, alignedTable(result.rows));
 }
 
-/** Writes the table to README.md, and its result to latest.json. */
+/** Writes a few rows to README.md, all of them to bench/README.md, and the result to latest.json. */
 export function updateReadme(result, file) {
-  const path = join(root, 'README.md');
-  const text = existsSync(path) ? readFileSync(path, 'utf8') : '';
+  writeBetweenMarks('README.md', shortTable(result.rows));
+  writeBetweenMarks(join('bench', 'README.md'), reportText(result, foldedTables(result.rows)));
+  copyFileSync(file, join(results, 'latest.json'));
+}
+
+function writeBetweenMarks(page, body) {
+  const path = join(root, page);
+  const text = readFileSync(path, 'utf8');
   const [begin, end] = marks.map((mark) => text.indexOf(mark));
   if (begin < 0 || end < begin)
-    throw new Error(`README.md has no place for the table: put ${marks.join(' and ')} where it goes.`);
-  const body = reportText(result, foldedTables(result.rows));
-  writeFileSync(path, `${text.slice(0, begin)}${marks[0]}\n${body}\n${text.slice(end)}`);
-  copyFileSync(file, join(results, 'latest.json'));
+    throw new Error(`${page} has no place for the table: put ${marks.join(' and ')} where it goes.`);
+  writeFileSync(path, `${text.slice(0, begin)}${marks[0]}\n\n${body}\n\n${text.slice(end)}`);
 }
 
 /** Rows with a target are shown; the others, which only show costs, are folded. */

@@ -5,6 +5,29 @@ export function markdownTable(rows) {
   return [header, header.map(() => '---'), ...rows.map(cells)].map(line).join('\n');
 }
 
+/** What a reader of README.md wants to know first. A row that has several baselines is shown with the first of them. */
+const IN_README = [
+  'process: open → first pandas result',
+  'process: 1+1 in a live session',
+  'process: memory that an idle session with pandas adds',
+  'docker, pooled: open → first pandas result',
+  'gvisor, pooled: open → first pandas result',
+  'gvisor: 1+1 in a live session',
+  'process: `hotcell run` of print(1), nothing running',
+  'mcp: start of the stdio server to tools/list',
+];
+
+/** The rows of README.md as Markdown: medians only, without targets. */
+export function shortTable(rows) {
+  const shown = IN_README.map((name) => rows.find(({ what }) => what === name)).filter((row) => row !== undefined);
+  const columns = ['what', 'Hotcell', 'baseline', 'ratio'];
+  const short = (row) => {
+    const [what, ours, baseline, ratio] = cells(row);
+    return [what, row.notTried === undefined ? amount(row.summary.ours.median, row.unit) : ours, baseline, ratio];
+  };
+  return [columns, columns.map(() => '---'), ...shown.map(short)].map(line).join('\n');
+}
+
 /** The judged rows with aligned columns, for a terminal. */
 export function alignedTable(rows) {
   const table = [header, ...rows.map(cells)];

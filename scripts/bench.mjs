@@ -32,7 +32,8 @@ Measures Hotcell beside what it is compared with, and prints a table. Minutes; n
   --repeats <n>       how often each measurement is taken (5)
   --only <names>      some of the measurements, separated by commas
   --json              the result as JSON on stdout, in place of the table
-  --update-readme     put the table into README.md, between <!-- bench --> and <!-- /bench -->
+  --update-readme     put the table into bench/README.md, and its main rows into README.md, between
+                      <!-- bench --> and <!-- /bench -->
 
 Measurements:
 ${Object.entries(measurements)
