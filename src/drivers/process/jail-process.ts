@@ -8,6 +8,7 @@ import { killIfThere } from '../../lib/kill-if-there.ts';
 import { exchanged } from '../../sandbox/mount-denied.ts';
 import type { Mount } from '../../sandbox/spec.ts';
 import type { JailIdentity } from './jail-identity.ts';
+import { jailRemedy } from './jail-remedy.ts';
 import { startOf } from './real-pid.ts';
 import { INSIDE_UID } from './session-uids.ts';
 
@@ -196,9 +197,7 @@ export function jailFailure(message: string, mounts: readonly Mount[] = []): Hot
   if (mounts.some(({ source }) => source === missing)) return exchanged(String(missing));
   const hidden = message.match(/Can't find source path (\S+): Permission denied/)?.[1];
   if (hidden === undefined) {
-    return new HotcellError('start_failed', message, {
-      remedy: 'Run `hotcell doctor` to see which feature this host lacks.',
-    });
+    return new HotcellError('start_failed', message, { remedy: jailRemedy(message) });
   }
   return new HotcellError('mount_denied', `${hidden} is not accessible for the user that sandboxes run as`, {
     remedy: 'Make every folder on its path searchable: chmod o+x FOLDER.',

@@ -49,12 +49,6 @@ export async function probeProcess(
     return { driver: 'process', available: true, isolation: sandbox.isolation, notes };
   } catch (thrown) {
     const error = toHotcellError(thrown);
-    return unavailable(error.message, error.remedy ?? remedyFor(error.message));
+    return unavailable(error.message, error.remedy ?? 'Run `hotcell setup process`.');
   }
-}
-
-function remedyFor(message: string): string {
-  return /user namespace|Operation not permitted|uid map/i.test(message)
-    ? 'Allow unprivileged user namespaces: sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0 (Ubuntu) or kernel.unprivileged_userns_clone=1 (older Debian).'
-    : 'Run `hotcell setup process`.';
 }
