@@ -24,12 +24,15 @@ export function configurationPage(): string {
 
 <!-- Generated from src/config/schema.ts: change that, then run \`npx vitest run test/documents.test.ts -u\`. -->
 
-Set options as flags or in \`openHotcell({ … })\`, in the environment, or in a configuration file. Precedence: flags and arguments, then the environment,
-then the file, then defaults. Separate the items of a list in the environment with commas.
+Set options as flags or in \`openHotcell({ … })\`, in the environment, or in a configuration file. Precedence: flags and
+arguments, then the environment, then the file, then defaults. Separate the items of a list in the environment with
+commas.
 
-The configuration file is \`config.json\` in the data folder (\`~/.local/share/hotcell\`, or \`/var/lib/hotcell\` for root), or the file of \`--config FILE\` or \`HOTCELL_CONFIG\`.
-It is JSON with comments and trailing commas; an unknown name is an error. Hotcell never reads a file of the current folder, so that a repository cannot configure
-its own sandbox. A file with \`linkSecret\` that other users can read is an error: \`chmod 600\` it. [config.schema.json](../config.schema.json) describes it for editors.
+The configuration file is \`config.json\` in the data folder (\`~/.local/share/hotcell\`, or \`/var/lib/hotcell\` for root),
+or the file of \`--config FILE\` or \`HOTCELL_CONFIG\`. It is JSON with comments and trailing commas; an unknown name is an
+error. Hotcell never reads a file of the current folder, so that a repository cannot configure its own sandbox. A file
+with \`linkSecret\` that other users can read is an error: \`chmod 600\` it. [config.schema.json](../config.schema.json)
+describes it for editors.
 
 \`\`\`jsonc
 {
@@ -54,13 +57,16 @@ ${options.join('\n\n')}
 
 ## Folders and tokens
 
-Two folders are set in the environment only. The data folder is \`HOTCELL_HOME\`; by default
-\`/var/lib/hotcell\` for root, otherwise \`hotcell\` in your data folder (\`XDG_DATA_HOME\`, \`~/.local/share\`). The folder for sockets is
-\`run\` in \`HOTCELL_HOME\`; by default \`/run/hotcell\` for root, otherwise \`hotcell\` in \`XDG_RUNTIME_DIR\` or \`hotcell-UID\` in the temporary folder.
+Two folders are set in the environment only. The data folder is \`HOTCELL_HOME\`; by default \`/var/lib/hotcell\` for root,
+otherwise \`hotcell\` in your data folder (\`XDG_DATA_HOME\`, \`~/.local/share\`). The folder for sockets is \`run\` in
+\`HOTCELL_HOME\`; by default \`/run/hotcell\` for root, otherwise \`hotcell\` in \`XDG_RUNTIME_DIR\` or \`hotcell-UID\` in the
+temporary folder.
 
-Both folders, and all files that Hotcell creates in them, must belong to you, and no other user may write to them or to a parent folder (except folders with the
-sticky bit, such as \`/tmp\`). Otherwise Hotcell refuses to start and names the folder: remove the permission (\`chmod go-w FOLDER\`), or choose another folder. The data folder may
-belong to root, for volumes. Servers of one installation find each other through the data folder, whatever \`XDG_RUNTIME_DIR\` each was started with.
+Both folders, and all files that Hotcell creates in them, must belong to you, and no other user may write to them or to
+a parent folder (except folders with the sticky bit, such as \`/tmp\`). Otherwise Hotcell refuses to start and names the
+folder: remove the permission (\`chmod go-w FOLDER\`), or choose another folder. The data folder may belong to root, for
+volumes. Servers of one installation find each other through the data folder, whatever \`XDG_RUNTIME_DIR\` each was
+started with.
 
 \`HOTCELL_TOKEN\` is the default token of \`hotcell run --server\`.
 
@@ -75,8 +81,10 @@ ${limits.join('\n')}
 
 ## The profile \`code-sandbox\`
 
-With this profile ([guide](guides/coming-from-code-sandbox.md)) the server also reads these settings. In a configuration file they are below \`profiles.code-sandbox\`, as in the example above. Address, port, sessions, output and log replace
-the defaults of the whole server; an option above that you set wins. The isolation is \`docker\` unless you choose another.
+With this profile ([guide](guides/coming-from-code-sandbox.md)) the server also reads these settings. In a configuration
+file they are below \`profiles.code-sandbox\`, as in the example above. Address, port, sessions, output and log replace
+the defaults of the whole server; an option above that you set wins. The isolation is \`docker\` unless you choose
+another.
 
 | environment | meaning | default | allowed |
 |---|---|---|---|

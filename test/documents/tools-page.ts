@@ -28,10 +28,11 @@ ${TOOLS.map(({ name, title }) => `- [\`${name}\`](#${name}): ${title}`).join('\n
 | \`_meta["${ERROR_META}"]\` | \`{code, message, remedy, retry}\` | every failure |
 | \`structuredContent\` | all of the data, with an \`outputSchema\` for each tool | a success, if it was asked for |
 
-Ask for \`structuredContent\` with the option \`structuredContent\` ([configuration](configuration.md)), with \`hotcell mcp --structured-content\` or
-\`hotcell serve --structured-content\`, or over HTTP for one client with the header \`Hotcell-Structured-Content: true\` (in the older protocol, on \`initialize\`).
-It is not the default, because clients choose: some give a model the structured content *instead of* the text and the
-images ([why](adr/0011-text-for-models-facts-in-meta.md)). The profile \`code-sandbox\` always sends it.
+Ask for \`structuredContent\` with the option \`structuredContent\` ([configuration](configuration.md)), with \`hotcell mcp
+--structured-content\` or \`hotcell serve --structured-content\`, or over HTTP for one client with the header
+\`Hotcell-Structured-Content: true\` (in the older protocol, on \`initialize\`). It is not the default, because clients
+choose: some give a model the structured content *instead of* the text and the images
+([why](adr/0011-text-for-models-facts-in-meta.md)). The profile \`code-sandbox\` always sends it.
 
 ## Long runs
 
@@ -44,8 +45,9 @@ is a background execution. A run that named no \`timeout_ms\` gets ${minutes(con
 ${PATIENT_CLIENTS.map(({ product, name, waitMs, needsProgress, reason }) => `| ${product} | \`${name}\` | ${waitMs / 1000} s${needsProgress ? ', if it asked for progress' : ''} | ${reason} |`).join('\n')}
 | all others | | ${USUAL_WAIT_MS / 1000} s | the TypeScript SDK gives up after 60 s by default |
 
-\`backgroundAfterMs\` ([configuration](configuration.md)) sets one time for every client: 4 seconds, for example, for openai-agents, which
-gives up after 5. A run without \`timeout_ms\` is answered after \`timeoutMs\` at the latest. The tools of the profile \`code-sandbox\` never do this.
+\`backgroundAfterMs\` ([configuration](configuration.md)) sets one time for every client: 4 seconds, for example, for
+openai-agents, which gives up after 5. A run without \`timeout_ms\` is answered after \`timeoutMs\` at the latest. The tools
+of the profile \`code-sandbox\` never do this.
 
 ## What a model is told first
 
