@@ -8,7 +8,8 @@ import { createNames } from './names.js';
 const { isPromise } = util.types;
 const { onInit } = v8.promiseHooks;
 const { apply } = Reflect;
-const { entries } = Object;
+const { keys } = Object;
+const { env } = process;
 const { then } = Promise.prototype;
 
 /**
@@ -156,14 +157,21 @@ export function createEvaluator({ link, timers, output }) {
   }
 }
 
-/** Sets environment variables for one execution. Returns the function that restores what was there before it. */
+/**
+ * Sets environment variables for one execution. Returns the function that restores what was there before it. No method
+ * of an array and no iterator: a program may have replaced them.
+ */
 function setVariables(wanted = {}) {
-  const before = entries(wanted).map(([name]) => [name, process.env[name]]);
-  for (const [name, value] of entries(wanted)) process.env[name] = value;
+  const names = keys(wanted);
+  const before = [];
+  for (let index = 0; index < names.length; index += 1) {
+    before[index] = env[names[index]];
+    env[names[index]] = wanted[names[index]];
+  }
   return () => {
-    for (const [name, value] of before) {
-      if (value === undefined) delete process.env[name];
-      else process.env[name] = value;
+    for (let index = 0; index < names.length; index += 1) {
+      if (before[index] === undefined) delete env[names[index]];
+      else env[names[index]] = before[index];
     }
   };
 }
