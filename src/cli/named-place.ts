@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, rmdirSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { HotcellError } from '../errors/hotcell-error.ts';
 import { isSameFolder } from '../lib/held-folder.ts';
@@ -19,6 +21,8 @@ export interface NamedPlace extends Disposable {
   open(): OpenFolder;
   /** Opens the folder, and creates it and its parents if needed. */
   make(): OpenFolder;
+  /** Throws if the folder, or the folder in which it would be created, cannot be written. Leaves nothing behind. */
+  requireWritable(): void;
 }
 
 export interface HoldOptions {
@@ -74,6 +78,12 @@ export function holdPlace(
     path: join(held.path, ...missing),
     open: () => walk(stepInto),
     make: () => walk(makeInside),
+    requireWritable: () => {
+      // Permissions alone do not tell: a disk may be full or read-only, and root may do everything.
+      const trial = held.entry(`.hotcell-${randomBytes(6).toString('hex')}`);
+      mkdirSync(trial);
+      rmdirSync(trial);
+    },
     [Symbol.dispose]: () => held[Symbol.dispose](),
   };
 }

@@ -57,6 +57,12 @@ describe('hotcell run', () => {
     expect(await runStdin('print(6 * 7)')).toEqual({ exitCode: 0, stdout: '42\n', stderr: '' });
   });
 
+  it('runs code that is typed after -c, and names it as Python does', async () => {
+    expect(await command('run', '-c', 'print(6 * 7)')).toEqual({ exitCode: 0, stdout: '42\n', stderr: '' });
+    expect((await command('run', '-c', 'echo $((6 * 7))', '--language', 'bash')).stdout).toBe('42\n');
+    expect((await command('run', '-c', '1/0')).stderr).toContain('File "<string>", line 1');
+  });
+
   it('goes by the extension, the first line or --language', async () => {
     const shell = program('x=6; echo "$((x * 7)) from $(basename "$0")"; exit 3', 'script.sh');
     expect(await command('run', shell)).toEqual({ exitCode: 3, stdout: '42 from bash\n', stderr: '' });
@@ -472,7 +478,21 @@ describe('bad input', () => {
     ],
     ['an output that is no notebook', () => [program(''), '--output', 'x.txt'], 64, /--output: .*\n {2}→ /],
     ['an option that does not exist', () => [program(''), '--isolaton', 'x'], 64, /Did you mean --isolation\?/],
-    ['no file at all', () => [], 64, /missing required argument 'file'/],
+    ['no program at all', () => [], 64, /no program is given\n {2}→ Name a file, or .*hotcell run -c/],
+    ['a file and code', () => [program(''), '-c', 'print(1)'], 64, /both a file .* and -c are given\n {2}→ /],
+    ['empty code', () => ['-c', ''], 64, /-c: the program is empty\n {2}→ /],
+    [
+      'the mount of what is not there',
+      () => ['-c', '1', '--mount', 'nothing:/x'],
+      64,
+      /nothing: there is no such folder\n {2}→ Check the path/,
+    ],
+    [
+      'a folder that cannot be written',
+      () => ['-c', 'print(1)', '--save-artifacts', '/proc/out'],
+      64,
+      /--save-artifacts: \/proc\/out: .*\n {2}→ Choose/,
+    ],
   ];
 
   it.each(cases)('is refused with what to do next: %s', async (_, args, exitCode, message) => {

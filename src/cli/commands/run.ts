@@ -8,7 +8,8 @@ export function runCommand(): Command {
     .description(
       'Run a program or a notebook in a sandbox. The sandbox is deleted with all its files when the program ends.',
     )
-    .argument('<file>', 'program, or notebook (.ipynb); - reads a program from stdin');
+    .argument('[file]', 'program, or notebook (.ipynb); - reads a program from stdin')
+    .option('-c, --code <code>', 'run this code instead of a file');
   return sandboxOptions(command.addOption(languageOption('by the extension')), '60s')
     .option(
       '--env <name=value>',
@@ -23,7 +24,7 @@ export function runCommand(): Command {
     .option('--session <name>', 'with --server: run in the session of this name and keep it; opens it if missing')
     .option('--json', 'print only the result, as one JSON document')
     .addHelpText('after', HELP)
-    .action(async (file: string, flags: RunFlags) => {
+    .action(async (file: string | undefined, flags: RunFlags) => {
       const { run } = await import('../run/index.ts');
       process.exitCode = await run(file, flags);
     });
@@ -41,10 +42,11 @@ a cell tagged raises-exception may raise.
 Ctrl-C interrupts the program; a second Ctrl-C ends everything at once. Both clean up the sandbox.
 
 Examples:
+  $ hotcell run -c 'print(6 * 7)'
   $ hotcell run script.py
   $ echo 'print(6 * 7)' | hotcell run -
   $ hotcell run main.go
-  $ echo 'ls | wc -l' | hotcell run - --language bash
+  $ hotcell run -c 'ls | wc -l' --language bash
   $ hotcell run plot.py --save-artifacts out --timeout 2m
   $ hotcell run analysis.ipynb --output executed.ipynb
   $ hotcell run report.py --mount ./data:/data --memory 1g

@@ -5,7 +5,7 @@ import { quotedName } from '../../lib/said-inside.ts';
 import { trimEndOf } from '../../lib/trim-end.ts';
 import { sizeText } from '../../lib/units.ts';
 import type { MountRequest } from '../../sessions/mounts.ts';
-import { leadsTo, type NamedPlace } from '../named-place.ts';
+import { type HoldOptions, holdPlace, leadsTo, type NamedPlace } from '../named-place.ts';
 import type { OpenFolder } from '../open-folder.ts';
 import { namedDisplays, picturesOf } from './displays.ts';
 import { type Content, saveFile } from './save-file.ts';
@@ -142,16 +142,34 @@ export function unsavedText({ artifacts, displays }: Made): string | undefined {
   return `hotcell: not saved: ${parts.join(', ')}. Save them with --save-artifacts <folder>.`;
 }
 
+/**
+ * Holds the folder of `--save-artifacts` before the program runs. Refuses one that cannot be written now: afterwards the
+ * files of the program would be lost.
+ */
+export function holdArtifactsFolder(typed: string, options: HoldOptions = {}): NamedPlace {
+  const folder = holdPlace(typed, options);
+  try {
+    folder.requireWritable();
+    return folder;
+  } catch (error) {
+    folder[Symbol.dispose]();
+    throw unusableFolder(folder, error);
+  }
+}
+
 /** SECURITY: opened once. Code in the sandbox may still run, and replace a folder that it can write to by a link. */
 function usableFolder(folder: NamedPlace): OpenFolder {
   try {
     return folder.make();
   } catch (error) {
-    if (error instanceof HotcellError) throw error;
-    throw new HotcellError('invalid_argument', `--save-artifacts: ${folder.typed}: ${reasonOf(error)}`, {
-      remedy: 'Choose a folder that you may write to.',
-    });
+    throw error instanceof HotcellError ? error : unusableFolder(folder, error);
   }
+}
+
+function unusableFolder({ typed }: NamedPlace, error: unknown): HotcellError {
+  return new HotcellError('invalid_argument', `--save-artifacts: ${typed}: ${reasonOf(error)}`, {
+    remedy: 'Choose a folder that you may write to.',
+  });
 }
 
 const REASONS: Readonly<Record<string, string>> = {

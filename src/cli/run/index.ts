@@ -8,10 +8,11 @@ import type { Host } from '../../sandbox/host.ts';
 import type { KernelState } from '../../sandbox/outcome.ts';
 import { exitCodeOfOutcome } from '../../sandbox/outcome-table.ts';
 import { holdFile } from '../named-file.ts';
-import { holdPlace, type NamedPlace } from '../named-place.ts';
+import type { NamedPlace } from '../named-place.ts';
 import { type Outputs, standardOutputs } from '../output.ts';
 import {
   exitCodeWith,
+  holdArtifactsFolder,
   type Made,
   type Saved,
   saveArtifacts,
@@ -27,7 +28,7 @@ import { showLive } from './live-output.ts';
 import type { NotebookEnd } from './notebook.ts';
 import { type RunFlags, runOptions, writableSources } from './options.ts';
 import { EXIT_NO_READER, watchReader } from './reader-gone.ts';
-import { readSource, type Source } from './source.ts';
+import { namedProgram, readSource, type Source } from './source.ts';
 
 /** The messages and files that a run leaves. */
 interface End extends Omit<NotebookEnd, 'executed'> {
@@ -37,7 +38,8 @@ interface End extends Omit<NotebookEnd, 'executed'> {
 }
 
 /** Runs a program in a sandbox of its own, shows its output, and returns the exit code. */
-export async function run(file: string, flags: RunFlags): Promise<number> {
+export async function run(named: string | undefined, flags: RunFlags): Promise<number> {
+  const file = namedProgram(named, flags);
   if (flags.server !== undefined) {
     const { runOnServer } = await import('./on-server.ts');
     return runOnServer(file, flags.server, flags);
@@ -46,11 +48,11 @@ export async function run(file: string, flags: RunFlags): Promise<number> {
   const options = runOptions(flags);
   const writable = writableSources(options);
   // SECURITY: held open before the program starts, because it could replace them by links.
-  using folder = flags.saveArtifacts === undefined ? undefined : holdPlace(flags.saveArtifacts, { writable });
+  using folder = flags.saveArtifacts === undefined ? undefined : holdArtifactsFolder(flags.saveArtifacts, { writable });
   using output = flags.output === undefined ? undefined : holdFile(flags.output, { writable });
   const notebooks = isNotebook(file) || output !== undefined ? await import('./notebook.ts') : undefined;
   const notebook = isNotebook(file) ? await notebooks?.readNotebook(file, flags, writable) : undefined;
-  const source = notebook === undefined ? await readSource(file, writable) : undefined;
+  const source = notebook === undefined ? await readSource(file, { code: flags.code, writable }) : undefined;
   const { recipes } = loadConfig(options.hotcell);
   const language = source && languageOf(file, source.code, flags.language, allLanguages(recipes));
   let opening: Promise<Hotcell> | undefined;

@@ -6,10 +6,18 @@ import { packageVersion } from '../../lib/package-version.ts';
 import { saidByServer } from '../../lib/said-inside.ts';
 import type { Outcome } from '../../sandbox/outcome.ts';
 import { exitCodeOfOutcome } from '../../sandbox/outcome-table.ts';
-import { holdPlace, type NamedPlace } from '../named-place.ts';
+import type { NamedPlace } from '../named-place.ts';
 import { type Outputs, standardOutputs } from '../output.ts';
 import { shownName } from '../print.ts';
-import { exitCodeWith, type Made, type Saved, saveArtifacts, savedLines, unsavedText } from './artifacts.ts';
+import {
+  exitCodeWith,
+  holdArtifactsFolder,
+  type Made,
+  type Saved,
+  saveArtifacts,
+  savedLines,
+  unsavedText,
+} from './artifacts.ts';
 import { endingText, quotedOutcome } from './ending.ts';
 import { listenForInterrupts } from './interrupts.ts';
 import { isNotebook, languageOf } from './language.ts';
@@ -35,8 +43,8 @@ export async function runOnServer(file: string, server: string, flags: RunFlags)
   const options = runOptions(flags);
   if (flags.mount !== undefined) throw notThere('--mount', "A server's folders are mounted by its own configuration.");
   if (isNotebook(file)) throw notThere(file, 'Notebooks run locally only: remove --server.');
-  const source = await readSource(file);
-  using folder = flags.saveArtifacts === undefined ? undefined : holdPlace(flags.saveArtifacts);
+  const source = await readSource(file, flags);
+  using folder = flags.saveArtifacts === undefined ? undefined : holdArtifactsFolder(flags.saveArtifacts);
   const language = languageOf(file, source.code, flags.language, allLanguages(loadConfig().recipes));
   const readerGone = watchReader();
   let session: string | undefined;

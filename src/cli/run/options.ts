@@ -3,7 +3,6 @@ import { HotcellError } from '../../errors/hotcell-error.ts';
 import type { HotcellOptions, OpenOptions } from '../../main.ts';
 import { driversWith } from '../../sandbox/declaration.ts';
 import { DRIVER_NAMES, type DriverName, type IsolationRequest } from '../../sandbox/isolation.ts';
-import { mountDenied } from '../../sandbox/mount-denied.ts';
 import { LEAST_LIMITS } from '../../sandbox/spec.ts';
 import type { MountRequest } from '../../sessions/mounts.ts';
 import { holdPlace } from '../named-place.ts';
@@ -20,6 +19,8 @@ export interface RunFlags {
   readonly env?: readonly string[];
   readonly image?: string;
   readonly language?: string;
+  /** The program itself, instead of a file. */
+  readonly code?: string;
   readonly saveArtifacts?: string;
   readonly json?: boolean;
   /** File for the executed notebook. */
@@ -139,7 +140,7 @@ function namedSource(typed: string, writable: readonly string[]): Pick<MountRequ
     return { source: folder.path, identity: folder.identity };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    throw mountDenied(`${typed}: there is no such folder`, 'Create it first.');
+    throw invalid(`--mount: ${typed}: there is no such folder`, 'Check the path.');
   }
 }
 

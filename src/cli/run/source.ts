@@ -10,11 +10,30 @@ export interface Source {
   readonly filename: string;
 }
 
+export interface SourceOptions {
+  /** The program, if it was typed on the command line. */
+  readonly code?: string | undefined;
+  /** Folders that the sandbox of this command can write to. */
+  readonly writable?: readonly string[];
+}
+
+/** The file that a command line names: `-` if the program was typed after `-c`. Throws if there is no program, or two. */
+export function namedProgram(file: string | undefined, { code }: Pick<SourceOptions, 'code'>): string {
+  if (file !== undefined && code !== undefined) {
+    throw unusable(`both a file (${file}) and -c are given`, 'Leave one of the two out.');
+  }
+  if (code === undefined && file === undefined) {
+    throw unusable('no program is given', "Name a file, or type the program: hotcell run -c 'print(6 * 7)'");
+  }
+  return file ?? '-';
+}
+
 /** The largest code size that any configuration allows. */
 const LARGEST_BYTES = 1_048_576;
 
 /** Reads the program from a file, or from stdin if `file` is `-`. Rejects with the problem. */
-export async function readSource(file: string, writable: readonly string[] = []): Promise<Source> {
+export async function readSource(file: string, { code, writable = [] }: SourceOptions = {}): Promise<Source> {
+  if (code !== undefined) return typedSource(code);
   const filename = file === '-' ? '<stdin>' : file;
   const bytes = file === '-' ? await readStdin() : await readProgram(file, { writable });
   try {
@@ -22,6 +41,11 @@ export async function readSource(file: string, writable: readonly string[] = [])
   } catch {
     throw unusable(`${filename}: not UTF-8 text`, 'If it is a program, save it as UTF-8.');
   }
+}
+
+function typedSource(code: string): Source {
+  if (code.trim() === '') throw unusable('-c: the program is empty', "For example: -c 'print(6 * 7)'");
+  return { filename: '<string>', code };
 }
 
 async function readStdin(): Promise<Buffer> {

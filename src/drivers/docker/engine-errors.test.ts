@@ -25,3 +25,14 @@ describe('an error message of the engine', () => {
     },
   );
 });
+
+it('more CPUs than there are is an error of the caller, who learns how many there are', () => {
+  const message = 'Range of CPUs is from 0.01 to 2.00, as there are only 2 CPUs available';
+  expect(
+    engineError('gvisor', 'the socket', 'start a container', { statusCode: 400, json: { message } }),
+  ).toMatchObject({
+    code: 'invalid_argument',
+    message: 'cpus: more than this machine has, which is 2',
+    remedy: 'Use at most 2.',
+  });
+});

@@ -113,6 +113,14 @@ function refusal({ driver, doing, status, cause }: Refused): HotcellError {
       cause,
     });
   }
+  const cpus = /as there are only (\d+) CPUs? available/.exec(reason)?.[1];
+  if (cpus !== undefined) {
+    return new HotcellError('invalid_argument', `cpus: more than this machine has, which is ${cpus}`, {
+      remedy: `Use at most ${cpus}.`,
+      data: { most: Number(cpus) },
+      cause,
+    });
+  }
   return new HotcellError('engine_failed', `${driver}: the engine refused to ${doing}: ${reason}`, {
     remedy:
       status === 400
