@@ -11,6 +11,9 @@ const setUp = (...driver) =>
 
 /** Goes from a fresh clone to a running server. */
 async function start() {
+  const [first] = argv.slice(2);
+  // npm takes flags without -- for its own, and passes on their values alone.
+  if (first !== undefined && !first.startsWith('-')) throw new Error('Put -- before flags: npm start -- --port 7979');
   const steps = await prepare();
   await build(steps, { types: false });
   const exitCode = await setUpSomething();

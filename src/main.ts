@@ -14,6 +14,7 @@ import { createFileRegistry } from './sessions/file-registry.ts';
 import { createIsolationChoices } from './sessions/isolation-choices.ts';
 import { createLiveSessions, type LiveSessions, type OpenOptions } from './sessions/live-sessions.ts';
 import { becomeServer, type Server } from './sessions/server.ts';
+import { type AboutServer, ownFacts } from './sessions/server-facts.ts';
 import type { Session } from './sessions/session.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
 
@@ -30,6 +31,8 @@ export interface HotcellOptions extends Partial<Config> {
   readonly dataDir?: string;
   /** Drivers in place of the registered ones, for tests. */
   readonly drivers?: DriverFactories;
+  /** What `hotcell status` shows of this process, besides its sessions. */
+  readonly about?: () => AboutServer;
 }
 
 /** A running Hotcell: it opens sessions, and closes them all when it is closed. */
@@ -116,13 +119,15 @@ interface Started {
 }
 
 async function start(options: HotcellOptions): Promise<Started> {
-  const { dataDir = resolveDataDir(), drivers: givenDrivers = {}, ...given } = options;
+  const { dataDir = resolveDataDir(), drivers: givenDrivers = {}, about, ...given } = options;
   const config = loadConfig(given, { dataDir });
   const folders = { dataDir, runRoot: resolveRunDir(dataDir) };
-  const server = await becomeServer(folders, createFileRegistry(folders));
+  let countSessions = () => 0; // until there are any
+  const server = await becomeServer(folders, createFileRegistry(folders), () => ownFacts(countSessions(), about?.()));
   const drivers = loadDrivers(server.host, givenDrivers, server.clearAfterDead);
   const choose = createIsolationChoices(drivers.offered, config.minIsolation);
   const live = createLiveSessions(config, server, choose, drivers.offered);
+  countSessions = live.count;
   const probeOne = (name: DriverName) => probeDriver(name, drivers.offered[name]);
   let closing: Promise<void> | undefined;
 

@@ -16,6 +16,7 @@ const READERS_OF_ENVIRONMENT: Readonly<Record<string, string>> = {
   'config/load.ts': 'the one reader of options',
   'cli/install/machine.ts':
     'APPDATA, XDG_CONFIG_HOME, CODEX_HOME and their like: where other programs keep their configuration',
+  'cli/how-called.ts': 'npm_command and its like, by which npm says that it started this program',
   'lib/run-command.ts': 'hands it on whole to the programs it starts',
   'lib/find-program.ts': 'PATH, which is where programs are looked for',
   'cli/terminal.ts': 'TERM, NO_COLOR and their kin, by which a terminal says what it can do',

@@ -1,10 +1,8 @@
-import { randomBytes } from 'node:crypto';
-import { mkdirSync, rmdirSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { HotcellError } from '../errors/hotcell-error.ts';
 import { isSameFolder } from '../lib/held-folder.ts';
 import { unlessMissing } from '../lib/unless-missing.ts';
-import { isLink, makeInside, type OpenFolder, openAgain, openFolder, stepInto } from './open-folder.ts';
+import { isLink, makeInside, type OpenFolder, openAgain, openFolder, stepInto, tryToWrite } from './open-folder.ts';
 import { partBelow } from './part-below.ts';
 import { refusedLink, type Told } from './refused-link.ts';
 
@@ -78,12 +76,7 @@ export function holdPlace(
     path: join(held.path, ...missing),
     open: () => walk(stepInto),
     make: () => walk(makeInside),
-    requireWritable: () => {
-      // Permissions alone do not tell: a disk may be full or read-only, and root may do everything.
-      const trial = held.entry(`.hotcell-${randomBytes(6).toString('hex')}`);
-      mkdirSync(trial);
-      rmdirSync(trial);
-    },
+    requireWritable: () => tryToWrite(held),
     [Symbol.dispose]: () => held[Symbol.dispose](),
   };
 }

@@ -1,4 +1,15 @@
-import { closeSync, fstatSync, lstatSync, mkdirSync, openSync, readlinkSync, realpathSync, statSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import {
+  closeSync,
+  fstatSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readlinkSync,
+  realpathSync,
+  rmdirSync,
+  statSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { FOLDER_FLAGS, type FolderIdentity, identityOf, isSameFolder, NO_LINK } from '../lib/held-folder.ts';
 
@@ -59,6 +70,16 @@ export function makeInside(folder: OpenFolder, name: string): OpenFolder {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
   return stepInto(folder, name);
+}
+
+/**
+ * Throws if nothing can be created in a folder that is held open. Permissions alone do not tell: a disk may be full or
+ * read-only, and root may do everything.
+ */
+export function tryToWrite(folder: OpenFolder): void {
+  const trial = folder.entry(`.hotcell-${randomBytes(6).toString('hex')}`);
+  mkdirSync(trial);
+  rmdirSync(trial);
 }
 
 export function isLink(folder: OpenFolder, name: string): boolean {

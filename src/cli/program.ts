@@ -14,7 +14,9 @@ import { serveCommand } from './commands/serve.ts';
 import { sessionsCommand } from './commands/sessions.ts';
 import { setupCommand } from './commands/setup.ts';
 import { shellCommand } from './commands/shell.ts';
+import { statusCommand } from './commands/status.ts';
 import { tokenCommand } from './commands/token.ts';
+import { versionCommand } from './commands/version.ts';
 import { holdCurrentFolder } from './current-folder.ts';
 import { onBrokenStdout, routeConsole, standardOutputs } from './output.ts';
 
@@ -50,8 +52,10 @@ const COMMANDS: Readonly<Record<string, () => Command>> = {
   config: configCommand,
   doctor: doctorCommand,
   setup: setupCommand,
+  status: statusCommand,
   demo: demoCommand,
   completion: completionCommand,
+  version: versionCommand,
 };
 
 /**
@@ -86,7 +90,7 @@ export function createProgram(only?: string): Command {
 }
 
 /** Commands that read no configuration. */
-const WITHOUT_CONFIG: ReadonlySet<string> = new Set(['install', 'completion']);
+const WITHOUT_CONFIG: ReadonlySet<string> = new Set(['install', 'completion', 'version']);
 
 /** `--config FILE` before or after a subcommand. It takes effect before any option is read. */
 function addConfigFlag(command: Command): void {
@@ -101,8 +105,8 @@ function addConfigFlag(command: Command): void {
 
 const EXAMPLES = `
 Examples:
-  $ hotcell run script.py                 run a file in a new sandbox
-  $ echo 'print(6 * 7)' | hotcell run -   run a program from stdin
+  $ hotcell run -c 'print(6 * 7)'         run code in a new sandbox
+  $ hotcell run script.py                 run a file; - reads stdin
   $ hotcell repl                          an interactive session in a sandbox
   $ hotcell shell analysis                a terminal in a session of a server
   $ hotcell doctor                        what works on this machine, and how to fix the rest

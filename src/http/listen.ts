@@ -115,6 +115,7 @@ function cannotListen(error: NodeJS.ErrnoException, host: string, port: number):
   if (error.code === 'EADDRINUSE') {
     return new HotcellError('invalid_argument', `${where} is in use by another program`, {
       remedy: 'Choose another port with --port, or use --port 0 for any free port.',
+      data: { portInUse: port },
     });
   }
   return new HotcellError('invalid_argument', `cannot listen on ${where} (${error.code ?? error.message})`, {

@@ -4,7 +4,15 @@ import { createMountRegistry } from './mount-registry.ts';
 import { createPersistentRecords } from './persistent-records.ts';
 import { recordsFolder } from './records-folder.ts';
 import type { Membership, Registry } from './registry.ts';
-import { deadServers, forgetServer, holdServerLock, isServerAlive, type ServerFolders } from './server-lock.ts';
+import type { ServerFacts } from './server-facts.ts';
+import {
+  deadServers,
+  forgetServer,
+  holdServerLock,
+  isServerAlive,
+  liveServers,
+  type ServerFolders,
+} from './server-lock.ts';
 
 /**
  * The registry of one host: a listening socket for each server, a file for each record, and one for the mounts of each
@@ -19,8 +27,8 @@ export function createFileRegistry(folders: ServerFolders): Registry {
     createPersistentRecords({ folder: recordsFolder(dataDir), serverId, isServerAlive: isAlive });
   const removeMounts = (serverId: string) => rm(join(mountsFolder, serverId), { recursive: true, force: true });
 
-  async function enter(serverId: string): Promise<Membership> {
-    const lock = await holdServerLock(folders, serverId);
+  async function enter(serverId: string, facts: () => ServerFacts): Promise<Membership> {
+    const lock = await holdServerLock(folders, serverId, facts);
     const records = recordsOf(serverId);
     return {
       records,
@@ -42,5 +50,5 @@ export function createFileRegistry(folders: ServerFolders): Registry {
     };
   }
 
-  return { isServerAlive: isAlive, records: recordsOf(''), join: enter };
+  return { isServerAlive: isAlive, servers: () => liveServers(folders), records: recordsOf(''), join: enter };
 }

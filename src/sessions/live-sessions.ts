@@ -63,6 +63,8 @@ export interface LiveSessions {
   heldAhead(owner: string): HeldAhead;
   /** Disposes of those. */
   dropAhead(owner: string): void;
+  /** Number of open sessions. */
+  count(): number;
   /** Resolves when no sandbox is being created ahead, and none of a closed session is being removed. */
   settled(): Promise<void>;
   /** Aborts openings and closes all sessions. Idempotent. */
@@ -238,6 +240,7 @@ export function createLiveSessions(
     dropAhead: (owner) => {
       if (pool.heldFor(owner).sandboxes > 0) removals.track(owner, pool.drop(owner));
     },
+    count: () => sessions.size,
     settled: async () => {
       await pool.settled();
       await removals.settled();

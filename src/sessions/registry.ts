@@ -1,5 +1,6 @@
 import type { MountRegistry } from './mount-registry.ts';
 import type { PersistentRecords } from './persistent-records.ts';
+import type { ServerFacts } from './server-facts.ts';
 
 /**
  * The knowledge that servers of one installation share: which are alive, which sessions outlive their server, and which
@@ -14,8 +15,10 @@ export interface Registry {
   isServerAlive(serverId: string): Promise<boolean>;
   /** The records of all servers, for a caller that is not a server. */
   readonly records: Pick<PersistentRecords, 'all'>;
-  /** Announces a server. It counts as alive until it leaves or its process ends, however that ends. */
-  join(serverId: string): Promise<Membership>;
+  /** The facts about the servers that run. */
+  servers(): Promise<readonly ServerFacts[]>;
+  /** Announces a server, which answers others with its facts. It counts as alive until it leaves or its process ends, however that ends. */
+  join(serverId: string, facts: () => ServerFacts): Promise<Membership>;
 }
 
 /** One server in the registry. */

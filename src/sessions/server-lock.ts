@@ -3,6 +3,7 @@ import { chmod, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
 import { join, resolve } from 'node:path';
 import { makeOwnFolder, requireTrusted } from '../lib/own-folder.ts';
+import { askForFacts, type ServerFacts } from './server-facts.ts';
 
 /**
  * A liveness lock: a listening socket, which ends with its process however that ends. A pid file would outlive a
@@ -27,11 +28,19 @@ const SUFFIX = '.lock';
 const LOCK_NAME = /\.lock$/;
 const SERVER_ID = /^[0-9a-f]{12}$/;
 
-export async function holdServerLock(folders: ServerFolders, serverId: string): Promise<ServerLock> {
+/** Answers each connection with the facts about the server, for `hotcell status`. */
+export async function holdServerLock(
+  folders: ServerFolders,
+  serverId: string,
+  facts: () => ServerFacts,
+): Promise<ServerLock> {
   const path = join(folders.runRoot, serverId + SUFFIX);
   // The caller installs its cleanup right after this call. Before that, nothing may exist that needs cleanup.
   await undefined;
-  const server = createServer((socket) => socket.destroy());
+  const server = createServer((socket) => {
+    socket.on('error', () => {}); // who only asks whether it is alive leaves at once
+    socket.end(JSON.stringify(facts()), () => socket.destroy());
+  });
   await new Promise<void>((done, reject) => {
     server.once('error', reject);
     // It listens before it gets its name: a socket with that name that does not answer counts as dead.
@@ -65,6 +74,15 @@ export async function isServerAlive(folders: ServerFolders, serverId: string): P
       done(error.code !== 'ENOENT' && error.code !== 'ECONNREFUSED'),
     );
   });
+}
+
+/** The facts about all live servers of the installation. A server that does not answer is left out. */
+export async function liveServers(folders: ServerFolders): Promise<ServerFacts[]> {
+  const asked = serversIn(folders).map(async (id) => {
+    const runFolder = runFolderOf(folders, id);
+    return runFolder === undefined ? undefined : askForFacts(join(runFolder, id + SUFFIX));
+  });
+  return (await Promise.all(asked)).filter((facts) => facts !== undefined);
 }
 
 /** Ids of dead servers with leftovers: a lock, or something under their id in the run folder or in `others`. */

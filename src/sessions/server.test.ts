@@ -7,6 +7,7 @@ import { DEFAULT_LIMITS, type Mount } from '../sandbox/spec.ts';
 import { createFileRegistry } from './file-registry.ts';
 import type { Registry } from './registry.ts';
 import { becomeServer, type Server } from './server.ts';
+import { ownFacts } from './server-facts.ts';
 
 let folder: string;
 let server: Server;
@@ -88,9 +89,10 @@ test('a server answers its drivers from the given registry, and leaves it when i
   const leases = new Set(['elsewhere']);
   const cluster: Registry = {
     isServerAlive: async (serverId) => leases.has(serverId),
+    servers: files.servers,
     records: files.records,
-    join: async (serverId) => {
-      const membership = await files.join(serverId);
+    join: async (serverId, facts) => {
+      const membership = await files.join(serverId, facts);
       leases.add(serverId);
       const leave = async () => {
         leases.delete(serverId);
@@ -111,3 +113,17 @@ async function mountOf(name: string, readOnly: boolean): Promise<Mount> {
   const source = join(folder, name);
   return { source, target: '/data', readOnly, identity: identityOf(await stat(source, { bigint: true })) };
 }
+
+test('a live server says what it does, and a dead one is not listed', async () => {
+  const folders = { dataDir: join(folder, 'alone'), runRoot: join(folder, 'run') };
+  const registry = createFileRegistry(folders);
+  let sessions = 0;
+  const server = await becomeServer(folders, registry, () => ownFacts(sessions, { command: 'serve', url: 'http://x' }));
+  sessions = 2;
+  expect(await registry.servers()).toEqual([
+    expect.objectContaining({ pid: process.pid, sessions: 2, command: 'serve', url: 'http://x' }),
+  ]);
+  expect(await registry.isServerAlive(server.host.serverId)).toBe(true);
+  await server.release();
+  expect(await registry.servers()).toEqual([]);
+});

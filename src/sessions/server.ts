@@ -7,6 +7,7 @@ import type { Host } from '../sandbox/host.ts';
 import type { MountRegistry } from './mount-registry.ts';
 import type { PersistentRecords } from './persistent-records.ts';
 import type { Registry } from './registry.ts';
+import { ownFacts, type ServerFacts } from './server-facts.ts';
 import type { ServerFolders } from './server-lock.ts';
 
 /** This server among others of its installation: its lock, its folders, and the cleanup after dead ones. */
@@ -22,11 +23,15 @@ export interface Server {
   release(): Promise<void>;
 }
 
-export async function becomeServer({ dataDir, runRoot }: ServerFolders, registry: Registry): Promise<Server> {
+export async function becomeServer(
+  { dataDir, runRoot }: ServerFolders,
+  registry: Registry,
+  facts: () => ServerFacts = () => ownFacts(0),
+): Promise<Server> {
   const serverId = newId('v').slice(2, 14);
   const installationId = openDataFolder(dataDir);
   openRunFolder(runRoot);
-  const membership = await registry.join(serverId);
+  const membership = await registry.join(serverId, facts);
   const { records, mounts } = membership;
   const runDir = join(runRoot, serverId);
   // Other users may enter the folder, which the jail's user needs, but not list it.

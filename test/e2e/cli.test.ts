@@ -519,7 +519,7 @@ describe('bad input', () => {
       const { stderr } = await hotcell.run(['dist/cli.js', 'setup', 'process'], { env: { HOTCELL_HOME: home } });
       rmSync(home, { recursive: true });
       expect(stderr).toContain('would not see an environment below /tmp');
-      expect(stderr).toContain('HOTCELL_HOME=/another/folder hotcell setup process');
+      expect(stderr).toContain('export HOTCELL_HOME=~/hotcell && hotcell setup process');
     },
   );
 

@@ -47,6 +47,8 @@ const COMPLETED: readonly (readonly [string, string])[] = [
   ['hotcell install vs', 'hotcell install vscode'],
   ['hotcell install cursor --scope pr', 'hotcell install cursor --scope project'],
   ['hotcell token rev', 'hotcell token revoke'],
+  ['hotcell sta', 'hotcell status'],
+  ['hotcell ver', 'hotcell version'],
   ['hotcell help set', 'hotcell help setup'],
 ];
 

@@ -1,6 +1,7 @@
 import { Argument, Command } from 'commander';
 import { type Report, StepError, type StepEvent, terminalReport } from '../../lib/steps.ts';
 import type { Confirm } from '../../lib/superuser.ts';
+import { howItIsCalled } from '../how-called.ts';
 import { promptStream, standardOutputs, standardScreen } from '../output.ts';
 import { ownText } from '../terminal-filter.ts';
 
@@ -46,7 +47,7 @@ async function setUp(driver: SetupDriver, options: SetupOptions): Promise<number
   try {
     const result = await runSetup(driver, options, report, abort.signal);
     if (options.json) await stdout.json({ driver, ready: true, ...result, steps: steps(events) });
-    else await stdout.say(`Ready. Try: echo 'print(6 * 7)' | hotcell run - --isolation ${driver}`);
+    else await stdout.say(`Ready. Try: ${howItIsCalled()} run -c 'print(6 * 7)' --isolation ${driver}`);
     return 0;
   } catch (error) {
     const cause = abort.signal.aborted ? abort.signal.reason : error;

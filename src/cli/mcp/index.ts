@@ -47,7 +47,7 @@ export async function mcp(flags: McpFlags): Promise<number> {
   const directory = createLazyDirectory(
     async () => {
       const { openServer } = await import('../../main.ts');
-      server = await openServer(config);
+      server = await openServer({ ...config, about: () => ({ command: 'mcp' }) });
       return server.sessions;
     },
     () => hasRecords(dataDir),

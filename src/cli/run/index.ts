@@ -62,7 +62,7 @@ export async function run(named: string | undefined, flags: RunFlags): Promise<n
   const { signal } = interrupts;
   const readerGone = watchReader();
   try {
-    opening = openHotcell({ ...options.hotcell, drivers: { process: singleJail } });
+    opening = openHotcell({ ...options.hotcell, drivers: { process: singleJail }, about: () => ({ command: 'run' }) });
     const hotcell = await opening;
     const session = await hotcell.open({ ...options.open, signal });
     const limits = {

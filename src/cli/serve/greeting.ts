@@ -1,5 +1,5 @@
-import { basename } from 'node:path';
 import type { DriverName, PassedOver } from '../../sandbox/isolation.ts';
+import { howItIsCalled } from '../how-called.ts';
 
 export interface Served {
   readonly url: string;
@@ -15,13 +15,13 @@ export interface Served {
 }
 
 /** The message when a server is up: its address, its isolation, and the commands that use it. */
-export function greeting(served: Served, command: string = howItWasCalled()): string {
+export function greeting(served: Served, command: string = howItIsCalled()): string {
   const { url, tokensRequired, isolation, version, tools } = served;
   const hasOwn = tools.includes('run_code');
   const header = tokensRequired ? ' --header "Authorization: Bearer <token>"' : '';
   return `Hotcell ${version} is listening on ${url}
 
-  isolation  ${isolation.driver} (level ${isolation.level})${passedOverText(isolation.passedOver)}
+  isolation  ${isolation.driver} (level ${isolation.level})${passedOverText(isolation.passedOver, command)}
   tokens     ${tokensRequired ? `required: ${command} token create <name>` : 'not required: only this machine can reach the server'}
 
 In a client:
@@ -29,9 +29,7 @@ In a client:
 
 Try it:
   ${curlLine(url, tokensRequired, hasOwn ? OWN_CALL : CODE_SANDBOX_CALL)}${
-    hasOwn
-      ? `\n  echo 'print(6 * 7)' | ${command} run - --server ${url}${tokensRequired ? ' --token <token>' : ''}`
-      : ''
+    hasOwn ? `\n  ${command} run -c 'print(6 * 7)' --server ${url}${tokensRequired ? ' --token <token>' : ''}` : ''
   }
 
 A worked example: ${command} demo
@@ -52,12 +50,9 @@ function curlLine(url: string, tokensRequired: boolean, params: typeof OWN_CALL)
   ].join(' ');
 }
 
-function passedOverText(passedOver: readonly PassedOver[]): string {
+function passedOverText(passedOver: readonly PassedOver[], command: string): string {
   const [strongest] = passedOver;
-  return strongest === undefined ? '' : `; not ${strongest.driver}: ${strongest.reason}`;
-}
-
-/** `npm start` runs the built file of a clone, where no `hotcell` is on the search path. */
-function howItWasCalled(): string {
-  return basename(process.argv[1] ?? '') === 'cli.js' ? 'npx hotcell' : 'hotcell';
+  return strongest === undefined
+    ? ''
+    : `; not ${strongest.driver}: ${strongest.reason}\n             ${command} doctor says how to fix it`;
 }

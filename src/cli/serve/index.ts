@@ -8,12 +8,14 @@ import { createHostFiles } from '../../mcp/host-files/index.ts';
 import { offerOf } from '../../mcp/profiles/index.ts';
 import { longTools } from '../../mcp/server.ts';
 import { followedPlaces } from '../../sessions/denied-places.ts';
+import type { AboutServer } from '../../sessions/server-facts.ts';
 import { secretPlaces } from '../../sessions/server-places.ts';
 import { stopSignals } from '../mcp/stop-signals.ts';
 import { namedFolderPath } from '../named-path.ts';
 import { standardOutputs } from '../output.ts';
 import { profileOption } from '../profile-flag.ts';
 import { isolationRequest, leastIsolationRequest } from '../run/options.ts';
+import { explainPort } from './already-serving.ts';
 import { greeting } from './greeting.ts';
 import { mcpServerFor } from './mcp-server-for.ts';
 
@@ -33,7 +35,8 @@ export interface ServeFlags {
 /** Serves over HTTP until a signal comes. Returns the exit code. */
 export async function serve(flags: ServeFlags): Promise<number> {
   using signals = stopSignals();
-  await using server = await openServer({ ...configOf(flags), metrics: true });
+  let about: AboutServer = { command: 'serve' };
+  await using server = await openServer({ ...configOf(flags), metrics: true, about: () => about });
   const { config, sessions } = server;
   const offer = offerOf(config.profile, loadSettings);
   let stopping = false;
@@ -43,10 +46,13 @@ export async function serve(flags: ServeFlags): Promise<number> {
     largestMessageBytes: offer.largestMessageBytes,
     notReady: () => (stopping ? 'it is ending' : undefined),
     serverFor: mcpServerFor(server, hostFilesOf(config), offer),
+  }).catch(async (thrown: unknown) => {
+    throw await explainPort(thrown);
   });
   try {
     const isolation = await server.hotcell.isolation();
     const { url, tokensRequired } = serving;
+    about = { ...about, url, isolation: isolation.driver };
     const { stdout, stderr } = standardOutputs();
     if (flags.json) void stdout.json({ url, mcp: `${url}/mcp`, tokensRequired, isolation }, { indent: 0 });
     else {

@@ -11,7 +11,7 @@ import { standardOutputs } from '../output.ts';
 import { shownName } from '../print.ts';
 
 /** A persistent session, as it is shown. */
-interface Shown {
+export interface ShownSession {
   readonly session_id: string;
   readonly name?: string;
   readonly owner: string;
@@ -27,11 +27,16 @@ interface Shown {
 
 export async function listPersistent(flags: { json?: boolean }): Promise<void> {
   const tokens = await tokenList();
-  const found = await Promise.all((await all()).map((record) => shown(record, tokens)));
+  const found = await persistentSessions(tokens);
   const { stdout, stderr } = standardOutputs();
   if (flags.json) return stdout.json(found);
   if (found.length === 0) await stderr.say('hotcell: there are no persistent sessions.');
   for (const session of found) await stdout.say(lineOf(session, tokens));
+}
+
+export async function persistentSessions(tokens?: readonly TokenRecord[]): Promise<ShownSession[]> {
+  const known = tokens ?? (await tokenList());
+  return Promise.all((await all()).map((record) => shown(record, known)));
 }
 
 export async function closePersistent(which: string, flags: { json?: boolean }): Promise<void> {
@@ -102,7 +107,10 @@ function tokenList(): Promise<readonly TokenRecord[]> {
   return openTokenStore(resolveDataDir()).list();
 }
 
-async function shown({ record, holder, lastUsedAt }: FoundRecord, tokens: readonly TokenRecord[]): Promise<Shown> {
+async function shown(
+  { record, holder, lastUsedAt }: FoundRecord,
+  tokens: readonly TokenRecord[],
+): Promise<ShownSession> {
   const token = tokens.find(({ id }) => id === record.owner);
   const time = (at: number) => new Date(at).toISOString();
   return {
@@ -118,7 +126,7 @@ async function shown({ record, holder, lastUsedAt }: FoundRecord, tokens: readon
   };
 }
 
-function lineOf(session: Shown, tokens: readonly TokenRecord[]): string {
+function lineOf(session: ShownSession, tokens: readonly TokenRecord[]): string {
   const { session_id, name, driver, last_used_at, expires_at, held } = session;
   const minute = (time: string) => `${time.slice(0, 16)}Z`;
   const state = held ? 'in use by a running server' : `no server; expires ${minute(expires_at)}`;
@@ -127,7 +135,7 @@ function lineOf(session: Shown, tokens: readonly TokenRecord[]): string {
 }
 
 /** The owner as the name of its token, with the id if the name is ambiguous. */
-function ownerText({ owner, owner_name }: Shown, tokens: readonly TokenRecord[]): string {
+function ownerText({ owner, owner_name }: ShownSession, tokens: readonly TokenRecord[]): string {
   if (owner_name === undefined) return owner;
   const isOnly = tokens.filter(({ name }) => name === owner_name).length === 1;
   return isOnly ? owner_name : `${owner_name} (${owner})`;

@@ -7,7 +7,7 @@ import { makeTemporaryFolder } from '../../lib/own-folder.ts';
 import { type Report, runStep, StepError } from '../../lib/steps.ts';
 import { type Confirm, runAsSuperuser } from '../../lib/superuser.ts';
 import { docker } from '../docker/setup/docker-cli.ts';
-import { setupDocker } from '../docker/setup/index.ts';
+import { findEngine, setupDocker } from '../docker/setup/index.ts';
 import { runtimeName, withRuntime } from './daemon-config.ts';
 import { ensureRunsc } from './runsc.ts';
 
@@ -32,8 +32,10 @@ export async function setupGvisor(options: GvisorSetup): Promise<{ image: string
   if (process.platform !== 'linux') {
     throw new StepError('gVisor runs on Linux alone. Use the docker driver here.', { command: 'hotcell setup docker' });
   }
+  // Without an engine nothing else is of use, and it knows whether gVisor is registered already.
+  const engine = await findEngine(report, signal);
   // Building gVisor and building the image take a minute or more each and are independent, so they run in parallel.
-  const [runsc, docker] = await Promise.allSettled([prepareRunsc(options), setupDocker(options)]);
+  const [runsc, docker] = await Promise.allSettled([prepareRunsc(options), setupDocker({ ...options, engine })]);
   const { image } = unwrap(docker);
   const path = unwrap(runsc);
   if (path) await runStep(report, 'gVisor registered with Docker', () => register(path, options));

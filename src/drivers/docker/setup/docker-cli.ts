@@ -31,7 +31,13 @@ export async function requireEngine(signal?: AbortSignal): Promise<Engine> {
   });
   const [version, architecture] = stdout.trim().split(' ');
   if (exitCode === 0 && version && architecture) return { version, architecture };
-  throw new StepError(`The Docker engine does not answer: ${tail.split('\n').at(-1)}`, { command: startCommand() });
+  const said = tail.split('\n').at(-1) ?? '';
+  if (/permission denied/i.test(tail)) {
+    throw new StepError('Your user may not use the Docker engine. Give it access, then log in again.', {
+      command: 'sudo usermod -aG docker $USER',
+    });
+  }
+  throw new StepError(`The Docker engine does not answer: ${said}`, { command: startCommand() });
 }
 
 export async function hasImage(image: string, signal?: AbortSignal): Promise<boolean> {

@@ -7,7 +7,7 @@ import { imageFolder, lockedCount, standardSizes } from '../../python-packages.t
 import { type BaseImage, imageFiles, latestImage, standardImageTag } from '../image.ts';
 import { ensureBaseImage, removeBuildStage } from './base-image.ts';
 import { ensureGuestCode } from './compile-guest.ts';
-import { docker, dockerOrFail, hasImage, requireEngine } from './docker-cli.ts';
+import { docker, dockerOrFail, type Engine, hasImage, requireEngine } from './docker-cli.ts';
 import { downloadNode, npmRegistry, pin } from './node-program.ts';
 import { downloadWheels, type ImagePlatform } from './wheels.ts';
 
@@ -17,6 +17,8 @@ export interface DockerSetup {
   signal?: AbortSignal;
   /** Whether to build even if an image of that tag exists. */
   rebuild?: boolean;
+  /** The engine, if it was asked already. */
+  engine?: Engine;
 }
 
 /** Builds the standard image, on a base that this machine can get, and compiles the guest in it. Returns the tag. */
@@ -31,9 +33,14 @@ export async function setupDocker(options: DockerSetup): Promise<{ image: string
   return { image };
 }
 
+/** Reports the engine as a step. */
+export function findEngine(report: Report, signal?: AbortSignal): Promise<Engine> {
+  return runStep(report, 'Docker engine', () => requireEngine(signal), { note: ({ version }) => version });
+}
+
 async function ensureImage(options: DockerSetup): Promise<{ image: string; isNew: boolean }> {
   const { report, signal } = options;
-  const engine = await runStep(report, 'Docker engine', () => requireEngine(signal), { note: (e) => e.version });
+  const engine = options.engine ?? (await findEngine(report, signal));
   const image = standardImageTag();
   if (!options.rebuild && (await hasImage(image, signal))) {
     await runStep(report, 'Standard image', async () => image, { note: (tag) => `${tag} is present` });

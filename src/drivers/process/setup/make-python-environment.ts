@@ -53,9 +53,12 @@ async function make(dataDir: string, report: Report, { progress, signal }: Work)
   const root = join(dataDir, 'python');
   const covered = coveringPlace([root]);
   if (covered) {
-    throw new StepError(`Sandboxes have a ${covered} of their own and would not see an environment below ${covered}.`, {
-      command: 'HOTCELL_HOME=/another/folder hotcell setup process',
-    });
+    throw new StepError(
+      `Sandboxes have a ${covered} of their own and would not see an environment below ${covered}. Use a data folder elsewhere, in this and in every later command.`,
+      {
+        command: 'export HOTCELL_HOME=~/hotcell && hotcell setup process',
+      },
+    );
   }
   makeOwnFolder(root, 0o755, { rootsToo: true });
   await openToOthers(dataDir, root);
