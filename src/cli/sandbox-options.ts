@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander';
+import { Argument, type Command, Option } from 'commander';
 import { DRIVERS } from '../drivers/registry.ts';
 import { driversWith } from '../sandbox/declaration.ts';
 import { DRIVER_NAMES } from '../sandbox/isolation.ts';
@@ -22,9 +22,6 @@ export function sandboxOptions(command: Command, timeLimit: string): Command {
     .option('--image <name>', `container image to run in (${driversWith('images', DRIVERS).join(', ')})`);
 }
 
-/** The values of `--isolation`, for help texts. */
-export const isolationNames = `auto, ${DRIVER_NAMES.slice(0, -1).join(', ')} or ${DRIVER_NAMES.at(-1)}`;
-
 export function isolationOption(): Option {
   const values = ['auto', ...DRIVER_NAMES];
   return valued('--isolation <driver>', 'isolation driver (default: auto, the strongest available)', values);
@@ -42,6 +39,13 @@ export function valued(flags: string, description: string, values: readonly stri
   const option = new Option(flags, description);
   option.argChoices = [...values];
   return option;
+}
+
+/** The same for an argument: `unknown-name.ts` says what was meant. */
+export function namedArgument(name: string, description: string, values: readonly string[]): Argument {
+  const argument = new Argument(name, description);
+  argument.argChoices = [...values];
+  return argument;
 }
 
 export function collect(value: string, earlier: string[] = []): string[] {

@@ -68,6 +68,15 @@ export const configSchema = z.object({
         'Allowlist of container images for clients over HTTP, besides `image` and the standard image, such as `python:3.12` or `myorg/*`. `*` matches any characters except `/`; a single `*` allows any image. Clients over stdio may use any image',
       )
       .meta({ allowed: 'a list of names and patterns of images' }),
+    memoryBytes: wholeNumber(LEAST_LIMITS.memoryBytes, Number.MAX_SAFE_INTEGER)
+      .default(DEFAULT_LIMITS.memoryBytes)
+      .describe('Memory of a new session, including its files, if its caller sets no limit'),
+    cpus: z.coerce
+      .number()
+      .min(LEAST_LIMITS.cpus)
+      .max(MOST_CPUS)
+      .default(DEFAULT_LIMITS.cpus)
+      .describe('Number of CPUs of a new session, if its caller sets no limit'),
     startTimeoutMs: z.coerce
       .number()
       .int()

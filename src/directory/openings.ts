@@ -4,7 +4,6 @@ import type { SessionCore } from '../execution/session-core.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createFairQueue } from '../lib/fair-queue.ts';
 import { newId } from '../lib/ids.ts';
-import { DEFAULT_LIMITS } from '../sandbox/spec.ts';
 import type { PersistentRecord } from '../sessions/persistent-records.ts';
 import type { HeldAhead } from '../sessions/pool.ts';
 import { type Activity, createActivity } from './activity.ts';
@@ -145,7 +144,7 @@ export function createOpenings(options: OpeningsOptions): Openings {
       activity: createActivity(clock, () => onUsed(entry)),
       isolation: request.isolation ?? config.isolation,
       askedAt: clock.now(),
-      memoryBytes: request.limits?.memoryBytes ?? DEFAULT_LIMITS.memoryBytes,
+      memoryBytes: request.limits?.memoryBytes ?? config.memoryBytes,
       isPersistent: request.persistent === true,
       stop: new AbortController(),
       isWaiting: true,

@@ -33,7 +33,10 @@ export function specFor(config: Config, wishes: SandboxWishes, mounts: readonly 
   return {
     id: newId('s'),
     owner: wishes.owner ?? 'local',
-    limits: parseOptions(limitsSchema, withDisk(wishes.limits ?? {})),
+    limits: parseOptions(
+      limitsSchema,
+      withDisk({ memoryBytes: config.memoryBytes, cpus: config.cpus, ...wishes.limits }),
+    ),
     mounts,
     ...parseOptions(wishesSchema, {
       preloads: wishes.preloads ?? config.preloads,

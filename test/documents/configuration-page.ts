@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { environmentName } from '../../src/config/environment.ts';
+import { optionFlags } from '../../src/config/flags.ts';
 import { codeSandboxSchema } from '../../src/config/profiles/code-sandbox.ts';
 import { configSchema, limitsSchema } from '../../src/config/schema.ts';
 
@@ -27,6 +28,10 @@ export function configurationPage(): string {
 Set options as flags or in \`openHotcell({ … })\`, in the environment, or in a configuration file. Precedence: flags and
 arguments, then the environment, then the file, then defaults. Separate the items of a list in the environment with
 commas.
+
+\`hotcell serve\`, \`hotcell mcp\` and \`hotcell install\` have a flag for each option in the tables. A flag for a list is
+repeated; sizes and times take units (\`--memory 4g\`, \`--timeout 2m\`). \`hotcell install\` writes its flags into the entry
+of the client. Options of HTTP have flags with \`serve\` only.
 
 The configuration file is \`config.json\` in the data folder (\`~/.local/share/hotcell\`, or \`/var/lib/hotcell\` for root),
 or the file of \`--config FILE\` or \`HOTCELL_CONFIG\`. It is JSON with comments and trailing commas; an unknown name is an
@@ -95,9 +100,16 @@ ${codeSandbox.join('\n')}
 function optionTable(group: string, members: readonly (readonly [string, Property])[]): string {
   const rows = members.map(
     ([name, property]) =>
-      `| \`${name}\` | \`${environmentName(name)}\` | ${property.description} | ${byDefault(property)} | ${allowed(property)} |`,
+      `| \`${name}\` | \`${environmentName(name)}\`${flagText(name)} | ${property.description} | ${byDefault(property)} | ${allowed(property)} |`,
   );
-  return `## ${group}\n\n| option | environment | meaning | default | allowed |\n|---|---|---|---|---|\n${rows.join('\n')}`;
+  return `## ${group}\n\n| option | environment, flag | meaning | default | allowed |\n|---|---|---|---|---|\n${rows.join('\n')}`;
+}
+
+const FLAGS = new Map(optionFlags('serve').map(({ option, name }) => [option as string, name]));
+
+function flagText(name: string): string {
+  const flag = FLAGS.get(name);
+  return flag === undefined ? '' : ` \`${flag}\``;
 }
 
 interface Property {

@@ -1,26 +1,26 @@
-import { Argument, Command, Option } from 'commander';
+import { Command, Option } from 'commander';
 import { CLIENT_NAMES } from '../install/clients.ts';
 import type { InstallFlags } from '../install/index.ts';
-import { isolationNames } from '../sandbox-options.ts';
+import { namedArgument } from '../sandbox-options.ts';
+import { addServerFlags } from '../server-flags.ts';
 
 /** `hotcell install <client>`: adds Hotcell to a client's configuration, or removes it. */
 export function installCommand(): Command {
-  return new Command('install')
+  const command = new Command('install')
     .description('Add Hotcell to the configuration of an MCP client. Shows the changes; can be repeated and undone.')
-    .addArgument(new Argument('<client>', 'name of the client').choices(CLIENT_NAMES))
+    .addArgument(namedArgument('<client>', `name of the client: ${CLIENT_NAMES.join(', ')}`, CLIENT_NAMES))
     .addOption(
       new Option(
         '--scope <scope>',
         'user: for all projects; project: for this folder, shared through its files (default: user)',
       ).choices(['user', 'project']),
     )
-    .option('--profile <names>', 'tools with the names of another system; several separated by commas')
-    .option('--isolation <driver>', isolationNames)
     .option('--no-rules', 'claude-code: do not add rules to CLAUDE.md, which tell the model when to use the sandbox')
     .option('--keep-env', "project: keep the variables and members that the project's file adds to the entry")
     .option('--print', 'print the entry instead of writing it')
     .option('--undo', 'remove Hotcell from the configuration')
-    .option('--json', 'print the changes as one JSON document')
+    .option('--json', 'print the changes as one JSON document');
+  return addServerFlags(command, 'mcp')
     .addHelpText('after', HELP)
     .action(async (client: string, flags: InstallFlags) => {
       const { install } = await import('../install/index.ts');
@@ -30,7 +30,8 @@ export function installCommand(): Command {
 
 const HELP = `
 Everything else in the file is kept, including comments. A file that cannot be parsed is not changed; the old version
-is saved beside the file (….hotcell-backup).
+is saved beside the file (….hotcell-backup) until --undo, which restores what was replaced. The flags of hotcell mcp go into
+the entry. From the cache of npx the entry names npx and this version, because npm may clear the cache.
 
 Your own additions to the entry are kept. A project is untrusted: additions in its entry are dropped unless you pass --keep-env,
 which is remembered in your data folder. NODE_*, LD_*, DYLD_*, PYTHON* and similar are never kept: they can run other code.
@@ -38,7 +39,7 @@ which is remembered in your data folder. NODE_*, LD_*, DYLD_*, PYTHON* and simil
 Examples:
   $ hotcell install claude-code
   $ hotcell install claude-code --scope project       .mcp.json and CLAUDE.md of this folder
-  $ hotcell install vscode --isolation docker
+  $ hotcell install vscode --isolation docker --mount-root ~/data --memory 4g
   $ hotcell install codex --print
   $ hotcell install cursor --undo
 `;

@@ -1,9 +1,11 @@
-import { Argument, Command } from 'commander';
+import { Command } from 'commander';
 import { type Report, StepError, type StepEvent, terminalReport } from '../../lib/steps.ts';
 import type { Confirm } from '../../lib/superuser.ts';
 import { howItIsCalled } from '../how-called.ts';
 import { promptStream, standardOutputs, standardScreen } from '../output.ts';
+import { namedArgument } from '../sandbox-options.ts';
 import { ownText } from '../terminal-filter.ts';
+import { unknownName } from '../unknown-name.ts';
 
 const drivers = ['process', 'docker', 'gvisor'] as const;
 type SetupDriver = (typeof drivers)[number];
@@ -19,12 +21,14 @@ export function setupCommand(): Command {
   const byDefault: SetupDriver = process.platform === 'linux' ? 'process' : 'docker';
   return new Command('setup')
     .description('Prepare this machine for sandboxes: install, build and check the requirements of a driver.')
-    .addArgument(new Argument('[driver]', 'driver to set up').choices(drivers).default(byDefault))
+    .addArgument(namedArgument('[driver]', 'driver to set up', drivers).default(byDefault))
     .option('--yes', 'use sudo without asking if root is needed')
     .option('--rebuild', 'docker, gvisor: rebuild the standard image')
     .option('--json', 'print the result as JSON on stdout, without progress')
     .addHelpText('after', examples)
-    .action(async (driver: SetupDriver, options: SetupOptions) => {
+    .action(async (named: string, options: SetupOptions) => {
+      const driver = drivers.find((each) => each === named);
+      if (driver === undefined) throw unknownName('driver', named, drivers);
       process.exitCode = await setUp(driver, options);
     });
 }

@@ -91,7 +91,8 @@ export const CLIENTS: Readonly<Record<ClientName, Client>> = {
       user: (machine) => joinOn(machine, machine.home, '.gemini', 'settings.json'),
       project: (machine) => joinOn(machine, machine.folder, '.gemini', 'settings.json'),
     },
-    afterwards: 'Restart Gemini CLI; /mcp lists hotcell.',
+    afterwards:
+      'Restart Gemini CLI; /mcp lists hotcell. In a folder that you have not trusted, Gemini CLI disables it: trust the folder with /permissions.',
   },
 };
 

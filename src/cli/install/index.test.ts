@@ -146,8 +146,61 @@ describe('hotcell install', () => {
     const on = { ...machine, variables: { HOTCELL_HOME: '/data' } };
     await run('codex', { isolation: 'docker', profile: 'code-sandbox' }, on);
     expect(readFileSync(file('codex'), 'utf8')).toContain(
-      '[mcp_servers.hotcell.env]\nHOTCELL_HOME = "/data"\nHOTCELL_PROFILE = "code-sandbox"\nHOTCELL_ISOLATION = "docker"\n',
+      '"mcp", "--isolation", "docker", "--profile", "code-sandbox" ]\n\n[mcp_servers.hotcell.env]\nHOTCELL_HOME = "/data"\n',
     );
+  });
+
+  it('writes the flags of the server into the entry, checked and with absolute paths', async () => {
+    await run('cursor', { mountRoot: ['data', '/srv/x'], memory: '4g', image: 'my:1', timeout: '2m' });
+    const { args } = JSON.parse(readFileSync(file('cursor'), 'utf8')).mcpServers.hotcell;
+    expect(args.slice(1)).toEqual([
+      ...['mcp', '--image', 'my:1', '--memory', '4g', '--mount-root', join(process.cwd(), 'data')],
+      ...['--mount-root', '/srv/x', '--timeout', '2m'],
+    ]);
+    await expect(run('cursor', { memory: 'lots' })).rejects.toThrow('--memory: lots is not a size');
+    await expect(run('cursor', { memory: '1m' })).rejects.toThrow(/^--memory: /);
+  });
+
+  it('brings back an entry that it replaced, says so, and removes its backup', async () => {
+    const old = { command: 'old', args: ['mcp'] };
+    const before = `{"mcpServers":   {"hotcell": ${JSON.stringify(old)}}, "a": 1}\n`;
+    write(file('cursor'), before);
+    expect((await run('cursor')).stdout).toContain('Replaced another entry named hotcell; ');
+    expect((await run('cursor', { memory: '4g' })).stdout).not.toContain('Replaced');
+    await run('cursor', { undo: true });
+    expect(readFileSync(file('cursor'), 'utf8')).toBe(before);
+    expect(readdirSync(join(home, '.cursor'))).toEqual(['mcp.json']);
+    // Also if another program has changed the file since.
+    await run('cursor');
+    writeFileSync(file('cursor'), readFileSync(file('cursor'), 'utf8').replace('"a": 1', '"a": 2'));
+    await run('cursor', { undo: true });
+    expect(JSON.parse(readFileSync(file('cursor'), 'utf8'))).toEqual({ mcpServers: { hotcell: old }, a: 2 });
+  });
+
+  it('leaves nothing after several installations, if there was nothing', async () => {
+    await run('gemini');
+    await run('gemini', { memory: '4g' });
+    await run('gemini', { undo: true });
+    expect(readdirSync(join(home, '.gemini'))).toEqual([]);
+  });
+
+  it('names the projects in which `claude mcp add` has added another one', async () => {
+    write(
+      file('claude-code'),
+      JSON.stringify({ projects: { '/work/a b': { mcpServers: { hotcell: {} } }, '/c': {} } }),
+    );
+    const { stdout } = await run('claude-code');
+    expect(stdout).toContain("cd '/work/a b' && claude mcp remove hotcell -s local");
+    expect(stdout).not.toContain('/c (claude');
+  });
+
+  it('tells what the user must do in Gemini CLI', async () => {
+    expect((await run('gemini')).stdout).toMatch(/not trusted.*\/permissions/);
+  });
+
+  it('suggests the client that was meant', async () => {
+    await expect(run('claud')).rejects.toThrow('there is no client claud; did you mean claude-code?');
+    await expect(run('emacs')).rejects.toThrow(/^there is no client emacs$/);
   });
 
   it('refuses a profile that the server would refuse, and changes nothing', async () => {
@@ -272,7 +325,7 @@ describe('hotcell install', () => {
   });
 
   it.each([
-    ['emacs', {}, 'Use one of claude-code'],
+    ['claud', {}, 'Use one of claude-code'],
     ['claude-desktop', { scope: 'project' }, 'It has user.'],
     ['cursor', { isolation: 'none' }, 'hotcell doctor'],
   ])('refuses %s with %o and lists the choices', async (client, flags, remedy) => {

@@ -45,6 +45,11 @@ Use your own tools for
 ${how}`;
 }
 
+/** Whether the text has the block. */
+export function hasRules(text: string | undefined): boolean {
+  return text !== undefined && findBlock(text) !== undefined;
+}
+
 /** The text with the block, in its old position or at the end. */
 export function withRules(text: string, rules: string): string {
   return withBlock(text, `${BEGIN}\n${rules}\n${END}`);

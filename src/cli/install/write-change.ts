@@ -22,6 +22,8 @@ export interface WriteOptions {
   readonly newFileMode: number;
   /** Folder of the project. Nothing outside of it is written. */
   readonly folder?: string | undefined;
+  /** `remove`, after undoing: the backup has served. `keep`: it is from before an earlier change of Hotcell's. */
+  readonly backup?: 'write' | 'keep' | 'remove';
 }
 
 /**
@@ -46,7 +48,8 @@ export async function writeChange(change: Change, options: WriteOptions): Promis
     } finally {
       await parent.close();
     }
-    return before === undefined || after === undefined ? undefined : target + BACKUP;
+    const isWritten = before !== undefined && after !== undefined && options.backup !== 'remove';
+    return isWritten ? target + BACKUP : undefined;
   } catch (error) {
     throw explained(path, error);
   }
@@ -58,9 +61,14 @@ async function writeInto(parent: HeldParent, name: string, change: Change, optio
   const old = lstatSync(target, { throwIfNoEntry: false });
   // Clients write these files too, Claude Code often. So the content is compared once more right before it is replaced.
   if (old?.isSymbolicLink() || readText(target, path) !== before) throw changedMeanwhile(path);
-  if (after === undefined) return rm(target);
-  if (before !== undefined) await replace(parent.entry(name + BACKUP), before, old?.mode ?? 0o600, old);
-  await replace(target, after, old?.mode ?? options.newFileMode, old);
+  const { backup = 'write' } = options;
+  if (after === undefined) await rm(target);
+  else {
+    if (before !== undefined && backup === 'write')
+      await replace(parent.entry(name + BACKUP), before, old?.mode ?? 0o600, old);
+    await replace(target, after, old?.mode ?? options.newFileMode, old);
+  }
+  if (backup === 'remove') await rm(parent.entry(name + BACKUP), { force: true });
 }
 
 /** Throws if a change must not be written. Checked for all changes before the first is written, and again for each. */

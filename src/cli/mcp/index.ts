@@ -18,29 +18,13 @@ import { followedPlaces } from '../../sessions/denied-places.ts';
 import { hasRecords } from '../../sessions/records-folder.ts';
 import { secretPlaces } from '../../sessions/server-places.ts';
 import { createLogger } from '../../telemetry/logger.ts';
-import { namedFolderPath } from '../named-path.ts';
 import { protocolStreams } from '../output.ts';
-import { profileOption } from '../profile-flag.ts';
-import { isolationRequest, leastIsolationRequest } from '../run/options.ts';
+import { optionsFromFlags, type ServerFlags } from '../server-flags.ts';
 import { stopSignals } from './stop-signals.ts';
 
-export interface McpFlags {
-  readonly profile?: string;
-  readonly isolation?: string;
-  readonly minIsolation?: string;
-  readonly loadRoot?: string[];
-  readonly structuredContent?: boolean;
-}
-
 /** Serves MCP over stdio until the client leaves or a signal comes. Returns the exit code. */
-export async function mcp(flags: McpFlags): Promise<number> {
-  const config = loadConfig({
-    ...profileOption(flags.profile),
-    ...(flags.isolation === undefined ? {} : { isolation: isolationRequest(flags.isolation) }),
-    ...(flags.minIsolation === undefined ? {} : { minIsolation: leastIsolationRequest(flags.minIsolation) }),
-    ...(flags.loadRoot === undefined ? {} : { loadRoots: flags.loadRoot.map(namedFolderPath) }),
-    ...(flags.structuredContent === true ? { structuredContent: 'always' } : {}),
-  });
+export async function mcp(flags: ServerFlags): Promise<number> {
+  const config = loadConfig(optionsFromFlags('mcp', flags));
   const offer = offerOf(config.profile, loadSettings);
   const dataDir = resolveDataDir();
   let server: HotcellServer | undefined;

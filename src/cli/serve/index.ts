@@ -1,6 +1,5 @@
 import { loadConfig, loadSettings, resolveDataDir, resolveRunDir } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
-import { HotcellError } from '../../errors/hotcell-error.ts';
 import { serveHttp } from '../../http/serve.ts';
 import { packageVersion } from '../../lib/package-version.ts';
 import { openServer } from '../../main.ts';
@@ -11,32 +10,24 @@ import { followedPlaces } from '../../sessions/denied-places.ts';
 import type { AboutServer } from '../../sessions/server-facts.ts';
 import { secretPlaces } from '../../sessions/server-places.ts';
 import { stopSignals } from '../mcp/stop-signals.ts';
-import { namedFolderPath } from '../named-path.ts';
 import { standardOutputs } from '../output.ts';
-import { profileOption } from '../profile-flag.ts';
-import { isolationRequest, leastIsolationRequest } from '../run/options.ts';
+import { optionsFromFlags, type ServerFlags } from '../server-flags.ts';
 import { explainPort } from './already-serving.ts';
 import { greeting } from './greeting.ts';
 import { mcpServerFor } from './mcp-server-for.ts';
 
 /** The flags as typed. */
-export interface ServeFlags {
-  readonly profile?: string;
-  readonly host?: string;
-  readonly port?: string;
-  readonly allowedHost?: string[];
-  readonly isolation?: string;
-  readonly minIsolation?: string;
-  readonly loadRoot?: string[];
-  readonly structuredContent?: boolean;
-  readonly json?: boolean;
-}
+export type ServeFlags = ServerFlags & { readonly json?: boolean };
 
 /** Serves over HTTP until a signal comes. Returns the exit code. */
 export async function serve(flags: ServeFlags): Promise<number> {
   using signals = stopSignals();
   let about: AboutServer = { command: 'serve' };
-  await using server = await openServer({ ...configOf(flags), metrics: true, about: () => about });
+  await using server = await openServer({
+    ...loadConfig(optionsFromFlags('serve', flags)),
+    metrics: true,
+    about: () => about,
+  });
   const { config, sessions } = server;
   const offer = offerOf(config.profile, loadSettings);
   let stopping = false;
@@ -68,25 +59,6 @@ export async function serve(flags: ServeFlags): Promise<number> {
     await serving.close();
   }
   return 0;
-}
-
-function configOf(flags: ServeFlags): Config {
-  return loadConfig({
-    ...profileOption(flags.profile),
-    ...(flags.host === undefined ? {} : { host: flags.host }),
-    ...(flags.port === undefined ? {} : { port: portOf(flags.port) }),
-    ...(flags.allowedHost === undefined ? {} : { allowedHosts: flags.allowedHost }),
-    ...(flags.isolation === undefined ? {} : { isolation: isolationRequest(flags.isolation) }),
-    ...(flags.minIsolation === undefined ? {} : { minIsolation: leastIsolationRequest(flags.minIsolation) }),
-    ...(flags.loadRoot === undefined ? {} : { loadRoots: flags.loadRoot.map(namedFolderPath) }),
-    ...(flags.structuredContent === true ? { structuredContent: 'always' } : {}),
-  });
-}
-
-function portOf(text: string): number {
-  const port = Number(text);
-  if (/^\d+$/.test(text) && port <= 65_535) return port;
-  throw new HotcellError('invalid_argument', `--port: ${text} is not a port`, { remedy: 'Give a number up to 65535.' });
 }
 
 /** Files that `load_file` may read. They are the server's, not the caller's, so none by default. */

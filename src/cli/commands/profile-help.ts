@@ -1,1 +1,0 @@
-export const PROFILE_HELP = 'tools to offer: hotcell or code-sandbox; several separated by commas (default: hotcell)';

@@ -1,0 +1,69 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join, sep } from 'node:path';
+import { HotcellError } from '../../errors/hotcell-error.ts';
+
+/** How a client starts this Hotcell, so that it still works when a cache is cleared. */
+export interface Launch {
+  readonly command: string;
+  readonly args: readonly string[];
+  /** A line for the user, if the entry depends on a folder that users move or delete. */
+  readonly warning?: string;
+}
+
+/** Where this Hotcell is. */
+export interface Place {
+  /** The program Node. */
+  readonly node: string;
+  /** The folder of the package. */
+  readonly root: string;
+  readonly version: string;
+}
+
+/**
+ * Absolute paths of Node and of the built file: a client started from a desktop does not have the search path of a
+ * shell, and npx would add half a second to every start. From the cache of npx, which npm may clear at any time, it is
+ * npx with the exact version; or a refusal, if no registry has that version.
+ */
+export function launchOf({ node, root, version }: Place): Launch {
+  if (isInNpxCache(root)) {
+    if (!isFromRegistry(root)) throw vanishing(root);
+    const beside = join(dirname(node), 'npx');
+    return { command: existsSync(beside) ? beside : 'npx', args: ['-y', `hotcell@${version}`] };
+  }
+  const launch = { command: node, args: [join(root, 'dist', 'cli.js')] };
+  if (root.split(sep).includes('node_modules')) return launch;
+  return {
+    ...launch,
+    warning: `The entry runs the clone in ${root}. If you move or delete the clone, run this command again.`,
+  };
+}
+
+/** Whether Hotcell wrote this entry, by its form. */
+export function isOwnEntry(entry: unknown): boolean {
+  const { args } = (entry ?? {}) as { args?: unknown };
+  if (!Array.isArray(args) || !args.includes('mcp')) return false;
+  return args.some((arg) => typeof arg === 'string' && /([\\/]dist[\\/]cli\.js|^hotcell@[\w.+-]+)$/.test(arg));
+}
+
+function isInNpxCache(root: string): boolean {
+  return /[\\/]_npx[\\/]/.test(root);
+}
+
+/** Whether npx got the package from a registry, and so will find it there again: not a tarball, a folder or a repository. */
+function isFromRegistry(root: string): boolean {
+  try {
+    const { packages } = JSON.parse(readFileSync(join(dirname(root), '.package-lock.json'), 'utf8')) as {
+      packages: Record<string, { resolved?: string }>;
+    };
+    const resolved = packages['node_modules/hotcell']?.resolved ?? '';
+    return /^https?:\/\/.*\/hotcell\/-\/hotcell-[^/]*\.tgz$/.test(resolved);
+  } catch {
+    return false;
+  }
+}
+
+function vanishing(root: string): HotcellError {
+  return new HotcellError('invalid_argument', `this Hotcell is in the cache of npx (${root}), which npm may clear`, {
+    remedy: 'Install it where it stays (npm install -g hotcell-<version>.tgz), then run: hotcell install',
+  });
+}
