@@ -16,6 +16,7 @@ import { setupCommand } from './commands/setup.ts';
 import { shellCommand } from './commands/shell.ts';
 import { statusCommand } from './commands/status.ts';
 import { tokenCommand } from './commands/token.ts';
+import { uninstallCommand } from './commands/uninstall.ts';
 import { versionCommand } from './commands/version.ts';
 import { holdCurrentFolder } from './current-folder.ts';
 import { onBrokenStdout, routeConsole, standardOutputs } from './output.ts';
@@ -53,6 +54,7 @@ const COMMANDS: Readonly<Record<string, () => Command>> = {
   doctor: doctorCommand,
   setup: setupCommand,
   status: statusCommand,
+  uninstall: uninstallCommand,
   demo: demoCommand,
   completion: completionCommand,
   version: versionCommand,

@@ -23,11 +23,7 @@ function commanderOption({ name, kind, path, choices, description, group, byDefa
     { text: 'text', number: 'number', size: 'size', duration: 'time', choice: 'name', list: 'name', names: 'names' }[
       kind
     ];
-  const notes = [
-    ...(choices === undefined ? [] : [choices.join(', ')]),
-    ...(isList ? ['repeatable'] : []),
-    ...(defaultText(kind, byDefault) ?? []),
-  ];
+  const notes = [...(isList ? ['repeatable'] : []), ...(defaultText(kind, byDefault) ?? [])];
   const option = new Option(
     bare === undefined ? `${name} <${value}>` : `${name} [${value}]`,
     `${description}${notes.length === 0 ? '' : ` (${notes.join('; ')})`}`,

@@ -48,6 +48,7 @@ const COMPLETED: readonly (readonly [string, string])[] = [
   ['hotcell install cursor --scope pr', 'hotcell install cursor --scope project'],
   ['hotcell token rev', 'hotcell token revoke'],
   ['hotcell sta', 'hotcell status'],
+  ['hotcell uninstall --keep', 'hotcell uninstall --keep-images'],
   ['hotcell ver', 'hotcell version'],
   ['hotcell help set', 'hotcell help setup'],
 ];

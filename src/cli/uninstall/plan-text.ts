@@ -1,0 +1,43 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { packageRoot } from '../../lib/package-root.ts';
+import { sizeText } from '../../lib/units.ts';
+import { unlessMissing } from '../../lib/unless-missing.ts';
+import { type Paint, shownName } from '../print.ts';
+import type { Plan } from './plan.ts';
+
+/** The plan as a list for the person who is asked. */
+export function planText({ clients, containers, images, dataFolder }: Plan, paint: Paint): string {
+  const { path, parts, sizeBytes } = dataFolder;
+  const hasConfig = parts.some(({ name }) => name === 'config.json');
+  const hasTokens = parts.some(({ name }) => name === 'tokens');
+  const own = [...(hasConfig ? ['your config.json'] : []), ...(hasTokens ? ['all tokens'] : [])];
+  return [
+    paint('bold', 'This removes:'),
+    ...clients.flatMap(({ title, changes }) =>
+      changes.map(
+        ({ path: file, after }) => `  the entry in ${title}: ${file}${after === undefined ? ' (the file)' : ''}`,
+      ),
+    ),
+    ...(containers.length === 0 ? [] : [`  ${containers.length} containers, with the persistent sessions in them`]),
+    ...images.map(({ name, size }) => `  the image ${shownName(name)} (${size})`),
+    ...(parts.length === 0
+      ? []
+      : [`  the data in ${path} (${sizeText(sizeBytes)})${own.length === 0 ? '' : `, with ${own.join(' and ')}`}`]),
+  ].join('\n');
+}
+
+const DAEMON_CONFIG = '/etc/docker/daemon.json';
+
+/** What is left to the user: the program itself, entries of projects, and what needs root. */
+export function remainingSteps({ dataFolder }: Plan, root: string = packageRoot()): string[] {
+  const daemon = unlessMissing(() => readFileSync(DAEMON_CONFIG, 'utf8')) ?? '';
+  return [
+    'Left to you:',
+    existsSync(join(root, '.git')) ? `  the clone: delete ${root}` : '  the program: npm uninstall -g hotcell',
+    '  entries in projects, in each: hotcell install <client> --scope project --undo',
+    ...(daemon.includes(join(dataFolder.path, 'bin'))
+      ? [`  gVisor in Docker: remove the runtime runsc from ${DAEMON_CONFIG}, then: sudo systemctl reload docker`]
+      : []),
+  ];
+}

@@ -1,0 +1,72 @@
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { type BuiltHotcell, buildHotcell } from './built-hotcell.ts';
+import { startServer } from './http-server.ts';
+
+let hotcell: BuiltHotcell;
+let user: string;
+beforeEach(async () => {
+  hotcell = await buildHotcell();
+  user = mkdtempSync(join(tmpdir(), 'hc-user-'));
+  mkdirSync(join(user, '.cursor'));
+  writeFileSync(join(user, '.cursor', 'mcp.json'), '{"mcpServers": {"other": {"command": "x"}}}\n');
+});
+afterEach(() => {
+  hotcell.remove();
+  rmSync(user, { recursive: true, force: true });
+});
+
+/** With a home of its own: it must not touch the clients of who runs the tests, nor images that others use. */
+const command = (...args: string[]) => hotcell.run(['dist/cli.js', ...args], { env: { HOME: user } });
+const uninstall = (...args: string[]) => command('uninstall', '--keep-images', ...args);
+
+it('lists what it would remove, and removes nothing where nobody can be asked', async () => {
+  await command('install', 'cursor');
+  const { exitCode, stdout, stderr } = await uninstall();
+  expect({ exitCode, stderr }).toEqual({
+    exitCode: 64,
+    stderr: expect.stringMatching(/no terminal to ask at\n {2}→ .*--yes/),
+  });
+  expect(stdout).toContain(`the entry in Cursor: ${user}/.cursor/mcp.json\n`);
+  expect(stdout).toContain(`the data in ${hotcell.home} (`);
+  expect(existsSync(join(hotcell.home, 'installation'))).toBe(true);
+  const planned = JSON.parse((await uninstall('--json')).stdout);
+  expect(planned).toMatchObject({ removed: false, clients: [{ name: 'cursor' }], dataFolder: { path: hotcell.home } });
+  expect(readFileSync(join(user, '.cursor/mcp.json'), 'utf8')).toContain('hotcell');
+});
+
+it('removes data and entries with --yes, and nothing that is not of Hotcell', async () => {
+  const before = readFileSync(join(user, '.cursor/mcp.json'), 'utf8');
+  await command('install', 'cursor');
+  await command('token', 'create', 'laptop');
+  writeFileSync(join(hotcell.home, 'thesis.tex'), 'years of work');
+  const { exitCode, stdout } = await uninstall('--yes');
+  expect({ exitCode, stdout }).toEqual({
+    exitCode: 0,
+    stdout: expect.stringMatching(/with all tokens\nRemoved 2 of 2\.\n/),
+  });
+  expect(readdirSync(hotcell.home)).toEqual(['thesis.tex']);
+  expect(readdirSync(join(user, '.cursor'))).toEqual(['mcp.json']);
+  expect(readFileSync(join(user, '.cursor/mcp.json'), 'utf8')).toBe(before);
+  expect((await uninstall('--yes')).stdout).toBe('There is nothing to remove.\n');
+});
+
+it('refuses while a server runs, and names it', async (context) => {
+  if (hotcell.unavailable !== undefined) context.skip(hotcell.unavailable);
+  await using server = await startServer(hotcell);
+  const { exitCode, stderr } = await uninstall('--yes');
+  expect(exitCode).toBe(64);
+  expect(stderr).toContain(`Hotcell is running (pid ${server.child.pid})`);
+  expect(existsSync(join(hotcell.home, 'installation'))).toBe(true);
+});
+
+it('asks at a terminal, and takes no for an answer', async () => {
+  const terminal = hotcell.onTerminal(['dist/cli.js', 'uninstall', '--keep-images'], { env: { HOME: user } });
+  await terminal.see('Remove all of this?');
+  terminal.type('n');
+  await terminal.see('Nothing was removed.');
+  expect(await terminal.ended).toBe(1);
+  expect(existsSync(join(hotcell.home, 'python'))).toBe(true);
+});
