@@ -31,6 +31,10 @@ export async function runCli(argv: readonly string[]): Promise<void> {
   // The library never keeps a process alive by itself. Without this timer, Node could exit in the middle of a command.
   const alive = setInterval(() => {}, 2 ** 30);
   try {
+    const [, , name = ''] = argv;
+    if (Object.hasOwn(INSTEAD, name)) {
+      throw new HotcellError('invalid_argument', `there is no command ${name}`, { remedy: INSTEAD[name]! });
+    }
     holdCurrentFolder();
     await createProgram(argv[2]).parseAsync([...argv]);
   } catch (thrown) {
@@ -90,6 +94,16 @@ export function createProgram(only?: string): Command {
     command.exitOverride();
   return program;
 }
+
+/** What to do instead of commands that people try. */
+const INSTEAD: Readonly<Record<string, string>> = {
+  stop: 'Press Ctrl-C in the terminal of the server, or run: kill <pid>. `hotcell status` names the pid.',
+  start: 'Run: hotcell serve',
+  ps: 'Run: hotcell status',
+  upgrade: 'In a clone, run: git pull && npm start. Otherwise install the new package: npm install -g <package>',
+  update: 'In a clone, run: git pull && npm start. Otherwise install the new package: npm install -g <package>',
+  exec: "To run code: hotcell run -c 'print(6 * 7)'. A command in a session: hotcell shell <session> <command>",
+};
 
 /** Commands that read no configuration. */
 const WITHOUT_CONFIG: ReadonlySet<string> = new Set(['install', 'completion', 'version']);

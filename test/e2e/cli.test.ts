@@ -523,6 +523,17 @@ describe('bad input', () => {
     },
   );
 
+  it.each(['stop', 'upgrade'])(
+    'that is no command, but tried by people, is answered with what to do: %s',
+    async (name) => {
+      const { exitCode, stderr } = await command(name);
+      expect({ exitCode, stderr }).toEqual({
+        exitCode: 64,
+        stderr: expect.stringMatching(/^error: there is no .*\n {2}→ /),
+      });
+    },
+  );
+
   it('that is nearly a command is answered with the command', async () => {
     const { exitCode, stderr } = await command('rum');
     expect({ exitCode, stderr }).toEqual({ exitCode: 64, stderr: expect.stringMatching(/Did you mean run\?/) });
@@ -579,6 +590,8 @@ describe('hotcell demo', () => {
     const chart = readFileSync(join(folder, 'demo', 'chart.png'));
     expect(chart.subarray(1, 4).toString()).toBe('PNG');
     expect(stdout).toContain(join(folder, 'demo', 'chart.png'));
+    // Here it is run in the clone; elsewhere the path is that of the installed package.
+    expect(stdout).toMatch(/hotcell run examples\/random-walk\.py --save-artifacts out\n/);
   });
 });
 
@@ -603,6 +616,7 @@ describe('hotcell demo --json', () => {
 describe('hotcell', () => {
   it('says its version', async () => {
     const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+    expect(await command('version')).toEqual({ exitCode: 0, stdout: `${version}\n`, stderr: '' });
     expect(await command('--version')).toEqual({ exitCode: 0, stdout: `${version}\n`, stderr: '' });
   });
 
@@ -615,6 +629,9 @@ describe('hotcell', () => {
     [['repl', '--help']],
     [['shell', '--help']],
     [['completion', '--help']],
+    [['status', '--help']],
+    [['uninstall', '--help']],
+    [['version', '--help']],
   ])('shows examples with %j', async (args) => {
     const { exitCode, stdout } = await command(...args);
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: expect.stringMatching(/Examples:\n {2}\$ /) });

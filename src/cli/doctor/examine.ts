@@ -57,7 +57,8 @@ async function findPython(): Promise<PythonFinding | undefined> {
   const found = await findPythonEnvironment({ dataDir: resolveDataDir() }).catch(() => undefined);
   if (found === undefined) return undefined;
   const { kind, python, version, packages, missing } = found;
-  return { kind, python, version, packages, missing };
+  const sorted = Object.fromEntries(Object.entries(packages).sort(([a], [b]) => (a < b ? -1 : 1)));
+  return { kind, python, version, packages: sorted, missing };
 }
 
 async function findVersions(): Promise<Record<string, string>> {

@@ -28,7 +28,7 @@ function probeLines(probe: Probe, paint: Paint): string[] {
     ];
   }
   return [
-    `${paint('green', '✓')} ${title}: works, shape ${probe.isolation.shape}`,
+    `${paint('green', '✓')} ${title}: works`,
     ...limitLines(probe.isolation.limits, paint),
     ...probe.notes.map((note) => `  ${paint('yellow', '→')} ${continued(note)}`),
   ];
@@ -75,6 +75,6 @@ function autoLines({ driver, minIsolation, passedOver }: AutoFinding, paint: Pai
     return [`${paint('red', '✗')} isolation auto: no driver${least} works here, so no code can run.`];
   }
   const passed = passedOver.map((other) => other.driver).join(' and ');
-  const why = passed === '' ? 'the strongest driver' : `stronger, but not available: ${passed}`;
+  const why = passed === '' ? 'the strongest driver there is' : `stronger, but not available: ${passed}`;
   return [`${paint('green', '✓')} isolation auto uses ${paint('bold', driver)} (${why}).`];
 }
