@@ -108,11 +108,14 @@ function checked(parse: () => object): Partial<Config> {
   }
 }
 
-/** SECURITY: a path below the current folder is resolved without links (`named-path.ts`). What is denied need not exist. */
-function placed({ option, path }: OptionFlag, text: string): string {
+/**
+ * SECURITY: a path below the current folder is resolved without links (`named-path.ts`). Of a path that is denied, both
+ * the link and its target are (`followedPlaces`).
+ */
+function placed({ path }: OptionFlag, text: string): string {
   if (path === undefined) return text;
   if (path === 'file') return namedFilePath(text);
-  return option.endsWith('Denied') ? resolve(text) : namedFolderPath(text);
+  return path === 'path' ? resolve(text) : namedFolderPath(text);
 }
 
 function valueFrom({ kind, name }: OptionFlag, text: string): unknown {

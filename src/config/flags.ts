@@ -3,6 +3,9 @@ import { type Config, configSchema } from './schema.ts';
 
 export type OptionName = keyof Config;
 
+/** `path`: one that is denied, which may be anything, or missing. */
+type PathKind = 'folder' | 'file' | 'path';
+
 /** An option of the schema as a flag of the command line. */
 export interface OptionFlag {
   readonly option: OptionName;
@@ -10,7 +13,7 @@ export interface OptionFlag {
   readonly name: string;
   readonly kind: 'text' | 'number' | 'size' | 'duration' | 'choice' | 'list' | 'names';
   /** Whether the value is a path of this machine. */
-  readonly path?: 'folder' | 'file';
+  readonly path?: PathKind;
   readonly choices?: readonly string[];
   /** The value of the flag without one. */
   readonly bare?: string;
@@ -37,11 +40,11 @@ const NAMES: Readonly<Partial<Record<OptionName, string>>> = {
   linkMs: '--link-lifetime',
 };
 
-const PATHS: Readonly<Partial<Record<OptionName, 'folder' | 'file'>>> = {
+const PATHS: Readonly<Partial<Record<OptionName, PathKind>>> = {
   mountRoots: 'folder',
-  mountDenied: 'folder',
+  mountDenied: 'path',
   loadRoots: 'folder',
-  loadDenied: 'folder',
+  loadDenied: 'path',
   logFile: 'file',
 };
 

@@ -25,7 +25,7 @@ afterAll(() => rmSync(home, { recursive: true, force: true }));
 function hotcell(args: readonly string[]) {
   return spawnSync(process.execPath, [CLI, ...args], {
     ...{ cwd: join(home, 'repository'), encoding: 'utf8', input: '', timeout: 30_000 },
-    env: { ...process.env, HOTCELL_HOME: join(home, 'data'), HOTCELL_ISOLATION: 'process', NO_COLOR: '1' },
+    env: { ...process.env, HOME: home, HOTCELL_HOME: join(home, 'data'), HOTCELL_ISOLATION: 'process', NO_COLOR: '1' },
   });
 }
 
@@ -38,7 +38,9 @@ const lines = createProgram().commands.flatMap((command) =>
 describe('a link in the place of what the user names', () => {
   it('is tried for all of these', () => {
     const flags = new Set(lines.flat().filter((word) => word.startsWith('--')));
-    expect([...flags].sort()).toEqual(['--config', '--load-root', '--mount', '--out', '--output', '--save-artifacts']);
+    expect([...flags].sort()).toEqual([
+      ...['--config', '--load-root', '--log-file', '--mount', '--mount-root', '--out', '--output', '--save-artifacts'],
+    ]);
   });
 
   it.each(lines.map((line) => [line.join(' '), line] as const))('is refused: hotcell %s', (_, line) => {
@@ -57,8 +59,8 @@ describe('a link in the place of what the user names', () => {
 /** One command line for each flag and argument of a command that names a path. */
 function linesOf(command: Command, words: string[], parent?: Command): string[][] {
   const given = command.registeredArguments
-    .filter(({ required }) => required)
-    .map((argument) => (argument.name() === 'file' ? '-' : 'x'));
+    .filter((argument) => argument.required || (command.name() === 'run' && argument.name() === 'file'))
+    .map((argument) => (argument.name() === 'file' ? '-' : (argument.argChoices?.[0] ?? 'x')));
   const byFlag = [...command.options, ...(parent?.options ?? [])].flatMap(({ long, flags }) => {
     const value = valueFor(flags.match(/<(.+)>$/)?.[1], long);
     // It needs a terminal before it reads other flags: src/cli/repl/pictures.test.ts, src/cli/run/options.test.ts.
