@@ -96,7 +96,7 @@ export function createPersistence(options: PersistenceOptions): Persistence {
       const facts = { uniqueId, id, name, owner: owner.id, openedAt: record?.openedAt ?? askedAt, idleMs, maxAgeMs };
       return {
         alone: { interruptAfterMs: INTERRUPT_ALONE_MS, endAfterMs: idleMs },
-        keep: (spec, driver) => records.write({ ...facts, spec, driver }),
+        keep: (spec, driver, registered) => records.write({ ...facts, spec, driver, registered }),
         ...(record === undefined ? {} : { resume: record }),
       };
     },

@@ -31,6 +31,12 @@ it.each([
   expect(mountTable(HOST).locate(path)).toBe(location);
 });
 
+it('locates a path on all mounts on its way, also where another covers them', () => {
+  expect(mountTable(HOST).locations('/stack/in/x')).toEqual(['@0:32/in/x', '@8:1/stack/in/x', '@0:30/in/x', '@0:31/x']);
+  expect(mountTable(HOST).locations('/home')).toEqual(['@8:1/data/home', '@8:1/home']);
+  expect(mountTable(HOST).locations('/')).toEqual(['@8:1']);
+});
+
 it('locates subvolumes of btrfs by their path in the file system', () => {
   const btrfs = mountTable([line(20, 1, '0:25', '/@ /'), line(21, 20, '0:25', '/@home /home')].join('\n'));
   expect(btrfs.locate('/home/bob')).toBe('@0:25/@home/bob');

@@ -11,10 +11,22 @@ import { type MountLine, parseMountLine, readMountinfo } from './mountinfo.ts';
 export interface MountTable {
   /** The location of a path without links, which may be missing. Where the system tells no mounts, the path itself. */
   locate(path: string): string;
+  /**
+   * The locations of a path on all mounts on its way, covered ones included. SECURITY: for places that are denied. Where
+   * a mount covers one (systemd's `ProtectHome=tmpfs`), what it covers may still have a second path.
+   */
+  locations(path: string): readonly string[];
   /** Locations of the roots of all file systems that are mounted below a folder, covered ones included. */
   below(folder: string): readonly string[];
+  /** The same, with the mount points. */
+  mountedBelow(folder: string): readonly Mounted[];
   /** Mount points of FUSE file systems of other users (`foreignMounts`). */
   readonly foreign: ReadonlySet<string>;
+}
+
+export interface Mounted {
+  readonly point: string;
+  readonly location: string;
 }
 
 /** Prepares a mountinfo: its cost grows with the number of mounts, that of a lookup only with the depth of a path. */
@@ -35,7 +47,13 @@ export function currentMounts(): MountTable {
 
 let latest: { readonly text: string | undefined; readonly table: MountTable } | undefined;
 
-const NO_MOUNTS: MountTable = { locate: (path) => path, below: () => [], foreign: new Set() };
+const NO_MOUNTS: MountTable = {
+  locate: (path) => path,
+  locations: (path) => [path],
+  below: () => [],
+  mountedBelow: () => [],
+  foreign: new Set(),
+};
 /** macOS shows the folders of its data volume at `/`, too (firmlinks). */
 const FIRMLINKS: readonly MountLine[] = [
   { id: '1', parent: '0', device: 'data', root: '/', point: '/' },
@@ -46,15 +64,13 @@ function tableOf(lines: readonly MountLine[], mountinfo: string): MountTable {
   const ids = new Set(lines.map(({ id }) => id));
   /** The mounts by the mount and the path that they are mounted on. */
   const mounted = new Map<string, MountLine>();
-  const below = new Map<string, string[]>();
+  const below = new Map<string, Mounted[]>();
+  const atPoint = new Map<string, MountLine[]>();
   for (const line of lines) {
     mounted.set(`${ids.has(line.parent) ? line.parent : OUTSIDE} ${line.point}`, line);
-    const location = joined(line, '');
-    for (const folder of foldersAbove(line.point)) {
-      const known = below.get(folder);
-      if (known === undefined) below.set(folder, [location]);
-      else known.push(location);
-    }
+    append(atPoint, line.point, line);
+    const one = { point: line.point, location: joined(line, '') };
+    for (const folder of foldersAbove(line.point)) append(below, folder, one);
   }
 
   /** The mount that a path shows: the one on top, if several are mounted on one another there. */
@@ -68,16 +84,41 @@ function tableOf(lines: readonly MountLine[], mountinfo: string): MountTable {
     return found;
   }
 
+  const on = (mount: MountLine, path: string) =>
+    joined(mount, path.slice(mount.point === '/' ? 0 : mount.point.length));
+
+  /** The mounts on the way of a path, covered ones included, and the one on top at its end. */
+  function mountsOnWay(path: string): { readonly all: readonly MountLine[]; readonly last: MountLine | undefined } {
+    const all: MountLine[] = [];
+    let last: MountLine | undefined;
+    const pass = (folder: string) => {
+      const here = atPoint.get(folder);
+      if (here === undefined) return;
+      all.push(...here);
+      last = top(last, folder);
+    };
+    pass('/');
+    for (let end = path.indexOf('/', 1); end !== -1; end = path.indexOf('/', end + 1)) pass(path.slice(0, end));
+    if (path !== '/') pass(path);
+    return { all, last };
+  }
+
+  function locate(path: string): string {
+    const { last } = mountsOnWay(path);
+    return last === undefined ? path : on(last, path);
+  }
+
+  const mountedBelow = (folder: string) => below.get(folder) ?? [];
+
   return {
-    locate: (path) => {
-      let mount = top(undefined, '/');
-      for (let end = path.indexOf('/', 1); path !== '/'; end = path.indexOf('/', end + 1)) {
-        mount = top(mount, end === -1 ? path : path.slice(0, end));
-        if (end === -1) break;
-      }
-      return mount === undefined ? path : joined(mount, path.slice(mount.point === '/' ? 0 : mount.point.length));
+    locate,
+    locations: (path) => {
+      const { all, last } = mountsOnWay(path);
+      const shown = last === undefined ? path : on(last, path);
+      return all.length < 2 ? [shown] : [...new Set([shown, ...all.map((mount) => on(mount, path))])];
     },
-    below: (folder) => below.get(folder) ?? [],
+    below: (folder) => mountedBelow(folder).map(({ location }) => location),
+    mountedBelow,
     foreign: foreignMounts(mountinfo),
   };
 }
@@ -87,6 +128,12 @@ const OUTSIDE = '';
 
 function joined({ device, root }: MountLine, rest: string): string {
   return `@${device}${root === '/' ? '' : root}${rest === '/' ? '' : rest}`;
+}
+
+function append<T>(lists: Map<string, T[]>, key: string, value: T): void {
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [value]);
+  else list.push(value);
 }
 
 /** The folders strictly above a mount point, with `/`. */

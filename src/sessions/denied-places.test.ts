@@ -81,3 +81,11 @@ it('a check of ten mounts takes little time with 1,000 mounts and 1,000 users on
     expect(judge({ source: `/srv/project${index}`, readOnly: false })).toBeUndefined();
   expect(process.cpuUsage(begun).user / 1_000).toBeLessThan(100);
 });
+
+it('a denied place that a mount covers is denied at the second path of what is covered', () => {
+  const bound = line(21, '8:1', '/data/home', '/home');
+  const cover = '22 21 0:40 / /home ro - tmpfs inaccessible ro';
+  for (const mounts of [[bound], [bound, cover]])
+    for (const source of ['/data', '/data/home/alice', '/data/home/alice/.ssh'])
+      expect(against(source, ['/home/alice/.ssh'], mounts), source).toBe('/home/alice/.ssh');
+});

@@ -110,12 +110,12 @@ function placesIndex(kind: Reason['kind'], listed: readonly string[], mounts: Mo
 }
 
 /**
- * A denied place by path, by location, and by the file systems that are mounted below it. Mounts below a folder of the
+ * A denied place by path, by its locations, and by the file systems that are mounted below it. Mounts below a folder of the
  * system do not count: the same disk may be at `/run/media` or `/run/host` and at a path of its own.
  */
 export function partsOf(place: string, mounts: MountTable): string[] {
   const below = SYSTEM_FOLDERS.includes(place) ? [] : mounts.below(place);
-  return [place, mounts.locate(place), ...below];
+  return [place, ...mounts.locations(place), ...below];
 }
 
 function lazily<T>(find: () => T): () => T {

@@ -20,7 +20,7 @@ beforeEach(async () => {
   await mkdir(join(folder, 'data'));
   entered = 0;
   const requests = [{ source: join(folder, 'data'), target: '/data' }];
-  held = await holdMounts(requests, { roots: [folder], denied: [] }, registry);
+  held = await holdMounts({ mounts: requests }, { roots: [folder], denied: [] }, registry);
 });
 
 afterEach(async () => {
@@ -53,11 +53,11 @@ test.each<[string, () => Promise<void>]>([
 });
 
 test('mounts of an adopted session are compared before another sandbox is created', async () => {
-  const known = await holdKnownMounts(held.mounts, { roots: [folder], denied: [] }, registry);
+  const known = await holdKnownMounts({ owner: 'local', spec: held }, { roots: [folder], denied: [] }, registry);
   await known.requireSame();
   await rename(join(folder, 'data'), join(folder, 'moved'));
   await mkdir(join(folder, 'data'));
-  const later = await holdKnownMounts(held.mounts, { roots: [folder], denied: [] }, registry);
+  const later = await holdKnownMounts({ owner: 'local', spec: held }, { roots: [folder], denied: [] }, registry);
   await expect(later.requireSame()).rejects.toMatchObject({ code: 'mount_denied' });
   await known.release();
   await later.release();
@@ -67,7 +67,7 @@ test.each<[string, (folder: string) => MountPolicy]>([
   ['taken from the allowed ones', () => ({ roots: [], denied: [] })],
   ['denied', (all) => ({ roots: [all], denied: [join(all, 'data')] })],
 ])('folders of a session that is taken over that have been %s since are known as such', async (_how, policyOf) => {
-  const known = await holdKnownMounts(held.mounts, policyOf(folder), registry);
+  const known = await holdKnownMounts({ owner: 'local', spec: held }, policyOf(folder), registry);
   expect(() => known.requireAllowed()).toThrow(expect.objectContaining({ code: 'mount_denied' }));
   await expect(known.requireSame()).rejects.toMatchObject({ code: 'mount_denied' });
   await known.release();
@@ -76,7 +76,7 @@ test.each<[string, (folder: string) => MountPolicy]>([
 test('a mount that the registry refuses is not held', async () => {
   const refusing = { ...registry, claim: async () => Promise.reject(new Error('refused')) };
   const requests = [{ source: folder, target: '/all' }];
-  await expect(holdMounts(requests, { roots: [folder], denied: [] }, refusing)).rejects.toThrow('refused');
+  await expect(holdMounts({ mounts: requests }, { roots: [folder], denied: [] }, refusing)).rejects.toThrow('refused');
   expect(await openHere()).toEqual([join(folder, 'data')]);
 });
 

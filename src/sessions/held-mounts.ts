@@ -1,7 +1,8 @@
-import { realpath, stat } from 'node:fs/promises';
-import { type HeldFolder, holdFolder, identityOf, isSameFolder } from '../lib/held-folder.ts';
+import { type HeldFolder, holdFolder, isSameFolder } from '../lib/held-folder.ts';
+import { walkPath } from '../lib/walk-path.ts';
 import { exchanged, mountDenied } from '../sandbox/mount-denied.ts';
 import type { Mount } from '../sandbox/spec.ts';
+import type { WrittenMount } from './mount-entry.ts';
 import { lookUpMount } from './mount-lookups.ts';
 import type { MountRegistry, Release, ReleaseOptions } from './mount-registry.ts';
 import {
@@ -12,10 +13,13 @@ import {
   resolveMounts,
   rulesOf,
 } from './mounts.ts';
+import type { PersistentRecord } from './persistent-records.ts';
 
 /** The mounts of one session: held open and registered from the check until the session has ended. */
 export interface HeldMounts {
   readonly mounts: readonly Mount[];
+  /** The mounts as the registry compares them. */
+  readonly registered: readonly WrittenMount[];
   /**
    * Throws `mount_denied` if the configuration of this server does not allow them; another server may have allowed
    * them.
@@ -32,20 +36,28 @@ export interface HeldMounts {
 
 export const NO_MOUNTS: HeldMounts = {
   mounts: [],
+  registered: [],
   requireAllowed: () => {},
   requireSame: async () => {},
   release: async () => {},
 };
 
+export interface MountsWanted {
+  readonly mounts: readonly MountRequest[];
+  /** The owner of the session, whose lookups they are. */
+  readonly owner?: string | undefined;
+}
+
 /** Checks the mounts of a request. Rejects with `mount_denied`, and holds nothing then. */
 export async function holdMounts(
-  requests: readonly MountRequest[],
+  { mounts: requests, owner = 'local' }: MountsWanted,
   policy: MountPolicy,
   registry: MountRegistry,
 ): Promise<HeldMounts> {
-  const { mounts, folders } = await resolveMounts(requests, policy);
+  const { folders, ...resolved } = await resolveMounts(requests, policy, owner);
   try {
-    return heldMounts(mounts, [...folders], { policy, leaveRegistry: await registry.claim(mounts) });
+    const leaveRegistry = await registry.claim(resolved.registered);
+    return heldMounts({ ...resolved, owner }, [...folders], { policy, leaveRegistry });
   } catch (error) {
     await Promise.all(folders.map((folder) => folder.close()));
     throw error;
@@ -57,26 +69,32 @@ export async function holdMounts(
  * sandbox calls `requireAllowed`, since only that server can end it.
  */
 export async function holdKnownMounts(
-  mounts: readonly Mount[],
+  { owner, spec: { mounts }, registered = mounts }: KnownMounts,
   policy: MountPolicy,
   registry: MountRegistry,
 ): Promise<HeldMounts> {
-  return heldMounts(mounts, [], { policy, leaveRegistry: await registry.enter(mounts) });
+  const leaveRegistry = await registry.enter(registered);
+  return heldMounts({ mounts, registered, owner }, [], { policy, leaveRegistry });
 }
 
+/** The part of a record that tells the mounts of its session. */
+export type KnownMounts = Pick<PersistentRecord, 'owner' | 'registered'> & {
+  readonly spec: Pick<PersistentRecord['spec'], 'mounts'>;
+};
+
 function heldMounts(
-  mounts: readonly Mount[],
+  { mounts, registered, owner }: Pick<HeldMounts, 'mounts' | 'registered'> & { owner: string },
   folders: HeldFolder[],
   { policy, leaveRegistry }: { policy: MountPolicy; leaveRegistry: Release },
 ): HeldMounts {
   /** Holds the folder unless it is held already. */
   async function hold({ source, identity }: Mount): Promise<void> {
     if (folders.some(({ path }) => path === source)) return;
-    const folder = await lookUpMount(
-      source,
-      () => holdFolder(source),
-      (late) => void late?.close(),
-    );
+    const folder = await lookUpMount(owner, {
+      shown: source,
+      act: () => holdFolder(source),
+      late: (late) => void late?.close(),
+    });
     if (folder !== undefined) folders.push(folder);
     if (folder === undefined || !isSameFolder(folder.identity, identity)) throw exchanged(source);
   }
@@ -88,14 +106,16 @@ function heldMounts(
 
   return {
     mounts,
+    registered,
     requireAllowed: allAllowed,
     requireSame: async () => {
       allAllowed();
       for (const mount of mounts) {
         await hold(mount);
-        if (!(await lookUpMount(mount.source, () => leadsThere(mount)))) throw gone(mount);
+        const act = (signal: AbortSignal) => leadsThere(mount, signal);
+        if (!(await lookUpMount(owner, { shown: mount.source, act }))) throw gone(mount);
       }
-      await requirePlainPlaces(mounts);
+      await requirePlainPlaces(mounts, owner);
     },
     release: async (how) => {
       await leaveRegistry(how);
@@ -105,13 +125,12 @@ function heldMounts(
 }
 
 /** SECURITY: this check is for a refusal with a reason. The driver compares the folder again when it is bound. */
-async function leadsThere({ source, identity }: Mount): Promise<boolean> {
-  try {
-    const found = await stat(source, { bigint: true });
-    return (await realpath(source)) === source && isSameFolder(identityOf(found), identity);
-  } catch {
-    return false;
-  }
+async function leadsThere({ source, identity }: Mount, signal: AbortSignal): Promise<boolean> {
+  const found = await walkPath(source, { signal });
+  if (found.kind !== 'found' || found.place !== source) return false;
+  const folder = await holdFolder(source);
+  await folder?.close();
+  return folder !== undefined && isSameFolder(folder.identity, identity);
 }
 
 function gone({ source }: Mount) {

@@ -195,10 +195,11 @@ export function createLiveSessions(
     return (await pool.claim(driver, spec, { signal, ...permits })) ?? sandboxes.first(driver);
   }
 
-  async function mountsOf({ mounts = [] }: OpenOptions, { persistence }: Partial<GivenToSession>): Promise<HeldMounts> {
-    const resumed = persistence?.resume?.spec.mounts;
+  async function mountsOf(wanted: OpenOptions, { persistence }: Partial<GivenToSession>): Promise<HeldMounts> {
+    const resumed = persistence?.resume;
     if (resumed !== undefined) return holdKnownMounts(resumed, policy(), server.mounts);
-    return mounts.length === 0 ? NO_MOUNTS : holdMounts(mounts, policy(), server.mounts);
+    const { mounts = [], owner } = wanted;
+    return mounts.length === 0 ? NO_MOUNTS : holdMounts({ mounts, owner }, policy(), server.mounts);
   }
 
   function specOf(

@@ -4,7 +4,6 @@ import * as z from 'zod';
 import { identityOf } from '../lib/held-folder.ts';
 import { currentMounts } from '../lib/mount-table.ts';
 import type { Mount } from '../sandbox/spec.ts';
-import { lookUpMount } from './mount-lookups.ts';
 
 /** The registered mounts of one session. */
 export interface MountEntry {
@@ -28,13 +27,16 @@ export interface RegisteredMount {
   readonly above: readonly string[];
 }
 
-/** An entry in the form that is stored. A server of another version may read it; older ones write no `above` or `shown`. */
+/**
+ * An entry in the form that is stored, in the registry and in the record of a persistent session. A server of another
+ * version may read it; older ones write no `above` or `shown`.
+ */
 export type WrittenMount = Pick<Mount, 'source' | 'readOnly' | 'identity'> &
   Partial<Pick<RegisteredMount, 'above'>> & {
     readonly shown?: readonly string[];
   };
 
-const written = z.array(
+export const writtenSchema = z.array(
   z.object({
     source: z.string(),
     readOnly: z.boolean(),
@@ -47,37 +49,48 @@ const written = z.array(
 /** Parses an entry; undefined if it is invalid: after a power loss a file may be empty or incomplete. */
 export function parseEntry(text: string): WrittenMount[] | undefined {
   try {
-    return written.parse(JSON.parse(text));
+    return writtenSchema.parse(JSON.parse(text));
   } catch {
     return undefined;
   }
 }
 
-export async function writtenMounts(mounts: readonly WrittenMount[]): Promise<Required<WrittenMount>[]> {
-  return Promise.all(
-    mounts.map(async ({ source, readOnly, identity, above, shown }) => {
-      if (above !== undefined && shown !== undefined) return { source, readOnly, identity, above, shown };
-      const table = currentMounts();
-      const location = table.locate(source);
-      const found = above ?? [...(await lookUpMount(source, () => keysAbove(source))), ...locationsAbove(location)];
-      return { source, readOnly, identity, above: found, shown: shown ?? [location, ...table.below(source)] };
-    }),
-  );
+/** The stored form of a new mount. Reads its parent folders, one at a time. */
+export async function toWrite(mount: WrittenMount, signal?: AbortSignal): Promise<Required<WrittenMount>> {
+  const { above, ...rest } = complete(mount);
+  return { ...rest, above: [...(await keysAbove(mount.source, signal)), ...above] };
 }
 
-export async function mountEntry(mounts: readonly WrittenMount[]): Promise<MountEntry> {
-  const written = await writtenMounts(mounts);
+/**
+ * The entry of stored mounts. SECURITY: looks nothing up, because every claim of every owner compares with all entries:
+ * a folder whose file system does not answer would stop them all. Of a mount that an older server wrote, only the
+ * locations of the parents are known.
+ */
+export function mountEntry(mounts: readonly WrittenMount[]): MountEntry {
   return {
-    mounts: written.map(({ identity, shown, ...mount }) => {
+    mounts: mounts.map((mount) => {
+      const { source, readOnly, identity, above, shown } = complete(mount);
       const key = keyOf(identity);
-      return { ...mount, key, keys: [key, ...shown] };
+      return { source, readOnly, above, key, keys: [key, ...shown] };
     }),
   };
 }
 
-async function keysAbove(path: string): Promise<string[]> {
+function complete({ source, readOnly, identity, above, shown }: WrittenMount): Required<WrittenMount> {
+  if (above !== undefined && shown !== undefined) return { source, readOnly, identity, above, shown };
+  const table = currentMounts();
+  const location = table.locate(source);
+  return {
+    ...{ source, readOnly, identity },
+    above: above ?? locationsAbove(location),
+    shown: shown ?? [location, ...table.below(source)],
+  };
+}
+
+async function keysAbove(path: string, signal?: AbortSignal): Promise<string[]> {
   const keys: string[] = [];
   for (let folder = dirname(path); ; folder = dirname(folder)) {
+    signal?.throwIfAborted();
     const found = await stat(folder, { bigint: true }).catch(() => undefined);
     if (found !== undefined) keys.push(keyOf(identityOf(found)));
     if (dirname(folder) === folder) return keys;

@@ -29,7 +29,7 @@ export async function readEntries(
     paths.map(async (path) => {
       const mounts = await readWritten(path);
       if (mounts === undefined) await onBroken(path);
-      return { ...(await mountEntry(mounts ?? [])), path };
+      return { ...mountEntry(mounts ?? []), path };
     }),
   );
   return found.filter(({ mounts }) => mounts.length > 0);

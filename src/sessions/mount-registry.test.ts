@@ -3,15 +3,18 @@ import { mkdir, mkdtemp, readdir, readFile, realpath, rename, rm, stat, writeFil
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { deferred } from '../lib/deferred.ts';
 import { identityOf } from '../lib/held-folder.ts';
+import { lookUp } from '../lib/lookups.ts';
 import type { Mount } from '../sandbox/spec.ts';
+import { toWrite, type WrittenMount } from './mount-entry.ts';
 import { createMountRegistry, type MountRegistry } from './mount-registry.ts';
 
 const OURS = 'aaaaaaaaaaaa';
 const THEIRS = 'bbbbbbbbbbbb';
 let folder: string;
 let alive: Set<string>;
-let left: Mount[][];
+let left: WrittenMount[][];
 let ours: MountRegistry;
 let theirs: MountRegistry;
 
@@ -99,6 +102,30 @@ test('a session that outlives its server counts', async () => {
   await expect(ours.claim([await writable('proj')])).rejects.toMatchObject({ code: 'mount_denied' });
 });
 
+test('a session that outlives its server, with a record of an older one, counts', async () => {
+  for (const [theirs, mine] of [
+    [await writable('proj'), await readOnly('proj/sub')],
+    [await readOnly('proj/sub'), await writable('proj')],
+  ] as const) {
+    const { source, readOnly, identity } = theirs;
+    left = [[{ source, readOnly, identity }]];
+    await expect(ours.claim([mine])).rejects.toMatchObject({ code: 'mount_denied' });
+  }
+});
+
+test('a claim looks nothing up, so that no folder of another session can hold it up', async () => {
+  const mine = await writable('project');
+  const { source, readOnly: isReadOnly, identity } = await readOnly('proj/sub');
+  left = [[{ source, readOnly: isReadOnly, identity }]];
+  const hanging = deferred<void>();
+  const owners = ['a', 'b', 'c', 'd'];
+  const lookups = owners.map((owner) => lookUp(owner, () => hanging.promise)); // no place is left
+  const release = await ours.claim([mine]);
+  await release();
+  hanging.resolve();
+  await Promise.all(lookups);
+});
+
 test('mounts of an ended session count until the last session that shared a writable folder with it ends, in any server', async () => {
   await mkdir(join(folder, 'shared'));
   await mkdir(join(folder, 'more'));
@@ -129,7 +156,7 @@ test.each([
   for (const [first, second] of [
     [await writable('shared/in'), await readOnly(read)],
     ...(read === 'shared/in' ? [[await readOnly(read), await writable('shared/in')]] : []),
-  ] as [Mount, Mount][]) {
+  ] as [WrittenMount, WrittenMount][]) {
     const closeFirst = await ours.claim([first, await writable('proj')]);
     const closeSecond = await theirs.claim([second]);
     await closeFirst();
@@ -312,8 +339,8 @@ test('a session whose entry was lost meanwhile ends normally', async () => {
   for (const release of releases) await release();
 });
 
-async function mountOf(name: string, isReadOnly: boolean): Promise<Mount> {
+async function mountOf(name: string, isReadOnly: boolean): Promise<WrittenMount> {
   const source = join(folder, name);
   const identity = identityOf(await stat(source, { bigint: true }));
-  return { source, target: '/data', readOnly: isReadOnly, identity };
+  return toWrite({ source, readOnly: isReadOnly, identity });
 }

@@ -3,7 +3,6 @@ import { basename, join } from 'node:path';
 import { newId } from '../lib/ids.ts';
 import { makeOwnFolder } from '../lib/own-folder.ts';
 import { mountDenied } from '../sandbox/mount-denied.ts';
-import type { Mount } from '../sandbox/spec.ts';
 import {
   covers,
   type MountEntry,
@@ -13,7 +12,6 @@ import {
   stillReachable,
   type WrittenMount,
   writableOf,
-  writtenMounts,
 } from './mount-entry.ts';
 import { entryPaths, type FoundEntry, namesIn, readEntries, unreadable, writeWhole } from './mount-files.ts';
 
@@ -27,12 +25,12 @@ import { entryPaths, type FoundEntry, namesIn, readEntries, unreadable, writeWho
  */
 export interface MountRegistry {
   /**
-   * Registers the mounts of a session. If they and those of another session would be nested in that way, it rejects
+   * Registers the mounts of a session, in the form of `toWrite`. Looks up none of them, nor those of others. If they and those of another session would be nested in that way, it rejects
    * with `mount_denied` and registers nothing.
    */
-  claim(mounts: readonly Mount[]): Promise<Release>;
+  claim(mounts: readonly WrittenMount[]): Promise<Release>;
   /** Registers existing mounts of an adopted session. */
-  enter(mounts: readonly Mount[]): Promise<Release>;
+  enter(mounts: readonly WrittenMount[]): Promise<Release>;
 }
 
 /** Removes the entry. Idempotent. Never rejects: an entry that cannot be removed counts until its server is gone. */
@@ -49,7 +47,7 @@ export interface RegistryOptions {
   readonly serverId: string;
   readonly isServerAlive: (serverId: string) => Promise<boolean>;
   /** Mounts of sessions that outlive their server. */
-  readonly left: () => Promise<readonly (readonly Mount[])[]>;
+  readonly left: () => Promise<readonly (readonly WrittenMount[])[]>;
 }
 
 /** The folder for entries of ended sessions, beside the folders of servers. */
@@ -66,13 +64,12 @@ export function createMountRegistry(options: RegistryOptions): MountRegistry {
   const { folder: common, serverId, isServerAlive, left } = options;
   const folder = join(common, serverId);
   const endedFolder = join(common, ENDED);
-  let knownLeft = new Map<string, Promise<MountEntry>>();
   /** Entries of sessions that ended here, oldest first. */
   let endedHere: string[] = [];
   let lastEnd: Promise<void> = Promise.resolve();
   let lastClaim: Promise<unknown> = Promise.resolve();
 
-  async function enter(written: readonly Required<WrittenMount>[]): Promise<{ path: string; release: Release }> {
+  async function enter(written: readonly WrittenMount[]): Promise<{ path: string; release: Release }> {
     const path = join(folder, `${newId('m')}.json`);
     if (written.length === 0) return { path, release: async () => {} };
     makeOwnFolder(folder, 0o700);
@@ -91,7 +88,7 @@ export function createMountRegistry(options: RegistryOptions): MountRegistry {
    */
   function end(path: string, written: readonly WrittenMount[], mayBeHandedOn: boolean): Promise<void> {
     const ending = lastEnd.then(async () => {
-      const own: FoundEntry = { ...(await mountEntry(written)), path: join(endedFolder, basename(path)) };
+      const own: FoundEntry = { ...mountEntry(written), path: join(endedFolder, basename(path)) };
       // If the live sessions cannot be read, the entry is kept, and the next end decides.
       const { live, ended } = await allBut(path).catch(() => ({ live: [own], ended: undefined }));
       const reachable = stillReachable(live, [...(ended ?? []), ...(mayBeHandedOn ? [own] : [])]);
@@ -132,8 +129,8 @@ export function createMountRegistry(options: RegistryOptions): MountRegistry {
    * serialised within this server, so that no claim is refused because of an entry that is itself about to be refused:
    * a tenant could block the folders of others by failing openings.
    */
-  async function claim(written: readonly Required<WrittenMount>[]): Promise<Release> {
-    const entry = await mountEntry(written);
+  async function claim(written: readonly WrittenMount[]): Promise<Release> {
+    const entry = mountEntry(written);
     const { path, release } = await enter(written);
     try {
       const { live, ended } = await allBut(path);
@@ -145,17 +142,6 @@ export function createMountRegistry(options: RegistryOptions): MountRegistry {
     }
   }
 
-  /**
-   * Caches the entries of left sessions, so that many mounts in them do not make every opening read all their parent
-   * folders.
-   */
-  async function leftEntries(): Promise<MountEntry[]> {
-    const found = (await left()).map((mounts) => [JSON.stringify(mounts), mounts] as const);
-    const before = knownLeft;
-    knownLeft = new Map(found.map(([text, mounts]) => [text, before.get(text) ?? mountEntry(mounts)]));
-    return Promise.all(knownLeft.values());
-  }
-
   async function allBut(own: string): Promise<{ live: MountEntry[]; ended: FoundEntry[] }> {
     const live: MountEntry[] = [];
     for (const server of (await namesIn(common)).filter((name) => SERVER_ID.test(name))) {
@@ -164,17 +150,15 @@ export function createMountRegistry(options: RegistryOptions): MountRegistry {
       if (paths.length === 0 || (server !== serverId && !(await isServerAlive(server)))) continue;
       live.push(...(await readEntries(paths, unreadable)));
     }
-    live.push(...(await leftEntries()));
+    live.push(...(await left()).map(mountEntry));
     // Ended entries are read last: an entry moves from live to ended, so it may be found twice, but never missed.
     const remove = (path: string) => rm(path, { force: true });
     return { live, ended: await readEntries(await entryPaths(endedFolder), remove) };
   }
 
   return {
-    enter: async (mounts) => (await enter(await writtenMounts(mounts))).release,
-    claim: async (mounts) => {
-      // Outside the queue: a file system that does not answer must not block other claims.
-      const written = await writtenMounts(mounts);
+    enter: async (mounts) => (await enter(mounts)).release,
+    claim: async (written) => {
       if (written.length === 0) return (await enter(written)).release;
       const claiming = lastClaim.then(() => claim(written));
       lastClaim = claiming.catch(() => {});

@@ -1,11 +1,10 @@
-import { lstat, realpath, stat } from 'node:fs/promises';
+import { lstat } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { resolveRoots } from '../lib/configured-paths.ts';
 import { type FolderIdentity, type HeldFolder, holdFolder, isSameFolder } from '../lib/held-folder.ts';
 import { isWithin } from '../lib/is-within.ts';
-import { leadsInto } from '../lib/leads-into.ts';
-import { missingPlace } from '../lib/missing-place.ts';
 import { currentMounts, type MountTable } from '../lib/mount-table.ts';
+import { isTooLong, MOST_NAMES, type Walked, walkPath } from '../lib/walk-path.ts';
 import { exchanged, mountDenied } from '../sandbox/mount-denied.ts';
 import type { Mount } from '../sandbox/spec.ts';
 import {
@@ -17,6 +16,7 @@ import {
   resolvedWithLinks,
 } from './denied-places.ts';
 import { besideLinked, type LinkedFile } from './linked-files.ts';
+import { toWrite, type WrittenMount } from './mount-entry.ts';
 import { lookUpMount } from './mount-lookups.ts';
 import { checkedTarget } from './mount-targets.ts';
 
@@ -66,6 +66,8 @@ export function mountPolicy({ roots, denied, ...rest }: MountPolicy): MountPolic
 /** Checked mounts, with their folders held open since the check. */
 export interface ResolvedMounts {
   readonly mounts: readonly Mount[];
+  /** The mounts as the registry compares them. */
+  readonly registered: readonly WrittenMount[];
   readonly folders: readonly HeldFolder[];
 }
 
@@ -73,8 +75,12 @@ export interface ResolvedMounts {
  * Checks requests against the policy, with links resolved first. Rejects with `mount_denied` and the reason, and holds
  * nothing then.
  */
-export async function resolveMounts(requests: readonly MountRequest[], policy: MountPolicy): Promise<ResolvedMounts> {
-  if (requests.length === 0) return { mounts: [], folders: [] };
+export async function resolveMounts(
+  requests: readonly MountRequest[],
+  policy: MountPolicy,
+  owner = 'local',
+): Promise<ResolvedMounts> {
+  if (requests.length === 0) return { mounts: [], registered: [], folders: [] };
   if (requests.length > MOST_MOUNTS)
     throw mountDenied(
       `${requests.length} mounts: a session may have at most ${MOST_MOUNTS}`,
@@ -83,23 +89,28 @@ export async function resolveMounts(requests: readonly MountRequest[], policy: M
   // Before anything is looked up: a refused request costs little.
   const targets = new Set(requests.map(({ target }) => checkedTarget(target)));
   if (targets.size !== requests.length) throw mountDenied('two mounts have the same target');
+  if (requests.some(({ source }) => isTooLong(source)))
+    throw mountDenied(`a source of more than ${MOST_NAMES} names or 4,096 characters`, 'Name a folder less deep.');
   const rules = rulesOf(policy);
-  const resolved = await Promise.allSettled(requests.map((request) => resolveMount(request, rules)));
-  const folders = resolved.flatMap((one) => (one.status === 'fulfilled' ? [one.value.folder] : []));
+  const resolved: CheckedMount[] = [];
   try {
-    const mounts = resolved.map((one) => {
-      if (one.status === 'rejected') throw one.reason;
-      return one.value.mount;
-    });
-    await requireApart(mounts, rules.mounts);
-    return { mounts, folders };
+    // One after the other: the first refusal ends it, and the owner has one place for lookups anyway.
+    for (const request of requests) resolved.push(await resolveMount(request, rules, owner));
+    const mounts = resolved.map(({ mount }) => mount);
+    requireApart(mounts, rules.mounts);
+    await requirePlainPlaces(mounts, owner);
+    return {
+      mounts,
+      registered: resolved.map(({ registered }) => registered),
+      folders: resolved.map(({ folder }) => folder),
+    };
   } catch (error) {
-    await Promise.all(folders.map((folder) => folder.close()));
+    await Promise.all(resolved.map(({ folder }) => folder.close()));
     throw error;
   }
 }
 
-async function requireApart(mounts: readonly Mount[], table: MountTable): Promise<void> {
+function requireApart(mounts: readonly Mount[], table: MountTable): void {
   const writable = mounts.filter(({ readOnly }) => !readOnly);
   const shown = writable.flatMap(({ source }) => [source, table.locate(source), ...table.below(source)]);
   const inner = mounts.find(({ source }) =>
@@ -107,18 +118,18 @@ async function requireApart(mounts: readonly Mount[], table: MountTable): Promis
   );
   if (inner !== undefined)
     throw mountDenied(`${inner.source}: it is inside a writable mount, so code in the sandbox could replace it`);
-  await requirePlainPlaces(mounts);
 }
 
 /**
  * SECURITY: a nested mount is created in the folder of the outer one. A link there, planted by code with write access,
  * would redirect it elsewhere; if bubblewrap creates the folder, on the host.
  */
-export async function requirePlainPlaces(mounts: readonly Mount[]): Promise<void> {
+export async function requirePlainPlaces(mounts: readonly Mount[], owner: string): Promise<void> {
   for (const { target } of mounts) {
     const around = mounts.filter((other) => other.target !== target && isWithin(target, other.target));
     const outer = around.sort((a, b) => b.target.length - a.target.length)[0];
-    if (outer !== undefined) await lookUpMount(outer.source, () => requirePlainPlace(target, outer));
+    if (outer === undefined) continue;
+    await lookUpMount(owner, { shown: outer.source, act: () => requirePlainPlace(target, outer) });
   }
 }
 
@@ -183,49 +194,53 @@ function isBelowRoots(source: string, { roots }: Pick<MountPolicy, 'roots'>): bo
   return roots.some((root) => isWithin(source, root));
 }
 
-async function resolveMount(request: MountRequest, rules: MountRules): Promise<CheckedMount> {
+async function resolveMount(request: MountRequest, rules: MountRules, owner: string): Promise<CheckedMount> {
   const target = checkedTarget(request.target);
-  const late = ({ folder }: { folder: HeldFolder }) => void folder.close();
-  const { source, folder, readOnly } = await lookUpMount(request.source, () => holdSource(request, rules), late);
-  return { mount: { source, target, readOnly, identity: folder.identity }, folder };
+  const { folder, registered } = await lookUpMount(owner, {
+    shown: request.source,
+    act: (signal) => holdSource(request, rules, signal),
+    late: ({ folder }) => void folder.close(),
+  });
+  const { source, readOnly, identity } = registered;
+  return { mount: { source, target, readOnly, identity }, registered, folder };
 }
 
 interface CheckedMount {
   readonly mount: Mount;
+  readonly registered: WrittenMount;
   readonly folder: HeldFolder;
 }
 
 /** Checks a source, and holds it. Asks the file system once at a time (`lookups.ts`). */
-async function holdSource(request: MountRequest, rules: MountRules) {
+async function holdSource(request: MountRequest, rules: MountRules, signal: AbortSignal) {
   const readOnly = request.readOnly !== false;
-  await requireAnswering(request, rules);
-  // SECURITY: all checks below use the resolved path. A link inside an allowed root may point anywhere.
-  const source = await realpath(request.source).catch(() => undefined);
-  // SECURITY: checked before any message about existence, which would reveal what other folders the host has.
-  requireAllowed(request.source, { source: source ?? (await missingPlace(request.source)), readOnly }, rules);
-  if (source === undefined) throw mountDenied(`${request.source}: there is no such folder`, 'Create it first.');
-  if (!(await stat(source).catch(() => undefined))?.isDirectory())
-    throw mountDenied(`${request.source}: not a folder`, 'Mount the folder that contains it.');
-  if (source.split(sep).length - 1 > DEEPEST)
-    throw mountDenied(`${request.source}: nested in more than ${DEEPEST} folders`, 'Mount one of its parent folders.');
+  const walked = await walkPath(request.source, { opaque: rules.mounts.foreign, signal });
+  const source = requireFolder(request, walked, rules);
   const folder = await holdFolder(source);
   if (folder === undefined) throw exchanged(source);
-  if (request.identity !== undefined && !isSameFolder(folder.identity, request.identity)) {
+  try {
+    const { identity } = folder;
+    if (request.identity !== undefined && !isSameFolder(identity, request.identity)) throw exchanged(request.source);
+    const linked = readOnly ? undefined : rules.linked?.();
+    if (linked !== undefined && identity.device === String(linked.device)) throw besideLinked(request.source, linked);
+    return { folder, registered: await toWrite({ source, readOnly, identity }, signal) };
+  } catch (error) {
     await folder.close();
-    throw exchanged(request.source);
+    throw error;
   }
-  const linked = readOnly ? undefined : rules.linked?.();
-  if (linked !== undefined && folder.identity.device === String(linked.device)) {
-    await folder.close();
-    throw besideLinked(request.source, linked);
-  }
-  return { source, folder, readOnly };
 }
 
-/** SECURITY: access to another user's FUSE file system waits for a program of that user, which may never answer. */
-async function requireAnswering({ source, readOnly = true }: MountRequest, rules: MountRules): Promise<void> {
-  const inside = await leadsInto(source, rules.mounts.foreign);
-  if (inside === undefined) return;
-  requireAllowed(source, { source: inside, readOnly }, rules);
-  throw mountDenied(`${source}: in a FUSE file system of another user`, 'Copy the files that you need.');
+/** Returns the path of the folder, with links resolved, that a source leads to. Throws if it may not be mounted. */
+function requireFolder({ source: shown, readOnly = true }: MountRequest, walked: Walked, rules: MountRules): string {
+  // SECURITY: all checks use the resolved path, since a link inside an allowed root may point anywhere. It is checked
+  // before any message about existence, which would reveal what other folders the host has.
+  requireAllowed(shown, { readOnly, ...(walked.place === undefined ? {} : { source: walked.place }) }, rules);
+  // SECURITY: access to another user's FUSE file system waits for a program of that user, which may never answer.
+  if (walked.kind === 'opaque')
+    throw mountDenied(`${shown}: in a FUSE file system of another user`, 'Copy the files that you need.');
+  if (walked.kind === 'missing') throw mountDenied(`${shown}: there is no such folder`, 'Create it first.');
+  if (!walked.status.isDirectory()) throw mountDenied(`${shown}: not a folder`, 'Mount the folder that contains it.');
+  if (walked.place.split(sep).length - 1 > DEEPEST)
+    throw mountDenied(`${shown}: nested in more than ${DEEPEST} folders`, 'Mount one of its parent folders.');
+  return walked.place;
 }

@@ -1,6 +1,7 @@
 import type { AloneLimits } from '../sandbox/guest-config.ts';
 import type { DriverName } from '../sandbox/isolation.ts';
 import type { SandboxSpec } from '../sandbox/spec.ts';
+import type { WrittenMount } from './mount-entry.ts';
 import type { PersistentRecord } from './persistent-records.ts';
 
 /** How a session outlives its server. The directory makes the plan; the library follows it. */
@@ -11,7 +12,7 @@ export interface PersistencePlan {
    * Writes the record of the session. Await it before a sandbox is created: a container without a record is removed as
    * an orphan.
    */
-  readonly keep: (spec: SandboxSpec, driver: DriverName) => Promise<void>;
+  readonly keep: (spec: SandboxSpec, driver: DriverName, registered: readonly WrittenMount[]) => Promise<void>;
   /** The record of an existing session that is to be taken over. */
   readonly resume?: PersistentRecord;
 }

@@ -5,6 +5,7 @@ import { makeOwnFolder, requireTrusted } from '../lib/own-folder.ts';
 import { DRIVER_NAMES } from '../sandbox/isolation.ts';
 import type { SandboxSpec } from '../sandbox/spec.ts';
 import { whyDue } from './lifetime.ts';
+import { type WrittenMount, writtenSchema } from './mount-entry.ts';
 
 /** The record of a session that outlives its server, for the next server. */
 export interface PersistentRecord {
@@ -16,6 +17,8 @@ export interface PersistentRecord {
   readonly driver: (typeof DRIVER_NAMES)[number];
   /** The specification; its id is that of the current sandbox. */
   readonly spec: SandboxSpec;
+  /** The mounts as the mount registry compares them; records of older servers have none. */
+  readonly registered?: readonly WrittenMount[] | undefined;
   readonly openedAt: number;
   readonly idleMs: number;
   readonly maxAgeMs: number;
@@ -96,6 +99,7 @@ const recordSchema = z.object({
   owner: z.string(),
   driver: z.enum(DRIVER_NAMES),
   spec: specSchema,
+  registered: writtenSchema.optional(),
   openedAt: z.number(),
   idleMs: z.number(),
   maxAgeMs: z.number(),

@@ -19,7 +19,7 @@ export interface SessionSandboxes {
 
 export interface SandboxesOptions {
   readonly spec: SandboxSpec;
-  readonly held: Pick<HeldMounts, 'requireSame' | 'requireAllowed'>;
+  readonly held: Pick<HeldMounts, 'registered' | 'requireSame' | 'requireAllowed'>;
   readonly persistence: PersistencePlan | undefined;
   readonly startTimeoutMs: number;
   /** A signal that stops all creation. */
@@ -35,7 +35,7 @@ export function createSessionSandboxes(options: SandboxesOptions): SessionSandbo
     // An adopted sandbox has its folders bound already.
     if (!adopt) await held.requireSame();
     const its = { ...spec, id };
-    await persistence?.keep(its, driver.name);
+    await persistence?.keep(its, driver.name, held.registered);
     const live = await openLiveSandbox(driver, its, startTimeoutMs, { adopt, signal, onCreated: loadSession });
     if (adopt) await endUnlessAllowed(live);
     return live;

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { endEvenIfHanging } from '../end-even-if-hanging.ts';
 import { addServerFlags, type ServerFlags } from '../server-flags.ts';
 
 /** `hotcell mcp`: an MCP server for one client, over stdin and stdout. */
@@ -11,6 +12,7 @@ export function mcpCommand(): Command {
     .action(async (flags: ServerFlags) => {
       const { mcp } = await import('../mcp/index.ts');
       process.exitCode = await mcp(flags);
+      endEvenIfHanging();
     });
 }
 

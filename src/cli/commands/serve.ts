@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { endEvenIfHanging } from '../end-even-if-hanging.ts';
 import type { ServeFlags } from '../serve/index.ts';
 import { addServerFlags } from '../server-flags.ts';
 
@@ -13,6 +14,7 @@ export function serveCommand(): Command {
     .action(async (flags: ServeFlags) => {
       const { serve } = await import('../serve/index.ts');
       process.exitCode = await serve(flags);
+      endEvenIfHanging();
     });
 }
 

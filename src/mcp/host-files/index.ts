@@ -1,13 +1,12 @@
-import { constants, type FileHandle, lstat, open, readFile, readlink, realpath, stat } from 'node:fs/promises';
+import { constants, type FileHandle, lstat, open, readFile, readlink, realpath } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename } from 'node:path';
 import { HotcellError } from '../../errors/hotcell-error.ts';
-import { leadsInto } from '../../lib/leads-into.ts';
-import { lookUp, NoAnswerError } from '../../lib/lookups.ts';
-import { missingPlace } from '../../lib/missing-place.ts';
+import { LookupsBusyError, lookUp, NoAnswerError } from '../../lib/lookups.ts';
 import { currentMounts, type MountTable } from '../../lib/mount-table.ts';
 import { isForeignFile } from '../../lib/mounter.ts';
 import { quotedName } from '../../lib/said-inside.ts';
+import { isTooLong, MOST_NAMES, walkPath } from '../../lib/walk-path.ts';
 import { keysIn, linkedHomes, otherHomes } from '../../sessions/secret-homes.ts';
 import { filesMatching, type HostFile } from './matching.ts';
 import { hostPlatform } from './platform.ts';
@@ -22,9 +21,16 @@ export type { HostFile } from './matching.ts';
  */
 export interface HostFiles {
   /** Finds the files that a path, a folder or a glob names. Throws if there are none, or if they may not be read. */
-  find(source: string, options?: { signal?: AbortSignal }): Promise<Found>;
+  find(source: string, options?: Reader): Promise<Found>;
   /** Streams the bytes of a file. Throws `file_too_large` after more than `limitBytes`. */
-  stream(file: HostFile, limitBytes: number, options?: { signal?: AbortSignal }): AsyncIterable<Buffer>;
+  stream(file: HostFile, limitBytes: number, options?: Reader): AsyncIterable<Buffer>;
+}
+
+/** Who reads. */
+export interface Reader {
+  /** The owner whose lookups they are. */
+  readonly owner?: string;
+  readonly signal?: AbortSignal;
 }
 
 export interface Found {
@@ -69,20 +75,25 @@ export function createHostFiles(given: HostFilesOptions): HostFiles {
   }
 
   return {
-    async find(source, { signal } = {}) {
+    async find(source, { owner = 'local', signal } = {}) {
       const { mounts, refusal } = rulesNow();
       const { path, pattern } = parseSource(source, { home, base: given.base, platform });
+      // SECURITY: before any comparison, whose cost grows with the names.
+      if (isTooLong(path))
+        throw new HotcellError('invalid_argument', `source: more than ${MOST_NAMES} names or 4,096 characters`);
       // Checks the path as written first, so that the reply does not reveal whether a secret exists.
       const written = refusal(path);
       if (written !== undefined && written !== OUTSIDE) throw denial(source, written);
-      const { place, real, status, isForeign } = await lookUp(() => examine(path, mounts.foreign)).catch(
+      // SECURITY: looks into no file system of another user, which may never answer.
+      const found = await lookUp(owner, (signal) => walkPath(path, { opaque: mounts.foreign, signal })).catch(
         unanswered(source),
       );
       // A folder that contains secrets is searched without them; a folder that is a secret is refused.
-      const reason = place === undefined ? OUTSIDE : refusal(place);
+      const reason = found.place === undefined ? OUTSIDE : refusal(found.place);
       if (reason !== undefined) throw denial(source, reason);
-      if (isForeign) throw denial(source, FOREIGN);
-      if (real === undefined || status === undefined) throw missing(source);
+      if (found.kind === 'opaque') throw denial(source, FOREIGN);
+      if (found.kind === 'missing') throw missing(source);
+      const { place: real, status } = found;
       if (pattern === undefined && !status.isDirectory()) {
         if (!status.isFile()) throw denial(source, 'it is neither a file nor a folder');
         return { kind: 'one', files: [{ path: real, name: basename(path), sizeBytes: status.size }] };
@@ -90,16 +101,16 @@ export function createHostFiles(given: HostFilesOptions): HostFiles {
       if (!status.isDirectory()) throw missing(source);
       // SECURITY: another user's file system below the folder may never answer.
       const mayRead = (path: string) => !mounts.foreign.has(path) && refusal(path) === undefined;
-      const files = await filesMatching(real, pattern ?? '**', mayRead, { limit: MOST_FILES, signal }).catch(
+      const files = await filesMatching(real, pattern ?? '**', mayRead, { limit: MOST_FILES, owner, signal }).catch(
         unanswered(source),
       );
       if (files.length === 0) throw missing(source);
       return { kind: 'several', files };
     },
 
-    async *stream(file, limitBytes, { signal } = {}) {
+    async *stream(file, limitBytes, { owner = 'local', signal } = {}) {
       const open = () => openChecked(file, rulesNow().refusal);
-      const handle = await lookUp(open, (late) => void late.close()).catch(unanswered(quotedName(file.name)));
+      const handle = await lookUp(owner, open, (late) => void late.close()).catch(unanswered(quotedName(file.name)));
       try {
         let size = 0;
         for await (const piece of handle.createReadStream({ highWaterMark: PIECE_BYTES, autoClose: false })) {
@@ -124,18 +135,13 @@ export function tooLarge(name: string, limitBytes: number): HotcellError {
 
 const FOREIGN = 'it lies in a FUSE file system of another user';
 
-/** What a path leads to. SECURITY: looks into no file system of another user, which may never answer. */
-async function examine(path: string, foreign: ReadonlySet<string>) {
-  const inside = await leadsInto(path, foreign);
-  if (inside !== undefined) return { place: inside, isForeign: true };
-  const real = await realpath(path).catch(() => undefined);
-  if (real === undefined) return { place: await missingPlace(path), isForeign: false };
-  return { place: real, real, status: await stat(real).catch(() => undefined), isForeign: false };
-}
-
 function unanswered(shown: string): (error: unknown) => never {
   return (error) => {
-    throw error instanceof NoAnswerError ? denial(shown, 'its file system does not answer') : error;
+    if (error instanceof NoAnswerError) throw denial(shown, 'its file system does not answer');
+    if (!(error instanceof LookupsBusyError)) throw error;
+    throw new HotcellError('too_much_in_flight', `${shown}: not looked up, because earlier lookups have not ended`, {
+      remedy: 'Try again later.',
+    });
   };
 }
 

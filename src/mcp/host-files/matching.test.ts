@@ -25,21 +25,21 @@ test('a search that compares long names does not block the event loop', async ()
     longest = Math.max(longest, performance.now() - last);
     last = performance.now();
   }, 5);
-  expect(await filesMatching(root, SLOW, () => true, { limit: 10 })).toEqual([]);
+  expect(await filesMatching(root, SLOW, () => true, { owner: 'a', limit: 10 })).toEqual([]);
   clearInterval(timer);
   expect(longest).toBeLessThan(500); // seconds, if each file were compared with every folder above it
 });
 
 test('a search ends when its caller withdraws', async () => {
   const signal = AbortSignal.abort();
-  await expect(filesMatching(root, '**', () => true, { limit: 10, signal })).rejects.toThrow(
+  await expect(filesMatching(root, '**', () => true, { owner: 'a', limit: 10, signal })).rejects.toThrow(
     expect.objectContaining({ code: 'cancelled' }),
   );
 });
 
 test('a folder below which nothing can match is not entered', async () => {
   const asked: string[] = [];
-  const found = await filesMatching(root, '*.csv', (path) => asked.push(path) > 0, { limit: 10 });
+  const found = await filesMatching(root, '*.csv', (path) => asked.push(path) > 0, { owner: 'a', limit: 10 });
   expect(found.map(({ name }) => name)).toEqual(['one.csv']);
   expect(asked).toHaveLength(2);
 });

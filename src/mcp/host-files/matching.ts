@@ -25,7 +25,7 @@ export async function filesMatching(
   folder: string,
   pattern: string,
   mayRead: (path: string) => boolean,
-  { limit, signal }: { limit: number; signal?: AbortSignal | undefined },
+  { limit, owner, signal }: { limit: number; owner: string; signal?: AbortSignal | undefined },
 ): Promise<HostFile[]> {
   const glob = compileGlob(pattern);
   const wantsHidden = pattern.split('/').some((part) => part.startsWith('.'));
@@ -35,7 +35,7 @@ export async function filesMatching(
   let seen = 0;
 
   async function walk(place: string, below: string, depth: number, reached: Reached): Promise<void> {
-    const entries = await lookUp(() => readdir(place, { withFileTypes: true }).catch(() => []));
+    const entries = await lookUp(owner, () => readdir(place, { withFileTypes: true }).catch(() => []));
     for (const entry of entries) {
       seen += 1;
       if (seen > MOST_ENTRIES) throw tooMany(`more than ${MOST_ENTRIES} entries`);
@@ -48,7 +48,7 @@ export async function filesMatching(
       if (further !== undefined) await walk(path, name, depth + 1, further);
       if (!entry.isFile() || !glob.matches(reached, entry.name)) continue;
       if (found.length >= limit) throw tooMany(`more than ${limit} files`);
-      found.push({ path, name, sizeBytes: (await lookUp(() => stat(path))).size });
+      found.push({ path, name, sizeBytes: (await lookUp(owner, () => stat(path))).size });
     }
   }
 

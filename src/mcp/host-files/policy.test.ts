@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { mountTable } from '../../lib/mount-table.ts';
 import { hostPlatform } from './platform.ts';
 import { hostRules } from './policy.ts';
 
@@ -46,6 +47,31 @@ describe('a file of the host', () => {
 
   test('that is denied is denied even if a root names it', () => {
     expect(hostRules({ ...policy, roots: ['/home/me/.ssh'] })('/home/me/.ssh/id_rsa')).toBeDefined();
+  });
+});
+
+describe('a file in a private folder of a home that is a mount', () => {
+  const line = (id: number, device: string, at: string) => `${id} 20 ${device} ${at} rw - ext4 /dev/x rw`;
+  const table = mountTable(
+    [
+      '20 1 8:1 / / rw - ext4 /dev/x rw',
+      line(21, '8:2', '/ /home/me/.config'),
+      line(22, '8:2', '/ /srv/data/second'),
+      line(23, '8:3', '/ /home/me/disk'),
+      line(24, '8:3', '/ /srv/data/disk'),
+      line(25, '8:1', '/home /home/me/.chroot/home'),
+    ].join('\n'),
+  );
+  test('may not be copied by a second path either, unless a root names it', () => {
+    for (const path of ['/home/me/.config/token', '/srv/data/second/token', '/srv/data/second'])
+      expect(hostRules(policy, table)(path), path).toBeDefined();
+    const named = { ...policy, roots: ['/srv/data/second'] };
+    expect(hostRules(named, table)('/srv/data/second/token')).toBeUndefined();
+  });
+
+  test('hides no other mount of the home, nor the home that is mounted in itself', () => {
+    for (const path of ['/home/me/a.csv', '/home/me/disk/x', '/srv/data/disk/x'])
+      expect(hostRules(policy, table)(path), path).toBeUndefined();
   });
 });
 

@@ -47,11 +47,19 @@ export function hostRules(policy: HostPolicy, mounts: MountTable = currentMounts
     paths,
   );
   const homesAt = pathIndex(
-    homes.flatMap((home) => bothOf(home).map((one) => [one, one] as const)),
+    homes.flatMap((home) => [home, ...mounts.locations(home)].map((one) => [one, one] as const)),
     paths,
   );
+  const hiddenMounts = pathIndex(
+    homes.flatMap((home) => privateMountsIn(home, mounts, platform)).map((one) => [one, one] as const),
+    paths,
+  );
+  /** The homes, and the mounts in them, that a path is private in. */
   const privateHomesOf = (path: string) =>
-    bothOf(path).flatMap((one) => homesAt.around(one).filter((home) => isPrivateInHome(one, home, platform)));
+    bothOf(path).flatMap((one) => [
+      ...homesAt.around(one).filter((home) => isPrivateInHome(one, home, platform)),
+      ...hiddenMounts.around(one),
+    ]);
   return (path) => {
     if (bothOf(path).some((one) => secrets.around(one).length > 0)) return 'it may hold secrets';
     const allowed = roots.filter((root) => isWithin(path, root, paths));
@@ -75,4 +83,17 @@ export function denial(shown: string, reason: string): HotcellError {
 function isPrivateInHome(path: string, home: string, { paths, isPrivate }: HostPlatform): boolean {
   const [first] = path.slice(home.length).split(paths.sep).filter(Boolean);
   return first !== undefined && isPrivate(first);
+}
+
+/**
+ * Locations of the file systems that are mounted in private folders of a home. SECURITY: they may have a second path
+ * outside the home. A mount that contains the home itself (`~/.chroot/home`) does not count; all of it would be private.
+ */
+function privateMountsIn(home: string, mounts: MountTable, platform: HostPlatform): string[] {
+  const own = mounts.locations(home);
+  return mounts
+    .mountedBelow(home)
+    .filter(({ point }) => isPrivateInHome(point, home, platform))
+    .map(({ location }) => location)
+    .filter((location) => !own.some((one) => isWithin(one, location, platform.paths)));
 }

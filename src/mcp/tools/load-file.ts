@@ -64,7 +64,7 @@ Works below folders that the user allows, never for keys, tokens or hidden files
 async function allowed(hostFiles: HostFiles, source: string, managed: ManagedSession, call: ToolCall) {
   const { owner, feed } = call.deps;
   try {
-    return await hostFiles.find(source, { signal: call.signal });
+    return await hostFiles.find(source, { owner: owner.id, signal: call.signal });
   } catch (thrown) {
     const { code } = toHotcellError(thrown);
     feed.emit({ event: 'refused', owner: owner.id, session: managed.uniqueId, via: 'load_file', refusal: code });
@@ -91,7 +91,7 @@ async function intoWorkspace(
     const path = found.kind === 'one' ? oneTarget(file.name, target) : posix.join(target ?? '.', file.name);
     const { sizeBytes } = await managed.session.files.write(
       path,
-      hostFiles.stream(file, room, { signal: call.signal }),
+      hostFiles.stream(file, room, { owner: call.deps.owner.id, signal: call.signal }),
       { mode: 'replace' },
     );
     room -= sizeBytes;
@@ -134,7 +134,7 @@ async function intoVariable(
     });
   }
   const format = as ?? BY_EXTENSION[extname(file.name).toLowerCase()] ?? 'bytes';
-  const pieces = hostFiles.stream(file, deps.owner.quotas.uploadBytes, { signal });
+  const pieces = hostFiles.stream(file, deps.owner.quotas.uploadBytes, { owner: deps.owner.id, signal });
   const { type, summary } = await managed.session.variables
     .set(name, pieces, { as: format, signal })
     .catch((thrown: unknown) => {
