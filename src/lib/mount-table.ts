@@ -87,37 +87,32 @@ function tableOf(lines: readonly MountLine[], mountinfo: string): MountTable {
   const on = (mount: MountLine, path: string) =>
     joined(mount, path.slice(mount.point === '/' ? 0 : mount.point.length));
 
-  /** The mounts on the way of a path, covered ones included, and the one on top at its end. */
-  function mountsOnWay(path: string): { readonly all: readonly MountLine[]; readonly last: MountLine | undefined } {
-    const all: MountLine[] = [];
-    let last: MountLine | undefined;
-    const pass = (folder: string) => {
+  /** The location of a path. `passed` gets the mounts on its way, covered ones included. */
+  function locate(path: string, passed?: MountLine[]): string {
+    let mount = top(undefined, '/');
+    passed?.push(...(atPoint.get('/') ?? []));
+    for (let end = path.indexOf('/', 1); path !== '/'; end = path.indexOf('/', end + 1)) {
+      const folder = end === -1 ? path : path.slice(0, end);
       const here = atPoint.get(folder);
-      if (here === undefined) return;
-      all.push(...here);
-      last = top(last, folder);
-    };
-    pass('/');
-    for (let end = path.indexOf('/', 1); end !== -1; end = path.indexOf('/', end + 1)) pass(path.slice(0, end));
-    if (path !== '/') pass(path);
-    return { all, last };
-  }
-
-  function locate(path: string): string {
-    const { last } = mountsOnWay(path);
-    return last === undefined ? path : on(last, path);
+      if (here !== undefined) {
+        mount = top(mount, folder);
+        passed?.push(...here);
+      }
+      if (end === -1) break;
+    }
+    return mount === undefined ? path : on(mount, path);
   }
 
   const mountedBelow = (folder: string) => below.get(folder) ?? [];
 
   return {
-    locate,
+    locate: (path) => locate(path),
     locations: (path) => {
-      const { all, last } = mountsOnWay(path);
-      const shown = last === undefined ? path : on(last, path);
-      return all.length < 2 ? [shown] : [...new Set([shown, ...all.map((mount) => on(mount, path))])];
+      const passed: MountLine[] = [];
+      const shown = locate(path, passed);
+      return passed.length < 2 ? [shown] : [...new Set([shown, ...passed.map((mount) => on(mount, path))])];
     },
-    below: (folder) => mountedBelow(folder).map(({ location }) => location),
+    below: (folder) => below.get(folder)?.map(({ location }) => location) ?? [],
     mountedBelow,
     foreign: foreignMounts(mountinfo),
   };

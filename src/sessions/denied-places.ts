@@ -114,8 +114,8 @@ function placesIndex(kind: Reason['kind'], listed: readonly string[], mounts: Mo
  * system do not count: the same disk may be at `/run/media` or `/run/host` and at a path of its own.
  */
 export function partsOf(place: string, mounts: MountTable): string[] {
-  const below = SYSTEM_FOLDERS.includes(place) ? [] : mounts.below(place);
-  return [place, ...mounts.locations(place), ...below];
+  const parts = [place].concat(mounts.locations(place));
+  return SYSTEM_FOLDERS.includes(place) ? parts : parts.concat(mounts.below(place));
 }
 
 function lazily<T>(find: () => T): () => T {

@@ -42,6 +42,15 @@ const RECORD: PersistentRecord = {
     environment: { KEY: 'a secret' },
     persistent: { interruptAfterMs: 1, endAfterMs: 2 },
   },
+  registered: [
+    {
+      source: '/srv/a',
+      readOnly: true,
+      identity: { device: '1', inode: '2' },
+      above: ['@8:1/srv'],
+      shown: ['@8:1/srv/a'],
+    },
+  ],
   openedAt: Date.now(),
   idleMs: 60_000,
   maxAgeMs: 600_000,

@@ -111,9 +111,9 @@ describe.skipIf(!canMount)('a file system of another user that never answers', (
         writable: [],
         homesOfOthers: () => [],
       });
-      const calls = Array.from({ length: 8 }, () => [
-        resolveMounts([{ source: inside(), target: '/p' }], judge),
-        files.find(inside()),
+      const calls = Array.from({ length: 8 }, (_, index) => [
+        resolveMounts([{ source: inside(), target: '/p' }], judge, `owner ${index}`),
+        files.find(inside(), { owner: `owner ${index}` }),
       ]).flat();
       const outcomes = Promise.allSettled(calls);
       expect(await isAnswered()).toBe(true);
