@@ -8,6 +8,7 @@ import subprocess
 import sys
 import unittest
 from pathlib import Path
+from unittest import mock
 
 from hotcell_guest.system import limits, processes
 
@@ -73,3 +74,10 @@ class KillWhereTest(unittest.TestCase):
             pass
         self.assertEqual(processes.kill_where(lambda process: process.pid == leaderless.pid), 1)
         self.assertEqual(leaderless.wait(), -signal.SIGKILL)
+
+    def test_a_process_whose_threads_are_gone_when_they_are_looked_at_runs(self) -> None:
+        leaderless = self.start(_LEADERLESS)
+        while b"State:\tZ" not in Path(f"/proc/{leaderless.pid}/status").read_bytes():
+            pass  # its main thread is about to exit
+        with mock.patch.object(os, "listdir", lambda _place: [str(leaderless.pid), "4194305"]):  # above the maximum pid
+            self.assertEqual(processes.read_process(leaderless.pid).state, "R")

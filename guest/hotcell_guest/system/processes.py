@@ -46,12 +46,16 @@ def read_process(pid: int) -> Process:
 
 
 def _living_thread(pid: int) -> tuple[str, int]:
-    """Returns the state and the id of a thread that lives, of one that has not stopped if there is any. A zombie has none."""
+    """Returns the state and the id of a thread that lives, of one that has not stopped if there is any.
+
+    SECURITY: a thread that starts the next one and exits is always gone when it is looked at. A process whose threads were all missed runs;
+    once it has been stopped, they are found.
+    """
     try:
         names = os.listdir(f"/proc/{pid}/task")
     except FileNotFoundError:
         return "R", pid  # gVisor lists no threads of such a process
-    found = ("Z", pid)
+    found = ("R", pid)
     for name in names:
         try:
             state = _stat_fields(f"/proc/{pid}/task/{name}")[0].decode()
