@@ -21,6 +21,7 @@ export function watchTokens(
 ): TokenWatch {
   /** The time at which each token was found revoked, if it was. */
   const known = new Map<string, number | undefined>();
+  const ending = new Set<string>();
   let isLooking = false;
   const timer = setInterval(() => void look(), everyMs).unref();
 
@@ -29,15 +30,23 @@ export function watchTokens(
     isLooking = true;
     try {
       for (const [id, revokedAt] of known) {
+        if (ending.has(id)) continue;
         if (revokedAt === undefined && (await tokens.find(id)) !== undefined) continue;
         const now = performance.now();
         if (now - (revokedAt ?? now) > lateMs) known.delete(id);
         else if (revokedAt === undefined) known.set(id, now);
-        await onRevoked(id).catch(() => {});
+        void end(id);
       }
     } finally {
       isLooking = false;
     }
+  }
+
+  /** SECURITY: not awaited: the holder of one token must not be able to delay the end of another's work. */
+  async function end(id: string): Promise<void> {
+    ending.add(id);
+    await onRevoked(id).catch(() => {});
+    ending.delete(id);
   }
 
   return {
