@@ -92,7 +92,12 @@ export const fileList = z
   .refine(eachOnce, 'a path stands in it twice');
 export type FileEntry = z.infer<typeof fileList>[number];
 
-export const warmMessage = z.object({ missing: z.array(text(200)).max(200), dropped: z.array(text(200)).max(200) });
+export const warmMessage = z.object({
+  missing: z.array(text(200)).max(200),
+  dropped: z.array(text(200)).max(200),
+  /** Whether the process that imports the preloads has died, for example of the memory limit. */
+  died: z.boolean().optional(),
+});
 export type WarmReport = z.infer<typeof warmMessage>;
 
 export { nothing } from './nothing.ts';

@@ -75,7 +75,6 @@ def settle(sock: socket.socket) -> Link:
     _restore_signals()
     _prefer_as_oom_victim()
     _fresh_randomness()
-    sys.path.insert(0, "")
     sys.argv = [""]
     return link
 

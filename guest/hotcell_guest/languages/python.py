@@ -74,11 +74,13 @@ class Kernel:
         self._shell = Shell(self._screen)
         self._executing = False
         self._pid = os.getpid()
+        self._lacks_workspace = False
         self._outputs = _Outputs()
 
     def install(self) -> None:
         """Takes over the process: names, streams, signals."""
         self._shell.install()
+        self._lacks_workspace = True
         self._prepare()
 
     def wait_for_config(self) -> Head:
@@ -113,7 +115,15 @@ class Kernel:
             sys.setrecursionlimit(_LEAST_RECURSION)  # otherwise nothing could be parsed, not even the code that raises it
         _reset_peak_memory()
 
+    def _reach_workspace(self) -> None:
+        """Lets code import from its folder, as in Python. SECURITY: not before a session asks for something. A kernel that is made ahead
+        warms up in a folder that may be a caller's, and a `difflib.py` there would run without a session."""
+        if self._lacks_workspace:
+            self._lacks_workspace = False
+            sys.path.insert(0, "")
+
     def _execute(self, frame: Frame, fds: list[int]) -> None:
+        self._reach_workspace()
         self._link.execution = str(frame.head["execution"])
         if fds:
             self._outputs.take(fds)
@@ -157,6 +167,7 @@ class Kernel:
         execution."""
         from ..answers.answer import answer
 
+        self._reach_workspace()
         head, body = answer(self._shell, frame, fds, self._link.is_writing)
         self._streams.flush()
         if os.getpid() != self._pid:

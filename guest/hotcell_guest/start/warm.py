@@ -97,7 +97,7 @@ class WarmStage:
                 self._on_lost()
             else:
                 # It died during a preload: callers continue with the bare stage.
-                self._on_ready({"type": "warm", "missing": self._preloads, "dropped": self._dropped})
+                self._on_ready({"type": "warm", "missing": self._preloads, "dropped": self._dropped, "died": True})
             return
         for frame in self._decoder.feed(chunk):
             if frame.head["type"] == "warm":
