@@ -3,6 +3,7 @@ import { type Config, configSchema } from '../config/schema.ts';
 import { HotcellError } from '../errors/hotcell-error.ts';
 import { createSessionCore, type SessionCore, type SessionCoreOptions } from '../execution/session-core.ts';
 import type { LiveSandbox } from '../guest/live-sandbox.ts';
+import { either } from '../lib/abort.ts';
 import { type DriverDeclarations, leastLevel } from '../sandbox/declaration.ts';
 import type { Driver } from '../sandbox/driver.ts';
 import type { DriverName, IsolationRequest } from '../sandbox/isolation.ts';
@@ -38,7 +39,7 @@ export interface GivenToSession extends Pick<SessionCoreOptions, 'slots' | 'begi
    * is made ahead; the returned function releases it.
    */
   readonly placeToStart: (signal: AbortSignal) => Promise<() => void>;
-  /** Whether the owner's quotas have room for one more sandbox that is made ahead from the owner's image. */
+  /** Whether the owner's quotas have room for one more sandbox that is made ahead with the owner's image or mounts. */
   readonly mayHoldAhead: PoolPermits['mayHold'];
   /** The plan for a session that outlives the server. */
   readonly persistence: PersistencePlan | undefined;
@@ -59,7 +60,7 @@ export interface LiveSessions {
    * server's policy covers its folders.
    */
   mayTakeOver(left: LeftSession): boolean;
-  /** The sandboxes made ahead that count as sessions of this owner, because code of the owner's images runs in them. */
+  /** The sandboxes made ahead that count as sessions of this owner, because code of the owner is in their images or mounts. */
   heldAhead(owner: string): HeldAhead;
   /** Disposes of those. */
   dropAhead(owner: string): void;
@@ -74,7 +75,6 @@ export interface LiveSessions {
 interface FirstOptions {
   readonly sandboxes: SessionSandboxes;
   readonly held: HeldMounts;
-  readonly signal: AbortSignal | undefined;
   readonly permits: PoolPermits;
 }
 
@@ -145,8 +145,8 @@ export function createLiveSessions(
     given: Partial<GivenToSession>,
   ): Promise<SessionCore> {
     const { persistence, slots, beginUse, placeToStart, mayHoldAhead } = given;
-    const permits: PoolPermits = { place: placeToStart, mayHold: mayHoldAhead };
     const { signal } = wanted;
+    const permits: PoolPermits = { place: placeToStart, mayHold: mayHoldAhead, signal: either(stop.signal, signal) };
     const sandboxes = createSessionSandboxes({ spec, held, persistence, startTimeoutMs, stop: stop.signal, signal });
     let tried: LiveSandbox | undefined;
     const attempt = async (driver: Driver) => {
@@ -166,7 +166,7 @@ export function createLiveSessions(
       spec,
       passedOver,
       logFolder: server.logFolder(spec.id),
-      first: tried ?? (await firstOf(driver, spec, { sandboxes, held, signal, permits })),
+      first: tried ?? (await firstOf(driver, spec, { sandboxes, held, permits })),
       reopen: async (closing) => {
         const release = await placeToStart?.(closing);
         return sandboxes.next(driver).finally(release);
@@ -188,11 +188,11 @@ export function createLiveSessions(
   async function firstOf(
     driver: Driver,
     spec: SandboxSpec,
-    { sandboxes, held, signal, permits }: FirstOptions,
+    { sandboxes, held, permits }: FirstOptions,
   ): Promise<LiveSandbox> {
     if (spec.persistent !== undefined) return sandboxes.first(driver);
     await held.requireSame();
-    return (await pool.claim(driver, spec, { signal, ...permits })) ?? sandboxes.first(driver);
+    return (await pool.claim(driver, spec, permits)) ?? sandboxes.first(driver);
   }
 
   async function mountsOf(wanted: OpenOptions, { persistence }: Partial<GivenToSession>): Promise<HeldMounts> {
@@ -239,7 +239,9 @@ export function createLiveSessions(
       concernsPolicy(spec.mounts, policy()),
     heldAhead: pool.heldFor,
     dropAhead: (owner) => {
-      if (pool.heldFor(owner).sandboxes > 0) removals.track(owner, pool.drop(owner));
+      const isHeld = pool.heldFor(owner).sandboxes > 0;
+      const gone = pool.drop(owner);
+      if (isHeld) removals.track(owner, gone);
     },
     count: () => sessions.size,
     settled: async () => {

@@ -1,12 +1,13 @@
 import { posix } from 'node:path';
 import { isWithin } from '../lib/is-within.ts';
 import { mountTreeOf } from '../lib/mount-tree.ts';
+import { readMountinfo } from '../lib/mountinfo.ts';
 import type { Driver } from '../sandbox/driver.ts';
-import type { SandboxSpec } from '../sandbox/spec.ts';
+import { type SandboxSpec, WORKSPACE } from '../sandbox/spec.ts';
 
 /**
- * Whose code may run in a sandbox that is made ahead: only the server's (`server`), or also its owner's (`owner`), so
- * that it is made for that owner alone and counts as one of its sessions. `none`: it is not made ahead.
+ * Whose code is within reach of a sandbox that is made ahead: only the server's (`server`), or also its owner's
+ * (`owner`), so that it is made for that owner alone and counts as one of its sessions. `none`: it is not made ahead.
  */
 export type Pooling = 'server' | 'owner' | 'none';
 
@@ -21,16 +22,24 @@ const HOME = '/tmp';
  *
  * SECURITY: nothing of a caller may run before a session is open: no quota would count it, and no `close` end it. The
  * session's variables are sent at the claim (`handOver`). A mount in the home folder could be the configuration of a
- * preload. The programs of an image are the caller's, unless the operator chose it. A pooled container keeps its folders
- * mounted while the registry of writable folders no longer knows them, which only the user of this machine may do.
+ * preload, and one that holds the workspace lies where a kernel stands. The programs of an image are the caller's, unless
+ * the operator chose it, and so are the files of a mount: should one of them run after all, it meets no other owner. A
+ * pooled container keeps its folders mounted while the registry of writable folders no longer knows them, which only the
+ * user of this machine may do.
  */
 export function poolingOf(driver: Driver, spec: SandboxSpec, serversImage: string | undefined): Pooling {
-  const { mounts, persistent, image, owner } = spec;
+  const { mounts, persistent, image, owner, workspace = WORKSPACE } = spec;
   if (persistent !== undefined) return 'none';
   if (driver.traits.sharesWithinOwner) return mounts.length === 0 ? 'server' : 'none';
-  if (image !== undefined && image !== serversImage) return mounts.length === 0 ? 'owner' : 'none';
-  if (mounts.some(({ target }) => isWithin(target, HOME, posix))) return 'none';
-  return owner === LOCAL_OWNER || mounts.every(({ readOnly }) => readOnly) ? 'server' : 'none';
+  const isServersImage = image === undefined || image === serversImage;
+  if (mounts.length === 0) return isServersImage ? 'server' : 'owner';
+  if (!isServersImage || mounts.some(({ target }) => isRead(target, workspace))) return 'none';
+  return owner === LOCAL_OWNER || mounts.every(({ readOnly }) => readOnly) ? 'owner' : 'none';
+}
+
+/** Whether programs of the server may look for their own files in a folder that is mounted there. */
+function isRead(target: string, workspace: string): boolean {
+  return isWithin(target, HOME, posix) || isWithin(workspace, target, posix);
 }
 
 /**
@@ -40,9 +49,17 @@ export function poolingOf(driver: Driver, spec: SandboxSpec, serversImage: strin
  * keeps those of the time when it was created, so the mount tree is part of the key. Undefined if the tree is unknown:
  * such a sandbox is not created ahead.
  */
-export function kindOf(driver: Driver, spec: SandboxSpec, pooling: Pooling): string | undefined {
+export function kindOf(
+  driver: Driver,
+  spec: SandboxSpec,
+  pooling: Pooling,
+  mountinfo = readMountinfo,
+): string | undefined {
   const { image, limits, preloads, workspace, tmpBytes, mounts } = spec;
-  const tree = mountTreeOf(mounts.map(({ source }) => source));
+  const tree = mountTreeOf(
+    mounts.map(({ source }) => source),
+    mountinfo,
+  );
   if (tree === undefined) return undefined;
   return JSON.stringify([
     driver.name,

@@ -1,9 +1,11 @@
 import { type LiveSandbox, openLiveSandbox } from '../guest/live-sandbox.ts';
+import type { WarmReport } from '../guest/messages.ts';
 import { nothing } from '../guest/nothing.ts';
 import { aborted } from '../lib/abort.ts';
 import { holdFolder } from '../lib/held-folder.ts';
 import type { Driver } from '../sandbox/driver.ts';
 import type { SandboxSpec } from '../sandbox/spec.ts';
+import type { MountLooks } from './mount-looks.ts';
 
 /** A sandbox that is being created ahead. It belongs to the pool until it is claimed. */
 export interface Making {
@@ -21,9 +23,10 @@ export interface Making {
   claim(): Promise<LiveSandbox | undefined>;
   /** Stops it. `ready` resolves when nothing is left of it. */
   abandon(): void;
+  isAbandoned(): boolean;
   /**
-   * The sandbox once its preloads are imported. Undefined if it could not be created, or was claimed before. Never
-   * rejects.
+   * The sandbox once its preloads are imported. Undefined if it could not be created, has not the memory to import
+   * them, or was claimed before. Never rejects.
    */
   readonly ready: Promise<LiveSandbox | undefined>;
 }
@@ -36,11 +39,9 @@ export interface MakingOptions {
   /** Waits for a place among the sandboxes that the server starts at once; the returned function releases it. */
   readonly place: ((signal: AbortSignal) => Promise<() => void>) | undefined;
   /** Whether the host has the same file systems mounted as when the sandbox was asked for. */
-  readonly isSameTree: () => boolean;
+  readonly isSameTree: (mountinfo: string | undefined) => boolean;
+  readonly looks: MountLooks;
 }
-
-/** The time between two looks at the host's mounts. */
-const LOOK_EVERY_MS = 10;
 
 export function makeAhead(driver: Driver, spec: SandboxSpec, options: MakingOptions): Making {
   const { startTimeoutMs, owner, place } = options;
@@ -55,11 +56,11 @@ export function makeAhead(driver: Driver, spec: SandboxSpec, options: MakingOpti
     const release = await place?.(stop);
     hasPlace = true;
     try {
-      const looks = lookRepeatedly(spec.mounts.length === 0 ? () => true : options.isSameTree);
+      const looking = spec.mounts.length === 0 ? undefined : options.looks.begin(options.isSameTree);
       const live = await holdingMounts(spec, () =>
         openLiveSandbox(driver, spec, startTimeoutMs, { signal: stop, warm: true }),
-      ).finally(looks.stop);
-      if (looks.wereAllTrue()) return live;
+      ).finally(() => looking?.stop());
+      if (looking?.wereAllSame() !== false) return live;
       await live.dispose();
       return undefined;
     } finally {
@@ -72,7 +73,7 @@ export function makeAhead(driver: Driver, spec: SandboxSpec, options: MakingOpti
     if (live === undefined) return undefined;
     const limit = AbortSignal.any([stop, AbortSignal.timeout(startTimeoutMs)]);
     const isWarm = await Promise.race([warmUp(live), aborted(limit)]).then(
-      () => true,
+      (report) => report.died !== true,
       () => false,
     );
     if (isClaimed) return undefined;
@@ -81,10 +82,11 @@ export function makeAhead(driver: Driver, spec: SandboxSpec, options: MakingOpti
     return undefined;
   }
 
-  async function warmUp({ connection }: LiveSandbox): Promise<void> {
-    await Promise.all([connection.ready, connection.warm]);
+  async function warmUp({ connection }: LiveSandbox): Promise<WarmReport> {
+    const [, report] = await Promise.all([connection.ready, connection.warm]);
     // Otherwise the code of the claimant would wait for it.
-    if (!isClaimed) await connection.request({ type: 'exercise' }, nothing);
+    if (!isClaimed && report.died !== true) await connection.request({ type: 'exercise' }, nothing);
+    return report;
   }
 
   return {
@@ -95,45 +97,8 @@ export function makeAhead(driver: Driver, spec: SandboxSpec, options: MakingOpti
       return answering;
     },
     abandon: () => abandoned.abort(),
+    isAbandoned: () => abandoned.signal.aborted,
     ready: finish(),
-  };
-}
-
-/**
- * Makes a sandbox of the pool that of a session: sends it the session's variables, which it was created without.
- * Undefined if its guest does not answer; then nothing is left of it.
- */
-export async function handOver(
-  live: LiveSandbox,
-  { environment }: Pick<SandboxSpec, 'environment'>,
-): Promise<LiveSandbox | undefined> {
-  if (Object.keys(environment).length === 0) return live;
-  try {
-    await live.connection.request({ type: 'environment', variables: environment }, nothing);
-    return live;
-  } catch {
-    await live.dispose();
-    return undefined;
-  }
-}
-
-/**
- * Calls `look` now, every few milliseconds, and at the end. SECURITY: a file system that the host has mounted only while
- * a sandbox was created is in that sandbox, and the host's mounts before and after are the same.
- */
-function lookRepeatedly(look: () => boolean): { stop(): void; wereAllTrue(): boolean } {
-  let wereAllTrue = true;
-  const again = () => {
-    wereAllTrue &&= look();
-  };
-  again();
-  const timer = setInterval(again, LOOK_EVERY_MS).unref();
-  return {
-    stop: () => {
-      clearInterval(timer);
-      again();
-    },
-    wereAllTrue: () => wereAllTrue,
   };
 }
 

@@ -3,12 +3,15 @@ import { HotcellError } from '../errors/hotcell-error.ts';
 import type { LiveSandbox } from '../guest/live-sandbox.ts';
 import { availableBytes } from '../lib/available-memory.ts';
 import { newId } from '../lib/ids.ts';
+import { readMountinfo } from '../lib/mountinfo.ts';
 import { unlessWithdrawn } from '../lib/unless-withdrawn.ts';
 import type { Driver } from '../sandbox/driver.ts';
 import type { SandboxSpec } from '../sandbox/spec.ts';
+import { handOver } from './hand-over.ts';
+import { createMountLooks } from './mount-looks.ts';
 import { createDemand, type Demand, RECENT_MS } from './pool-demand.ts';
 import { kindOf, ownerOf, type Pooling, poolingOf } from './pool-kind.ts';
-import { handOver, type Making, type MakingOptions, makeAhead } from './pool-making.ts';
+import { type Making, type MakingOptions, makeAhead } from './pool-making.ts';
 import { placeFor } from './pool-places.ts';
 
 /** The number of ready sandboxes for each requested kind, and in total. */
@@ -26,15 +29,15 @@ export interface PoolLimits {
    */
   readonly idleMs: number;
   /**
-   * The same for a sandbox with mounts, because the host cannot unmount a folder while a sandbox uses it, and for one of
-   * an owner's image, whose programs may run in it.
+   * The same for a sandbox that is its owner's: with mounts, because the host cannot unmount a folder while a sandbox
+   * uses it, or of an owner's image, whose programs may run in it.
    */
   readonly callersIdleMs: number;
   /** The operator's image, whose programs belong to the server; the driver's standard image when absent. */
   readonly serversImage?: string | undefined;
 }
 
-/** The sandboxes of one owner's images that are ready or being made. */
+/** The sandboxes of one owner's images or mounts that are ready or being made. */
 export interface HeldAhead {
   readonly sandboxes: number;
   readonly memoryBytes: number;
@@ -42,6 +45,8 @@ export interface HeldAhead {
 
 /** What a server allows the pool to do for the owner of a session. */
 export interface PoolPermits extends Partial<Pick<MakingOptions, 'place'>> {
+  /** Aborted when the opening is withdrawn, so that it is no demand. */
+  readonly signal?: AbortSignal | undefined;
   /** Whether one more sandbox that counts as a session of the owner is within the owner's quotas. */
   readonly mayHold?: ((held: HeldAhead, memoryBytes: number) => boolean) | undefined;
 }
@@ -56,16 +61,12 @@ export interface Pool {
    * Returns a ready sandbox for `spec`, else one in progress if that is faster than a new one, else undefined. Either
    * way, the pool prepares the next. Rejects only if the signal aborts.
    */
-  claim(
-    driver: Driver,
-    spec: SandboxSpec,
-    options?: PoolPermits & { readonly signal?: AbortSignal | undefined },
-  ): Promise<LiveSandbox | undefined>;
+  claim(driver: Driver, spec: SandboxSpec, permits?: PoolPermits): Promise<LiveSandbox | undefined>;
   /** Counts as a claim by a session that already has its sandbox, so that the pool learns what to create ahead. */
   expect(driver: Driver, spec: SandboxSpec, permits?: PoolPermits): void;
   /** The sandboxes that count as sessions of this owner. */
   heldFor(owner: string): HeldAhead;
-  /** Disposes of those. Resolves when they are gone. */
+  /** Disposes of those, and creates no more for the openings until now. Resolves when they are gone. */
   drop(owner: string): Promise<void>;
   /** Resolves when nothing is left to create. */
   settled(): Promise<void>;
@@ -94,12 +95,16 @@ const REFILL_AFTER_MS = 100;
 
 export function createPool(limits: PoolLimits, startTimeoutMs: number): Pool {
   const kinds = new Map<string, Kind>();
-  const timers = new Set<NodeJS.Timeout>();
+  /** The refills to come, with the owner whose opening asks for them. */
+  const timers = new Map<NodeJS.Timeout, string>();
   const disposals = new Set<Promise<void>>();
+  const looks = createMountLooks();
   const stop = new AbortController();
   const making = () => [...kinds.values()].flatMap((kind) => kind.making ?? []);
 
-  const claim: Pool['claim'] = async (driver, spec, { signal, ...permits } = {}) => {
+  const claim: Pool['claim'] = async (driver, spec, permits = {}) => {
+    const { signal } = permits;
+    const since = performance.now();
     const kind = kindFor(driver, spec);
     if (kind === undefined) return undefined;
     const ready = kind.ready.shift()?.live;
@@ -107,12 +112,15 @@ export function createPool(limits: PoolLimits, startTimeoutMs: number): Pool {
     if (ahead !== undefined) kind.making = undefined;
     expect(driver, spec, permits);
     const found = ahead === undefined ? ready : await taken(ahead, signal);
-    return found === undefined ? undefined : handOver(found, spec);
+    if (found === undefined) return undefined;
+    const timeoutMs = startTimeoutMs - (performance.now() - since);
+    return handOver(found, spec, { signal, stop: stop.signal, timeoutMs });
   };
 
   /** Refills after the claimant's first work, with which it would compete for the CPU. */
   function expect(driver: Driver, spec: SandboxSpec, permits: PoolPermits = {}): void {
-    const kind = kindFor(driver, spec);
+    // SECURITY: otherwise an opening that ends with its token would ask for another after `drop`.
+    const kind = permits.signal?.aborted === true ? undefined : kindFor(driver, spec);
     if (kind === undefined) return;
     kind.demand.claimed(performance.now());
     trimLater(kind);
@@ -120,7 +128,7 @@ export function createPool(limits: PoolLimits, startTimeoutMs: number): Pool {
       timers.delete(timer);
       refill(driver, spec, permits);
     }, REFILL_AFTER_MS).unref();
-    timers.add(timer);
+    timers.set(timer, spec.owner);
   }
 
   /** Disposes of the sandbox if its claimant aborts: the pool hands out only sandboxes that it has completed itself. */
@@ -143,17 +151,22 @@ export function createPool(limits: PoolLimits, startTimeoutMs: number): Pool {
     }
     // SECURITY: the session's variables would make preloads run the caller's code; they are sent at the claim.
     const wanted = { ...spec, id: newId('s'), owner: ownerOf(driver, spec, kind.pooling), environment: {} };
-    const isSameTree = () => kindOf(driver, spec, kind.pooling) === kind.key;
+    const isSameTree = (mountinfo: string | undefined) => {
+      return kindOf(driver, spec, kind.pooling, () => mountinfo) === kind.key;
+    };
     const one = makeAhead(driver, wanted, {
-      ...{ startTimeoutMs, stop: stop.signal, owner: spec.owner, place: permits.place, isSameTree },
+      ...{ startTimeoutMs, stop: stop.signal, owner: spec.owner, place: permits.place, isSameTree, looks },
     });
     kind.making = one;
     void one.ready.then((live) => {
       if (kind.making !== one) return; // it was claimed
       kind.making = undefined;
-      if (live === undefined) return forgetIfEmpty(kind); // the next claim tries again
+      if (live === undefined || one.isAbandoned()) {
+        if (live !== undefined) void dispose(live);
+        return forgetIfEmpty(kind); // the next claim tries again
+      }
       // SECURITY: the host may have mounted or unmounted a file system below a mount while the sandbox was created.
-      if (isSameTree()) keep(kind, live, spec.owner);
+      if (isSameTree(readMountinfo())) keep(kind, live, spec.owner);
       else {
         void dispose(live);
         forgetIfEmpty(kind);
@@ -182,14 +195,14 @@ export function createPool(limits: PoolLimits, startTimeoutMs: number): Pool {
   }
 
   function heldFor(owner: string): HeldAhead {
-    const held = ofOwnImages(owner).flatMap(({ memoryBytes, ready, making }) =>
+    const held = ofOwnerAlone(owner).flatMap(({ memoryBytes, ready, making }) =>
       [...ready, ...(making === undefined ? [] : [making])].map(() => memoryBytes),
     );
     return { sandboxes: held.length, memoryBytes: held.reduce((sum, bytes) => sum + bytes, 0) };
   }
 
   /** The kinds that are of this owner alone: their key names it. */
-  function ofOwnImages(owner: string): Kind[] {
+  function ofOwnerAlone(owner: string): Kind[] {
     return [...kinds.values()].filter(
       ({ pooling, ready, making }) => pooling === 'owner' && (ready[0]?.owner ?? making?.owner) === owner,
     );
@@ -197,13 +210,19 @@ export function createPool(limits: PoolLimits, startTimeoutMs: number): Pool {
 
   async function drop(owner: string): Promise<void> {
     const endings: Promise<unknown>[] = [];
-    for (const kind of ofOwnImages(owner)) {
+    for (const [timer, of] of timers) if (of === owner) cancel(timer);
+    for (const kind of ofOwnerAlone(owner)) {
       kind.making?.abandon();
       if (kind.making !== undefined) endings.push(kind.making.ready);
       for (const { live } of kind.ready.splice(0)) endings.push(dispose(live));
       forgetIfEmpty(kind);
     }
     await Promise.all(endings);
+  }
+
+  function cancel(timer: NodeJS.Timeout): void {
+    clearTimeout(timer);
+    timers.delete(timer);
   }
 
   function keep(kind: Kind, live: LiveSandbox, owner: string): void {
@@ -260,7 +279,7 @@ export function createPool(limits: PoolLimits, startTimeoutMs: number): Pool {
     if (known !== undefined) return known;
     const most = driver.traits.sharesWithinOwner ? limits.perKind : Math.max(limits.perKind, limits.mostPerKind);
     const demand = createDemand({ least: limits.perKind, most });
-    const idleMs = spec.mounts.length === 0 && pooling === 'server' ? limits.idleMs : limits.callersIdleMs;
+    const idleMs = pooling === 'server' ? limits.idleMs : limits.callersIdleMs;
     const { memoryBytes } = spec.limits;
     const kind: Kind = { key, pooling, memoryBytes, demand, idleMs, ready: [], making: undefined, trimming: undefined };
     kinds.set(key, kind);
@@ -280,8 +299,7 @@ export function createPool(limits: PoolLimits, startTimeoutMs: number): Pool {
     },
     close: async () => {
       stop.abort();
-      for (const timer of timers) clearTimeout(timer);
-      timers.clear();
+      for (const timer of timers.keys()) cancel(timer);
       for (const { trimming } of kinds.values()) clearTimeout(trimming);
       await Promise.all(making().map(({ ready }) => ready));
       for (const { ready } of kinds.values()) for (const { live } of ready.splice(0)) void dispose(live);
