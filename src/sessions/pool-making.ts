@@ -48,6 +48,7 @@ export function makeAhead(driver: Driver, spec: SandboxSpec, options: MakingOpti
   const abandoned = new AbortController();
   const stop = AbortSignal.any([options.stop, abandoned.signal]);
   let isClaimed = false;
+  let isGivenUp = false;
   let hasPlace = place === undefined;
   // The next claim fails by itself and reports the reason.
   const answering = make().catch(() => undefined);
@@ -78,6 +79,7 @@ export function makeAhead(driver: Driver, spec: SandboxSpec, options: MakingOpti
     );
     if (isClaimed) return undefined;
     if (isWarm && !stop.aborted) return live;
+    isGivenUp = true;
     await live.dispose().catch(() => {});
     return undefined;
   }
@@ -91,7 +93,7 @@ export function makeAhead(driver: Driver, spec: SandboxSpec, options: MakingOpti
 
   return {
     owner,
-    isAhead: () => hasPlace && !driver.traits.sharesWithinOwner,
+    isAhead: () => hasPlace && !isGivenUp && !abandoned.signal.aborted && !driver.traits.sharesWithinOwner,
     claim: () => {
       isClaimed = true;
       return answering;

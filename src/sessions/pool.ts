@@ -104,6 +104,7 @@ export function createPool(limits: PoolLimits, startTimeoutMs: number): Pool {
 
   const claim: Pool['claim'] = async (driver, spec, permits = {}) => {
     const { signal } = permits;
+    if (signal?.aborted === true) throw new HotcellError('cancelled', 'the opening was withdrawn');
     const since = performance.now();
     const kind = kindFor(driver, spec);
     if (kind === undefined) return undefined;
