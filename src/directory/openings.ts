@@ -5,7 +5,7 @@ import type { Clock } from '../lib/clock.ts';
 import { createFairQueue } from '../lib/fair-queue.ts';
 import { newId } from '../lib/ids.ts';
 import type { PersistentRecord } from '../sessions/persistent-records.ts';
-import type { HeldAhead } from '../sessions/pool.ts';
+import type { HeldAhead } from '../sessions/pool-stock.ts';
 import { type Activity, createActivity } from './activity.ts';
 import { allowedImage } from './allowed-image.ts';
 import type { DirectorySession } from './managed-session.ts';
