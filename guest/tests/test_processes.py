@@ -67,7 +67,7 @@ class KillWhereTest(unittest.TestCase):
         while b"State:\tZ" not in Path(f"/proc/{leaderless.pid}/status").read_bytes():
             pass  # its main thread is about to exit
         found = processes.read_process(leaderless.pid)
-        self.assertEqual(found.state, "S")
+        self.assertIn(found.state, "RS")  # on a busy machine it still waits for a processor
         self.assertGreaterEqual(limits.proportional_bytes(found.place), 32 << 20)
         os.kill(leaderless.pid, signal.SIGSTOP)
         while processes.read_process(leaderless.pid).state != "T":
