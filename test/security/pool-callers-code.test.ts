@@ -144,9 +144,9 @@ describe.skipIf((await reasonToSkip(TARGETS.docker)) !== undefined)('containers 
   ];
   const open = async (owner: Owner, wanted: OpenRequest, options: { signal?: AbortSignal } = {}) =>
     server.sessions.open(owner, { limits, ...wanted }, options);
-  const start = async () => {
+  const start = async (preloads: string[] = []) => {
     server = await openServer({
-      ...{ ...TARGETS.docker.options, dataDir: home, poolSize: 1, preloads: [], logLevel: 'silent' },
+      ...{ ...TARGETS.docker.options, dataDir: home, poolSize: 1, preloads, logLevel: 'silent' },
       ...{ allowedImages: ['*'], mountRoots: [folder] },
     });
   };
@@ -224,6 +224,17 @@ describe.skipIf((await reasonToSkip(TARGETS.docker)) !== undefined)('containers 
     await server.sessions.closeAll(ada);
     await server.hotcell.settled();
     expect(count()).toBe(0);
+  });
+
+  it('without the memory for their preloads are not kept, and without an installed preload they are', async () => {
+    await start(['numpy', 'pandas', 'matplotlib.pyplot', 'not_installed']);
+    const small = await open(ada, { limits: { memoryBytes: 64 * MiB } });
+    await server.hotcell.settled();
+    expect(count()).toBe(1);
+    await server.sessions.close(ada, small.id);
+    await open(ada, {});
+    await server.hotcell.settled();
+    expect(count()).toBe(2);
   });
 
   it.each<[string, (stop: AbortController) => unknown]>([
