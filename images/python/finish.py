@@ -5,12 +5,19 @@ compiled, with matplotlib's list of fonts, and with fonts for the characters tha
 which of those are missing.
 """
 
+from __future__ import annotations
+
 import compileall
+import dataclasses
 import glob
 import os
 import re
 import shutil
 import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.font_manager import FontEntry
 
 # Families for characters that matplotlib's own font lacks. The first of each group that the machine has is used.
 FALLBACKS = {
@@ -52,12 +59,22 @@ def prepare_fonts(cache: str) -> None:
         found = next((name for name in names if name in known), None)
         if found:
             families.append(found)
+            list_every_weight(font_manager.fontManager.ttflist, found)
         else:
             print(f"Charts have no font for {script}.")
+    font_manager.json_dump(font_manager.fontManager, glob.glob(os.path.join(cache, "fontlist-*.json"))[0])
     write_families(os.path.dirname(os.path.dirname(font_manager.__file__)), families)
 
 
-def write_families(packages: str, families: "list[str]") -> None:
+def list_every_weight(fonts: list[FontEntry], family: str) -> None:
+    """Lists a family that has few weights with all of them: matplotlib warns of each text whose weight a family lacks, a fallback too."""
+    ours = [font for font in fonts if font.name == family]
+    for weight in range(100, 1000, 100):
+        if all(font.weight != weight for font in ours):
+            fonts.append(dataclasses.replace(ours[0], weight=weight))
+
+
+def write_families(packages: str, families: list[str]) -> None:
     """Writes them into the defaults of matplotlib and its styles and of seaborn, so that `rcdefaults()` and `set_theme()` keep them."""
     listed = ", ".join(families)
     data = os.path.join(packages, "matplotlib", "mpl-data")
