@@ -32,24 +32,39 @@ export interface KeptRuns {
   all(): readonly ManagedExecution[];
   /** Ends all executions that run or wait. Resolves when they have ended. */
   end(reason: InterruptionReason): Promise<void>;
+  /** Reports every execution from now on, until it is disposed of or the session is closed. */
+  watch(watcher: RunWatcher): Disposable;
   /** Forgets all executions, because the session is closed. */
   forget(): void;
 }
 
+/** A reader of everything that runs in a session. Its callbacks must not throw. */
+export interface RunWatcher {
+  asked(execution: ManagedExecution): void;
+  /** The session is closed; nothing more comes. */
+  closed(): void;
+}
+
 export function createKeptRuns({ run, limits, share, clock, notBegun }: KeptRunsOptions): KeptRuns {
   const kept = createKeptExecutions(limits, share);
+  const watchers = new Set<RunWatcher>();
   const begin = () => ({ startedAt: new Date(clock.now()), notBegun });
 
   function keep<T extends EndableExecution>(execution: T, heldBytes: number): T {
     // SECURITY: refused executions are not kept, so that an owner at its quota cannot fill the memory with them.
-    if (!execution.isRefused) kept.add(execution, heldBytes);
+    if (execution.isRefused) return execution;
+    kept.add(execution, heldBytes);
+    for (const watcher of watchers) watcher.asked(execution);
     return execution;
   }
 
   return {
     run: (code, options) =>
       keep(
-        manageExecution((given) => run(code, given), options, begin()),
+        {
+          ...manageExecution((given) => run(code, given), options, begin()),
+          source: { code, language: options.language ?? 'python' },
+        },
         memoryCost(code),
       ),
     command: (line, options) => {
@@ -58,7 +73,15 @@ export function createKeptRuns({ run, limits, share, clock, notBegun }: KeptRuns
     },
     get: kept.get,
     all: kept.all,
-    forget: kept.forget,
+    watch: (watcher) => {
+      watchers.add(watcher);
+      return { [Symbol.dispose]: () => void watchers.delete(watcher) };
+    },
+    forget: () => {
+      kept.forget();
+      for (const watcher of watchers) watcher.closed();
+      watchers.clear();
+    },
     end: async (reason) => {
       const unfinished = kept.unfinished();
       for (const execution of unfinished) execution.end(reason);

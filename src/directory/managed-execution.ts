@@ -27,6 +27,8 @@ export interface ManagedExecution {
   events(): AsyncIterable<ExecutionEvent>;
   /** Interrupts the execution, or withdraws it while it waits. */
   cancel(): void;
+  /** What runs, unless it is a command. */
+  readonly source?: { readonly code: string; readonly language: string };
   /** Input and signals of a command, for callers that find it by id. */
   readonly command?: CommandControl & { readonly line: string; readonly hasTerminal: boolean };
 }

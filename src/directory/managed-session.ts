@@ -11,7 +11,7 @@ import { expiresAt, type Lifetime } from '../sessions/lifetime.ts';
 import { createSession, type Session } from '../sessions/session.ts';
 import type { Feed } from '../telemetry/feed.ts';
 import type { Activity } from './activity.ts';
-import { createKeptRuns } from './kept-runs.ts';
+import { createKeptRuns, type RunWatcher } from './kept-runs.ts';
 import type { KeptShare } from './kept-total.ts';
 import type { ManagedCommand, ManagedExecution } from './managed-execution.ts';
 import type { Owner } from './owner.ts';
@@ -46,6 +46,8 @@ export interface ManagedSession {
   execution(id: string): ManagedExecution | undefined;
   /** The executions that can be found by id, oldest first. */
   executions(): readonly ManagedExecution[];
+  /** Reports every execution from now on, whoever asks for it. */
+  watch(watcher: RunWatcher): Disposable;
 }
 
 export interface ManagedOptions {
@@ -136,6 +138,7 @@ export function manageSession(core: SessionCore, options: ManagedOptions): Direc
     command: (line, commandOptions = {}) => runs.command(line, commandOptions),
     execution: runs.get,
     executions: runs.all,
+    watch: runs.watch,
     lifetime,
     touch: activity.touch,
     retire: core.retire,

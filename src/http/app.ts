@@ -17,6 +17,7 @@ import { networksOf } from './networks.ts';
 import { requestLog } from './request-log.ts';
 import { routeOf } from './route-of.ts';
 import { addCommandRoutes } from './routes/commands.ts';
+import { addExecutionsRoute } from './routes/executions.ts';
 import { addFilesRoutes } from './routes/files.ts';
 import { addMcpRoute } from './routes/mcp.ts';
 import { addRunRoute } from './routes/run.ts';
@@ -95,6 +96,7 @@ export function createApp(options: AppOptions): HttpApp {
   }
   if (mcp !== undefined && config.profile.includes('hotcell')) {
     addCommandRoutes(app, { ...shares, config, sessions, stallMs });
+    addExecutionsRoute(app, { ...shares, config, sessions, stallMs });
     addRunRoute(app, { ...shares, config, sessions, stallMs }); // refuses everything else below /run
   }
   addFilesRoutes(app, {

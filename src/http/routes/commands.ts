@@ -5,12 +5,12 @@ import { parseOptions } from '../../config/parse-options.ts';
 import type { ManagedExecution } from '../../directory/directory.ts';
 import { checkCommand } from '../../execution/check-command.ts';
 import type { PartialOutput } from '../../execution/execution.ts';
-import { createCommandReaders } from '../command-readers.ts';
 import type { HttpApp, HttpContext } from '../environment.ts';
 import { commandLines, commandOf, type FoundCommand, sessionOf } from '../found-command.ts';
 import { type InTurn, inTurn } from '../in-turn.ts';
 import { jsonBody, parsedJson } from '../json-body.ts';
 import { createJsonReader } from '../read-json.ts';
+import { createReaders } from '../readers.ts';
 import { ALIVE_MS, type RunRouteOptions, terminalCells } from '../run-route-options.ts';
 import { requireSameSite } from '../same-site.ts';
 import { sendLines } from '../send-lines.ts';
@@ -38,7 +38,7 @@ const request = z.strictObject({
 export function addCommandRoutes(app: HttpApp, options: RunRouteOptions): void {
   const { config, sessions, stallMs } = options;
   const read = createJsonReader();
-  const readers = createCommandReaders();
+  const readers = createReaders('attached to this command');
 
   app.post('/run/:session/commands', async (context) => {
     const body = await jsonBody(context, read, HOW);
