@@ -20,6 +20,7 @@ import { addCommandRoutes } from './routes/commands.ts';
 import { addExecutionsRoute } from './routes/executions.ts';
 import { addFilesRoutes } from './routes/files.ts';
 import { addMcpRoute } from './routes/mcp.ts';
+import { addQuestionRoutes } from './routes/questions.ts';
 import { addRunRoute } from './routes/run.ts';
 import { addStatusRoutes } from './routes/status.ts';
 import type { TokenStore } from './tokens/store.ts';
@@ -97,6 +98,7 @@ export function createApp(options: AppOptions): HttpApp {
   if (mcp !== undefined && config.profile.includes('hotcell')) {
     addCommandRoutes(app, { ...shares, config, sessions, stallMs });
     addExecutionsRoute(app, { ...shares, config, sessions, stallMs });
+    addQuestionRoutes(app, { ...shares, config, sessions, stallMs });
     addRunRoute(app, { ...shares, config, sessions, stallMs }); // refuses everything else below /run
   }
   addFilesRoutes(app, {

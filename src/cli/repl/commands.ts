@@ -1,15 +1,15 @@
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import { sizeText } from '../../lib/units.ts';
-import type { Session } from '../../main.ts';
 import { notebookText } from '../../notebooks/write.ts';
 import { holdFile } from '../named-file.ts';
 import { type Paint, shownName } from '../print.ts';
 import { shownText } from '../terminal-filter.ts';
 import { writeOutput } from '../write-output.ts';
+import type { ReplSession } from './session.ts';
 
 /** The context of a command. */
 export interface CommandContext {
-  readonly session: Session;
+  readonly session: ReplSession;
   readonly language: string;
   /** Folders of the host that the sandbox can write to. */
   readonly writable: readonly string[];

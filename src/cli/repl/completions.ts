@@ -1,12 +1,12 @@
-import type { Session } from '../../main.ts';
 import type { Completion } from './editor/completion.ts';
+import type { ReplSession } from './session.ts';
 
 /** Timeout of a completion, so that a slow kernel delays a key press no longer than this. */
 const LONGEST_WAIT_MS = 1_000;
 
 /** Completions at the cursor: Hotcell's own commands, or names from the kernel. */
 export async function completionsFor(
-  session: Session,
+  session: Pick<ReplSession, 'complete'>,
   text: string,
   cursor: number,
   options: { language: string; commands: readonly string[] },

@@ -1,11 +1,12 @@
-import type { Execution } from '../../execution/execution.ts';
-import type { Display, ExecutionResult } from '../../execution/result.ts';
+import type { Display } from '../../execution/result.ts';
+import { saidByServer } from '../../lib/said-inside.ts';
 import { outcomeSentence } from '../../sandbox/outcome-table.ts';
 import type { Screen } from '../output.ts';
 import { displayText } from '../run/displays.ts';
 import type { ImageProtocol } from '../terminal.ts';
 import { shownText } from '../terminal-filter.ts';
 import { inlineSequence, type Pictures } from './pictures.ts';
+import type { ReplExecution, ReplResult } from './session.ts';
 
 /**
  * Where and how an execution is shown. Writes resolve when the terminal has taken them, so that a flood gets
@@ -19,16 +20,17 @@ export interface Place {
 
 /** Maximum of updated displays, equal to the maximum of displays in a result. */
 const MOST_UPDATED = 1_000;
+const MOST_NOTES = 20;
 
 /**
  * Shows an execution while it runs, and then its value and outcome. SECURITY: all output of the sandbox is filtered
  * before it reaches the terminal.
  */
 export async function showExecution(
-  execution: Execution,
+  execution: ReplExecution,
   number: number,
   { screen, images, pictures }: Place,
-): Promise<ExecutionResult> {
+): Promise<ReplResult> {
   const printed = createPrinter(screen);
   const updated = new Set<string>();
   try {
@@ -116,8 +118,8 @@ function createPrinter(screen: Screen): Printer {
 }
 
 /** Lines about an outcome that is not success, and about lost state. */
-function endLines(result: ExecutionResult, screen: Screen): string[] {
-  const { outcome, state, files, restarted } = result;
+function endLines(result: ReplResult, screen: Screen): string[] {
+  const { outcome, state, files, restarted, notes = [] } = result;
   const said = (text: string) => screen.paint('yellow', `hotcell: ${text}`);
   const lost =
     files === 'lost'
@@ -130,10 +132,11 @@ function endLines(result: ExecutionResult, screen: Screen): string[] {
     ...outcomeLines(outcome, screen, said),
     ...(lost === undefined ? [] : [said(lost)]),
     ...((result.truncation?.displaysDropped ?? 0) > 0 ? [said('displays were omitted: too large.')] : []),
+    ...notes.slice(0, MOST_NOTES).map((note) => said(saidByServer(note))),
   ];
 }
 
-function outcomeLines(outcome: ExecutionResult['outcome'], screen: Screen, said: (text: string) => string): string[] {
+function outcomeLines(outcome: ReplResult['outcome'], screen: Screen, said: (text: string) => string): string[] {
   if (outcome.kind === 'interrupted') return [screen.paint('red', 'KeyboardInterrupt')];
   if (outcome.kind === 'raised') {
     return shownText(outcome.traceback.join('\n'), screen)

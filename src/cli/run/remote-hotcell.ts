@@ -2,6 +2,7 @@ import { Client, ProtocolError, StreamableHTTPClientTransport } from '@modelcont
 import * as z from 'zod';
 import { filePath } from '../../artifacts/file-path.ts';
 import { HotcellError } from '../../errors/hotcell-error.ts';
+import { type WatchLine, watchLine } from '../../http/watch-lines.ts';
 import { aborted } from '../../lib/abort.ts';
 import { saidByServer } from '../../lib/said-inside.ts';
 import { ERROR_META } from '../../mcp/present/error-result.ts';
@@ -9,7 +10,7 @@ import { executionOutput } from '../../mcp/present/execution-output.ts';
 import { STRUCTURED_HEADER } from '../../mcp/present/result-meta.ts';
 import { noServer, remoteError, serverUrl } from './server-errors.ts';
 import { createServerRequests, misbehaved, SERVER_LIMITS, type ServerRequests } from './server-requests.ts';
-import { type StreamedRun, streamedRun } from './streamed-run.ts';
+import { linesOf, type StreamedRun, streamedRun } from './streamed-run.ts';
 
 /** A Hotcell server, on this machine or another. */
 export interface RemoteHotcell extends AsyncDisposable {
@@ -17,6 +18,10 @@ export interface RemoteHotcell extends AsyncDisposable {
   call(name: string, args: object, options?: { signal?: AbortSignal; timeoutMs?: number }): Promise<RemoteAnswer>;
   /** Runs code in a session. Resolves when the server has accepted it. */
   run(session: string, request: RunRequest): Promise<StreamedRun>;
+  /** Streams what runs in a session, whoever asked for it, until the session is closed. */
+  watch(session: string, signal: AbortSignal): AsyncGenerator<WatchLine>;
+  /** Asks the kernel of a session. Rejects while it runs code. */
+  ask(session: string, question: 'complete' | 'inspect', about: QuestionRequest): Promise<unknown>;
   /** Streams a file of a session. */
   stream(session: string, path: string): AsyncIterable<Uint8Array>;
 }
@@ -29,6 +34,12 @@ export interface RunRequest {
   readonly environment?: Readonly<Record<string, string>>;
 }
 
+export interface QuestionRequest {
+  readonly code: string;
+  readonly cursor?: number;
+  readonly language: string;
+}
+
 export interface RemoteAnswer {
   readonly data: unknown;
   readonly pictures: readonly { readonly mediaType: string; readonly data: Buffer }[];
@@ -36,6 +47,8 @@ export interface RemoteAnswer {
 
 /** Timeout of a call. A session may wait in the queue before it is opened. */
 const LONGEST_CALL_MS = 300_000;
+/** SECURITY: maximum of an answer about names, which is a list of at most a thousand. */
+const LARGEST_ANSWER_BYTES = 8 * 1_048_576;
 
 export async function connectRemote(
   server: string,
@@ -85,6 +98,21 @@ export async function connectRemote(
       });
       if (!response.ok) throw remoteError(base, await requests.errorBody(response));
       return streamedRun(requests.pieces(response), base, (answer) => remoteError(base, answer));
+    },
+    async *watch(session, signal) {
+      const url = new URL(`/run/${encodeURIComponent(session)}/executions`, base);
+      const response = await requests.fetch(url, { headers, signal });
+      if (!response.ok) throw remoteError(base, await requests.errorBody(response));
+      yield* linesOf(requests.pieces(response), base, watchLine);
+    },
+    async ask(session, question, about) {
+      const response = await requests.fetch(new URL(`/run/${encodeURIComponent(session)}/${question}`, base), {
+        method: 'POST',
+        headers: { ...headers, 'content-type': 'application/json' },
+        body: JSON.stringify(about),
+      });
+      if (!response.ok) throw remoteError(base, await requests.errorBody(response));
+      return requests.jsonBody(response, LARGEST_ANSWER_BYTES);
     },
     async *stream(session, path) {
       const response = await requests.fetch(new URL(filePath({ session, path }), base), { headers });

@@ -1,3 +1,4 @@
+import type * as z from 'zod';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import type { ExecutionEvent } from '../../execution/events.ts';
 import { eventOf, type RunLine, runLine } from '../../http/run-lines.ts';
@@ -21,7 +22,7 @@ export async function streamedRun(
   base: URL,
   errorOf: (answer: unknown) => HotcellError,
 ): Promise<StreamedRun> {
-  const lines = linesOf(pieces, base)[Symbol.asyncIterator]();
+  const lines = linesOf(pieces, base, runLine)[Symbol.asyncIterator]();
   const first = await lines.next();
   const executionId = first.done === true ? undefined : first.value.execution_id;
   if (executionId === undefined) throw brokenOff();
@@ -46,7 +47,11 @@ export async function streamedRun(
 export const LONGEST_LINE_CHARS = 64 * 1_048_576;
 
 /** Splits the stream into lines. SECURITY: a line without an end would grow until Node aborts. */
-async function* linesOf(pieces: AsyncIterable<Uint8Array>, base: URL): AsyncGenerator<RunLine> {
+export async function* linesOf<Line>(
+  pieces: AsyncIterable<Uint8Array>,
+  base: URL,
+  schema: z.ZodType<Line>,
+): AsyncGenerator<Line> {
   const decoder = new TextDecoder();
   let begun: string[] = [];
   let chars = 0;
@@ -56,18 +61,18 @@ async function* linesOf(pieces: AsyncIterable<Uint8Array>, base: URL): AsyncGene
     chars += end.length;
     if (chars > LONGEST_LINE_CHARS) throw misbehaved(base, 'sends an endless line');
     for (const other of others) {
-      yield parseLine(begun.join(''), base);
+      yield parseLine(begun.join(''), base, schema);
       begun = [other];
       chars = other.length;
     }
   }
 }
 
-function parseLine(text: string, base: URL): RunLine {
+function parseLine<Line>(text: string, base: URL, schema: z.ZodType<Line>): Line {
   try {
     const excess = excessIn(text);
     if (excess !== undefined) throw new Error(excess);
-    return runLine.parse(JSON.parse(text));
+    return schema.parse(JSON.parse(text));
   } catch {
     throw misbehaved(base, 'sent invalid output');
   }

@@ -12,7 +12,7 @@ import { createWalk } from './walk.ts';
 
 export interface EditorOptions {
   readonly input: ReadStream;
-  readonly screen: Pick<Screen, 'draw' | 'columns' | 'rows' | 'onResize'>;
+  readonly screen: Pick<Screen, 'draw' | 'columns' | 'rows' | 'onResize' | 'isAtLineStart'>;
   history(): readonly string[];
   continuationOf(text: string): Continuation;
   complete(text: string, cursor: number): Promise<Completion>;
@@ -26,6 +26,8 @@ export interface EditorOptions {
 export interface LineEditor extends Disposable {
   /** Resolves with the text; undefined at Ctrl-D, or when the terminal is gone. */
   read(prompts: Prompts): Promise<string | undefined>;
+  /** Writes lines above the text that is being typed, which is drawn again below them. */
+  above(write: () => Promise<void>): Promise<void>;
 }
 
 /** Maximum of keys kept ahead of the prompt. */
@@ -38,6 +40,7 @@ export function createLineEditor({ input, screen, ...options }: EditorOptions): 
   let buffer: Buffer = EMPTY;
   let cursorRow = 0;
   let isDrawWanted = false;
+  let writing: Promise<void> | undefined;
   let isEnded = false;
   const walk = createWalk(options.history);
   const keys = listenForKeys(input, receive, () => {
@@ -149,7 +152,7 @@ export function createLineEditor({ input, screen, ...options }: EditorOptions): 
     isDrawWanted = true;
     queueMicrotask(() => {
       isDrawWanted = false;
-      if (reading !== undefined) drawAt(buffer);
+      if (reading !== undefined && writing === undefined) drawAt(buffer);
     });
   }
 
@@ -175,6 +178,18 @@ export function createLineEditor({ input, screen, ...options }: EditorOptions): 
       ahead = [];
       for (const stroke of strokes) receive(stroke);
       return done.promise;
+    },
+    async above(write) {
+      while (writing !== undefined) await writing;
+      if (reading !== undefined) void screen.draw(`${upBy(cursorRow)}\r\x1b[J`);
+      else if (!screen.isAtLineStart()) void screen.draw('\r\n');
+      cursorRow = 0;
+      const written = write();
+      writing = written.catch(() => {});
+      await writing;
+      writing = undefined;
+      if (reading !== undefined) drawAt(buffer);
+      await written;
     },
     [Symbol.dispose]: () => {
       resizes[Symbol.dispose]();
