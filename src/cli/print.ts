@@ -2,10 +2,13 @@
 
 import { type ColouredStream, type Environment, wantsColours } from './terminal.ts';
 
-export type Colour = 'green' | 'red' | 'yellow' | 'dim' | 'bold';
+export type Colour = 'green' | 'red' | 'yellow' | 'magenta' | 'cyan' | 'dim' | 'bold' | 'reverse';
 export type Paint = (colour: Colour, text: string) => string;
 
-const CODES: Readonly<Record<Colour, number>> = { green: 32, red: 31, yellow: 33, dim: 2, bold: 1 };
+const CODES: Readonly<Record<Colour, number>> = {
+  ...{ red: 31, green: 32, yellow: 33, magenta: 35, cyan: 36 },
+  ...{ bold: 1, dim: 2, reverse: 7 },
+};
 
 /** Colours for a stream that supports them; plain text for any other. */
 export function painterFor(stream: ColouredStream, env?: Environment): Paint {

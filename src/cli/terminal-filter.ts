@@ -112,7 +112,8 @@ const CONTROLS =
 /** The Braille pattern without dots. Programs draw with it; a space has the same width, and is recognizable. */
 const BLANK = '\u2800';
 
-const OWN = /\x1b\[(0|1|2|31|32|33)m|(?!\r?\n)(?!\t)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/gu;
+const OWN =
+  /\x1b\[(0|1|2|7|31|32|33|35|36)m|(?!\r?\n)(?!\t)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 
 /** Cursor up and right, carriage return, erasing, clearing the screen, and bracketed paste. */
 const MOVES = /(\x1b\[\d{1,5}[AC]|\r|\x1b\[(?:J|2K|2J\x1b\[H|\?2004[hl]))/;

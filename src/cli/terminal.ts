@@ -32,3 +32,10 @@ export function imageProtocol(env: Environment = process.env): ImageProtocol | u
   if (['iTerm.app', 'WezTerm', 'mintty'].includes(program) || env.LC_TERMINAL === 'iTerm2') return 'iterm';
   return undefined;
 }
+
+/** Whether the terminal wraps lines again when it gets another width: most do, some not the line with the cursor. */
+export function reflowOf(env: Environment = process.env): 'all' | 'other-lines' | 'none' {
+  if (env.TMUX) return 'all';
+  if (env.STY || env.XTERM_VERSION) return 'none';
+  return env.TERM_PROGRAM === 'vscode' ? 'other-lines' : 'all';
+}

@@ -9,8 +9,10 @@ import { descendantsOf, until } from '../support/host-processes.ts';
 import type { TerminalProgram } from '../support/terminal.ts';
 import { type BuiltHotcell, buildHotcell } from './built-hotcell.ts';
 
-const CTRL = { c: '\x03', d: '\x04', r: '\x12', u: '\x15' };
+const CTRL = { c: '\x03', d: '\x04', g: '\x07', r: '\x12', u: '\x15' };
 const UP = '\x1b[A';
+const RIGHT = '\x1b[C';
+const COLOURS = { NO_COLOR: undefined, FORCE_COLOR: undefined };
 
 let hotcell: BuiltHotcell;
 beforeAll(async () => {
@@ -300,10 +302,86 @@ describe('the history of hotcell repl', () => {
     await see(/In \[1\]: def f\(\):\n {3}\.\.\.: {5}return x/);
     type(`${UP}${UP}`);
     await see(/In \[1\]: x = "remembered"\s*$/);
-    type(`${CTRL.u}mem${CTRL.r}`);
-    await see('In [1]: x = "remembered"');
-    type('; x\r');
+    type(`${CTRL.u}${CTRL.r}mem`);
+    await see('(reverse-i-search)`mem\': x = "remembered"');
+    type('\x1b[F; x\r');
     await see("Out[1]: 'remembered'");
+  });
+});
+
+describe('the editor of hotcell repl', () => {
+  it('searches the history as it is typed, further at Ctrl-R, and runs, takes or leaves what it found', async () => {
+    const { enter, type, see } = await open();
+    await enter('first = "read a"', 'In [2]:');
+    await enter('second = "read b"', 'In [3]:');
+    await enter('3', 'Out[3]: 3');
+    type(`draft${CTRL.r}`);
+    await see("(reverse-i-search)`': draft");
+    type('read');
+    await see('(reverse-i-search)`read\': second = "read b"');
+    type(CTRL.r);
+    await see('(reverse-i-search)`read\': first = "read a"');
+    type(CTRL.r);
+    await see('(failed reverse-i-search)`read\': first = "read a"');
+    type(CTRL.g);
+    await see(/^In \[4\]: draft$/m);
+    type(`${CTRL.u}${CTRL.r}nd =`);
+    await see("(reverse-i-search)`nd =': second");
+    type('\r');
+    await see(/In \[4\]: second = "read b"\n\nIn \[5\]:/);
+    type(`${CTRL.r}rst =${RIGHT}`);
+    await see(/^In \[5\]: first = "read a"$/m);
+    type('\x1b[F + "!"; first\r');
+    await see("Out[5]: 'read a!'");
+  });
+
+  it('offers completions in a menu, for Tab and arrows', async () => {
+    const { enter, type, see, screen } = await open();
+    await enter('import math', 'In [2]:');
+    type('math.is\t');
+    await see(/isclose +isfinite +isinf +isnan +isqrt/);
+    type('\t');
+    await see(/In \[2\]: math\.isclose\n\[isclose\] +isfinite/);
+    type('\x1b[B\x1b[B\x1b[Z');
+    await see(/In \[2\]: math\.isfinite\nisclose +\[isfinite\]/);
+    type('\r');
+    await see(/In \[2\]: math\.isfinite$/);
+    await enter('(1)', 'Out[2]: True');
+    type('math.is\t');
+    await see(/isclose +isfinite/);
+    type(`\t${CTRL.g}`);
+    await see(/In \[3\]: math\.is$/);
+    expect(screen()).not.toMatch(/isclose +isfinite/);
+  });
+
+  it('paints what is typed, and suggests the rest from the history', async () => {
+    const { enter, type, see, written } = await open([], { env: COLOURS });
+    await enter('total = sum(range(10)) # all', 'In [2]:');
+    expect(written()).toContain('range(\x1b[36m10\x1b[0m)');
+    expect(written()).toContain('\x1b[2m# all\x1b[0m');
+    type('tot');
+    await see(/In \[2\]: total = sum\(range\(10\)\) # all$/);
+    expect(written()).toContain('tot\x1b[2mal = sum(range(10)) # all\x1b[0m');
+    type(`${RIGHT}\x1b[H\r`); // takes it, and goes to its beginning
+    await see('In [3]:');
+    type('tot\r'); // not taken: only what was typed is run
+    await see("NameError: name 'tot' is not defined");
+  });
+
+  it.each([
+    ['narrower', 80, 40],
+    ['wider', 40, 80],
+  ])('is drawn cleanly in a window that gets %s', async (_, before, after) => {
+    const { type, see, screen, resize, enter } = await open([], { columns: before, env: { TERM_PROGRAM: 'vscode' } });
+    const typed = `"${'0123456789'.repeat(6)}"`;
+    type(typed);
+    await see(/6789"$/);
+    await resize(after, 24);
+    type('  ');
+    const rows = (text: string) => text.match(new RegExp(`.{1,${after}}`, 'g'))!.join('\n');
+    await see(rows(`In [1]: ${typed}`));
+    expect(screen().match(/In \[1\]/g)).toHaveLength(1);
+    await enter('', 'Out[1]:');
   });
 });
 

@@ -1,5 +1,6 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readlinkSync } from 'node:fs';
 import headless from '@xterm/headless';
 
 /** A program on a terminal, as a person has it: what is typed goes in, and what stands on the screen can be read. */
@@ -7,6 +8,8 @@ export interface TerminalProgram {
   type(text: string): void;
   /** Resolves when the screen, with what has scrolled off it, fits. Rejects with the screen where it does not in time. */
   see(expected: string | RegExp, timeoutMs?: number): Promise<void>;
+  /** Gives the terminal another size, as a person who drags its window. */
+  resize(columns: number, rows: number): Promise<void>;
   /** All that was shown, as the terminal shows it: lines without the spaces at their ends. */
   screen(): string;
   /** Everything the program wrote, escape sequences and all. */
@@ -59,6 +62,11 @@ export function startOnTerminal(
   return {
     type: (text) => child.stdin!.write(text),
     screen,
+    resize: async (columns, rows) => {
+      terminal.resize(columns, rows);
+      const device = readlinkSync(`/proc/${await pid}/fd/0`);
+      execFileSync('stty', ['-F', device, 'cols', String(columns), 'rows', String(rows)]);
+    },
     written: () => written.join(''),
     pid: () => pid,
     ended,

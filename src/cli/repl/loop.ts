@@ -41,6 +41,7 @@ export async function readAndRun(options: LoopOptions): Promise<void> {
   using editor = createLineEditor({
     input: process.stdin,
     screen,
+    language,
     history: history.entries,
     continuationOf: (text) => (commandIn(text) === undefined ? continuationOf(text, language) : { kind: 'run' }),
     complete: (text, cursor) => completionsFor(session(), text, cursor, { language, commands: commandNames() }),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { atEnd } from './buffer.ts';
-import { layOut } from './layout.ts';
+import { layOut, rowAfterResize } from './layout.ts';
 
 const prompts = { first: '> ', next: '. ', width: 2 };
 const size = { columns: 10, rows: 5 };
@@ -51,5 +51,18 @@ describe('the layout of what is typed', () => {
     const { text: written, endRow, cursorRow } = layOut(atEnd(text), prompts, size);
     expect(written).toBe('. line16\r\n. line17\r\n. line18\r\n. line19');
     expect({ endRow, cursorRow }).toEqual({ endRow: 3, cursorRow: 3 });
+  });
+});
+
+describe('the row of the cursor in a window of another width', () => {
+  const text = `${'x'.repeat(12)}\n${'y'.repeat(12)}`; // with the prompt, 14 columns each
+  const widths = { before: 20, after: 10, rows: 20 };
+
+  it.each([
+    ['all', 3],
+    ['other-lines', 2],
+    ['none', 1],
+  ] as const)('is found where the terminal wraps %s again', (reflow, row) => {
+    expect(rowAfterResize(atEnd(text), prompts, widths, reflow)).toBe(row);
   });
 });

@@ -17,20 +17,33 @@ export interface Layout {
   readonly cursorColumn: number;
 }
 
+/** How the text is shown, besides its prompts. */
+export interface Looks {
+  /** The lines of the text with colours. */
+  readonly painted?: readonly string[];
+  /** Lines below the text, each narrower than the terminal. */
+  readonly below?: readonly string[];
+}
+
 const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 
 /**
  * Lays out a buffer on a terminal of this size. If it is higher than the terminal, the lines around the cursor are
  * shown.
  */
-export function layOut({ text, cursor }: Buffer, prompts: Prompts, size: { columns: number; rows: number }): Layout {
+export function layOut(
+  { text, cursor }: Buffer,
+  prompts: Prompts,
+  size: { columns: number; rows: number },
+  { painted, below = [] }: Looks = {},
+): Layout {
   const columns = Math.max(size.columns, 1);
   const lines = text.split('\n');
   const cursorLine = text.slice(0, cursor).split('\n').length - 1;
   const cursorAt = cursor - (text.lastIndexOf('\n', cursor - 1) + 1);
   // Measured only for lines that may be shown, because pasted text can be long.
   const heightOf = (index: number) => endOf(lines[index]!, prompts.width, columns).row + 1;
-  const [from, to] = visible(lines.length, heightOf, cursorLine, Math.max(size.rows - 1, 1));
+  const [from, to] = visible(lines.length, heightOf, cursorLine, Math.max(size.rows - below.length - 1, 1));
   let written = '';
   let row = 0;
   let found = { row: 0, column: 0 };
@@ -40,7 +53,7 @@ export function layOut({ text, cursor }: Buffer, prompts: Prompts, size: { colum
       written += '\r\n';
       row += 1;
     }
-    written += (index === 0 ? prompts.first : prompts.next) + line;
+    written += (index === 0 ? prompts.first : prompts.next) + (painted?.[index] ?? line);
     const end = endOf(line, prompts.width, columns);
     // A full row leaves the cursor on its last column until more is written. Only a row that typing continues behind
     // needs another row; a line end needs none.
@@ -53,7 +66,30 @@ export function layOut({ text, cursor }: Buffer, prompts: Prompts, size: { colum
     }
     row += isFull && !goesOn ? end.row - 1 : end.row;
   }
+  for (const line of below) written += `\r\n${line}`;
+  row += below.length;
   return { text: written, endRow: row, cursorRow: found.row, cursorColumn: found.column };
+}
+
+/** How a terminal that becomes narrower or wider moves lines that were wrapped. */
+export type Reflow = 'all' | 'other-lines' | 'none';
+
+/**
+ * The row of the cursor, relative to the first row of the text, after the terminal has got another size: some wrap what
+ * is on the screen again, some leave the line with the cursor as it is, some leave everything.
+ */
+export function rowAfterResize(
+  { text, cursor }: Buffer,
+  prompts: Prompts,
+  { before, after, rows }: { before: number; after: number; rows: number },
+  reflow: Reflow,
+): number {
+  const rowAt = (buffer: Buffer, columns: number) => layOut(buffer, prompts, { columns, rows }).cursorRow;
+  if (reflow === 'none') return rowAt({ text, cursor }, before);
+  if (reflow === 'all') return rowAt({ text, cursor }, after);
+  const start = cursor === 0 ? 0 : text.lastIndexOf('\n', cursor - 1) + 1;
+  const earlier = rowAt({ text, cursor: start }, after);
+  return earlier + rowAt({ text, cursor }, before) - rowAt({ text, cursor: start }, before);
 }
 
 /** Position of the terminal's cursor after `line`, which begins in `column`. */

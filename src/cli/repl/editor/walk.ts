@@ -3,8 +3,6 @@ export interface Walk {
   /** The next older entry that begins with the text from before the walk. */
   older(typed: string): string | undefined;
   newer(): string | undefined;
-  /** The next older entry that contains the text. */
-  containing(typed: string): string | undefined;
   /** Called when the user types: the next step begins a new walk. */
   forget(): void;
 }
@@ -31,7 +29,6 @@ export function createWalk(entries: () => readonly string[]): Walk {
   return {
     older: (typed) => step(typed, -1, (entry, draft) => entry.startsWith(draft)),
     newer: () => (walk === undefined ? undefined : step('', 1, (entry, draft) => entry.startsWith(draft))),
-    containing: (typed) => step(typed, -1, (entry, draft) => entry.includes(draft)),
     forget: () => {
       walk = undefined;
     },
