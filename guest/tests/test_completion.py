@@ -8,7 +8,7 @@ import unittest
 from typing import Any
 
 from hotcell_guest.answers.completion import complete
-from hotcell_guest.answers.inspection import doc_of, signature_of
+from hotcell_guest.answers.inspection import doc_of, file_of, signature_of
 
 
 class Plant:
@@ -105,6 +105,11 @@ class InspectionTest(unittest.TestCase):
         self.assertLess(len(started), 150)
         self.assertEqual(signature_of(len), "(obj, /)")
         self.assertIsNone(signature_of(7))
+
+    def test_file(self) -> None:
+        self.assertEqual(file_of(Plant.start), __file__)
+        self.assertEqual(file_of(os), os.__file__)
+        self.assertIsNone(file_of(len))
 
     def test_documentation_is_cleaned_and_bounded(self) -> None:
         self.assertEqual(doc_of(Plant.start), "Starts.\n\nWith care.")

@@ -42,6 +42,8 @@ export interface Inspection {
   readonly type: string;
   readonly summary?: string;
   readonly signature?: string;
+  /** Path in the sandbox of the file that defines it. */
+  readonly file?: string;
   /** First lines of the documentation. */
   readonly doc?: string;
 }
@@ -66,12 +68,13 @@ export async function inspect(
   const { question } = aboutCode('inspect', code, options, inspectionAnswer);
   const answer = await askInOrder(session, question, options);
   if (!answer.found) return undefined;
-  const { name = '', type = '', summary, signature, doc } = answer;
+  const { name = '', type = '', summary, signature, file, doc } = answer;
   return {
     name,
     type,
     ...(summary === undefined ? {} : { summary }),
     ...(signature === undefined ? {} : { signature }),
+    ...(file === undefined ? {} : { file }),
     ...(doc === undefined ? {} : { doc }),
   };
 }

@@ -20,6 +20,7 @@ export const inspectionAnswer = z.object({
   name: text(1000).optional(),
   type: text(1000).optional(),
   signature: text(10_000).optional(),
+  file: text(1000).optional(),
   doc: text(20_000).optional(),
   summary: text(5000).optional(),
 });

@@ -191,6 +191,24 @@ describe('hotcell repl', () => {
     expect(again).toMatchObject({ exitCode: 0, stdout: "4\n'four'\n" });
   });
 
+  it('loads a file of this machine to the prompt, or runs it, and says where a name is from', async () => {
+    const file = join(folder, 'helpers.py');
+    writeFileSync(file, 'def triple(n):\n\t"""Three times."""\n\treturn n * 3\n');
+    const { enter, type, see } = await open();
+    await enter(`%run ${file}`, 'In [2]:');
+    await enter('triple(14)', 'Out[2]: 42');
+    await enter('triple?', /signature: \(n\)\nfile: \S*helpers\.py\ndoc: Three times\./);
+    type(`%load ${file}\r`);
+    await see(/In \[3\]: def triple\(n\):\n {3}\.\.\.: {5}"""Three times."""\n {3}\.\.\.: {5}return n \* 3$/);
+    type('0\r');
+    await see(/return n \* 30\n/);
+    type('\r');
+    await see('In [4]:');
+    await enter('triple(2)', 'Out[4]: 60');
+    await enter('%run nothing.py', /nothing\.py/);
+    await enter('%load', 'expects the name of a file');
+  });
+
   it('lists the variables, whatever they are', async () => {
     const { enter } = await open();
     await enter('%vars', 'No variables.');

@@ -29,9 +29,11 @@ def answer(asked: Asked) -> dict[str, Any]:
     if value is MISSING:
         return {"found": False}
     found: dict[str, Any] = {"found": True, "name": name[:200], "type": name_of(type(value)), "summary": short_text(value, 500)}
-    signature, doc = signature_of(value), doc_of(value)
+    signature, file, doc = signature_of(value), file_of(value), doc_of(value)
     if signature is not None:
         found["signature"] = signature
+    if file is not None:
+        found["file"] = file
     if doc is not None:
         found["doc"] = doc
     return found
@@ -61,6 +63,16 @@ def doc_of(value: Any) -> Optional[str]:
     lines = inspect.cleandoc(doc[:_MAX_DOC_CHARS]).split("\n")
     cut = len(doc) > _MAX_DOC_CHARS or len(lines) > _MAX_DOC_LINES
     return "\n".join(lines[:_MAX_DOC_LINES]) + ("\n…" if cut else "")
+
+
+def file_of(value: Any) -> Optional[str]:
+    """The file that defines a function or module; for code that was typed, the name of its input."""
+    if type(value) is types.ModuleType:
+        file = attribute(value, "__file__")
+    else:
+        function = function_of(value)
+        file = None if function is None else function.__code__.co_filename
+    return file[:1_000] if type(file) is str else None
 
 
 def signature_of(value: Any) -> Optional[str]:

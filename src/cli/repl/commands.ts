@@ -3,8 +3,10 @@ import { sizeText } from '../../lib/units.ts';
 import { notebookText } from '../../notebooks/write.ts';
 import { holdFile } from '../named-file.ts';
 import { type Paint, shownName } from '../print.ts';
+import { readSource, type Source } from '../run/source.ts';
 import { shownText } from '../terminal-filter.ts';
 import { writeOutput } from '../write-output.ts';
+import { cleanPaste } from './editor/keys.ts';
 import type { ReplSession } from './session.ts';
 
 /** The context of a command. */
@@ -17,6 +19,10 @@ export interface CommandContext {
   /** Width of the terminal in columns. */
   readonly width: number;
   say(text: string): Promise<void>;
+  /** Puts text at the next prompt, to be edited and run. */
+  edit(text: string): void;
+  /** Runs code as if it had been typed. */
+  runCode(code: string, filename: string): Promise<void>;
 }
 
 export interface Command {
@@ -40,6 +46,8 @@ const COMMANDS: Readonly<Record<string, CommandEntry>> = {
   files: { usage: '%files [folder]', help: 'list the files of the workspace', run: listFiles },
   reset: { usage: '%reset', help: 'delete the variables, kill all processes; keep the files', run: reset },
   save: { usage: '%save [-f] <file.ipynb>', help: 'save the session as a notebook', run: save },
+  load: { usage: '%load <file>', help: 'put a file of this machine at the prompt, to edit and run', run: load },
+  run: { usage: '%run <file>', help: 'run a file of this machine in the session', run: runFile },
   help: { usage: '%help', help: 'show this', run: help },
   exit: { usage: '%exit', help: 'close the session, as Ctrl-D does', run: async () => {} },
 };
@@ -70,6 +78,7 @@ async function tellAbout({ session, language, say, paint }: CommandContext, name
     ['type', found.type],
     ['value', found.summary],
     ['signature', found.signature],
+    ['file', found.file],
     ['doc', found.doc],
   ];
   const lines = parts.flatMap(([label, text]) => {
@@ -137,6 +146,24 @@ async function save({ session, writable, say, paint }: CommandContext, words: re
   await say(`${paint('dim', 'written to')} ${file} ${paint('dim', `(${notebook.cells.length} cells)`)}`);
 }
 
+async function load(context: CommandContext, words: readonly string[]): Promise<void> {
+  context.edit(cleanPaste((await localFile('%load', words, context)).code).trimEnd());
+}
+
+async function runFile(context: CommandContext, words: readonly string[]): Promise<void> {
+  const { code, filename } = await localFile('%run', words, context);
+  await context.runCode(code, shownName(filename).slice(-255).toWellFormed());
+}
+
+/** A file of the user's machine, which is read here and not in the sandbox. */
+async function localFile(command: string, words: readonly string[], { writable }: CommandContext): Promise<Source> {
+  const file = words.join(' ');
+  if (file !== '' && file !== '-') return readSource(file, writable);
+  throw new HotcellError('invalid_argument', `${command}: expects the name of a file of this machine`, {
+    remedy: `For example: ${command} analysis.py`,
+  });
+}
+
 async function help({ say, paint }: CommandContext): Promise<void> {
   const entries = Object.values(COMMANDS);
   const width = Math.max(...entries.map(({ usage }) => usage.length));
@@ -147,11 +174,12 @@ async function help({ say, paint }: CommandContext): Promise<void> {
       line('name?', 'show the documentation of a name'),
       line('!command', 'run a shell command in the sandbox'),
       '',
-      line('Tab', 'complete a name'),
+      line('Tab', 'complete a name; Tab and arrows choose in the menu'),
       line('Enter', 'run the input; an empty line ends a block'),
       line('Alt-Enter', 'insert a new line'),
       line('Up, Down', 'history entries that begin with the input'),
-      line('Ctrl-R', 'history entries that contain the input'),
+      line('Ctrl-R', 'search the history; Ctrl-R again goes further'),
+      line('Right, End', 'take the grey suggestion from the history'),
       line('Ctrl-C', 'interrupt running code, or clear the line; variables are kept'),
       line('Ctrl-D', 'close the session and delete the sandbox with its files'),
     ].join('\n'),

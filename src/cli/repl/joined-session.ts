@@ -24,6 +24,7 @@ const inspection = z.object({
   type: z.string(),
   summary: z.string().optional(),
   signature: z.string().optional(),
+  file: z.string().optional(),
   doc: z.string().optional(),
 });
 const variable = z.object({

@@ -49,8 +49,11 @@ export async function readAndRun(options: LoopOptions): Promise<void> {
   });
   options.onEditor(editor);
   await say(options.banner);
-  for (let number = 1; ; ) {
-    const typed = await editor.read(promptsFor(number, screen));
+  let number = 1;
+  let draft = '';
+  for (;;) {
+    const typed = await editor.read(promptsFor(number, screen), draft);
+    draft = '';
     if (typed === undefined) break;
     await history.add(typed.trimEnd());
     const code = submitted(typed);
@@ -60,22 +63,10 @@ export async function readAndRun(options: LoopOptions): Promise<void> {
     try {
       if (command !== undefined) {
         await command.run({
-          session: session(),
-          language,
-          writable,
-          say,
-          paint: screen.paint,
-          width: screen.columns(),
+          ...{ session: session(), language, writable, say, paint: screen.paint, width: screen.columns() },
+          ...{ edit, runCode },
         });
-      } else {
-        const filename = `<In [${number}]>`;
-        const execution = session().run(code, {
-          ...{ language, filename, signal: interrupter.begin() },
-          ...(timeoutMs === undefined ? {} : { timeoutMs }),
-        });
-        number += 1;
-        await showExecution(execution, number - 1, { screen, images, pictures });
-      }
+      } else await runCode(code, `<In [${number}]>`);
     } catch (thrown) {
       await say(screen.paint('red', errorText(thrown)));
       await options.onError?.(thrown);
@@ -86,6 +77,19 @@ export async function readAndRun(options: LoopOptions): Promise<void> {
   }
   const folder = pictures.folder();
   if (folder !== undefined) await say(screen.paint('dim', `Pictures stay in ${folder}.`));
+
+  function edit(text: string): void {
+    draft = text;
+  }
+
+  async function runCode(code: string, filename: string): Promise<void> {
+    const execution = session().run(code, {
+      ...{ language, filename, signal: interrupter.begin() },
+      ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    });
+    number += 1;
+    await showExecution(execution, number - 1, { screen, images, pictures });
+  }
 }
 
 function promptsFor(number: number, { paint }: Screen) {

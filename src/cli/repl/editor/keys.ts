@@ -77,7 +77,7 @@ function isTyped(text: string | undefined, key: Key): boolean {
 /**
  * Normalizes line ends, replaces tabs by spaces and removes control characters, because pasted text is shown as it is.
  */
-function cleanPaste(text: string): string {
+export function cleanPaste(text: string): string {
   return text
     .replaceAll(/\r\n?/g, '\n')
     .replaceAll('\t', '    ')

@@ -250,7 +250,10 @@ export function createLineEditor({ input, screen, language, ...options }: Editor
     const whole = { text: shown.text + rest, cursor: shown.cursor };
     const layout = layOut(whole, prompts, size, looksOf(shown.text, rest, size));
     const back = upBy(layout.endRow - layout.cursorRow);
-    void screen.draw(`${upBy(cursorRow)}\r\x1b[J${layout.text}${back}\r${rightBy(layout.cursorColumn)}`);
+    // Erased behind the prompt and not before it: tmux keeps a copy of what is erased from its first cell.
+    const head = layout.text.startsWith(prompts.first) ? prompts.first : prompts.next;
+    const text = `${head}\x1b[J${layout.text.slice(head.length)}`;
+    void screen.draw(`${upBy(cursorRow)}\r${text}${back}\r${rightBy(layout.cursorColumn)}`);
     cursorRow = layout.cursorRow;
     drawn = { buffer: whole, prompts, columns: size.columns };
   }
@@ -285,7 +288,7 @@ export function createLineEditor({ input, screen, language, ...options }: Editor
     },
     async above(write) {
       while (writing !== undefined) await writing;
-      if (reading !== undefined) void screen.draw(`${upBy(cursorRow)}\r\x1b[J`);
+      if (reading !== undefined) void screen.draw(`${upBy(cursorRow)}\r \x1b[J\r`);
       else if (!screen.isAtLineStart()) void screen.draw('\r\n');
       cursorRow = 0;
       const written = write();
