@@ -125,6 +125,25 @@ describe.skipIf(skipped !== undefined)('watching a session over HTTP', () => {
     for (const client of clients) client.leave();
   });
 
+  it('answers questions about names to their owner alone, and not while code runs', async () => {
+    await session.run('answer = 42', {}).result;
+    const ask = (name: string, body: object, token = tokens.mine.text) =>
+      hotcell.send('POST', `/run/mine/${name}`, {
+        ...{ token, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) },
+      });
+    expect((await ask('complete', { code: 'ans' })).json()).toMatchObject({ start: 0, matches: [{ text: 'answer' }] });
+    expect((await ask('inspect', { code: 'answer' })).json()).toMatchObject({ type: 'int', summary: '42' });
+    expect((await ask('inspect', { code: 'nothing' })).json()).toBeNull();
+    expect((await ask('complete', { code: 'a', cursor: 9 })).status).toBe(400);
+    expect((await ask('complete', { code: 'a', strange: 1 })).status).toBe(400);
+    expect((await ask('complete', { code: 'ans' }, tokens.theirs.text)).status).toBe(404);
+    const busy = session.run('import time; time.sleep(60)', {});
+    await expect.poll(() => busy.state()).toBe('running');
+    expect((await ask('complete', { code: 'ans' })).status).toBeGreaterThanOrEqual(400);
+    busy.cancel();
+    await busy.result;
+  });
+
   it('ends when the session is closed', async () => {
     const owner = hotcell.ownerOf(tokens.mine.id);
     await hotcell.server.sessions.open(owner, { id: 'short' });

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import type { ReplFlags } from '../repl/index.ts';
+import type { ReplFlags } from '../repl/flags.ts';
 import { languageOption, sandboxOptions } from '../sandbox-options.ts';
 
 /** `hotcell repl`: a session at a terminal. */

@@ -5,7 +5,7 @@ import { packageVersion } from '../../lib/package-version.ts';
 import { openHotcell, type Session } from '../../main.ts';
 import type { Screen } from '../output.ts';
 import { runOptions, writableSources } from '../run/options.ts';
-import type { ReplFlags } from './index.ts';
+import type { ReplFlags } from './flags.ts';
 import { createInterrupter } from './interrupter.ts';
 import { readAndRun } from './loop.ts';
 import { closeOnSignals } from './signals.ts';

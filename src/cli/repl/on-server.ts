@@ -11,7 +11,7 @@ import { connectRemote } from '../run/remote-hotcell.ts';
 import { serverUrl } from '../run/server-errors.ts';
 import { misbehaved } from '../run/server-requests.ts';
 import type { LineEditor } from './editor/line-editor.ts';
-import type { ReplFlags } from './index.ts';
+import type { ReplFlags } from './flags.ts';
 import { createInterrupter } from './interrupter.ts';
 import { joinSession } from './joined-session.ts';
 import { readAndRun } from './loop.ts';
