@@ -158,7 +158,7 @@ async function runFile(context: CommandContext, words: readonly string[]): Promi
 /** A file of the user's machine, which is read here and not in the sandbox. */
 async function localFile(command: string, words: readonly string[], { writable }: CommandContext): Promise<Source> {
   const file = words.join(' ');
-  if (file !== '' && file !== '-') return readSource(file, writable);
+  if (file !== '' && file !== '-') return readSource(file, { writable });
   throw new HotcellError('invalid_argument', `${command}: expects the name of a file of this machine`, {
     remedy: `For example: ${command} analysis.py`,
   });
