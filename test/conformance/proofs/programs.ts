@@ -73,7 +73,7 @@ export const programRequirements: readonly Requirement[] = [
     tag: 'guest',
     title:
       'a Python child sees PYTHONPATH as the program sets it, UTF-8 mode is on, and ports and system programs have names',
-    prove: async ({ session }) => {
+    prove: async ({ session, target }) => {
       const code = `
 import os, subprocess, sys
 os.makedirs("extra", exist_ok=True)
@@ -84,7 +84,8 @@ print(flags, sys.flags.utf8_mode)
 print(subprocess.check_output([sys.executable, *flags, "-c", "import beside; print(beside.x)"], text=True).strip())`;
       const [flags, child] = (await stdoutOf(session, code)).split('\n');
       expect(flags).not.toContain('-I');
-      expect(flags).toMatch(/ 1$/);
+      // Without a driver the interpreter is started as the test chooses.
+      if (target.bare !== true) expect(flags).toMatch(/ 1$/);
       expect(child).toBe('42');
     },
   },
