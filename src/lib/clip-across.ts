@@ -1,8 +1,10 @@
+import { type Dropped, NOTHING_DROPPED } from './clip.ts';
+
 /**
  * Head and tail of several texts that count as one, cut at line ends where a line is short enough. The text before the
- * gap ends with a line that says how much is missing; a text inside the gap becomes empty.
+ * gap ends with a line that says how much is missing; a text inside the gap becomes empty. `dropped` was in the gap.
  */
-export function clipAcross(texts: readonly string[], chars: number): string[] {
+export function clipAcross(texts: readonly string[], chars: number, dropped = NOTHING_DROPPED): string[] {
   const whole = texts.join('');
   if (whole.length <= chars) return [...texts];
   const gap = gapIn(whole, chars);
@@ -11,7 +13,7 @@ export function clipAcross(texts: readonly string[], chars: number): string[] {
     const end = start + text.length;
     const before = whole.slice(start, Math.min(end, gap.start));
     const after = whole.slice(Math.max(start, gap.end), end);
-    const note = start <= gap.start && gap.start < end ? noteOn(whole, gap) : '';
+    const note = start <= gap.start && gap.start < end ? noteOn(whole, gap, dropped) : '';
     start = end;
     return `${before}${note}${after}`;
   });
@@ -33,14 +35,13 @@ function gapIn(whole: string, chars: number): Gap {
   return { start, end: isNear ? lineStart : atCharacter(whole, earliest) };
 }
 
-function noteOn(whole: string, { start, end }: Gap): string {
+function noteOn(whole: string, { start, end }: Gap, dropped: Dropped): string {
   const text = whole.slice(start, end);
   const isLines = text.endsWith('\n') && (start === 0 || whole[start - 1] === '\n');
-  const lines = text.split('\n').length - 1;
+  const lines = text.split('\n').length - 1 + dropped.lines;
+  const chars = text.length + dropped.bytes;
   const count = (value: number) => value.toLocaleString('en-US');
-  const what = isLines
-    ? `${count(lines)} lines (${count(text.length)} characters)`
-    : `${count(text.length)} characters`;
+  const what = isLines ? `${count(lines)} lines (${count(chars)} characters)` : `${count(chars)} characters`;
   return `${start === 0 || whole[start - 1] === '\n' ? '' : '\n'}… ${what} omitted …\n`;
 }
 

@@ -12,13 +12,13 @@ export interface Dropped {
   readonly lines: number;
 }
 
-const NOTHING: Dropped = { bytes: 0, lines: 0 };
+export const NOTHING_DROPPED: Dropped = { bytes: 0, lines: 0 };
 
 /**
  * Head and tail of a text, cut at line ends where it has lines, with a line between them that says how much is missing.
  * Never cuts a character in two. `dropped` was in the part that is cut out.
  */
-export function clip(text: string, chars: number, dropped = NOTHING): Clipped {
+export function clip(text: string, chars: number, dropped = NOTHING_DROPPED): Clipped {
   if (text.length <= chars) return { text, omittedChars: 0 };
   const head = headOf(text.slice(0, atCharacter(text, Math.ceil(chars / 2))));
   const tail = tailOf(text.slice(atCharacter(text, text.length - Math.floor(chars / 2))));

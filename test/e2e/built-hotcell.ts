@@ -111,7 +111,8 @@ export async function buildHotcell(): Promise<BuiltHotcell> {
         env: { ...serving, CI: undefined, ...options.env },
       }),
     leftovers: () => leftovers(home),
-    remove: () => rmSync(home, { recursive: true, force: true }),
+    // A server whose client was ended may still be cleaning up.
+    remove: () => rmSync(home, { recursive: true, force: true, maxRetries: 50, retryDelay: 100 }),
   };
 }
 

@@ -144,7 +144,7 @@ describe('hotcell run', () => {
   });
 
   it('says what helps, where that is certain', async () => {
-    expect((await runStdin('import sklearn')).stderr).toMatch(/\n→ 'sklearn' comes with the package 'scikit-learn'/);
+    expect((await runStdin('import cv2')).stderr).toMatch(/\n→ 'cv2' comes with the package 'opencv-python'/);
   });
 
   it('says that a program was stopped, why, and what would let it go on', async () => {
@@ -252,7 +252,7 @@ describe('hotcell run --json', () => {
     expect(exitCode).toBe(64);
     expect(JSON.parse(stdout)).toMatchObject({
       exitCode: 64,
-      error: { code: 'invalid_argument', message: "missing required argument 'file'" },
+      error: { code: 'invalid_argument', message: 'no program is given' },
     });
   });
 });

@@ -98,7 +98,7 @@ describe('hotcell serve', () => {
 
   it('says that its port is taken, and what to do', async () => {
     const { exitCode, stderr } = await hotcell.run(['dist/cli.js', 'serve', '--port', new URL(server.url).port]);
-    expect([exitCode, stderr]).toEqual([64, expect.stringContaining('is in use by another program')]);
+    expect([exitCode, stderr]).toEqual([64, expect.stringContaining('another Hotcell is serving on')]);
   });
 
   it(`serves ${CLIENTS} clients at once, and starves none`, async () => {

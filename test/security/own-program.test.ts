@@ -30,7 +30,7 @@ beforeEach(() => {
   mkdirSync(copy, { recursive: true });
   for (const name of ['temporary', 'project/data']) mkdirSync(join(home, name));
   if (reason !== undefined) return;
-  for (const name of ['dist', 'guest', 'package.json'])
+  for (const name of ['dist', 'guest', 'images', 'package.json'])
     cpSync(join(packageRoot(), name), join(copy, name), { recursive: true });
   for (const path of [home, ...pathsBelow(home)]) chownSync(path, VICTIM, VICTIM);
   chmodSync(home, 0o755);

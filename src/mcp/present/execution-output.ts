@@ -1,9 +1,10 @@
 import * as z from 'zod';
 import type { PartialOutput } from '../../execution/execution.ts';
 import type { Artifact, ExecutionResult, Truncation } from '../../execution/result.ts';
-import { clip, type Dropped } from '../../lib/clip.ts';
+import { clip } from '../../lib/clip.ts';
 import { OUTCOME_KINDS } from '../../sandbox/outcome-table.ts';
 import { fileUri, logUri } from '../resources/uris.ts';
+import { droppedFrom } from './dropped.ts';
 
 /** An execution as data: the output schema of every tool that runs something. */
 export const executionOutput = z.object({
@@ -150,21 +151,15 @@ export function fileEntry(
   };
 }
 
-const NOTHING_DROPPED: Truncation = {
-  ...{ stdoutDroppedBytes: 0, stderrDroppedBytes: 0, stdoutDroppedLines: 0, stderrDroppedLines: 0 },
-  ...{ displaysDropped: 0, logDroppedBytes: 0 },
-};
-
 function clippedStreams(
   streams: { stdout: string; stderr: string },
   place: Place,
-  dropped: Truncation = NOTHING_DROPPED,
+  truncation?: Truncation,
 ): Pick<ExecutionOutput, 'stdout' | 'stderr' | 'omitted'> {
-  const { stdoutDroppedBytes, stdoutDroppedLines, stderrDroppedBytes, stderrDroppedLines } = dropped;
-  const stdout = clip(streams.stdout, place.chars, droppedFrom(stdoutDroppedBytes, stdoutDroppedLines));
-  const stderr = clip(streams.stderr, place.chars / 2, droppedFrom(stderrDroppedBytes, stderrDroppedLines));
-  const stdoutChars = stdout.omittedChars + stdoutDroppedBytes;
-  const stderrChars = stderr.omittedChars + stderrDroppedBytes;
+  const stdout = clip(streams.stdout, place.chars, droppedFrom('stdout', truncation));
+  const stderr = clip(streams.stderr, place.chars / 2, droppedFrom('stderr', truncation));
+  const stdoutChars = stdout.omittedChars + (truncation?.stdoutDroppedBytes ?? 0);
+  const stderrChars = stderr.omittedChars + (truncation?.stderrDroppedBytes ?? 0);
   return {
     stdout: stdout.text,
     stderr: stderr.text,
@@ -178,11 +173,6 @@ function clippedStreams(
           },
         }),
   };
-}
-
-/** The line in the text that stands for the dropped bytes has two line ends of its own. */
-function droppedFrom(bytes: number, lines: number): Dropped {
-  return bytes === 0 ? { bytes: 0, lines: 0 } : { bytes, lines: lines - 2 };
 }
 
 function changedOf({ variables }: ExecutionResult): Pick<ExecutionOutput, 'changed'> {

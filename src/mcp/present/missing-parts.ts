@@ -6,7 +6,7 @@ const GUIDE = 'the user can add it as docs/guides/packages.md of Hotcell describ
 /** Lines of installers and other programs that say that they could not reach a network. */
 const NO_NETWORK = [
   /No matching distribution found for|Failed to establish a new connection/, // pip
-  /npm (?:error|ERR!).*(?:EAI_AGAIN|ENOTFOUND|ENETUNREACH|ECONNREFUSED|network)/, // npm
+  /npm (?:error|ERR!) (?:code |errno |network )?(?:EAI_AGAIN|ENOTFOUND|ENETUNREACH|ECONNREFUSED|network)/, // npm
   /dns error|failed to lookup address information|not found in the package registry/i, // uv
   /Temporary failure resolving|Unable to fetch some archives|Unable to locate package/, // apt-get
   /Could not resolve host|Temporary failure in name resolution|Network is unreachable/, // curl, git and others

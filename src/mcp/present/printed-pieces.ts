@@ -1,6 +1,7 @@
 import type { ContentBlock } from '@modelcontextprotocol/server';
 import { type ExecutionResult, inOrder } from '../../execution/result.ts';
 import { clipAcross } from '../../lib/clip-across.ts';
+import { droppedFrom } from './dropped.ts';
 import type { Shown } from './pictures.ts';
 
 /** A text of the program with its label, or an image. */
@@ -14,7 +15,7 @@ const MOST_TEXTS = 12;
  * Each stream is cut to its budget, `chars` for stdout and half of it for stderr.
  */
 export function printedPieces(
-  result: Pick<ExecutionResult, 'order' | 'stdout' | 'stderr' | 'displays'>,
+  result: Pick<ExecutionResult, 'order' | 'stdout' | 'stderr' | 'displays' | 'truncation'>,
   shown: Shown,
   chars: number,
 ): Piece[] {
@@ -31,7 +32,7 @@ export function printedPieces(
 
   function clipped(name: 'stdout' | 'stderr', most: number): Iterator<string, undefined> {
     const texts = parts.flatMap((part) => (part.kind === name ? [part.text] : []));
-    return clipAcross(texts, most).values();
+    return clipAcross(texts, most, droppedFrom(name, result.truncation)).values();
   }
 }
 

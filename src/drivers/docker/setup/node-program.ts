@@ -49,7 +49,8 @@ export async function npmRegistry(signal?: AbortSignal): Promise<string> {
   const npm = findProgram('npm');
   const asked = npm && (await runCommand(npm, ['config', 'get', 'registry'], { signal }));
   const configured = asked && asked.exitCode === 0 ? asked.stdout.trim() : installerVariables().npm_config_registry;
-  return `${(configured && URL.canParse(configured) ? configured : pin().registry).replace(/\/+$/, '')}/`;
+  const registry = configured && URL.canParse(configured) ? configured : pin().registry;
+  return registry.endsWith('/') ? registry : `${registry}/`;
 }
 
 function integrityOf(archive: Uint8Array): string {

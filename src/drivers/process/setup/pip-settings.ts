@@ -28,8 +28,9 @@ export async function pipSettings(python: string, signal?: AbortSignal): Promise
 export function parsePipSettings(output: string, env: NodeJS.ProcessEnv): PipSettings {
   const found = new Map<string, string>();
   for (const section of ['global', 'install']) {
-    for (const [, key, value] of output.matchAll(new RegExp(`^${section}\\.([\\w-]+)='(.*)'$`, 'gm'))) {
-      found.set(key!, value!.replaceAll('\\n', ' '));
+    for (const line of output.split('\n').filter((each) => each.startsWith(`${section}.`))) {
+      const [, key, value] = /^[a-z]+\.([\w-]+)='(.*)'$/.exec(line) ?? [];
+      if (key !== undefined) found.set(key, value!.replaceAll('\\n', ' '));
     }
   }
   const setting = (key: string) => env[`PIP_${key.toUpperCase().replaceAll('-', '_')}`] || found.get(key);
