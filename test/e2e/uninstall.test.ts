@@ -24,6 +24,8 @@ const uninstall = (...args: string[]) => command('uninstall', '--keep-images', .
 
 it('lists what it would remove, and removes nothing where nobody can be asked', async () => {
   await command('install', 'cursor');
+  await command('token', 'create', 'desktop');
+  const before = readdirSync(hotcell.home);
   const { exitCode, stdout, stderr } = await uninstall();
   expect({ exitCode, stderr }).toEqual({
     exitCode: 64,
@@ -31,7 +33,7 @@ it('lists what it would remove, and removes nothing where nobody can be asked', 
   });
   expect(stdout).toContain(`the entry in Cursor: ${user}/.cursor/mcp.json\n`);
   expect(stdout).toContain(`the data in ${hotcell.home} (`);
-  expect(existsSync(join(hotcell.home, 'installation'))).toBe(true);
+  expect(readdirSync(hotcell.home)).toEqual(before);
   const planned = JSON.parse((await uninstall('--json')).stdout);
   expect(planned).toMatchObject({ removed: false, clients: [{ name: 'cursor' }], dataFolder: { path: hotcell.home } });
   expect(readFileSync(join(user, '.cursor/mcp.json'), 'utf8')).toContain('hotcell');
