@@ -203,7 +203,7 @@ describe('hotcell run --server', () => {
 for n in range(20_000):
     print(n, "é€🙂" * 3, end="\\r\\n" if n % 7 else "\\n")
     if n % 100 == 0: print("err", n, file=sys.stderr)
-os.write(1, b"\\xff\\xfe\\x1b[31mred"); print("x" * 1_000_000)`,
+sys.stdout.flush(); os.write(1, b"\\xff\\xfe\\x1b[31mred"); print("x" * 1_000_000)`,
       'import os, signal; print("a", flush=True); os.kill(os.getpid(), signal.SIGSEGV)',
       '{}["a"]',
       'display("shown")',

@@ -12,6 +12,9 @@ from typing import Callable
 
 from ..wire.frames import Frame, FrameDecoder, Head, encode
 
+# Frames that may have descriptors: the pipes for output.
+_WITH_DESCRIPTORS = frozenset({"execute", "question"})
+
 
 class Link:
     """`execution` is the execution that frames belong to.
@@ -71,8 +74,8 @@ class Link:
         """Returns the next frame for the kernel, with the descriptors that came for it. Ends this process when the supervisor has ended."""
         with self._reading:
             frame = self._for_kernel.popleft() if self._for_kernel else self._next()
-            if frame.head["type"] == "drained":
-                return frame, []  # read by another thread; descriptors of the same read belong to the next frame
+            if frame.head["type"] not in _WITH_DESCRIPTORS:
+                return frame, []  # one read may take a frame without descriptors together with the next, which has some
             fds, self._fds = self._fds, []
             return frame, fds
 
