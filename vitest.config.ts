@@ -135,7 +135,7 @@ export default defineConfig({
         test: {
           name: 'clients',
           include: CLIENTS,
-          globalSetup: ['test/support/built-guest.ts'],
+          globalSetup: ['test/support/built-guest.ts', 'test/support/installed-clients.ts'],
           ...LIMITS,
           maxWorkers: 2,
           maxConcurrency: 3,
