@@ -1,12 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { ensureClients } from '../../scripts/clients.mjs';
 import { type BuiltHotcell, buildHotcell } from '../e2e/built-hotcell.ts';
 import { COMMAND_LINE_CLIENTS, type CommandLineClient, startClient } from './command-line-clients.ts';
 import { expectJourney, JOURNEY, LONG_RUN, type Step } from './journey.ts';
 import type { ToolResult } from './model/dialect.ts';
 import { type Script, startModel } from './model/server.ts';
-import { serverCommand } from './server-command.ts';
+import { removeWhenEnded, serverCommand } from './server-command.ts';
 
 let bin: string;
 let hotcell: BuiltHotcell;
@@ -14,7 +14,7 @@ beforeAll(async () => {
   ({ bin } = await ensureClients());
   hotcell = await buildHotcell();
 });
-afterAll(() => hotcell?.remove());
+afterAll(() => hotcell && removeWhenEnded(hotcell));
 
 describe.concurrent.each(COMMAND_LINE_CLIENTS)('$program', (client) => {
   it('hands its model pictures, text and errors as Hotcell wrote them', async () => {
@@ -31,9 +31,9 @@ describe.concurrent.each(COMMAND_LINE_CLIENTS)('$program', (client) => {
     const model = await startModel(client.dialect, () => call);
     const running = startClient(client, bin, model.port, serverCommand(hotcell));
     try {
-      await expect.poll(() => isRunning(seconds), { timeout: 90_000 }).toBe(true);
+      await vi.waitUntil(() => isRunning(seconds), { timeout: 90_000, interval: 100 });
       running.interrupt();
-      await expect.poll(() => isRunning(seconds), { timeout: 30_000 }).toBe(false);
+      await vi.waitUntil(() => !isRunning(seconds), { timeout: 30_000, interval: 100 });
     } finally {
       await running.ended;
       await model.close();

@@ -5,7 +5,7 @@ import { type BuiltHotcell, buildHotcell } from '../e2e/built-hotcell.ts';
 import { expectJourney, JOURNEY, LONG_RUN, type Step } from './journey.ts';
 import { type ConnectedLibrary, connectLibrary, LIBRARY_CLIENTS, type LibraryClient } from './library-client.ts';
 import type { ToolResult } from './model/dialect.ts';
-import { serverCommand } from './server-command.ts';
+import { removeWhenEnded, serverCommand } from './server-command.ts';
 
 let clients: Clients;
 let hotcell: BuiltHotcell;
@@ -13,7 +13,7 @@ beforeAll(async () => {
   clients = await ensureClients();
   hotcell = await buildHotcell();
 });
-afterAll(() => hotcell?.remove());
+afterAll(() => hotcell && removeWhenEnded(hotcell));
 
 describe.concurrent.each(LIBRARY_CLIENTS)('$name', (client) => {
   it('hands on pictures, text and errors as Hotcell wrote them', async () => {

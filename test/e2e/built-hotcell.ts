@@ -111,8 +111,7 @@ export async function buildHotcell(): Promise<BuiltHotcell> {
         env: { ...serving, CI: undefined, ...options.env },
       }),
     leftovers: () => leftovers(home),
-    // A server whose client was ended may still be cleaning up.
-    remove: () => rmSync(home, { recursive: true, force: true, maxRetries: 50, retryDelay: 100 }),
+    remove: () => rmSync(home, { recursive: true, force: true }),
   };
 }
 
