@@ -1,4 +1,5 @@
 import { chmod, rename, rm, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { exclusively } from '../../../lib/exclusive.ts';
 import { findHostProgram, findProgram } from '../../../lib/find-program.ts';
@@ -56,7 +57,7 @@ async function make(dataDir: string, report: Report, { progress, signal }: Work)
     throw new StepError(
       `Sandboxes have a ${covered} of their own and would not see an environment below ${covered}. Use a data folder elsewhere, in this and in every later command.`,
       {
-        command: 'export HOTCELL_HOME=~/hotcell && hotcell setup process',
+        command: `export HOTCELL_HOME=${coveringPlace([homedir()]) ? '/srv/hotcell' : '~/hotcell'} && hotcell setup process`,
       },
     );
   }
