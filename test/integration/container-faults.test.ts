@@ -124,7 +124,7 @@ describe('an engine', () => {
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   it('that goes away ends an execution within seconds; when it is back, the session goes on and nothing is left', async () => {
-    let relay = await relayEngine(socketPath);
+    await using relay = await relayEngine(socketPath);
     const drivers = { docker: async (host: Host) => createDockerDriver(host, { engine: engine() }) };
     const options = { isolation: 'docker', dataDir: folder, poolSize: 0, preloads: [], drivers } as const;
     await using hotcell = await openHotcell({ ...options, preloads: [] });
@@ -133,15 +133,14 @@ describe('an engine', () => {
     const events = running[Symbol.asyncIterator]();
     expect((await events.next()).value).toMatchObject({ kind: 'stdout', text: 'begun\n' });
     const goneAt = performance.now();
-    await relay.close();
+    await relay[Symbol.asyncDispose]();
     expect(await running).toMatchObject({ outcome: { kind: 'sandbox-lost' }, state: 'lost' });
     expect(performance.now() - goneAt).toBeLessThan(5_000);
     await expect(session.run('1')).rejects.toMatchObject({ code: 'driver_unavailable' });
-    relay = await relayEngine(socketPath);
+    await using _again = await relayEngine(socketPath);
     expect((await session.run('1 + 1')).value?.text).toBe('2');
     await hotcell.close();
     expect(containersOf(installationId(folder))).toBe('');
-    await relay.close();
   });
 
   it('that is not there is said at once, with what to do', async () => {
@@ -210,7 +209,7 @@ function specOf(id: string): SandboxSpec {
 }
 
 /** Stands in front of the real engine and can be taken away, as a restart takes it. */
-async function relayEngine(path: string): Promise<{ close(): Promise<void> }> {
+async function relayEngine(path: string): Promise<AsyncDisposable> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     const upstream = connect('/var/run/docker.sock');
@@ -219,7 +218,7 @@ async function relayEngine(path: string): Promise<{ close(): Promise<void> }> {
   });
   await new Promise<void>((resolve) => server.listen(path, resolve));
   return {
-    close: () => {
+    [Symbol.asyncDispose]: () => {
       for (const socket of sockets) socket.destroy();
       return new Promise((resolve) => server.close(() => resolve()));
     },

@@ -36,9 +36,18 @@ export function createEngineConnector(driver: DriverName, address: EngineAddress
   const agent = address.socketPath === undefined ? undefined : new Agent({ keepAlive: true, maxFreeSockets: 8 });
   let connecting: Promise<Engine> | undefined;
 
+  /** Idle connections of an engine that went away may still look open; a request on one of them would fail. */
+  function forget(): void {
+    connecting = undefined;
+    for (const idle of Object.values(agent?.freeSockets ?? {})) {
+      for (const socket of idle ?? []) socket.destroy();
+    }
+  }
+
   async function connect({ signal }: { signal?: AbortSignal } = {}): Promise<Engine> {
     // This check is cheaper than loading dockerode, and common: no Docker is installed.
     if (address.socketPath?.startsWith('/') && !existsSync(address.socketPath)) {
+      forget();
       throw unreachable(driver, address.shown, { code: 'ENOENT' });
     }
     const attempt = connecting ?? negotiate(address, agent, signal);
@@ -60,7 +69,7 @@ export function createEngineConnector(driver: DriverName, address: EngineAddress
         return await request(engine);
       } catch (thrown) {
         const error = engineError(driver, address.shown, doing, thrown);
-        if (isUnreachable(error)) connecting = undefined;
+        if (isUnreachable(error)) forget();
         throw error;
       }
     },
