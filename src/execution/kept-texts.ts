@@ -1,4 +1,5 @@
 import type { FoldedOutput } from '../lib/folded-output.ts';
+import { ownBytes } from '../lib/own-bytes.ts';
 import { wholeCharacters } from '../lib/whole-characters.ts';
 
 /** One text of a stream. Its end may be overwritten, its beginning dropped. */
@@ -55,7 +56,7 @@ export function createKeptTexts(limits: { readonly headBytes: number; readonly t
     const dropped = tail.splice(0, gone);
     const [oldest] = tail;
     const cut = Math.min(oldest?.data.length ?? 0, Math.max(0, tailBytes - mostTailBytes));
-    if (oldest !== undefined && cut > 0) oldest.data = oldest.data.subarray(cut);
+    if (oldest !== undefined && cut > 0) oldest.data = ownBytes(oldest.data.subarray(cut));
     droppedBytes += cut;
     tailBytes -= cut;
     return dropped;
@@ -69,7 +70,7 @@ export function createKeptTexts(limits: { readonly headBytes: number; readonly t
       droppedBytes += isWhole ? 0 : ends.droppedBytes + ends.first.length - count;
       const added = [Buffer.from(ends.first.subarray(0, count)), rest]
         .filter(({ length }) => length > 0)
-        .map((data): KeptText => ({ data }));
+        .map((data): KeptText => ({ data: ownBytes(data) }));
       last = added.at(-1);
       if (rest.length === 0 || last === undefined) return { added, dropped: [] };
       headRoom = 0;
@@ -83,7 +84,7 @@ export function createKeptTexts(limits: { readonly headBytes: number; readonly t
       const kept = text.data.lastIndexOf(NEWLINE) + 1;
       const isEmpty = kept === 0;
       const freed = text.data.length - kept + (isEmpty ? TEXT_BYTES : 0);
-      text.data = text.data.subarray(0, kept);
+      text.data = ownBytes(text.data.subarray(0, kept));
       if (tail.at(-1) === text) tailBytes -= freed;
       else if (tail.length === 0) headRoom += freed;
       if (!isEmpty) return [];

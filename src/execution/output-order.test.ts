@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { usedBytes } from '../../test/support/used-memory.ts';
 import { createFoldedOutput } from '../lib/folded-output.ts';
 import { createOutputOrder } from './output-order.ts';
 
@@ -81,4 +82,29 @@ test('clearing forgets everything', () => {
   const order = orderOf(out('a'), 0, err('b'));
   order.clear();
   expect(order.parts()).toBeUndefined();
+});
+
+test('lines that are printed and dropped again leave nothing in memory', () => {
+  const limits = { headBytes: 65_536, tailBytes: 65_536 };
+  const order = createOutputOrder(limits);
+  const whole = { stdout: createFoldedOutput(limits), stderr: createFoldedOutput(limits) };
+  const before = usedBytes();
+  for (let unfinished = 65_000; unfinished > 1_000; unfinished -= 66) {
+    for (const name of ['stderr', 'stdout'] as const) {
+      order.print(name, Buffer.from(`\r\n${'y'.repeat(unfinished)}`), whole[name]);
+    }
+  }
+  expect(usedBytes() - before).toBeLessThan(20_000_000);
+  expect(order.parts()?.length).toBeGreaterThan(100);
+});
+
+test('changing the stream does not renew what folding may cost', () => {
+  const frame = Buffer.from('\x1b[200Cx'.repeat(1_300));
+  const order = createOutputOrder({ headBytes: 1_000_000, tailBytes: 1_000_000 });
+  const whole = { stdout: createFoldedOutput(LIMITS), stderr: createFoldedOutput(LIMITS) };
+  for (let turn = 0; turn < 20; turn += 1) {
+    for (const name of ['stdout', 'stderr'] as const) order.print(name, frame, whole[name]);
+  }
+  const chars = order.parts()!.reduce((sum, part) => sum + (part.kind === 'display' ? 0 : part.text.length), 0);
+  expect(chars).toBeLessThan(2 * (262_144 + 20 * frame.length * 5));
 });

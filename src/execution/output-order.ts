@@ -1,4 +1,4 @@
-import { createFoldedOutput, type FoldedOutput } from '../lib/folded-output.ts';
+import { createFoldedOutput, type FoldedOutput, newFoldingBudget } from '../lib/folded-output.ts';
 import { createKeptTexts, type KeptText } from './kept-texts.ts';
 import type { OutputPart } from './result.ts';
 
@@ -26,6 +26,7 @@ const CARRIAGE_RETURN = 0x0d;
 
 export function createOutputOrder(limits: { readonly headBytes: number; readonly tailBytes: number }): OutputOrder {
   const streams = { stdout: createKeptTexts(limits), stderr: createKeptTexts(limits) };
+  const budgets = { stdout: newFoldingBudget(), stderr: newFoldingBudget() };
   /** A set keeps its order, and forgets a dropped text at once. */
   const entries = new Set<Entry>();
   const entryOf = new Map<KeptText, Entry>();
@@ -69,7 +70,7 @@ export function createOutputOrder(limits: { readonly headBytes: number; readonly
         if (body[0] === CARRIAGE_RETURN) forget(streams[name].dropUnfinishedLine());
         // The first text of a stream is all of it, and is folded once.
         const isWhole = !begun.has(name);
-        open = { name, output: isWhole ? whole : createFoldedOutput(limits), isWhole };
+        open = { name, output: isWhole ? whole : createFoldedOutput(limits, budgets[name]), isWhole };
         begun.add(name);
       }
       if (!open.isWhole) open.output.push(body);

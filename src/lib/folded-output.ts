@@ -37,18 +37,29 @@ const LINE_COST_BYTES = 256;
 const GAP_CHARS = 262_144;
 const GAP_CHARS_PER_BYTE = 4;
 
+/** What folding may still cost. Texts of one stream share it, because a program decides how often a text ends. */
+export interface FoldingBudget {
+  takeBackBytes: number;
+  gapChars: number;
+}
+
+export function newFoldingBudget(): FoldingBudget {
+  return { takeBackBytes: TAKE_BACK_BYTES, gapChars: GAP_CHARS };
+}
+
 /**
  * Bounded output as a terminal would leave it on the screen: of a line that was overwritten (`\r`, `\b`, progress bars
  * that move the cursor up) only the last state is kept, and colours are removed. It folds while it streams, so that ten
  * thousand states of one line take the space of one. If a line is longer than a page, or a budget is used up, the text
  * continues as if the cursor had not moved.
  */
-export function createFoldedOutput(limits: { headBytes: number; tailBytes: number }): FoldedOutput {
+export function createFoldedOutput(
+  limits: { headBytes: number; tailBytes: number },
+  budget: FoldingBudget = newFoldingBudget(),
+): FoldedOutput {
   const settled = createBoundedOutput(limits);
   /** The lines that the cursor can reach, created when something moves it. Plain text needs no page. */
   let page: TerminalPage | undefined;
-  let takeBackBytes = TAKE_BACK_BYTES;
-  let gapChars = GAP_CHARS;
   /** The scanner gets Latin-1, one character per byte: sequences are ASCII, and other bytes pass unchanged. */
   const stripper = createTerminalScanner({
     text: (text) => settled.push(Buffer.from(text, 'latin1')),
@@ -57,15 +68,15 @@ export function createFoldedOutput(limits: { headBytes: number; tailBytes: numbe
   });
 
   function takeLine(ended: boolean): Buffer | undefined {
-    if (takeBackBytes <= 0) return undefined;
+    if (budget.takeBackBytes <= 0) return undefined;
     const line = settled.takeLine({ ended, maxBytes: MAX_PAGE_CHARS - 1 });
-    if (line !== undefined) takeBackBytes -= line.length + LINE_COST_BYTES;
+    if (line !== undefined) budget.takeBackBytes -= line.length + LINE_COST_BYTES;
     return line;
   }
 
   function takeGap(chars: number): boolean {
-    if (chars > gapChars) return false;
-    gapChars -= chars;
+    if (chars > budget.gapChars) return false;
+    budget.gapChars -= chars;
     return true;
   }
 
@@ -124,8 +135,9 @@ export function createFoldedOutput(limits: { headBytes: number; tailBytes: numbe
 
   return {
     push(chunk) {
-      takeBackBytes = Math.min(TAKE_BACK_BYTES, takeBackBytes + TAKE_BACK_BYTES_PER_BYTE * chunk.length);
-      gapChars = Math.min(GAP_CHARS, gapChars + GAP_CHARS_PER_BYTE * chunk.length);
+      const refilled = budget.takeBackBytes + TAKE_BACK_BYTES_PER_BYTE * chunk.length;
+      budget.takeBackBytes = Math.min(TAKE_BACK_BYTES, refilled);
+      budget.gapChars = Math.min(GAP_CHARS, budget.gapChars + GAP_CHARS_PER_BYTE * chunk.length);
       let rest = pushPlain(chunk);
       while (rest.length > 0) {
         const left = pushMoving(rest.subarray(0, SLICE_BYTES));

@@ -15,9 +15,10 @@ export function saidByServer(words: string): string {
   return `the server says: ${quoted(words)}`;
 }
 
-function quoted(words: string): string {
+/** Text from a sandbox or a server in quotation marks, in one line and cut after `mostChars`. */
+export function quoted(words: string, mostChars = MOST_CHARS): string {
   const text = words.trim();
-  const shown = text.length > MOST_CHARS ? `${text.slice(0, MOST_CHARS)}…` : text;
+  const shown = text.length > mostChars ? `${text.slice(0, mostChars)}…` : text;
   return visibleJson(JSON.stringify(shown.toWellFormed()));
 }
 

@@ -1,7 +1,7 @@
 import { constants } from 'node:os';
 import * as z from 'zod';
 import { ERROR_CODES } from '../errors/codes.ts';
-import { inOneLine, quotedName } from '../lib/said-inside.ts';
+import { inOneLine, quoted, quotedName } from '../lib/said-inside.ts';
 import { durationText, sizeText } from '../lib/units.ts';
 import type { Outcome } from './outcome.ts';
 
@@ -61,7 +61,7 @@ const TABLE: { readonly [K in Kind]: OutcomeEntry<K> } = {
     members: exited,
     fromGuest: exited,
     exitCode: ({ exitCode }) => exitCode & 0xff,
-    sentence: ({ exitCode, name }) => `exit code ${exitCode}${name === undefined ? '' : ` (${quotedName(name)})`}`,
+    sentence: ({ exitCode, name }) => `exit code ${exitCode}${name === undefined ? '' : ` (${quoted(name, 100)})`}`,
     exception: 'SystemExit',
   },
   'timed-out': {

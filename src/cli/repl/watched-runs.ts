@@ -1,4 +1,5 @@
 import type { WatchLine } from '../../http/watch-lines.ts';
+import { createFoldedOutput } from '../../lib/folded-output.ts';
 import { saidByServer } from '../../lib/said-inside.ts';
 import type { Outcome } from '../../sandbox/outcome.ts';
 import { outcomeSentence } from '../../sandbox/outcome-table.ts';
@@ -32,31 +33,35 @@ export function createWatchedRuns(screen: Pick<Screen, 'paint' | 'show' | 'write
   let asked: Promise<unknown> = Promise.resolve();
   let current: string | undefined;
 
-  async function lines(mark: string, texts: readonly string[]): Promise<void> {
+  /** SECURITY: each line stands behind a mark, so that nobody takes it for a line of Hotcell. */
+  async function lines(texts: readonly string[], put: (line: string) => Promise<void>): Promise<void> {
     for (const text of texts) {
-      await screen.write(screen.paint('dim', `${mark} `));
-      await screen.show(text);
+      await screen.write(screen.paint('dim', '│ '));
+      await put(text);
       await screen.write('\n');
     }
   }
 
+  const printed = (texts: readonly string[]) => lines(texts.flatMap(lastState), screen.show);
+
   async function head(id: string, { language }: Followed): Promise<void> {
     if (current === id) return;
     current = id;
-    await screen.say(screen.paint('dim', `┌ ${shownText(language)}`));
+    await screen.say(screen.paint('dim', `┌ ${inWords(language)}`));
   }
 
   async function write(id: string, run: Followed, line: WatchLine): Promise<void> {
     const { asked: source, stdout, stderr, display, value, ended, error } = line;
     if (source !== undefined) {
       await head(id, run);
-      const code = source.code.trimEnd().split('\n');
-      await lines('│', code.slice(0, MOST_CODE_LINES));
-      if (code.length > MOST_CODE_LINES) await lines('│', [`… ${code.length - MOST_CODE_LINES} more lines`]);
+      // SECURITY: `\r` ends a line of code, too, and would hide what stands before it on the screen.
+      const code = source.code.trimEnd().split(/\r\n|\r|\n/);
+      const more = code.length > MOST_CODE_LINES ? [`… ${code.length - MOST_CODE_LINES} more lines`] : [];
+      await lines([...code.slice(0, MOST_CODE_LINES), ...more], screen.write);
       await screen.say(screen.paint('dim', '├'));
     }
-    const printed = stdout ?? stderr ?? (display?.text === undefined ? undefined : `${display.text}\n`);
-    if (printed !== undefined) await output(id, run, printed);
+    const text = stdout ?? stderr ?? (display?.text === undefined ? undefined : `${display.text}\n`);
+    if (text !== undefined) await output(id, run, text);
     if (value !== undefined) await output(id, run, `${value}\n`);
     if (ended === undefined && error === undefined) return;
     if (run.rest !== '') await output(id, run, '\n');
@@ -77,20 +82,16 @@ export function createWatchedRuns(screen: Pick<Screen, 'paint' | 'show' | 'write
     }
     if (parts.length === 0) return;
     await head(id, run);
-    // Of a line that a progress bar rewrote, its last state.
-    await lines(
-      '│',
-      parts.map((part) => lastState(part)),
-    );
+    await printed(parts);
   }
 
   async function end(outcome: Outcome): Promise<void> {
     if (outcome.kind === 'raised') {
-      await lines('│', outcome.traceback.slice(-MOST_CODE_LINES).join('\n').split('\n'));
-      return screen.say(screen.paint('dim', `└ ${shownText(outcome.name).replaceAll(/\s+/g, ' ')}`));
+      await printed(outcome.traceback.slice(-MOST_CODE_LINES).join('\n').split('\n'));
+      return screen.say(screen.paint('dim', `└ ${inWords(outcome.name)}`));
     }
     const sentence = outcomeSentence(quotedOutcome(outcome)) ?? outcome.kind;
-    await screen.say(screen.paint('dim', `└ ${shownText(sentence).replaceAll(/\s+/g, ' ')}`));
+    await screen.say(screen.paint('dim', `└ ${inWords(sentence)}`));
   }
 
   return {
@@ -116,7 +117,17 @@ export function createWatchedRuns(screen: Pick<Screen, 'paint' | 'show' | 'write
   };
 }
 
-function lastState(line: string): string {
-  const shown = line.replace(/\r$/, '');
-  return shown.slice(shown.lastIndexOf('\r') + 1);
+/**
+ * The last state of a line that a progress bar rewrote. SECURITY: `\r` and `\b` would move the cursor over the mark. A
+ * line that had to be cut has three lines.
+ */
+function lastState(line: string): string[] {
+  if (!/[\r\b]/.test(line)) return [line];
+  const folded = createFoldedOutput({ headBytes: MOST_REST_CHARS * 4, tailBytes: 0 });
+  folded.push(Buffer.from(line));
+  return folded.text().split('\n');
+}
+
+function inWords(text: string): string {
+  return shownText(text).replaceAll(/\s+/g, ' ');
 }

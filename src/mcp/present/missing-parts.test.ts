@@ -20,11 +20,11 @@ it.each([
   ['/bin/sh: 1: git: not found', 'git'],
   ['no-such-program: command not found', 'no-such-program'],
 ])('names the missing program: %s', (line, name) => {
-  expect(failed(line, 127)).toContain(`The program ${name} is not in this sandbox`);
+  expect(failed(line, 127)).toContain(`The program "${name}" is not in this sandbox`);
 });
 
 it('names the missing module of a script', () => {
-  expect(failed("ModuleNotFoundError: No module named 'xgboost'")).toContain('The Python module xgboost ');
+  expect(failed("ModuleNotFoundError: No module named 'xgboost'")).toContain('The Python module "xgboost" ');
 });
 
 it('says nothing of other failures, nor of a success', () => {

@@ -1,5 +1,5 @@
 import type { ExecutionResult } from '../../execution/result.ts';
-import { quotedName } from '../../lib/said-inside.ts';
+import { quoted } from '../../lib/said-inside.ts';
 
 const GUIDE = 'the user can add it as docs/guides/packages.md of Hotcell describes';
 
@@ -30,11 +30,11 @@ export function missingPartAdvice({ outcome, stdout, stderr }: Pick<ExecutionRes
     return `The sandbox has no network, so nothing can be downloaded or installed. Use what is installed (\`pip list\`). If a package or program is missing, ${GUIDE}.`;
   }
   if (program !== undefined) {
-    return `The program ${quotedName(program)} is not in this sandbox. Do it another way, for example in Python; or ${GUIDE}.`;
+    return `The program ${quoted(program)} is not in this sandbox. Do it another way, for example in Python; or ${GUIDE}.`;
   }
   const module = NO_MODULE.exec(said)?.[1];
   if (module !== undefined) {
-    return `The Python module ${quotedName(module)} is not in this sandbox (\`pip list\` says what is); ${GUIDE}.`;
+    return `The Python module ${quoted(module)} is not in this sandbox (\`pip list\` says what is); ${GUIDE}.`;
   }
   return undefined;
 }
