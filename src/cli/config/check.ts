@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { configWarnings, explainConfig, useConfigFile } from '../../config/load.ts';
+import { configFilePath, configWarnings, explainConfig, resolveDataDir, useConfigFile } from '../../config/load.ts';
 import { namedFilePath } from '../named-path.ts';
 import { standardOutputs } from '../output.ts';
 
@@ -21,7 +21,8 @@ export async function checkConfig(path: string | undefined, flags: { json?: bool
   const { stdout, stderr } = standardOutputs();
   if (flags.json) await stdout.json({ ok: true, file: file?.path ?? null, optionsFromFile: set, warnings });
   else {
-    await stdout.say(file === undefined ? 'There is no configuration file.' : `${file.path}: ok, ${set} options set.`);
+    const none = () => `There is no configuration file. It would be ${configFilePath(resolveDataDir())}.`;
+    await stdout.say(file === undefined ? none() : `${file.path}: ok, ${set} options set.`);
     for (const warning of warnings) await stderr.say(`hotcell: ${warning}`);
   }
   return 0;

@@ -1,37 +1,27 @@
 import * as z from 'zod';
 import { requireAtMost } from '../../config/at-most.ts';
 import type { Config } from '../../config/schema.ts';
+import { HotcellError } from '../../errors/hotcell-error.ts';
 import { DRIVER_NAMES } from '../../sandbox/isolation.ts';
-import { DEFAULT_LIMITS, LEAST_LIMITS } from '../../sandbox/spec.ts';
+import { LEAST_LIMITS } from '../../sandbox/spec.ts';
 import { defineTool } from '../define-tool.ts';
 import { sessionOutput, sessionStructured, sessionText } from '../present/session-output.ts';
 
 const MiB = 1_048_576;
 const DAY_SECONDS = 86_400;
-const DEFAULT_MB = DEFAULT_LIMITS.memoryBytes / MiB;
 const LEAST_MB = LEAST_LIMITS.memoryBytes / MiB;
 
-const limitsArgument = z
-  .strictObject({
-    memory_mb: z
-      .number()
-      .min(LEAST_MB)
-      .max(1_048_576)
-      .optional()
-      .describe(`Memory with files, in MiB (default ${DEFAULT_MB})`),
-    cpus: z.number().min(LEAST_LIMITS.cpus).max(1024).optional().describe('Default 1'),
-    disk_mb: z
-      .number()
-      .min(LEAST_LIMITS.diskBytes / MiB)
-      .max(1_048_576)
-      .optional()
-      .describe('Workspace, at most memory_mb'),
-    processes: z.number().int().min(LEAST_LIMITS.processes).max(100_000).optional(),
-  })
-  .refine(({ disk_mb = 0, memory_mb = DEFAULT_MB }) => disk_mb <= memory_mb, {
-    path: ['disk_mb'],
-    error: `must not be more than memory_mb (default ${DEFAULT_MB}): files live in memory`,
-  });
+const limitsArgument = z.strictObject({
+  memory_mb: z.number().min(LEAST_MB).max(1_048_576).optional().describe('Memory with files, in MiB'),
+  cpus: z.number().min(LEAST_LIMITS.cpus).max(1024).optional().describe('Processors'),
+  disk_mb: z
+    .number()
+    .min(LEAST_LIMITS.diskBytes / MiB)
+    .max(1_048_576)
+    .optional()
+    .describe('Workspace, at most memory_mb'),
+  processes: z.number().int().min(LEAST_LIMITS.processes).max(100_000).optional(),
+});
 
 export const openSession = defineTool({
   name: 'open_session',
@@ -130,8 +120,17 @@ interface Wanted extends z.output<typeof limitsArgument> {
   readonly idle_seconds: number | undefined;
 }
 
-function requireAllowed({ memory_mb, cpus, processes, ttl_seconds, idle_seconds }: Wanted, config: Config): void {
+function requireAllowed(
+  { memory_mb, disk_mb = 0, cpus, processes, ttl_seconds, idle_seconds }: Wanted,
+  config: Config,
+): void {
   requireAtMost('limits.memory_mb', memory_mb, { config, option: 'maxMemoryBytes', perUnit: MiB });
+  const memoryMb = memory_mb ?? config.memoryBytes / MiB;
+  if (disk_mb > memoryMb) {
+    throw new HotcellError('invalid_argument', `limits.disk_mb: must not be more than memory_mb (${memoryMb})`, {
+      remedy: 'Set a larger limits.memory_mb: files of a sandbox live in its memory.',
+    });
+  }
   requireAtMost('limits.cpus', cpus, { config, option: 'maxCpus' });
   requireAtMost('limits.processes', processes, { config, option: 'maxProcesses' });
   requireAtMost('ttl_seconds', ttl_seconds, { config, option: 'sessionMaxAgeMs', perUnit: 1000 });
