@@ -34,8 +34,8 @@ export function standardPackages(): string[] {
   return Object.values(standardEnvironment().packages).flatMap((group) => Object.keys(group));
 }
 
-/** The oldest minor version of Python 3 that the locked versions were resolved for. */
-export const pinnedFromMinor = 11;
+/** The minor versions of Python 3 for which every locked package has a wheel. */
+export const pinnedMinors = { from: 11, to: 14 } as const;
 
 export function imageFolder(): string {
   return join(packageRoot(), 'images', 'python');

@@ -21,7 +21,7 @@ import { addExecutionsRoute } from './routes/executions.ts';
 import { addFilesRoutes } from './routes/files.ts';
 import { addMcpRoute } from './routes/mcp.ts';
 import { addQuestionRoutes } from './routes/questions.ts';
-import { addRunRoute } from './routes/run.ts';
+import { addRunRoute, refuseHead } from './routes/run.ts';
 import { addStatusRoutes } from './routes/status.ts';
 import type { TokenStore } from './tokens/store.ts';
 import { createTurns } from './turns.ts';
@@ -96,6 +96,7 @@ export function createApp(options: AppOptions): HttpApp {
     addMcpRoute(app, mcp, { ...shares, unsentBytes, ...(bodyBytes === undefined ? {} : { bodyBytes }) });
   }
   if (mcp !== undefined && config.profile.includes('hotcell')) {
+    app.use('/run/*', refuseHead);
     addCommandRoutes(app, { ...shares, config, sessions, stallMs });
     addExecutionsRoute(app, { ...shares, config, sessions, stallMs });
     addQuestionRoutes(app, { ...shares, config, sessions, stallMs });

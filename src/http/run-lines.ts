@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import type { ExecutionEvent } from '../execution/events.ts';
 import { clipLater } from '../lib/clip.ts';
+import { memoryCost } from '../lib/memory-cost.ts';
 import { outcomeSchema } from '../sandbox/outcome-table.ts';
 
 const text = (max: number) => z.string().max(max);
@@ -61,7 +62,7 @@ export function laterLineOf(event: ExecutionEvent): LaterLine | undefined {
       const textOf = text === undefined ? undefined : clipLater(text.data, MOST_TEXT_CHARS);
       const media_types = representations.map(({ mediaType }) => mediaType);
       return {
-        chars: Math.min(text?.data.length ?? 0, MOST_TEXT_CHARS),
+        chars: Math.min(text?.data.length ?? 0, MOST_TEXT_CHARS) + memoryCost([id, media_types]),
         make: () => ({
           display: {
             ...(id === undefined ? {} : { id }),

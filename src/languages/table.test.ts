@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { recipeSchema } from './recipe.ts';
-import { allLanguages, languageNamed } from './table.ts';
+import { allLanguages, kernelOf, languageNamed } from './table.ts';
 
 const recipe = { language: 'lua', fileName: 'main.lua', needs: ['lua'], run: ['lua', '{source}'] };
 
@@ -23,6 +23,16 @@ describe('the table of languages', () => {
       expect.objectContaining({ code: 'unknown_language', remedy: expect.stringContaining('python, bash') }),
     );
   });
+});
+
+describe('the kernel of a language', () => {
+  it.each([
+    ['python', 'python'],
+    ['typescript', 'node'],
+    ['c', 'recipes'],
+    ['invented by a client', 'recipes'],
+    ['__proto__', 'recipes'],
+  ])('%s is %s', (name, kernel) => expect(kernelOf({ name })).toBe(kernel));
 });
 
 describe('a recipe', () => {

@@ -74,7 +74,8 @@ export function allLanguages(recipes: readonly Recipe[] = []): Languages {
  * side.
  */
 export function kernelOf({ name, recipe }: Pick<Language, 'name' | 'recipe'>): string {
-  if (recipe !== undefined) return 'recipes';
+  // SECURITY: a session keeps a lane for each kernel, so any name that a client invents must not be one.
+  if (recipe !== undefined || !WITH_KERNEL.some((language) => language.name === name)) return 'recipes';
   return name === 'javascript' || name === 'typescript' ? 'node' : name;
 }
 

@@ -35,3 +35,14 @@ test('a large piece does not keep a frame alive that is much larger, and empty p
   for (let count = 0; count < 1000; count += 1) gathered.push(Buffer.alloc(0));
   expect(gathered.take().map(({ length, buffer }) => [length, buffer.byteLength])).toEqual([[5_000, 5_000]]);
 });
+
+test('small pieces between large ones share a block', () => {
+  const gathered = createGatheredBytes();
+  for (let count = 0; count < 1000; count += 1) {
+    gathered.push(Buffer.alloc(1));
+    gathered.push(Buffer.alloc(4096));
+  }
+  const held = new Set(gathered.take().map(({ buffer }) => buffer));
+  const bytes = [...held].reduce((sum, { byteLength }) => sum + byteLength, 0);
+  expect(bytes).toBeLessThan(1000 * 4097 + 10_000);
+});

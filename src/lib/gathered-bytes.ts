@@ -22,37 +22,43 @@ const EMPTY = Buffer.alloc(0);
 export function createGatheredBytes(): GatheredBytes {
   let pieces: Buffer[] = [];
   let block = EMPTY;
+  /** The bytes of the block from `begun` to `filled` are not among the pieces yet. */
+  let begun = 0;
   let filled = 0;
   let length = 0;
 
-  function endBlock(): void {
-    if (filled > 0) pieces.push(block.subarray(0, filled));
-    filled = 0;
+  function endPiece(): void {
+    if (filled > begun) pieces.push(block.subarray(begun, filled));
+    begun = filled;
+  }
+
+  function newBlock(least: number): void {
+    endPiece();
+    block = Buffer.allocUnsafeSlow(Math.min(MAX_BLOCK_BYTES, Math.max(MIN_BLOCK_BYTES, 2 * block.length, least)));
+    begun = filled = 0;
   }
 
   return {
     push(piece) {
       if (piece.length === 0) return;
       length += piece.length;
-      if (piece.length >= SMALL_BYTES || filled + piece.length > block.length) endBlock();
       if (piece.length >= SMALL_BYTES) {
+        // The next small piece continues in the same block: a block for each would be held for a single byte.
+        endPiece();
         pieces.push(ownBytes(piece));
         return;
       }
-      if (filled === 0) {
-        const next = Math.min(MAX_BLOCK_BYTES, Math.max(MIN_BLOCK_BYTES, 2 * block.length, piece.length));
-        block = Buffer.allocUnsafeSlow(next);
-      }
+      if (filled + piece.length > block.length) newBlock(piece.length);
       piece.copy(block, filled);
       filled += piece.length;
     },
     length: () => length,
     take() {
-      endBlock();
+      endPiece();
       const taken = pieces;
       pieces = [];
       block = EMPTY;
-      length = 0;
+      begun = filled = length = 0;
       return taken;
     },
   };

@@ -124,6 +124,9 @@ describe.skipIf(skipped !== undefined)('commands over HTTP', () => {
       expect(answer.body.toString()).toMatch(message);
     }
     expect((await send('mine', 'DELETE', below)).status).toBe(405);
+    for (const streamed of [below, 'mine/executions']) {
+      expect((await send('mine', 'HEAD', streamed)).status).toBe(405);
+    }
     await end(command);
   });
 

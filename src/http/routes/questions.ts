@@ -19,7 +19,11 @@ const request = z.strictObject({
 /** Nobody waits longer for what a key press asks. */
 const LONGEST_WAIT_MS = 1_000;
 
-type Asked = z.infer<typeof request> & { readonly busy: 'refuse'; readonly timeoutMs: number };
+type Asked = z.infer<typeof request> & {
+  readonly busy: 'refuse';
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+};
 const QUESTIONS = {
   complete: (session: Session, { code, ...options }: Asked) => session.complete(code, options as object),
   inspect: async (session: Session, { code, ...options }: Asked) =>
@@ -43,7 +47,8 @@ export function addQuestionRoutes(app: HttpApp, options: RunRouteOptions): void 
           signal: gone,
         });
         endTurn();
-        return context.json(await ask(managed.session, { ...asked, busy: 'refuse', timeoutMs: LONGEST_WAIT_MS }));
+        const how = { busy: 'refuse', timeoutMs: LONGEST_WAIT_MS, signal: gone } as const;
+        return context.json(await ask(managed.session, { ...asked, ...how }));
       });
     });
   }

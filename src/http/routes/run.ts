@@ -1,4 +1,5 @@
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
+import type { MiddlewareHandler } from 'hono';
 import * as z from 'zod';
 import { requireAtMost } from '../../config/at-most.ts';
 import { parseOptions } from '../../config/parse-options.ts';
@@ -6,7 +7,7 @@ import type { ManagedExecution } from '../../directory/directory.ts';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import { MOST_VALUE_CHARS, runEnvironment, VARIABLE_NAME } from '../../execution/check-environment.ts';
 import { requireCodeSize } from '../../execution/check-run.ts';
-import type { HttpApp, HttpContext } from '../environment.ts';
+import type { HttpApp, HttpContext, HttpEnvironment } from '../environment.ts';
 import { inTurn } from '../in-turn.ts';
 import { jsonBody, parsedJson } from '../json-body.ts';
 import { createJsonReader } from '../read-json.ts';
@@ -73,12 +74,22 @@ export function addRunRoute(app: HttpApp, options: RunRouteOptions): void {
   }
 
   app.all('/run/*', () => {
-    throw new HotcellError(
-      'method_not_allowed',
-      'code is run with POST /run/{session}, commands with POST /run/{session}/commands',
-      {
-        remedy: 'Open a session with the tool open_session, and POST to the address with its id or name.',
-      },
-    );
+    throw notAllowed();
   });
+}
+
+/** Hono answers HEAD with the route for GET, and those below /run stream for as long as their client waits. */
+export const refuseHead: MiddlewareHandler<HttpEnvironment> = async ({ req }, next) => {
+  if (req.method === 'HEAD') throw notAllowed();
+  await next();
+};
+
+function notAllowed(): HotcellError {
+  return new HotcellError(
+    'method_not_allowed',
+    'code is run with POST /run/{session}, commands with POST /run/{session}/commands',
+    {
+      remedy: 'Open a session with the tool open_session, and POST to the address with its id or name.',
+    },
+  );
 }

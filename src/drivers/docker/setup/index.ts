@@ -106,11 +106,12 @@ interface Build {
 
 async function build({ image, context, base, registry }: Build, { progress, signal }: Work): Promise<void> {
   const values = { BASE: base.image, NPM_REGISTRY: registry, ...passedOn(installerVariables()) };
-  const args = Object.entries(values).flatMap(([name, value]) => ['--build-arg', `${name}=${value}`]);
+  // SECURITY: the values may contain passwords. Every user of the machine can read arguments, but not the environment.
+  const args = Object.keys(values).flatMap((name) => ['--build-arg', name]);
   // The host's network, because Debian's packages are fetched and an engine in a container may have no bridge.
   const command = ['build', '--network', 'host', ...args, '--force-rm', '--tag', image, context];
   // The classic builder is in every engine; BuildKit needs a plugin that distributions leave out.
-  const env = { DOCKER_BUILDKIT: '0' };
+  const env = { ...values, DOCKER_BUILDKIT: '0' };
   const built = await docker(command, { signal, env, onLine: (line) => progress(line.trim()) });
   await removeBuildStage(signal);
   if (built.exitCode !== 0) throw new StepError(`docker build failed:\n${built.tail}${advice(built.tail)}`);
@@ -118,8 +119,21 @@ async function build({ image, context, base, registry }: Build, { progress, sign
 
 /** Variables of this process that the build needs to reach a network. Docker leaves proxies out of an image's history. */
 function passedOn(env: NodeJS.ProcessEnv): Record<string, string> {
+  const mirror = env.DEBIAN_MIRROR;
+  if (mirror && !isPlainAddress(mirror)) {
+    // SECURITY: the history of the image would show it to everybody who has the image.
+    throw new StepError(
+      'DEBIAN_MIRROR must be an address without a name and password, as https://mirror.example/debian',
+    );
+  }
   const names = ['http_proxy', 'https_proxy', 'no_proxy', 'HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY', 'DEBIAN_MIRROR'];
   return Object.fromEntries(names.flatMap((name) => (env[name] ? [[name, env[name]]] : [])));
+}
+
+function isPlainAddress(address: string): boolean {
+  if (!URL.canParse(address)) return false;
+  const { protocol, username, password } = new URL(address);
+  return /^https?:$/.test(protocol) && username === '' && password === '' && !/[\s"'`#\\$&]/.test(address);
 }
 
 function advice(tail: string): string {

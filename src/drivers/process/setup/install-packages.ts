@@ -3,13 +3,7 @@ import { findProgram } from '../../../lib/find-program.ts';
 import { type CommandResult, runCommand } from '../../../lib/run-command.ts';
 import { type Progress, type Report, StepError, type Work } from '../../../lib/steps.ts';
 import { installerVariables } from '../../installer-variables.ts';
-import {
-  lockedCount,
-  pinnedFromMinor,
-  requirementsFile,
-  standardPackages,
-  standardSizes,
-} from '../../python-packages.ts';
+import { lockedCount, pinnedMinors, requirementsFile, standardPackages, standardSizes } from '../../python-packages.ts';
 import type { Interpreter } from '../interpreter.ts';
 import { pipSettings, shownIndex } from './pip-settings.ts';
 import { provideUv, type Uv } from './uv.ts';
@@ -46,14 +40,16 @@ export interface Installation {
   readonly report: Report;
 }
 
-/** Installs the locked packages, or any versions that fit if the locked ones do not fit this Python or machine. */
+/** Installs the locked packages, or the newest versions that fit where the lock is not for this Python or machine. */
 export async function installPackages({ base, prefix, python, report }: Installation, work: Work): Promise<void> {
   const settings = await pipSettings(findProgram('uv') ? base.python : python, work.signal);
   report({ kind: 'note', text: announcement(shownIndex(settings, installerVariables()), prefix) });
   const folder = `${prefix}.uv`;
   try {
     const uv = await provideUv({ python, folder, settings }, work);
-    await installChoice(Number(base.version.split('.')[1]), (packages) => install({ python, uv }, packages, work));
+    const { args, locked } = choosePackages(Number(base.version.split('.')[1]));
+    if (!locked) report({ kind: 'note', text: unlocked(base.version) });
+    requireInstalled(await install({ python, uv }, args, work));
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -66,16 +62,24 @@ export function announcement(index: string, prefix: string): string {
   return `Downloading ${lockedCount()} Python packages from ${index} (${size}) to ${prefix}`;
 }
 
-async function installChoice(minor: number, tryOut: (packages: string[]) => Promise<CommandResult>): Promise<void> {
-  const locked = ['--no-deps', '--require-hashes', '-r', requirementsFile()];
-  const choices = minor >= pinnedFromMinor ? [locked, standardPackages()] : [standardPackages()];
-  let tail = '';
-  for (const choice of choices) {
-    const result = await tryOut(choice);
-    if (result.exitCode === 0) return;
-    tail = result.tail;
-    if (networkFault(tail)) break;
-  }
+/**
+ * The locked versions where they fit. SECURITY: this machine alone decides whether they do. An index that offers other
+ * files, or none, would otherwise have us install what it likes, and the code of a package runs when Python starts.
+ */
+export function choosePackages(minor: number, machine: Machine = process): { args: string[]; locked: boolean } {
+  const fits =
+    minor >= pinnedMinors.from &&
+    minor <= pinnedMinors.to &&
+    machine.platform === 'linux' &&
+    ['x64', 'arm64'].includes(machine.arch);
+  if (!fits) return { args: standardPackages(), locked: false };
+  return { args: ['--no-deps', '--require-hashes', '-r', requirementsFile()], locked: true };
+}
+
+type Machine = Pick<NodeJS.Process, 'platform' | 'arch'>;
+
+function requireInstalled({ exitCode, tail }: CommandResult): void {
+  if (exitCode === 0) return;
   const command = 'hotcell setup process';
   if (networkFault(tail)) throw new StepError(`No package index can be reached: ${networkFault(tail)}`, { command });
   throw new StepError(`Packages do not install:\n${tail}`, { command });
@@ -94,7 +98,12 @@ function install({ python, uv }: { python: string; uv: Uv | undefined }, package
   return runCommand(python, args, { signal, umask, onLine });
 }
 
-/** The line in which pip or uv reports a network failure. Other package versions would not help then. */
+function unlocked(version: string): string {
+  const { from, to } = pinnedMinors;
+  return `The locked versions are for Python 3.${from} to 3.${to} on Linux. For Python ${version} here, the newest that fit are installed, whatever their hashes.`;
+}
+
+/** The line in which pip or uv reports a network failure. */
 export function networkFault(output: string): string | undefined {
   return output
     .split('\n')

@@ -43,6 +43,8 @@ describe('the settings of pip', () => {
     const settings = parsePipSettings("global.no-index='true'\nglobal.find-links='/opt/wheels'", {});
     expect(settings).toMatchObject({ noIndex: true });
     expect(shownIndex(settings, {})).toBe('/opt/wheels');
+    const remote = { PIP_NO_INDEX: '1', PIP_FIND_LINKS: 'https://a:b@links.example/ /opt/wheels' };
+    expect(shownIndex(parsePipSettings('', remote), {})).toBe('https://links.example/ /opt/wheels');
   });
 
   it('are shown without a password', () => {

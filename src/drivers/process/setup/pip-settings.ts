@@ -55,7 +55,7 @@ export function uvVariables(settings: PipSettings, env: NodeJS.ProcessEnv): Reco
     // The user's own index for uv is not overridden by pip's.
     ...(env.UV_INDEX_URL || env.UV_DEFAULT_INDEX || index === PUBLIC_INDEX ? {} : { UV_DEFAULT_INDEX: index }),
     ...(extraIndexes.length === 0 || env.UV_EXTRA_INDEX_URL ? {} : { UV_INDEX: extraIndexes.join(' ') }),
-    // pip takes the best version of all indexes. The lock's hashes decide which file is accepted.
+    // pip takes the best version of all indexes. Where the lock applies, its hashes decide which file is accepted.
     ...(extraIndexes.length === 0 ? {} : { UV_INDEX_STRATEGY: 'unsafe-best-match' }),
     ...(findLinks.length === 0 ? {} : { UV_FIND_LINKS: findLinks.join(',') }),
     ...(trustedHosts.length === 0 ? {} : { UV_INSECURE_HOST: trustedHosts.join(' ') }),
@@ -66,14 +66,15 @@ export function uvVariables(settings: PipSettings, env: NodeJS.ProcessEnv): Reco
 
 /** The index for a person to read. SECURITY: without the name and password that it may contain. */
 export function shownIndex({ index, noIndex, findLinks }: PipSettings, env: NodeJS.ProcessEnv): string {
-  if (noIndex) return findLinks.join(' ') || 'nowhere (no-index)';
-  const asked = env.UV_DEFAULT_INDEX || env.UV_INDEX_URL || index;
-  try {
-    const url = new URL(asked);
-    url.username = '';
-    url.password = '';
-    return url.href;
-  } catch {
-    return 'the configured index';
-  }
+  if (noIndex) return findLinks.map((link) => withoutPassword(link) ?? link).join(' ') || 'nowhere (no-index)';
+  return withoutPassword(env.UV_DEFAULT_INDEX || env.UV_INDEX_URL || index) ?? 'the configured index';
+}
+
+/** The address without name and password; undefined if it is no URL. */
+function withoutPassword(address: string): string | undefined {
+  if (!URL.canParse(address)) return undefined;
+  const url = new URL(address);
+  url.username = '';
+  url.password = '';
+  return url.href;
 }
