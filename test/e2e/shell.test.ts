@@ -173,7 +173,7 @@ describe('hotcell shell at a terminal', () => {
     const shell = await openShell('dist/cli.js', 'shell', 'short', '--server', server.url);
     await client.callTool({ name: 'close_session', arguments: { session_id: 'short' } });
     expect(await shell.ended).toBe(69);
-    expect(shell.screen()).toContain('closed');
+    await expect.poll(() => shell.screen()).toContain('closed');
   });
 
   it('without a session is a shell in a sandbox of its own, which is deleted', async () => {
