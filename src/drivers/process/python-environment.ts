@@ -41,22 +41,27 @@ export async function findPythonEnvironment(options: {
 
 /** The best environment of our own, if there is one. Throws if another user could have put it there. */
 export function findOwn(dataDir: string): ReadyRecord | undefined {
+  const records = ownEnvironments(dataDir);
+  if (records.length <= 1) return records[0];
+  const current = requirementsHash();
+  const newestFirst = records.sort((a, b) => b.madeAt.localeCompare(a.madeAt));
+  return newestFirst.find((record) => record.requirements === current) ?? newestFirst[0];
+}
+
+/** All environments of ours: an upgrade of Hotcell, or of the machine's Python, makes another one. */
+export function ownEnvironments(dataDir: string): ReadyRecord[] {
   const root = join(dataDir, 'python');
   requireTrusted(root);
   let names: string[];
   try {
     names = readdirSync(root);
   } catch {
-    return undefined;
+    return [];
   }
-  const records = names
+  return names
     .filter((name) => /^[0-9a-f]{12}$/.test(name))
     .map((name) => readTrusted(join(root, name)))
     .filter((record) => record !== undefined);
-  if (records.length <= 1) return records[0];
-  const current = requirementsHash();
-  const newestFirst = records.sort((a, b) => b.madeAt.localeCompare(a.madeAt));
-  return newestFirst.find((record) => record.requirements === current) ?? newestFirst[0];
 }
 
 function readTrusted(prefix: string): ReadyRecord | undefined {

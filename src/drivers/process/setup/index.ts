@@ -1,7 +1,8 @@
 import { findHostProgram, findProgram } from '../../../lib/find-program.ts';
+import { shellQuoted } from '../../../lib/shell-quoted.ts';
 import { type Progress, type Report, runStep, StepError } from '../../../lib/steps.ts';
 import { type Confirm, runAsSuperuser } from '../../../lib/superuser.ts';
-import type { PythonEnvironment } from '../python-environment.ts';
+import { ownEnvironments, type PythonEnvironment } from '../python-environment.ts';
 import { ensurePythonEnvironment, lacksInstaller } from './make-python-environment.ts';
 import { missingProgramsText } from './missing-programs.ts';
 import { installCommand, packageManagers, refreshCommand } from './system-packages.ts';
@@ -25,7 +26,16 @@ export async function setupProcess(options: ProcessSetup): Promise<{ bwrap: stri
   const python = await ensurePythonEnvironment({ dataDir, report, signal });
   const missing = missingProgramsText();
   if (missing !== undefined) report({ kind: 'note', text: missing });
+  const earlier = earlierEnvironments(dataDir, python);
+  if (earlier !== undefined) report({ kind: 'note', text: earlier });
   return { bwrap, python };
+}
+
+/** Environments that an upgrade left behind, a gigabyte each. Servers that still run may use them, so they are named only. */
+function earlierEnvironments(dataDir: string, { prefix }: PythonEnvironment): string | undefined {
+  const others = ownEnvironments(dataDir).flatMap((each) => (each.prefix === prefix ? [] : [each.prefix]));
+  if (others.length === 0) return undefined;
+  return `Earlier Python environments are still there. When no server from before this set-up runs (hotcell status): rm -r ${others.map(shellQuoted).join(' ')}`;
 }
 
 /** Installs everything that is missing with one command, so that the user is asked once. */
