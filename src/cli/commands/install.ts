@@ -31,7 +31,7 @@ export function installCommand(): Command {
 const HELP = `
 Everything else in the file is kept, including comments. A file that cannot be parsed is not changed; the old version
 is saved beside the file (….hotcell-backup) until --undo, which restores what was replaced. The flags of hotcell mcp go into
-the entry. From the cache of npx the entry names npx and this version, because npm may clear the cache.
+the entry, which has absolute paths. It does not work under npx outside a clone: install Hotcell first (npm install -g).
 
 Your own additions to the entry are kept. A project is untrusted: additions in its entry are dropped unless you pass --keep-env,
 which is remembered in your data folder. NODE_*, LD_*, DYLD_*, PYTHON* and similar are never kept: they can run other code.

@@ -18,22 +18,20 @@ function npxCache(resolved: string): string {
   return join(modules, 'hotcell');
 }
 
-it('from the cache of npx, starts the same version by npx, which fetches it again', () => {
-  const root = npxCache('https://registry.npmjs.org/hotcell/-/hotcell-0.1.0.tgz');
-  expect(launchOf({ node: '/opt/node/bin/node', root, version: '0.1.0' })).toEqual({
-    command: 'npx',
-    args: ['-y', 'hotcell@0.1.0'],
-  });
+it.each([
+  ['https://registry.npmjs.org/hotcell/-/hotcell-0.1.0.tgz', 'npm install -g hotcell@0.1.0'],
+  ['file:../hotcell-0.1.0.tgz', 'npm install -g hotcell-<version>.tgz'],
+  ['git+ssh://git@github.com/hotcell/hotcell.git#abc', 'npm install -g hotcell-<version>.tgz'],
+  ['', 'npm install -g hotcell-<version>.tgz'],
+])('refuses in the cache of npx, and names the installation that stays: %s', (resolved, command) => {
+  const place = { node: '/opt/node/bin/node', root: npxCache(resolved), version: '0.1.0' };
+  expect(() => launchOf(place)).toThrow(
+    expect.objectContaining({
+      message: expect.stringContaining('in the cache of npx'),
+      remedy: expect.stringContaining(`(${command})`),
+    }),
+  );
 });
-
-it.each(['file:../hotcell-0.1.0.tgz', 'git+ssh://git@github.com/hotcell/hotcell.git#abc', ''])(
-  'from the cache of npx, refuses where no registry has it: %s',
-  (resolved) => {
-    expect(() => launchOf({ node: '/opt/node/bin/node', root: npxCache(resolved), version: '0.1.0' })).toThrow(
-      /in the cache of npx/,
-    );
-  },
-);
 
 it('warns of a clone, and not of an installed package', () => {
   const clone = launchOf({ node: '/opt/node/bin/node', root: '/home/me/hotcell', version: '0.1.0' });

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 
@@ -21,15 +21,14 @@ export interface Place {
 
 /**
  * Absolute paths of Node and of the built file: a client started from a desktop does not have the search path of a
- * shell, and npx would add half a second to every start. From the cache of npx, which npm may clear at any time, it is
- * npx with the exact version; or a refusal, if no registry has that version.
+ * shell.
+ *
+ * SECURITY: never npx. A client starts the server in the folder of a project, and npx runs `node_modules/hotcell` of
+ * that folder and reads its `.npmrc`; even with `--prefix` it runs Hotcell by the `node` in its `node_modules/.bin`. So
+ * from the cache of npx, which npm may clear at any time, there is no entry.
  */
 export function launchOf({ node, root, version }: Place): Launch {
-  if (isInNpxCache(root)) {
-    if (!isFromRegistry(root)) throw vanishing(root);
-    const beside = join(dirname(node), 'npx');
-    return { command: existsSync(beside) ? beside : 'npx', args: ['-y', `hotcell@${version}`] };
-  }
+  if (isInNpxCache(root)) throw vanishing(root, version);
   const launch = { command: node, args: [join(root, 'dist', 'cli.js')] };
   if (root.split(sep).includes('node_modules')) return launch;
   return {
@@ -38,7 +37,7 @@ export function launchOf({ node, root, version }: Place): Launch {
   };
 }
 
-/** Whether Hotcell wrote this entry, by its form. */
+/** Whether Hotcell wrote this entry, by its form. Version 0.1.0 wrote entries for npx. */
 export function isOwnEntry(entry: unknown): boolean {
   const { args } = (entry ?? {}) as { args?: unknown };
   if (!Array.isArray(args) || !args.includes('mcp')) return false;
@@ -49,7 +48,7 @@ function isInNpxCache(root: string): boolean {
   return /[\\/]_npx[\\/]/.test(root);
 }
 
-/** Whether npx got the package from a registry, and so will find it there again: not a tarball, a folder or a repository. */
+/** Whether npx got the package from a registry, where npm will find it again: not from a tarball, a folder or a repository. */
 function isFromRegistry(root: string): boolean {
   try {
     const { packages } = JSON.parse(readFileSync(join(dirname(root), '.package-lock.json'), 'utf8')) as {
@@ -62,8 +61,9 @@ function isFromRegistry(root: string): boolean {
   }
 }
 
-function vanishing(root: string): HotcellError {
+function vanishing(root: string, version: string): HotcellError {
+  const installed = isFromRegistry(root) ? `hotcell@${version}` : 'hotcell-<version>.tgz';
   return new HotcellError('invalid_argument', `this Hotcell is in the cache of npx (${root}), which npm may clear`, {
-    remedy: 'Install it where it stays (npm install -g hotcell-<version>.tgz), then run: hotcell install',
+    remedy: `Install it where it stays (npm install -g ${installed}), then run: hotcell install`,
   });
 }

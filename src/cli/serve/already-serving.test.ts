@@ -1,5 +1,8 @@
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { HotcellError } from '../../errors/hotcell-error.ts';
+import { packageRoot } from '../../lib/package-root.ts';
 import { ownFacts } from '../../sessions/server-facts.ts';
 import { howServeIsCalled } from '../how-called.ts';
 import { portTaken } from './already-serving.ts';
@@ -21,4 +24,9 @@ it('names the Hotcell that has the port, and how to have another port the way it
 it('tells how flags are passed through npm', () => {
   expect(howServeIsCalled({ npm_lifecycle_event: 'start' })).toBe('npm start --');
   expect(howServeIsCalled({ npm_command: 'exec' })).toBe('npx hotcell serve');
+});
+
+it('names absolute paths outside of the clone, where npx could run the Hotcell of a stranger', () => {
+  const cli = join(packageRoot(), 'dist', 'cli.js');
+  expect(howServeIsCalled({ npm_command: 'exec' }, tmpdir())).toBe(`${process.execPath} ${cli} serve`);
 });
