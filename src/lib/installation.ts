@@ -1,7 +1,8 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { newId } from './ids.ts';
 import { makeOwnFolder, requireTrusted } from './own-folder.ts';
+import { readRegularFile } from './read-regular-file.ts';
 
 /** The id that all servers with this data folder share. Created once. */
 export function installationId(dataDir: string): string {
@@ -14,5 +15,17 @@ export function installationId(dataDir: string): string {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
   requireTrusted(path);
-  return readFileSync(path, 'utf8').trim();
+  return (readRegularFile(path, LARGEST_BYTES) ?? '').toString().trim();
+}
+
+const LARGEST_BYTES = 1_000;
+
+/** The id of the installation with this data folder; undefined if no Hotcell has written there. */
+export function foundInstallation(dataDir: string): string | undefined {
+  try {
+    const id = (readRegularFile(join(dataDir, 'installation'), LARGEST_BYTES) ?? '').toString().trim();
+    return /^[0-9a-f]{10}$/.test(id) ? id : undefined;
+  } catch {
+    return undefined; // a folder, a FIFO or a file of another program
+  }
 }

@@ -85,6 +85,18 @@ export async function liveServers(folders: ServerFolders): Promise<ServerFacts[]
   return (await Promise.all(asked)).filter((facts) => facts !== undefined);
 }
 
+/** Paths of the locks of live servers that do not answer in time. */
+export async function silentServers(folders: ServerFolders): Promise<string[]> {
+  const asked = serversIn(folders).map(async (id) => {
+    const runFolder = runFolderOf(folders, id);
+    if (runFolder === undefined) return undefined;
+    const path = join(runFolder, id + SUFFIX);
+    if ((await askForFacts(path)) !== undefined) return undefined;
+    return (await isServerAlive(folders, id)) ? path : undefined;
+  });
+  return (await Promise.all(asked)).filter((path) => path !== undefined);
+}
+
 /** Ids of dead servers with leftovers: a lock, or something under their id in the run folder or in `others`. */
 export async function deadServers(folders: ServerFolders, others: readonly string[] = []): Promise<string[]> {
   const places = [folders.runRoot, serversFolder(folders), ...others];

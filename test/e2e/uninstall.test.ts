@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -44,15 +45,44 @@ it('removes data and entries with --yes, and nothing that is not of Hotcell', as
   await command('install', 'cursor');
   await command('token', 'create', 'laptop');
   writeFileSync(join(hotcell.home, 'thesis.tex'), 'years of work');
+  mkdirSync(join(hotcell.home, 'bin'));
+  writeFileSync(join(hotcell.home, 'bin', 'deploy.sh'), 'mine');
   const { exitCode, stdout } = await uninstall('--yes');
   expect({ exitCode, stdout }).toEqual({
     exitCode: 0,
-    stdout: expect.stringMatching(/with all tokens\nRemoved 2 of 2\.\n/),
+    stdout: expect.stringMatching(/ {4}\S+ +\S+ +tokens +hashes of tokens\n[\s\S]*Removed 2 of 2\.\n/),
   });
-  expect(readdirSync(hotcell.home)).toEqual(['thesis.tex']);
+  expect(stdout).toContain(`This stays in ${hotcell.home}, because Hotcell did not write it: python, bin/deploy.sh\n`);
+  // `python` is a link to an environment that tests share.
+  expect(readdirSync(hotcell.home)).toEqual(['bin', 'python', 'thesis.tex']);
+  expect(readdirSync(join(hotcell.home, 'bin'))).toEqual(['deploy.sh']);
   expect(readdirSync(join(user, '.cursor'))).toEqual(['mcp.json']);
   expect(readFileSync(join(user, '.cursor/mcp.json'), 'utf8')).toBe(before);
-  expect((await uninstall('--yes')).stdout).toBe('There is nothing to remove.\n');
+  const again = await uninstall('--yes');
+  expect(again.stdout).toMatch(
+    /^There is nothing to remove\.\n.* has no file "installation" of Hotcell: python, bin\n$/,
+  );
+});
+
+it('leaves a folder alone that no Hotcell has used, also with names that its own have', async () => {
+  mkdirSync(join(hotcell.home, 'logs'));
+  writeFileSync(join(hotcell.home, 'logs', 'bank.log'), 'mine');
+  execFileSync('mkfifo', [join(hotcell.home, 'installation')]);
+  const { exitCode, stdout } = await uninstall('--yes');
+  expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: expect.stringContaining('There is nothing to remove.') });
+  expect(readdirSync(hotcell.home)).toEqual(['installation', 'logs', 'python']);
+  expect(readdirSync(join(hotcell.home, 'logs'))).toEqual(['bank.log']);
+});
+
+it('removes everything that a server and its sessions wrote', async (context) => {
+  if (hotcell.unavailable !== undefined) context.skip(hotcell.unavailable);
+  {
+    await using _server = await startServer(hotcell);
+    expect((await command('run', '-c', 'print(6 * 7)')).stdout).toBe('42\n');
+  }
+  expect(readdirSync(hotcell.home).length).toBeGreaterThan(5);
+  expect((await uninstall('--yes')).exitCode).toBe(0);
+  expect(readdirSync(hotcell.home)).toEqual(['python']);
 });
 
 it('refuses while a server runs, and names it', async (context) => {
@@ -64,11 +94,40 @@ it('refuses while a server runs, and names it', async (context) => {
   expect(existsSync(join(hotcell.home, 'installation'))).toBe(true);
 });
 
+it('refuses while a server runs that does not answer', async (context) => {
+  if (hotcell.unavailable !== undefined) context.skip(hotcell.unavailable);
+  await using server = await startServer(hotcell);
+  server.child.kill('SIGSTOP');
+  try {
+    const { exitCode, stderr } = await uninstall('--yes');
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 64,
+      stderr: expect.stringMatching(/Hotcell is running \(without an answer at .*\.lock\)\n.*lsof /),
+    });
+    expect(existsSync(join(hotcell.home, 'installation'))).toBe(true);
+  } finally {
+    server.child.kill('SIGCONT');
+  }
+});
+
+it('looks for servers once more after the answer', async (context) => {
+  if (hotcell.unavailable !== undefined) context.skip(hotcell.unavailable);
+  await command('token', 'create', 'laptop');
+  const terminal = hotcell.onTerminal(['dist/cli.js', 'uninstall', '--keep-images'], { env: { HOME: user } });
+  await terminal.see('Remove all of this?');
+  await using _server = await startServer(hotcell);
+  terminal.type('y');
+  await terminal.see('nothing was removed: Hotcell is running');
+  expect(await terminal.ended).toBe(64);
+  expect(existsSync(join(hotcell.home, 'tokens'))).toBe(true);
+});
+
 it('asks at a terminal, and takes no for an answer', async () => {
+  await command('token', 'create', 'laptop');
   const terminal = hotcell.onTerminal(['dist/cli.js', 'uninstall', '--keep-images'], { env: { HOME: user } });
   await terminal.see('Remove all of this?');
   terminal.type('n');
   await terminal.see('Nothing was removed.');
   expect(await terminal.ended).toBe(1);
-  expect(existsSync(join(hotcell.home, 'python'))).toBe(true);
+  expect(existsSync(join(hotcell.home, 'tokens'))).toBe(true);
 });

@@ -16,8 +16,8 @@ export function uninstallCommand(): Command {
 }
 
 const HELP = `
-It lists everything, then asks. Without a terminal it removes nothing unless you pass --yes. Only files that Hotcell writes are
-removed from the data folder. Persistent sessions end with their variables and files. The program itself stays:
+It lists everything, then asks. Without a terminal it removes nothing unless you pass --yes. Only what Hotcell wrote is
+removed from the data folder; other files in it stay, and are listed. It refuses while a server runs. Persistent sessions end with their variables and files. The program itself stays:
 npm uninstall -g hotcell, or delete the clone.
 
 Examples:

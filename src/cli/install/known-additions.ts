@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import * as z from 'zod';
 import { openDataFolder } from '../../config/folders.ts';
 import { requireTrusted } from '../../lib/own-folder.ts';
+import { readRegularFile } from '../../lib/read-regular-file.ts';
 import type { Additions, KeepPolicy } from './additions.ts';
-import { readRegularFile } from './read-regular-file.ts';
 
 /**
  * Hashes of the additions that the user allowed in configurations of projects, in a file of the user's data folder.
@@ -37,6 +37,15 @@ export function openKnownAdditions(dataDir: string): KnownAdditions {
       writeFileSync(file, `${JSON.stringify(Object.fromEntries(kept))}\n`, { mode: 0o600 });
     },
   };
+}
+
+/** Whether a file has the form of this one: Hotcell wrote it. */
+export function isKnownAdditionsFile(path: string): boolean {
+  try {
+    return knownFile.safeParse(JSON.parse(readRegularFile(path)?.toString('utf8') ?? '')).success;
+  } catch {
+    return false;
+  }
 }
 
 /** Reads the file. One that is missing or unreadable allows nothing. */

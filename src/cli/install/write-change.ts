@@ -5,10 +5,10 @@ import { basename, dirname, isAbsolute } from 'node:path';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import { isWithin } from '../../lib/is-within.ts';
 import { requireTrusted } from '../../lib/own-folder.ts';
+import { readRegularFile } from '../../lib/read-regular-file.ts';
 import { UntrustedPathError } from '../../lib/untrusted-path.ts';
 import type { Change, FileReader } from './changes.ts';
 import { type HeldParent, holdParent } from './held-parent.ts';
-import { readRegularFile } from './read-regular-file.ts';
 
 const BACKUP = '.hotcell-backup';
 

@@ -1,8 +1,9 @@
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import { promptStream, standardOutputs } from '../output.ts';
 import { findPlan, isEmpty, type Plan } from './plan.ts';
-import { planText, remainingSteps } from './plan-text.ts';
+import { keptLines, planText, remainingSteps } from './plan-text.ts';
 import { remove } from './remove.ts';
+import { requireNoServer, runningServers } from './running-servers.ts';
 
 export interface UninstallFlags {
   readonly yes?: boolean;
@@ -13,25 +14,29 @@ export interface UninstallFlags {
 /** Removes what Hotcell has put on this machine, after asking. Returns the exit code. */
 export async function uninstall(flags: UninstallFlags): Promise<number> {
   const { stdout, stderr } = standardOutputs();
-  const { plan, servers } = await findPlan({ keepImages: flags.keepImages === true });
+  const plan = await findPlan({ keepImages: flags.keepImages === true });
+  const { kept } = plan.dataFolder;
+  const running = await runningServers(plan.dataFolder.path);
   const isWanted = flags.yes === true;
   if (flags.json && !isWanted) {
-    await stdout.json({ removed: false, servers, ...asJson(plan) });
+    await stdout.json({ removed: false, ...running, ...asJson(plan) });
     return 0;
   }
   if (isEmpty(plan)) {
-    await (flags.json ? stdout.json({ removed: true, removals: [] }) : stdout.say('There is nothing to remove.'));
+    const text = ['There is nothing to remove.', ...keptLines(plan.dataFolder)].join('\n');
+    await (flags.json ? stdout.json({ removed: true, removals: [], kept }) : stdout.say(text));
     return 0;
   }
   if (!flags.json) await stdout.say(planText(plan, stdout.paint));
-  if (servers.length > 0) throw running(servers.map(({ pid }) => pid));
+  requireNoServer(running);
   if (!isWanted && !(await agrees(stderr.isTTY))) {
     await stdout.say('Nothing was removed.');
     return 1;
   }
+  requireNoServer(await runningServers(plan.dataFolder.path)); // a client may have started one meanwhile
   const removals = await remove(plan);
   const failed = removals.filter(({ problem }) => problem !== undefined);
-  if (flags.json) await stdout.json({ removed: failed.length === 0, removals });
+  if (flags.json) await stdout.json({ removed: failed.length === 0, removals, kept });
   else {
     for (const { what, problem } of failed) await stderr.say(`hotcell: not removed: ${what}: ${problem}`);
     await stdout.say(
@@ -50,12 +55,6 @@ async function agrees(isTerminal: boolean): Promise<boolean> {
   }
   const { confirm } = await import('@clack/prompts');
   return (await confirm({ message: 'Remove all of this?', initialValue: false, output: promptStream() })) === true;
-}
-
-function running(pids: readonly number[]): HotcellError {
-  return new HotcellError('invalid_argument', `nothing was removed: Hotcell is running (pid ${pids.join(', ')})`, {
-    remedy: `End it first, such as the client that started it; or run: kill ${pids.join(' ')}`,
-  });
 }
 
 function asJson({ clients, ...others }: Plan) {

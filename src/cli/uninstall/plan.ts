@@ -1,13 +1,11 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { resolveDataDir } from '../../config/load.ts';
 import { LABELS } from '../../drivers/docker/container-config.ts';
 import { docker } from '../../drivers/docker/setup/docker-cli.ts';
-import type { OwnImage } from '../../drivers/docker/setup/own-images.ts';
-import { unlessMissing } from '../../lib/unless-missing.ts';
-import type { DataPart } from '../data-folder.ts';
+import { type OwnImage, ownImages } from '../../drivers/docker/setup/own-images.ts';
+import { foundInstallation } from '../../lib/installation.ts';
 import { type InstalledClient, installedClients } from '../install/installed-clients.ts';
 import { thisMachine } from '../install/machine.ts';
-import { findStatus, type Status } from '../status/find-status.ts';
+import { findOwnData, type OwnData } from './own-data.ts';
 
 /** What uninstalling removes. */
 export interface Plan {
@@ -15,18 +13,13 @@ export interface Plan {
   /** Ids of containers: those of persistent sessions, and what a crash left. */
   readonly containers: readonly string[];
   readonly images: readonly OwnImage[];
-  readonly dataFolder: { readonly path: string; readonly sizeBytes: number; readonly parts: readonly DataPart[] };
+  readonly dataFolder: OwnData;
 }
 
-export async function findPlan({ keepImages = false } = {}): Promise<{ plan: Plan; servers: Status['servers'] }> {
-  const { servers, dataFolder, images = [] } = await findStatus();
-  const plan = {
-    clients: installedClients(thisMachine()),
-    containers: await containersOf(dataFolder.path),
-    images: keepImages ? [] : images,
-    dataFolder,
-  };
-  return { plan, servers };
+export async function findPlan({ keepImages = false } = {}): Promise<Plan> {
+  const path = resolveDataDir();
+  const [containers, images] = await Promise.all([containersOf(path), keepImages ? [] : ownImages()]);
+  return { clients: installedClients(thisMachine()), containers, images: images ?? [], dataFolder: findOwnData(path) };
 }
 
 export function isEmpty({ clients, containers, images, dataFolder }: Plan): boolean {
@@ -37,8 +30,8 @@ const ANSWER_MS = 5_000;
 
 /** The containers of this installation; none if it has never run, or if no engine answers. */
 async function containersOf(dataDir: string): Promise<string[]> {
-  const installation = unlessMissing(() => readFileSync(join(dataDir, 'installation'), 'utf8'))?.trim();
-  if (!installation) return [];
+  const installation = foundInstallation(dataDir);
+  if (installation === undefined) return [];
   const args = ['ps', '--all', '--quiet', '--filter', `label=${LABELS.installation}=${installation}`];
   const found = await docker(args, { signal: AbortSignal.timeout(ANSWER_MS) }).catch(() => undefined);
   return found?.exitCode === 0 ? found.stdout.split('\n').filter(Boolean) : [];

@@ -4,6 +4,7 @@ import { resolveRunDir } from '../../config/load.ts';
 import { docker } from '../../drivers/docker/setup/docker-cli.ts';
 import { requireTrusted } from '../../lib/own-folder.ts';
 import { removeFromClient } from '../install/installed-clients.ts';
+import type { OwnPart } from './own-data.ts';
 import type { Plan } from './plan.ts';
 
 export interface Removal {
@@ -38,13 +39,24 @@ async function engine(...args: string[]): Promise<void> {
 }
 
 /**
- * SECURITY: removes only what Hotcell writes, by name. HOTCELL_HOME may be a folder with other files, even the home
- * folder; and in a folder that other users can change, a path may lead elsewhere.
+ * SECURITY: removes only what Hotcell wrote (`own-data.ts`); and in a folder that other users can change, a path may
+ * lead elsewhere.
  */
 async function removeData({ path, parts }: Plan['dataFolder']): Promise<void> {
   requireTrusted(path);
   // The id last: with it, an uninstallation that was cut off can find the containers again.
-  const names = parts.map(({ name }) => name).filter((name) => name !== 'installation');
-  for (const name of [...names, 'installation']) await rm(join(path, name), { recursive: true, force: true });
-  for (const folder of [resolveRunDir(path), path]) await rmdir(folder).catch(() => {}); // others may have files in it
+  for (const part of parts) if (part.name !== 'installation') await removePart(join(path, part.name), part);
+  await rm(join(path, 'installation'), { force: true });
+  for (const folder of [resolveRunDir(path), path]) await removeIfEmpty(folder);
+}
+
+async function removePart(place: string, { entries }: OwnPart): Promise<void> {
+  if (entries === undefined) return rm(place, { force: true });
+  for (const entry of entries) await rm(join(place, entry), { recursive: true, force: true });
+  await removeIfEmpty(place);
+}
+
+/** Others may have files in it. */
+async function removeIfEmpty(folder: string): Promise<void> {
+  await rmdir(folder).catch(() => {});
 }
