@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
-import { type OptionFlag, optionFlags } from '../config/flags.ts';
+import { flagName, type OptionFlag, optionFlags } from '../config/flags.ts';
 import { parseOptions } from '../config/parse-options.ts';
 import { type Config, configSchema } from '../config/schema.ts';
 import { HotcellError } from '../errors/hotcell-error.ts';
@@ -73,6 +73,15 @@ export function optionsFromFlags(kind: 'serve' | 'mcp', flags: ServerFlags): Par
 /** The flags that were given, as arguments for `hotcell mcp`: checked, and with absolute paths. */
 export function argumentsOf(kind: 'serve' | 'mcp', flags: ServerFlags): string[] {
   return givenFlags(kind, flags).flatMap(({ name, texts }) => texts.flatMap((text) => [name, text]));
+}
+
+/** The values of the flags of these options as they were typed. */
+export function typedRoots(flags: ServerFlags): Pick<Config, 'loadRoots' | 'mountRoots'> {
+  const typed = (option: OptionFlag['option']) => {
+    const value = flags[new Option(flagName(option)).attributeName()];
+    return (value ?? []) as string[];
+  };
+  return { loadRoots: typed('loadRoots'), mountRoots: typed('mountRoots') };
 }
 
 interface Given {

@@ -1,5 +1,5 @@
 import { homedir, tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { isAbsolute, join, resolve } from 'node:path';
 import type * as z from 'zod';
 import { nearestName } from '../lib/nearest-name.ts';
 import { type ConfigFile, readConfigFile } from './config-file.ts';
@@ -87,6 +87,12 @@ export function configWarnings(env: NodeJS.ProcessEnv = process.env): string[] {
 /** Variables that are not options: the data folder, the configuration file, and the token of `hotcell run --server`. */
 const OTHER_VARIABLES = ['HOTCELL_HOME', 'HOTCELL_CONFIG', 'HOTCELL_TOKEN'];
 
+/** The paths that the environment names, by the variable. */
+export function pathsFromEnvironment(env: NodeJS.ProcessEnv = process.env): Record<string, string | undefined> {
+  const { HOTCELL_HOME, HOTCELL_CONFIG } = env;
+  return { HOTCELL_HOME, HOTCELL_CONFIG };
+}
+
 /** Makes this process read that configuration file. For the flag `--config`, before anything reads an option. */
 export function useConfigFile(path: string): void {
   process.env.HOTCELL_CONFIG = resolve(path);
@@ -114,7 +120,8 @@ export function resolveDataDir(env: NodeJS.ProcessEnv = process.env): string {
   if (env.HOTCELL_HOME) return resolve(env.HOTCELL_HOME);
   // Root's home is inaccessible for the unprivileged user that sandboxes run as.
   if (process.getuid?.() === 0) return '/var/lib/hotcell';
-  if (env.XDG_DATA_HOME) return resolve(env.XDG_DATA_HOME, 'hotcell');
+  // The XDG specification has relative paths ignored.
+  if (isAbsolute(env.XDG_DATA_HOME ?? '')) return join(env.XDG_DATA_HOME!, 'hotcell');
   if (process.platform === 'darwin') return join(homedir(), 'Library', 'Application Support', 'hotcell');
   return join(homedir(), '.local', 'share', 'hotcell');
 }
@@ -131,7 +138,7 @@ export function resolveRunDir(dataDir: string, env: NodeJS.ProcessEnv = process.
   const isStandard = dataDir === resolveDataDir({ ...env, HOTCELL_HOME: undefined });
   if (!isStandard && dataDir.length + '/run'.length <= LONGEST_SOCKET_FOLDER) return join(dataDir, 'run');
   if (uid === 0) return '/run/hotcell';
-  if (env.XDG_RUNTIME_DIR) return join(env.XDG_RUNTIME_DIR, 'hotcell');
+  if (isAbsolute(env.XDG_RUNTIME_DIR ?? '')) return join(env.XDG_RUNTIME_DIR!, 'hotcell');
   return temporaryRunDir(uid);
 }
 

@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os';
 import { describe, expect, it } from 'vitest';
-import { resolveDataDir, resolveRunDir } from './load.ts';
+import { resolveDataDir, resolveRunDir, temporaryRunDir } from './load.ts';
 
 const uid = process.getuid?.() ?? 0;
 /** The maximum length of a socket path on Linux. */
@@ -18,6 +18,9 @@ describe('the folder of running servers', () => {
   it.skipIf(uid === 0)('of the standard data folder is in XDG_RUNTIME_DIR, or is named after the user', () => {
     const env = { HOME: '/home/ada' };
     expect(resolveRunDir(resolveDataDir(env), { ...env, XDG_RUNTIME_DIR: '/run/user/1' })).toBe('/run/user/1/hotcell');
+    const relative = { ...env, XDG_RUNTIME_DIR: 'x', XDG_DATA_HOME: 'x' };
+    expect(resolveDataDir(relative)).toBe(resolveDataDir({}));
+    expect(resolveRunDir(resolveDataDir(relative), relative)).toBe(temporaryRunDir(uid));
     expect(resolveRunDir(resolveDataDir(env), env)).toBe(`${tmpdir()}/hotcell-${uid}`);
   });
 

@@ -65,7 +65,8 @@ ${options.join('\n\n')}
 Two folders are set in the environment only. The data folder is \`HOTCELL_HOME\`; by default \`/var/lib/hotcell\` for root,
 otherwise \`hotcell\` in your data folder (\`XDG_DATA_HOME\`, \`~/.local/share\`). The folder for sockets is \`run\` in
 \`HOTCELL_HOME\`; by default \`/run/hotcell\` for root, otherwise \`hotcell\` in \`XDG_RUNTIME_DIR\` or \`hotcell-UID\` in the
-temporary folder.
+temporary folder. A relative \`HOTCELL_HOME\` is taken from the current folder; \`hotcell mcp\` refuses it, because a client
+may start it in any folder.
 
 Both folders, and all files that Hotcell creates in them, must belong to you, and no other user may write to them or to
 a parent folder (except folders with the sticky bit, such as \`/tmp\`). Otherwise Hotcell refuses to start and names the

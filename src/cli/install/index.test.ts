@@ -150,6 +150,13 @@ describe('hotcell install', () => {
     );
   });
 
+  it('writes a relative data folder as the path that it is now, so that no project provides its own', async () => {
+    await run('cursor', {}, { ...machine, folder: '/home/me', variables: { HOTCELL_HOME: 'data' } });
+    expect(JSON.parse(readFileSync(file('cursor'), 'utf8')).mcpServers.hotcell.env).toEqual({
+      HOTCELL_HOME: '/home/me/data',
+    });
+  });
+
   it('writes the flags of the server into the entry, checked and with absolute paths', async () => {
     await run('cursor', { mountRoot: ['data', '/srv/x'], memory: '4g', image: 'my:1', timeout: '2m' });
     const { args } = JSON.parse(readFileSync(file('cursor'), 'utf8')).mcpServers.hotcell;

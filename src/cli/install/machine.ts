@@ -20,6 +20,11 @@ export function joinOn(machine: Machine, ...parts: string[]): string {
   return (machine.platform === 'win32' ? win32 : posix).join(...parts);
 }
 
+/** The absolute path that a user in the folder of the project means, by the rules of the machine's operating system. */
+export function resolveOn(machine: Machine, path: string): string {
+  return (machine.platform === 'win32' ? win32 : posix).resolve(machine.folder, path);
+}
+
 /** Folder of the settings of desktop programs. */
 export function settingsFolder(machine: Machine): string {
   const { platform, home, variables } = machine;

@@ -1,5 +1,5 @@
 import type { Launch } from './launch.ts';
-import type { Machine } from './machine.ts';
+import { type Machine, resolveOn } from './machine.ts';
 
 /** The command by which a client starts the server. */
 export interface ServerEntry {
@@ -10,14 +10,15 @@ export interface ServerEntry {
 
 /**
  * The entry that starts this Hotcell with these flags. `HOTCELL_HOME` is passed on, because the server will not have
- * this environment.
+ * this environment. SECURITY: as an absolute path. The server is started in the folder of a project, which could
+ * otherwise have a data folder with a configuration of its own.
  */
 export function serverEntry(machine: Machine, { command, args }: Launch, flags: readonly string[]): ServerEntry {
   const { HOTCELL_HOME: home } = machine.variables;
   return {
     command,
     args: [...args, 'mcp', ...flags],
-    env: home === undefined || home === '' ? {} : { HOTCELL_HOME: home },
+    env: home === undefined || home === '' ? {} : { HOTCELL_HOME: resolveOn(machine, home) },
   };
 }
 

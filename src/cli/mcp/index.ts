@@ -1,6 +1,7 @@
 import { homedir } from 'node:os';
 import { parse } from 'node:path';
-import { loadConfig, loadSettings, resolveDataDir, resolveRunDir } from '../../config/load.ts';
+import { loadConfig, loadSettings, pathsFromEnvironment, resolveDataDir, resolveRunDir } from '../../config/load.ts';
+import type { Config } from '../../config/schema.ts';
 import { createLazyDirectory } from '../../directory/lazy-directory.ts';
 import { localOwner } from '../../directory/owner.ts';
 import type { FilesBesideStdio } from '../../http/files-beside-stdio.ts';
@@ -19,12 +20,13 @@ import { hasRecords } from '../../sessions/records-folder.ts';
 import { secretPlaces } from '../../sessions/server-places.ts';
 import { createLogger } from '../../telemetry/logger.ts';
 import { protocolStreams } from '../output.ts';
-import { optionsFromFlags, type ServerFlags } from '../server-flags.ts';
+import { optionsFromFlags, type ServerFlags, typedRoots } from '../server-flags.ts';
+import { requireAbsolute, requireNoLinks } from './fixed-paths.ts';
 import { stopSignals } from './stop-signals.ts';
 
 /** Serves MCP over stdio until the client leaves or a signal comes. Returns the exit code. */
 export async function mcp(flags: ServerFlags): Promise<number> {
-  const config = loadConfig(optionsFromFlags('mcp', flags));
+  const config = configOf(flags);
   const offer = offerOf(config.profile, loadSettings);
   const dataDir = resolveDataDir();
   let server: HotcellServer | undefined;
@@ -78,6 +80,16 @@ export async function mcp(flags: ServerFlags): Promise<number> {
   await log.close();
   process.stdin.destroy(); // an open pipe would keep this process alive
   return 0;
+}
+
+/** The options. Where no user can see to which folders links lead, only those without links are used. */
+function configOf(flags: ServerFlags): Config {
+  requireAbsolute({ '--config': flags.config, ...pathsFromEnvironment() });
+  const isAtPrompt = process.stdin.isTTY === true;
+  if (!isAtPrompt) requireNoLinks(typedRoots(flags));
+  const config = loadConfig(optionsFromFlags('mcp', flags));
+  if (!isAtPrompt) requireNoLinks(config); // those of the environment and the file, too
+  return config;
 }
 
 /**
