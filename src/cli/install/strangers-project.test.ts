@@ -1,5 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -95,6 +104,44 @@ describe("a stranger's project", () => {
       await expect(run()).rejects.toThrow(complaint);
       rmSync(join(project, name), { recursive: true });
     }
+  });
+
+  it.each([
+    ['CLAUDE.md', '.git/config'],
+    ['CLAUDE.md', '.git/missing.md'],
+    ['CLAUDE.md', 'Makefile'],
+    ['.mcp.json', '.git/x.json'],
+  ])('has no other file of it changed by a link: %s to %s', async (name, target) => {
+    mkdirSync(join(project, '.git'));
+    if (!target.includes('missing')) writeFileSync(join(project, target), '{}');
+    symlinkSync(target, join(project, name));
+    await expect(run()).rejects.toThrow(/is not followed in a project/);
+    expect(readdirSync(join(project, '.git'))).toEqual(
+      target.startsWith('.git/') && !target.includes('missing') ? [target.slice(5)] : [],
+    );
+    if (!target.includes('missing')) expect(readFileSync(join(project, target), 'utf8')).toBe('{}');
+  });
+
+  it('has no file written to another folder of it by a link', async () => {
+    for (const target of ['.git/hooks', '.']) {
+      mkdirSync(join(project, '.git', 'hooks'), { recursive: true });
+      symlinkSync(target, join(project, '.cursor'));
+      const output = createOutput({ isTTY: true, write: () => true, once: () => {}, off: () => {} });
+      const installed = install('cursor', { scope: 'project' }, machine, { stdout: output, stderr: output });
+      await expect(installed).rejects.toThrow(/is not followed in a project/);
+      expect(readdirSync(join(project, '.git', 'hooks'))).toEqual([]);
+      rmSync(join(project, '.cursor'));
+    }
+    expect(readdirSync(project)).toEqual(['.git']);
+  });
+
+  it('may have its rules in AGENTS.md, with a link beside it', async () => {
+    writeFileSync(join(project, 'AGENTS.md'), 'mine\n');
+    symlinkSync('AGENTS.md', join(project, 'CLAUDE.md'));
+    await run();
+    expect(readFileSync(join(project, 'AGENTS.md'), 'utf8')).toMatch(/^mine\n[\s\S]*hotcell/i);
+    await run({ undo: true });
+    expect(readFileSync(join(project, 'AGENTS.md'), 'utf8')).toBe('mine\n');
   });
 
   it('does not slow it down by blanks', async () => {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, lstatSync, readlinkSync, realpathSync, type Stats } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
-import { basename, dirname, isAbsolute } from 'node:path';
+import { basename, dirname, extname, isAbsolute, join, relative, sep } from 'node:path';
 import { HotcellError } from '../../errors/hotcell-error.ts';
 import { isWithin } from '../../lib/is-within.ts';
 import { requireTrusted } from '../../lib/own-folder.ts';
@@ -44,6 +44,7 @@ export async function writeChange(change: Change, options: WriteOptions): Promis
     if (parent === undefined) throw changedMeanwhile(path);
     try {
       requireBelow(parent.path, path, options.folder);
+      requireNamedPlace(path, join(parent.path, basename(target)), options.folder);
       await writeInto(parent, basename(target), change, options);
     } finally {
       await parent.close();
@@ -78,6 +79,7 @@ export function requireAllowed({ path, before, after }: Change, { folder }: Writ
     const target = targetOf(path);
     const existing = nearestExisting(dirname(target));
     requireBelow(existing, path, folder);
+    requireNamedPlace(path, target, folder);
     requireOwn(existing, path);
     requireOwn(target, path);
   } catch (error) {
@@ -92,6 +94,31 @@ export function requireAllowed({ path, before, after }: Change, { folder }: Writ
 function requireBelow(existing: string, path: string, folder: string | undefined): void {
   if (folder === undefined || isWithin(existing, realpathSync.native(folder))) return;
   throw unusable(path, 'a symbolic link that leads out of the project');
+}
+
+/**
+ * SECURITY: within a stranger's project, too, a link could lead to a file with another purpose: `CLAUDE.md` to
+ * `.git/config`, which breaks git, or `.cursor` to `.git/hooks`. The one link that projects have for a reason is
+ * `CLAUDE.md` to a file beside it, `AGENTS.md`.
+ */
+function requireNamedPlace(path: string, target: string, folder: string | undefined): void {
+  if (folder === undefined) return;
+  const project = realpathSync.native(folder);
+  const names = relative(folder, path).split(sep);
+  const named = join(project, ...names);
+  const linked = names.slice(0, -1).some((_, at) => isLink(join(project, ...names.slice(0, at + 1))));
+  const isBeside = realParent(target) === dirname(named) && extname(target) === extname(named);
+  if (linked || !isBeside) throw unusable(path, 'a symbolic link, which is not followed in a project');
+}
+
+/** The folder of a file without links; as it is if it does not exist yet. */
+function realParent(target: string): string {
+  const folder = dirname(target);
+  return existsSync(folder) ? realpathSync.native(folder) : join(realParent(folder), basename(folder));
+}
+
+function isLink(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
 }
 
 /**
