@@ -30,8 +30,9 @@ export function installCommand(): Command {
 
 const HELP = `
 Everything else in the file is kept, including comments. A file that cannot be parsed is not changed; the old version
-is saved beside the file (….hotcell-backup) until --undo, which restores what was replaced. The flags of hotcell mcp go into
-the entry, which has absolute paths. It does not work under npx outside a clone: install Hotcell first (npm install -g).
+is saved beside the file (….hotcell-backup) until --undo, which restores what was replaced (in a project, an entry
+stays in the backup: it may be a stranger's). The flags of hotcell mcp go into the entry, which has absolute paths. Under
+npx outside a clone it refuses: install Hotcell first (npm install -g).
 
 Your own additions to the entry are kept. A project is untrusted: additions in its entry are dropped unless you pass --keep-env,
 which is remembered in your data folder. NODE_*, LD_*, DYLD_*, PYTHON* and similar are never kept: they can run other code.

@@ -16,6 +16,8 @@ export interface Change {
   readonly after: string | undefined;
   /** Set if `before` is Hotcell's own work: a backup of it would replace that of the user's file. */
   readonly isOwn?: boolean;
+  /** Set if the backup has an entry that is not restored, so it must stay. */
+  readonly needsBackup?: boolean;
 }
 
 /** Reads the file on disk, and the backup from before Hotcell's last change. */
@@ -62,7 +64,8 @@ export function undoChanges({ client, scope, machine }: Target, files: FileReade
   const rules = client.rules?.[scope](machine);
   const config = (text: string) => ({ format: client.format, text, path: pathOf(client), file: path });
   const take = (text: string) => withoutEntry(config(text));
-  // SECURITY: in a stranger's project the backup is the stranger's, too, so no entry is taken from it.
+  // SECURITY: in a stranger's project the backup is the stranger's, too, so no entry is taken from it: a client may have
+  // the user's approval for the name.
   const restores = scope === 'user';
   const put = (text: string, current: string) => {
     const entry = entryIn(config(current));
@@ -70,7 +73,9 @@ export function undoChanges({ client, scope, machine }: Target, files: FileReade
   };
   return [
     undone(path, files, { take, put, restores }),
-    ...(rules === undefined ? [] : [undone(rules, files, { take: withoutRules, put: withRulesOf, restores: false })]),
+    ...(rules === undefined
+      ? []
+      : [{ ...undone(rules, files, { take: withoutRules, put: withRulesOf, restores: false }), needsBackup: false }]),
   ];
 }
 
@@ -118,7 +123,10 @@ function undone(path: string, files: FileReader, { take, put, restores }: Editin
   const backup = files.backup(path);
   if (backup === undefined) return { path, before, after: saysNothing(without) ? undefined : without };
   const isUnchangedSince = (restores || take(backup) === backup) && put(backup, before) === before;
-  return { path, before, after: isUnchangedSince ? backup : restores ? put(without, backup) : without };
+  if (isUnchangedSince) return { path, before, after: backup };
+  return restores
+    ? { path, before, after: put(without, backup) }
+    : { path, before, after: without, needsBackup: take(backup) !== backup };
 }
 
 /**

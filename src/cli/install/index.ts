@@ -15,7 +15,7 @@ import { openKnownAdditions } from './known-additions.ts';
 import { launchOf } from './launch.ts';
 import { type Machine, thisMachine } from './machine.ts';
 import { serverEntry } from './server-entry.ts';
-import { diskFiles, requireAllowed, type WriteOptions, writeChange } from './write-change.ts';
+import { backupOf, diskFiles, requireAllowed, type WriteOptions, writeChange } from './write-change.ts';
 
 /** The flags as typed: those of this command, and those of `hotcell mcp`, which go into the entry. */
 export interface InstallFlags extends ServerFlags {
@@ -75,8 +75,8 @@ export async function install(
 
 async function undo(name: string, target: Target, flags: InstallFlags, output: Outputs): Promise<number> {
   const changes = undoChanges(target, diskFiles);
-  const where: WriteOptions = { ...writeOptions(target), backup: 'remove' };
-  const backups = await writeAll(changes, () => where);
+  const where = writeOptions(target);
+  const backups = await writeAll(changes, ({ needsBackup }) => ({ ...where, backup: needsBackup ? 'keep' : 'remove' }));
   if (flags.json) {
     await output.stdout.json({ client: name, scope: target.scope, changes: asJson(changes, backups) });
     return 0;
@@ -89,6 +89,10 @@ async function undo(name: string, target: Target, flags: InstallFlags, output: O
       ? `Removed Hotcell from the configuration of ${title}.`
       : 'Nothing to undo: Hotcell is not installed there.',
   );
+  for (const { path } of changes.filter(({ needsBackup }) => needsBackup))
+    await output.stdout.say(
+      `Not restored, because a project is untrusted: the entry that was replaced. It is in ${backupOf(path)}.`,
+    );
   return 0;
 }
 

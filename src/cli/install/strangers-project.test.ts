@@ -135,6 +135,15 @@ describe("a stranger's project", () => {
     expect(readdirSync(project)).toEqual(['.git']);
   });
 
+  it('gets no entry back by --undo, which keeps the backup of it and says so', async () => {
+    const before = JSON.stringify({ mcpServers: { hotcell: { command: './evil' } } });
+    writeFileSync(config(), before);
+    await run({ rules: false });
+    expect(await run({ undo: true })).toContain(`the entry that was replaced. It is in ${config()}.hotcell-backup.`);
+    expect(JSON.parse(readFileSync(config(), 'utf8')).mcpServers?.hotcell).toBeUndefined();
+    expect(readFileSync(`${config()}.hotcell-backup`, 'utf8')).toBe(before);
+  });
+
   it('may have its rules in AGENTS.md, with a link beside it', async () => {
     writeFileSync(join(project, 'AGENTS.md'), 'mine\n');
     symlinkSync('AGENTS.md', join(project, 'CLAUDE.md'));
