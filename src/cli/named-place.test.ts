@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import {
   closeSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
   openSync,
@@ -87,6 +88,44 @@ describe('below a folder that the sandbox can write to, with the current folder 
     symlinkSync(at('repository/project/../project'), at('elsewhere2'));
     using place = holdPlace(at('elsewhere2/inner/new'), { writable: writable() });
     expect(place.path).toBe(at('repository/project/inner/new'));
+  });
+});
+
+describe('where the folders that sandboxes can write to are unknown, as in a session of a server', () => {
+  const unknown = { writable: 'unknown' } as const;
+  beforeEach(() => {
+    vi.spyOn(process, 'cwd').mockReturnValue(at('elsewhere'));
+    symlinkSync(at('private/key'), at('repository/main.py'));
+    symlinkSync(at('private'), at('repository/out'));
+  });
+
+  it.each(['main.py', 'out/key'])('no link is followed to a file: %s', async (name) => {
+    const followed = await openNamedFile(at(join('repository', name)));
+    expect(await followed.readFile('utf8')).toBe('key'); // the attack, where no folder is writable
+    await followed.close();
+    for (const typed of [at(join('repository', name)), join('../repository', name)])
+      await expect(openNamedFile(typed, unknown)).rejects.toThrow(REFUSED);
+  });
+
+  it('no link is followed to a folder', () => {
+    expect(() => holdPlace(at('repository/out'), unknown)).toThrow(REFUSED);
+    expect(() => holdPlace(at('repository/out/new'), unknown)).toThrow(REFUSED);
+  });
+
+  it('a path without links, and a descriptor, are read', async () => {
+    await using file = await openNamedFile(at('private/key'), unknown);
+    expect(await file.readFile('utf8')).toBe('key');
+    await using again = await openNamedFile(`/dev/fd/${file.fd}`, unknown);
+    expect((await again.stat()).ino).toBe((await file.stat()).ino);
+    using place = holdPlace(at('repository/project/new'), unknown);
+    expect(place.path).toBe(at('repository/project/new'));
+    using top = holdPlace('/usr', unknown);
+    expect(top.path).toBe('/usr');
+  });
+
+  it.runIf(lstatSync('/bin').isSymbolicLink())('links in the root of the file system are followed', async () => {
+    await using file = await openNamedFile('/bin/true', unknown);
+    expect((await file.stat()).isFile()).toBe(true);
   });
 });
 

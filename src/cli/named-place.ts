@@ -3,7 +3,7 @@ import { HotcellError } from '../errors/hotcell-error.ts';
 import { isSameFolder } from '../lib/held-folder.ts';
 import { unlessMissing } from '../lib/unless-missing.ts';
 import { isLink, makeInside, type OpenFolder, openAgain, openFolder, stepInto, tryToWrite } from './open-folder.ts';
-import { partBelow } from './part-below.ts';
+import { partBelow, type Writable } from './part-below.ts';
 import { refusedLink, type Told } from './refused-link.ts';
 
 /**
@@ -27,7 +27,7 @@ export interface HoldOptions {
   /** Sentence for the refusal of a link that says what was not done. */
   readonly otherwise?: string;
   /** Folders that the sandbox of this command can write to. */
-  readonly writable?: readonly string[];
+  readonly writable?: Writable;
 }
 
 /**

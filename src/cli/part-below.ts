@@ -6,6 +6,12 @@ import { pathIndex } from '../lib/path-index.ts';
 import { currentFolder } from './current-folder.ts';
 import { type OpenFolder, openAgain, openFolder } from './open-folder.ts';
 
+/**
+ * Folders of this machine that a sandbox can write to. They are `unknown` for a session of a server, which others
+ * opened: any folder may be one of them.
+ */
+export type Writable = readonly string[] | 'unknown';
+
 /** A folder in which others may have put links, and the names that lead from it to a place. */
 export interface PartBelow {
   open(): OpenFolder;
@@ -17,22 +23,27 @@ export interface PartBelow {
 const MOST_LINKS = 40;
 /** A link of the kernel to an open file (`/dev/stdin`, `/dev/fd/9`). Opening it leads to that file, wherever its name does. */
 const OPEN_FILE = /^\/proc\/\d+\/fd\/\d+$/;
+/** Folders that are never mounted. Their links lead to open files. */
+const OF_KERNEL = /^\/(dev|proc)(\/|$)/;
 
 /**
  * The part of a path below the current folder, or below one of `writable`, which sandboxes can write to; undefined if
  * the path leads through none of them. SECURITY: compares device and inode, link by link. A shell's `$PWD` may lead
  * there through a link, and is another folder as a text; and a link of the user may lead there, and on through a link
  * that a sandbox made. A folder in them may have another path outside, by a bind mount: they are compared by location, too.
- * The root of the file system is not a repository: its links are the system's.
+ * The root of the file system is not a repository: its links are the system's, and the only ones that are followed where
+ * the writable folders are unknown.
  */
-export function partBelow(typed: string, writable: readonly string[] = []): PartBelow | undefined {
+export function partBelow(typed: string, writable: Writable = []): PartBelow | undefined {
   const open = () => openAgain(currentFolder());
   const own = namesIn(normalize(typed));
   if (!isAbsolute(typed) && own[0] !== '..' && !isRoot(process.cwd())) return { open, names: own, isLinkedTo: false };
-  const guarded = writable.map((folder) => () => openFolder(folder, NO_LINK));
+  const guarded = writable === 'unknown' ? [] : writable.map((folder) => () => openFolder(folder, NO_LINK));
   const isShown = shownBy([open, ...guarded]);
-  const openAt = (path: string) => {
+  const openAt = (path: string, isLast: boolean) => {
     if (isRoot(path)) return undefined;
+    // The root itself is never mounted. So a link in it is the system's, and the last name may be a file in it.
+    if (writable === 'unknown' && !isLast && !OF_KERNEL.test(path)) return () => openFolder(path, NO_LINK);
     return (
       [open, ...guarded].find((folder) => isAt(path, folder)) ??
       (isShown(path) ? () => openFolder(path, NO_LINK) : undefined)
@@ -42,7 +53,7 @@ export function partBelow(typed: string, writable: readonly string[] = []): Part
   let { root: reached } = parse(place);
   let names = namesIn(place.slice(reached.length));
   for (let links = 0; links <= MOST_LINKS; ) {
-    const found = openAt(reached);
+    const found = openAt(reached, names.length === 0);
     if (found !== undefined) return { open: found, names, isLinkedTo: links > 0 };
     const [name, ...rest] = names;
     if (name === undefined) return undefined;

@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { TerminalProgram } from '../support/terminal.ts';
 import { type BuiltHotcell, buildHotcell } from './built-hotcell.ts';
@@ -104,6 +107,20 @@ describe('hotcell repl --session', () => {
     type(CTRL.c);
     await see(/KeyboardInterrupt\n[\s\S]*In \[3\]:/);
     await enter('kept', "Out[3]: 'kept'");
+  });
+
+  it('follows no link to a file of this machine, because code in the session may have put it there', async () => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'hotcell-joined-'));
+    try {
+      writeFileSync(path.join(folder, 'key'), 'print("private " + "text")');
+      symlinkSync(path.join(folder, 'key'), path.join(folder, 'report.py'));
+      const { enter, screen } = await join();
+      await enter(`%run ${path.join(folder, 'report.py')}`, /is a symbolic link,\s+which\s+is\s+not\s+followed/);
+      expect(screen()).not.toContain('private text');
+      await enter(`%run ${path.join(folder, 'key')}`, /^private text$/m);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
   });
 
   it('says that the session was closed', async () => {

@@ -129,6 +129,28 @@ describe('hotcell repl', () => {
     await enter('nothing_of_that_name?', 'nothing_of_that_name is not defined');
   });
 
+  it('takes no completion from code in the sandbox that would replace what was typed by a command', async () => {
+    const { enter, type, see, screen } = await open();
+    type('pri\t'); // loads the module
+    await see('In [1]: print');
+    type(CTRL.c);
+    const program = [
+      'import gc, types',
+      'def hostile(code, cursor, namespace):',
+      '    return cursor, [("%run " + "/etc/passwd", "name"), ("hello_there", "name")]',
+      'own = [f for f in gc.get_objects() if type(f) is types.FunctionType and f.__name__ == "complete"]',
+      'own = [f for f in own if "completion" in f.__code__.co_filename]',
+      'for f in own: f.__code__ = hostile.__code__',
+      '',
+      'print("replaced:", len(own))',
+    ];
+    type(`\x1b[200~${program.join('\n')}\x1b[201~`);
+    await enter('\r', /^replaced: 1$/m);
+    type('he\t');
+    await see('In [2]: hello_there');
+    expect(screen()).not.toContain('%run /etc/passwd');
+  });
+
   it('interrupts what runs at Ctrl-C and keeps the variables; at the prompt it clears the line', async () => {
     const { enter, type, see } = await open();
     await enter('x = "still here"', 'In [2]:');

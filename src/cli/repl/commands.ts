@@ -2,6 +2,7 @@ import { HotcellError } from '../../errors/hotcell-error.ts';
 import { sizeText } from '../../lib/units.ts';
 import { notebookText } from '../../notebooks/write.ts';
 import { holdFile } from '../named-file.ts';
+import type { Writable } from '../part-below.ts';
 import { type Paint, shownName } from '../print.ts';
 import { readSource, type Source } from '../run/source.ts';
 import { shownText } from '../terminal-filter.ts';
@@ -14,7 +15,7 @@ export interface CommandContext {
   readonly session: ReplSession;
   readonly language: string;
   /** Folders of the host that the sandbox can write to. */
-  readonly writable: readonly string[];
+  readonly writable: Writable;
   readonly paint: Paint;
   /** Width of the terminal in columns. */
   readonly width: number;
@@ -147,7 +148,14 @@ async function save({ session, writable, say, paint }: CommandContext, words: re
 }
 
 async function load(context: CommandContext, words: readonly string[]): Promise<void> {
-  context.edit(cleanPaste((await localFile('%load', words, context)).code).trimEnd());
+  const text = cleanPaste((await localFile('%load', words, context)).code).trimEnd();
+  // SECURITY: code in a sandbox may have written the file. Enter would run its command on this machine.
+  if (commandIn(text) !== undefined) {
+    throw new HotcellError('invalid_argument', '%load: the file is not code, but a command of this prompt', {
+      remedy: 'Read the file, and type the command if you want it.',
+    });
+  }
+  context.edit(text);
 }
 
 async function runFile(context: CommandContext, words: readonly string[]): Promise<void> {

@@ -1,8 +1,9 @@
 import { resolveDataDir } from '../../config/load.ts';
 import { errorText } from '../../errors/present.ts';
 import type { Screen } from '../output.ts';
+import type { Writable } from '../part-below.ts';
 import { imageProtocol } from '../terminal.ts';
-import { commandIn, commandNames } from './commands.ts';
+import { commandIn } from './commands.ts';
 import { completionsFor } from './completions.ts';
 import { continuationOf, submitted } from './continuation.ts';
 import { createLineEditor, type LineEditor } from './editor/line-editor.ts';
@@ -21,7 +22,7 @@ export interface LoopOptions {
   /** Folder for images; by default a temporary one. */
   readonly figures: string | undefined;
   /** Folders of the host that the sandbox can write to. */
-  readonly writable: readonly string[];
+  readonly writable: Writable;
   readonly banner: string;
   /** The session for the next input. */
   session(): ReplSession;
@@ -44,7 +45,7 @@ export async function readAndRun(options: LoopOptions): Promise<void> {
     language,
     history: history.entries,
     continuationOf: (text) => (commandIn(text) === undefined ? continuationOf(text, language) : { kind: 'run' }),
-    complete: (text, cursor) => completionsFor(session(), text, cursor, { language, commands: commandNames() }),
+    complete: (text, cursor) => completionsFor(session(), text, cursor, language),
     onInterrupt: interrupter.interrupt,
   });
   options.onEditor(editor);

@@ -44,7 +44,8 @@ export async function replOnServer(session: string, flags: ReplFlags, screen: Sc
   const joined = joinSession(remote, { server, session, onAsked: watched.ownRun });
   let watching: Promise<void> | undefined;
   await readAndRun({
-    ...{ screen, interrupter, language, figures: flags.figures, writable: [] },
+    // SECURITY: the session may have mounts of this machine, and code in it may have put links there.
+    ...{ screen, interrupter, language, figures: flags.figures, writable: 'unknown' },
     ...(flags.timeout === undefined ? {} : { timeoutMs: durationMs('--timeout', flags.timeout) }),
     banner: screen.paint(
       'dim',

@@ -4,6 +4,7 @@ import type { Display, Representation } from '../../execution/result.ts';
 import { makeTemporaryFolder } from '../../lib/own-folder.ts';
 import { holdPlace } from '../named-place.ts';
 import { type OpenFolder, openFolder } from '../open-folder.ts';
+import type { Writable } from '../part-below.ts';
 import { namedDisplays, picturesOf } from '../run/displays.ts';
 import type { ImageProtocol } from '../terminal.ts';
 
@@ -19,7 +20,7 @@ export interface Pictures extends Disposable {
  * Saves to `given`, or to a new temporary folder that is created with the first picture. Pictures stay when the session
  * is closed.
  */
-export function createPictures(given?: string, writable: readonly string[] = []): Pictures {
+export function createPictures(given?: string, writable: Writable = []): Pictures {
   let folder: OpenFolder | undefined;
   let count = 0;
   // SECURITY: held open from the start, before code in the sandbox can replace it by a link.

@@ -7,6 +7,7 @@ import type { KernelState, Outcome } from '../../sandbox/outcome.ts';
 import { exitCodeOfOutcome } from '../../sandbox/outcome-table.ts';
 import type { NamedFile } from '../named-file.ts';
 import type { Outputs } from '../output.ts';
+import type { Writable } from '../part-below.ts';
 import { writeOutput } from '../write-output.ts';
 import type { Made } from './artifacts.ts';
 import { endingText } from './ending.ts';
@@ -27,7 +28,7 @@ export interface NotebookEnd {
 }
 
 /** Reads and checks a notebook before a sandbox is started. */
-export async function readNotebook(file: string, flags: RunFlags, writable: readonly string[]): Promise<Notebook> {
+export async function readNotebook(file: string, flags: RunFlags, writable: Writable): Promise<Notebook> {
   if (flags.language !== undefined) {
     throw new HotcellError('invalid_argument', '--language: a notebook already names its language', {
       remedy: 'Remove the flag.',

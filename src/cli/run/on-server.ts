@@ -43,8 +43,10 @@ export async function runOnServer(file: string, server: string, flags: RunFlags)
   const options = runOptions(flags);
   if (flags.mount !== undefined) throw notThere('--mount', "A server's folders are mounted by its own configuration.");
   if (isNotebook(file)) throw notThere(file, 'Notebooks run locally only: remove --server.');
-  const source = await readSource(file, flags);
-  using folder = flags.saveArtifacts === undefined ? undefined : holdArtifactsFolder(flags.saveArtifacts);
+  // SECURITY: a session that is open already may have mounts of this machine, and code in it may have put links there.
+  const writable = flags.session === undefined ? [] : 'unknown';
+  const source = await readSource(file, { code: flags.code, writable });
+  using folder = flags.saveArtifacts === undefined ? undefined : holdArtifactsFolder(flags.saveArtifacts, { writable });
   const language = languageOf(file, source.code, flags.language, allLanguages(loadConfig().recipes));
   const readerGone = watchReader();
   let session: string | undefined;

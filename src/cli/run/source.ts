@@ -3,6 +3,7 @@ import { HotcellError } from '../../errors/hotcell-error.ts';
 import { trimEndOf } from '../../lib/trim-end.ts';
 import { openNamedFile } from '../named-file.ts';
 import { standardOutputs } from '../output.ts';
+import type { Writable } from '../part-below.ts';
 
 export interface Source {
   readonly code: string;
@@ -14,7 +15,7 @@ export interface SourceOptions {
   /** The program, if it was typed on the command line. */
   readonly code?: string | undefined;
   /** Folders that the sandbox of this command can write to. */
-  readonly writable?: readonly string[];
+  readonly writable?: Writable;
 }
 
 /** The file that a command line names: `-` if the program was typed after `-c`. Throws if there is no program, or two. */
@@ -56,7 +57,7 @@ async function readStdin(): Promise<Buffer> {
 /** Reads a file of at most `limitBytes`. Rejects with the problem. */
 export async function readProgram(
   file: string,
-  { writable, limitBytes = LARGEST_BYTES }: { writable: readonly string[]; limitBytes?: number },
+  { writable, limitBytes = LARGEST_BYTES }: { writable: Writable; limitBytes?: number },
 ): Promise<Buffer> {
   let handle: FileHandle | undefined;
   try {
