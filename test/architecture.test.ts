@@ -18,7 +18,7 @@ const READERS_OF_ENVIRONMENT: Readonly<Record<string, string>> = {
     'APPDATA, XDG_CONFIG_HOME, CODEX_HOME and their like: where other programs keep their configuration',
   'cli/how-called.ts': 'npm_command and its like, by which npm says that it started this program',
   'lib/run-command.ts': 'hands it on whole to the programs it starts',
-  'lib/find-program.ts': 'PATH, which is where programs are looked for',
+  'lib/program-folders.ts': 'PATH and VIRTUAL_ENV, which decide where programs are looked for',
   'cli/terminal.ts': 'TERM, NO_COLOR and their kin, by which a terminal says what it can do',
   'cli/run/environment.ts': '--env NAME, which hands on the value that a variable has here',
   'drivers/installer-variables.ts':
@@ -50,6 +50,8 @@ const MAKERS_OF_FOLDERS: Readonly<Record<string, string>> = {
 /** SECURITY: who starts programs. Each names the folder that they start in: in a stranger's, a program may take its modules and settings from there. */
 const STARTERS_OF_PROGRAMS = ['drivers/process/jail-process.ts', 'lib/run-command.ts'];
 const STARTS_PROGRAM = /from '(node:)?child_process'(?<!import type [^\n]*)/;
+/** SECURITY: who looks for a program as a shell does, only to tell the user about it. A sandbox may have placed it there. */
+const TELLERS_OF_PROGRAMS = ['cli/how-called.ts', 'drivers/gvisor/runsc.ts', 'lib/find-program.ts'];
 /** Of Python: `-m` alone puts the folder that it is started in before its own modules. */
 const RUNS_MODULE = /(?<!'-I', )'-m', '[a-z]/;
 
@@ -80,6 +82,7 @@ const NAMERS_OF_PROCESSES: Readonly<Record<string, string>> = {
 const MODULE_STATE: Readonly<Record<string, string>> = {
   'cli/current-folder.ts': 'the current folder, held open: a process has one',
   'lib/ids.ts': 'random bytes that are not yet used: any caller may have them',
+  'lib/program-folders.ts': 'the mount roots that a command of the CLI passes over: a process is one command',
   'lib/mount-table.ts': 'the mounts of the host, prepared: a process has one mount namespace',
   'sessions/denied-places.ts': 'denied paths, prepared: a list that is not the same is prepared on its own',
   'guest/frame-reader.ts': 'the turns of guests that are behind: a process has one event loop',
@@ -196,6 +199,13 @@ describe('the files of src', () => {
       .filter(({ path, text }) => !path.startsWith('mcp/') && /\brunCommand\(\s*['"`](?!\/)/.test(text))
       .map(({ path }) => path);
     expect(wrong).toEqual([]);
+  });
+
+  test('take programs from the search path only outside of projects, and run none that a shell would find', () => {
+    const shellLike = modules.filter(({ text }) => /\bfindOnSearchPath\b/.test(text)).map(({ path }) => path);
+    expect(shellLike.sort()).toEqual(TELLERS_OF_PROGRAMS);
+    const folders = modules.filter(({ text }) => /\bpathFolders\b|env\.PATH\b/.test(text)).map(({ path }) => path);
+    expect(folders.sort()).toEqual(['lib/find-program.ts', 'lib/program-folders.ts']);
   });
 
   test('read files of other processes by a helper that bounds them', () => {

@@ -113,10 +113,30 @@ function addConfigFlag(command: Command): void {
   command.option('--config <file>', 'read options from this file (default: config.json in the data folder)');
   command.hook('preAction', async (_, action) => {
     const { config } = action.optsWithGlobals<{ config?: string }>();
-    if (config === undefined) return;
-    const { namedFilePath } = await import('./named-path.ts');
-    (await import('../config/load.ts')).useConfigFile(namedFilePath(config));
+    if (config !== undefined) {
+      const { namedFilePath } = await import('./named-path.ts');
+      (await import('../config/load.ts')).useConfigFile(namedFilePath(config));
+    }
+    if (RUNS_PROGRAMS.has(topName(action))) await passOverConfiguredRoots();
   });
+}
+
+/** Commands that run programs of the host, and open no sessions with mounts. */
+const RUNS_PROGRAMS: ReadonlySet<string> = new Set(['status', 'doctor', 'setup', 'uninstall']);
+
+function topName(command: Command): string {
+  return command.parent?.parent ? topName(command.parent) : command.name();
+}
+
+/** SECURITY: a client may have had a sandbox write a program to such a folder, which is on the search path here. */
+async function passOverConfiguredRoots(): Promise<void> {
+  const { loadConfig } = await import('../config/load.ts');
+  const { passOverMountRoots } = await import('../lib/program-folders.ts');
+  try {
+    passOverMountRoots(loadConfig().mountRoots);
+  } catch {
+    // The command itself reports an invalid configuration, if it needs one.
+  }
 }
 
 const EXAMPLES = `

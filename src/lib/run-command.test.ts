@@ -1,7 +1,8 @@
-import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { NEUTRAL_FOLDER, runCommand } from './run-command.ts';
 
 const WHERE = ['-p', 'process.cwd()'];
@@ -25,3 +26,22 @@ it('rejects a bare program name, which could be found in a folder of the project
   await expect(runCommand('sh', ['-c', 'true'])).rejects.toThrow(/absolute path/);
   await expect(runCommand('node_modules/.bin/sh', [])).rejects.toThrow(/absolute path/);
 });
+
+it.skipIf(process.platform === 'win32')(
+  'lets a program start others only from folders outside of projects',
+  async () => {
+    const folder = realpathSync(mkdtempSync(join(tmpdir(), 'hc-where-')));
+    try {
+      const bin = join(folder, '.venv/bin');
+      mkdirSync(bin, { recursive: true });
+      writeFileSync(join(bin, 'docker-credential-none'), '#!/bin/sh\necho stolen\n', { mode: 0o755 });
+      vi.stubEnv('PATH', `${bin}:${process.env.PATH}`);
+      const command = ['-c', 'docker-credential-none get'];
+      expect(spawnSync('/bin/sh', command, { encoding: 'utf8' }).stdout).toBe('stolen\n');
+      expect(await runCommand('/bin/sh', command)).toMatchObject({ exitCode: 127, stdout: '' });
+    } finally {
+      vi.unstubAllEnvs();
+      rmSync(folder, { recursive: true });
+    }
+  },
+);

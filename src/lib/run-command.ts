@@ -3,6 +3,7 @@ import { constants } from 'node:os';
 import { dirname, isAbsolute } from 'node:path';
 import { createInterface } from 'node:readline';
 import { stripVTControlCharacters } from 'node:util';
+import { childSearchPath } from './program-folders.ts';
 
 export interface CommandResult {
   /** The exit code; 127 if the program does not exist, 128 + n if signal n ended it. Neither rejects. */
@@ -52,7 +53,7 @@ export async function runCommand(
   const [file, argv] = withUmask(program, args, options.umask);
   const child = spawn(file, argv, {
     cwd: options.cwd ?? NEUTRAL_FOLDER,
-    env: { ...process.env, ...options.env },
+    env: { ...process.env, PATH: childSearchPath(), ...options.env },
     stdio: options.interactive ? 'inherit' : [options.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
     ...(options.signal ? { signal: options.signal } : {}),
   });

@@ -1,4 +1,4 @@
-import { findHostProgram } from './find-program.ts';
+import { findProgram } from './find-program.ts';
 import { type CommandResult, NOT_FOUND, runCommand } from './run-command.ts';
 import { shellQuoted } from './shell-quoted.ts';
 import { StepError } from './steps.ts';
@@ -21,13 +21,13 @@ export async function runAsSuperuser(
   },
 ): Promise<CommandResult> {
   const [name = '', ...args] = command;
-  const program = findHostProgram(name);
+  const program = findProgram(name);
   if (program === undefined) return NOT_FOUND;
   const { env, onLine, signal } = options;
   const passedOn = { signal, ...(env ? { env } : {}), ...(onLine ? { onLine } : {}) };
   if (process.getuid?.() === 0) return runCommand(program, args, passedOn);
   const shown = `sudo ${command.map(shellQuoted).join(' ')}`;
-  const sudo = findHostProgram('sudo');
+  const sudo = findProgram('sudo');
   if (sudo === undefined || !(await options.confirm(`${why} needs root. Run “${shown}”?`))) {
     throw new StepError(`${why} needs root.`, { command: shown });
   }

@@ -126,4 +126,11 @@ describe('paths that a server relies on', () => {
       ]),
     );
   });
+
+  it('include the folders of the search path that programs are taken from, and none of a virtual environment', () => {
+    vi.stubEnv('PATH', '/opt/hotcell-none/bin:/srv/app/.venv/bin:/usr/bin');
+    const relied = reliedPlaces(places());
+    expect(relied).toContain('/opt/hotcell-none/bin');
+    expect(relied).not.toContain('/srv/app/.venv/bin');
+  });
 });

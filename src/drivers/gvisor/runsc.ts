@@ -1,6 +1,6 @@
 import { accessSync, constants } from 'node:fs';
 import { join } from 'node:path';
-import { findProgram } from '../../lib/find-program.ts';
+import { findOnSearchPath, findProgram } from '../../lib/find-program.ts';
 import { makeOwnFolder, requireTrusted } from '../../lib/own-folder.ts';
 import { runCommand } from '../../lib/run-command.ts';
 import { type Progress, StepError } from '../../lib/steps.ts';
@@ -15,7 +15,8 @@ export async function ensureRunsc(dataDir: string, progress: Progress, signal?: 
   requireTrusted(own);
   if (isExecutable(own)) return own;
   const installed = findProgram('runsc');
-  if (installed) requireTrusted(installed);
+  // Tells the user why a runsc of the search path is not used.
+  requireTrusted(installed ?? findOnSearchPath('runsc') ?? own);
   if (installed && (await isRecent(installed, signal))) return installed;
   const go = findProgram('go') ?? (isExecutable('/usr/local/go/bin/go') ? '/usr/local/go/bin/go' : undefined);
   if (!go) throw new StepError('gVisor is not installed.', { command: officialInstall() });

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
-import { findHostProgram, searchedFolders } from '../../lib/find-program.ts';
+import { findProgram } from '../../lib/find-program.ts';
 import { runtimeName } from './daemon-config.ts';
 
 /**
@@ -10,10 +10,10 @@ import { runtimeName } from './daemon-config.ts';
  */
 export function runtimesInUse(configurations: readonly string[] = CONFIGURATIONS): string[] {
   if (process.platform !== 'linux') return [];
-  const installed = findHostProgram(runtimeName);
+  const installed = findProgram(runtimeName);
   return [
     ...configurations.flatMap((path) => [path, ...runtimePaths(path)]),
-    ...(installed === undefined ? [] : [installed, ...searchedFolders(runtimeName)]),
+    ...(installed === undefined ? [] : [installed]),
   ];
 }
 

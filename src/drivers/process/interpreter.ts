@@ -1,7 +1,7 @@
 import { lstatSync, readlinkSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { bootstrapProgram } from '../../guest/bootstrap-program.ts';
-import { pathFolders, searchPath } from '../../lib/find-program.ts';
+import { programFolders, searchPath } from '../../lib/program-folders.ts';
 import { runCommand } from '../../lib/run-command.ts';
 
 /** A Python that can serve as the base of an environment. */
@@ -38,9 +38,12 @@ export async function chooseInterpreter(signal?: AbortSignal): Promise<Interpret
   return undefined;
 }
 
-/** The paths to try, in order: the distribution's own first, since every user of the machine can read it. */
+/**
+ * The paths to try, in order: the distribution's own first, since every user of the machine can read it. SECURITY: they
+ * are run, so none is in a project.
+ */
 export function interpreterCandidates(path: string): string[] {
-  const folders = ['/usr/bin', '/usr/local/bin', ...pathFolders(path)];
+  const folders = ['/usr/bin', '/usr/local/bin', ...programFolders(path)];
   const versioned = [14, 13, 12, 11, 10, 9].map((minor) => `python3.${minor}`);
   const names = ['python3', ...versioned];
   return [...new Set(names.flatMap((name) => folders.map((folder) => join(folder, name))))];

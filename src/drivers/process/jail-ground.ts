@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import { HotcellError } from '../../errors/hotcell-error.ts';
-import { findHostProgram } from '../../lib/find-program.ts';
+import { findProgram } from '../../lib/find-program.ts';
 import { expectedMounts } from '../../sandbox/expected-mounts.ts';
 import { type GuestConfig, standardEnvironment } from '../../sandbox/guest-config.ts';
 import type { Host } from '../../sandbox/host.ts';
@@ -125,7 +125,7 @@ export function createJailGround(host: Host, cgroups: ServerCgroups, nodeProgram
 }
 
 export function requireBwrap(): string {
-  const found = findHostProgram('bwrap');
+  const found = findProgram('bwrap');
   if (found !== undefined) return found;
   throw new HotcellError('driver_unavailable', 'process: bubblewrap (bwrap) is not installed', {
     remedy: 'Run `hotcell setup process`, or install it: sudo apt-get install -y bubblewrap',

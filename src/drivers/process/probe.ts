@@ -1,5 +1,5 @@
 import { toHotcellError } from '../../errors/hotcell-error.ts';
-import { findHostProgram } from '../../lib/find-program.ts';
+import { findProgram } from '../../lib/find-program.ts';
 import { newId } from '../../lib/ids.ts';
 import type { Driver, Probe } from '../../sandbox/driver.ts';
 import { DEFAULT_LIMITS } from '../../sandbox/spec.ts';
@@ -28,7 +28,7 @@ export async function probeProcess(
       'Run `hotcell setup docker`.',
     );
   }
-  if (findHostProgram('bwrap') === undefined) {
+  if (findProgram('bwrap') === undefined) {
     return unavailable(
       'bubblewrap (bwrap) is not installed',
       'Run `hotcell setup process`, or: sudo apt-get install -y bubblewrap',

@@ -1,21 +1,17 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { findHostProgram, pathFolders, searchedFolders, searchPath } from '../../lib/find-program.ts';
+import { findProgram } from '../../lib/find-program.ts';
+import { searchPath } from '../../lib/program-folders.ts';
 import { interpreterCandidates, isSupported } from './interpreter.ts';
 import { findOwn } from './python-environment.ts';
 
 /**
- * Programs that this driver runs outside any sandbox (bubblewrap and Python), with the files that they load, and
- * folders of the search path in which a program of the same name would be found first.
+ * Programs that this driver runs outside any sandbox (bubblewrap and Python), with the files that they load.
  */
 export function programsInUse(dataDir: string): string[] {
   if (process.platform !== 'linux') return [];
-  const bwrap = findHostProgram('bwrap');
-  return [
-    ...(bwrap === undefined ? [] : [bwrap]),
-    ...searchedFolders('bwrap'),
-    ...(ownInterpreter(dataDir) ?? systemInterpreters()),
-  ];
+  const bwrap = findProgram('bwrap');
+  return [...(bwrap === undefined ? [] : [bwrap]), ...(ownInterpreter(dataDir) ?? systemInterpreters())];
 }
 
 /** The environment is in the data folder; the Python that it was created from may be anywhere. */
@@ -40,7 +36,7 @@ function systemInterpreters(): string[] {
     found.push(candidate, ...filesOf(prefix));
     if (SYSTEM_PREFIXES.has(prefix) && isSupported(versionInName(candidate))) return found;
   }
-  return [...found, ...pathFolders(searchPath())];
+  return found;
 }
 
 const SYSTEM_PREFIXES = new Set(['/', '/usr', '/usr/local']);

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
-import { findHostProgram, findProgram } from '../../../lib/find-program.ts';
+import { findProgram } from '../../../lib/find-program.ts';
 import { makeTemporaryFolder } from '../../../lib/own-folder.ts';
 import { runCommand } from '../../../lib/run-command.ts';
 import { StepError } from '../../../lib/steps.ts';
@@ -86,7 +86,7 @@ async function byHttp(name: string, version: string, signal?: AbortSignal): Prom
 
 /** Unpacks only the program and its licence: headers and documents are not used inside. */
 async function unpack(archive: Uint8Array, folder: string, signal?: AbortSignal): Promise<boolean> {
-  const tar = findHostProgram('tar');
+  const tar = findProgram('tar');
   if (tar === undefined) return false;
   await mkdir(folder);
   const file = join(folder, 'archive.tgz');

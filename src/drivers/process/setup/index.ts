@@ -1,4 +1,4 @@
-import { findHostProgram, findProgram } from '../../../lib/find-program.ts';
+import { findProgram } from '../../../lib/find-program.ts';
 import { shellQuoted } from '../../../lib/shell-quoted.ts';
 import { type Progress, type Report, runStep, StepError } from '../../../lib/steps.ts';
 import { type Confirm, runAsSuperuser } from '../../../lib/superuser.ts';
@@ -40,9 +40,9 @@ function earlierEnvironments(dataDir: string, { prefix }: PythonEnvironment): st
 
 /** Installs everything that is missing with one command, so that the user is asked once. */
 async function ensurePackages(options: ProcessSetup, progress: Progress): Promise<string> {
-  const missing = { bubblewrap: !findHostProgram('bwrap'), venv: await lacksInstaller(options.signal) };
+  const missing = { bubblewrap: !findProgram('bwrap'), venv: await lacksInstaller(options.signal) };
   if (missing.bubblewrap || missing.venv) await install(missing, options, progress);
-  const bwrap = findHostProgram('bwrap');
+  const bwrap = findProgram('bwrap');
   if (!bwrap) throw new StepError('bubblewrap is installed and yet there is no bwrap on the search path.');
   return bwrap;
 }

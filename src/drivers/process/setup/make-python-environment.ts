@@ -2,7 +2,7 @@ import { chmod, rename, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { exclusively } from '../../../lib/exclusive.ts';
-import { findHostProgram, findProgram } from '../../../lib/find-program.ts';
+import { findProgram } from '../../../lib/find-program.ts';
 import { makeOwnFolder } from '../../../lib/own-folder.ts';
 import { runCommand } from '../../../lib/run-command.ts';
 import { type Report, runStep, StepError, type Work } from '../../../lib/steps.ts';
@@ -115,7 +115,7 @@ async function build({ prefix, base, requirements, report }: Build, work: Work):
       ...(await describePackages(python, signal)),
     };
     // An installer may have linked files from a cache with a stricter umask.
-    await runCommand(findHostProgram('chmod') ?? '/bin/chmod', ['-R', 'a+rX,go-w', prefix], { signal });
+    await runCommand(findProgram('chmod') ?? '/bin/chmod', ['-R', 'a+rX,go-w', prefix], { signal });
     const draft = join(prefix, `${readyFile}.draft`);
     // SECURITY: the file is never writable for other users, whatever the umask is: a process that has it open for
     // writing could write even after its mode has changed.

@@ -1,0 +1,120 @@
+import { realpathSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { delimiter, dirname, isAbsolute, join, relative } from 'node:path';
+import { isWithin } from './is-within.ts';
+import { requireTrusted } from './own-folder.ts';
+
+/** The circumstances that decide which folders belong to projects; tests replace them. */
+export interface Circumstances {
+  readonly cwd: string;
+  readonly home: string;
+  /** The virtual environment that is activated. */
+  readonly virtualEnvironment?: string | undefined;
+  /** Folders that clients of servers may mount. */
+  readonly mountRoots?: readonly string[];
+}
+
+/** Folders of the system, which no sandbox can write to. */
+export const SYSTEM_FOLDERS: readonly string[] = [
+  ...['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'],
+  ...(process.platform === 'darwin' ? ['/opt/homebrew/bin'] : []),
+];
+
+/**
+ * The folders of a search path that Hotcell takes programs from. SECURITY: the search path may contain folders of a
+ * project, which is or was mounted writable: code in the sandbox could place a `docker` there. They are passed over, as
+ * are folders that other users can write to. The remaining ones are never mounted writable (`reliedPlaces`).
+ */
+export function programFolders(path: string = searchPath(), here: Circumstances = circumstances()): string[] {
+  const isOfProject = projectsOf(here);
+  return [...new Set(pathFolders(path))].filter((folder) => !isOfProject(folder) && isTrusted(folder));
+}
+
+/** Whether a program in one of these folders is neither a link into a project nor writable by other users. */
+export function isTrustedProgram(program: string, here: Circumstances): boolean {
+  return !projectsOf(here)(program) && isTrusted(program);
+}
+
+/** The absolute folders of a search path, without those that tools put into projects. */
+export function pathFolders(path: string): string[] {
+  return path.split(delimiter).filter((folder) => /^\/+[^/]/.test(folder) && !MADE_BY_TOOLS.test(folder));
+}
+
+/** The search path that a shell would use. */
+export function searchPath(): string {
+  return process.env.PATH ?? '';
+}
+
+/** The search path of programs that Hotcell runs: they start others, such as `env node` and `docker-credential-*`. */
+export function childSearchPath(): string | undefined {
+  if (process.platform === 'win32') return process.env.PATH;
+  return [...new Set([...programFolders(), ...SYSTEM_FOLDERS])].join(delimiter);
+}
+
+/**
+ * Makes this process pass over folders that clients may mount. For commands that run programs and open no sessions: a
+ * server takes programs from such a folder, and never mounts it writable.
+ */
+export function passOverMountRoots(folders: readonly string[]): void {
+  mountRoots = folders;
+}
+
+let mountRoots: readonly string[] = [];
+
+/** npm adds the first for the current folder and all folders above it. A sandbox cannot change the names on the path. */
+const MADE_BY_TOOLS =
+  /\/(node_modules\/\.bin|(\.?venv|\.?virtualenv|\.?env|\.direnv|\.devenv|\.tox|\.nox|\.pixi)(\/.*)?)\/*$/;
+
+export function circumstances(): Circumstances {
+  return { cwd: currentFolder(), home: homedir(), virtualEnvironment: process.env.VIRTUAL_ENV, mountRoots };
+}
+
+function projectsOf({ cwd, home, virtualEnvironment = '', mountRoots = [] }: Circumstances): (path: string) => boolean {
+  const real = realPath(home);
+  const named = [virtualEnvironment, ...mountRoots].filter(isAbsolute).map(realPath);
+  const projects = [projectsAround(realPath(cwd), real), ...named].filter((folder) => !isWithin(real, folder));
+  return (path) => projects.some((project) => isWithin(path, project) || isWithin(realPath(path), project));
+}
+
+/**
+ * The folder of projects that the current folder is in: `~/work` for `~/work/app/src`, `/srv/app` for `/srv/app/src`. In
+ * a hidden folder, such as `~/.local`, it is the current folder alone.
+ */
+function projectsAround(cwd: string, home: string): string {
+  const isAtHome = isWithin(cwd, home);
+  if (isAtHome && relative(home, cwd).startsWith('.')) return cwd;
+  const above = foldersAbove(cwd).slice(isAtHome ? 0 : 2); // without `/` and `/srv`
+  return above.find((folder) => !isWithin(home, folder)) ?? cwd;
+}
+
+/** The folders above one, from the root on. */
+function foldersAbove(folder: string): string[] {
+  const parent = dirname(folder);
+  return parent === folder ? [] : [...foldersAbove(parent), parent];
+}
+
+function isTrusted(path: string): boolean {
+  try {
+    requireTrusted(path);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The path without links, as far as it exists. */
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return dirname(path) === path ? path : join(realPath(dirname(path)), relative(dirname(path), path));
+  }
+}
+
+function currentFolder(): string {
+  try {
+    return process.cwd();
+  } catch {
+    return '/'; // it was removed
+  }
+}
