@@ -51,7 +51,7 @@ const MAKERS_OF_FOLDERS: Readonly<Record<string, string>> = {
 const STARTERS_OF_PROGRAMS = ['drivers/process/jail-process.ts', 'lib/run-command.ts'];
 const STARTS_PROGRAM = /from '(node:)?child_process'(?<!import type [^\n]*)/;
 /** SECURITY: who looks for a program as a shell does, only to tell the user about it. A sandbox may have placed it there. */
-const TELLERS_OF_PROGRAMS = ['cli/how-called.ts', 'drivers/gvisor/runsc.ts', 'lib/find-program.ts'];
+const TELLERS_OF_PROGRAMS = ['drivers/gvisor/runsc.ts', 'lib/find-program.ts'];
 /** Of Python: `-m` alone puts the folder that it is started in before its own modules. */
 const RUNS_MODULE = /(?<!'-I', )'-m', '[a-z]/;
 
