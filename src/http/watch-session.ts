@@ -1,8 +1,10 @@
 import type { ManagedExecution, ManagedSession } from '../directory/directory.ts';
 import type { ExecutionEvent } from '../execution/events.ts';
 import { clip } from '../lib/clip.ts';
+import { ownString } from '../lib/own-string.ts';
+import type { Outcome } from '../sandbox/outcome.ts';
 import { shownError } from './error-response.ts';
-import { laterLineOf } from './run-lines.ts';
+import { type LaterLine, laterLineOf } from './run-lines.ts';
 import type { LineSender } from './send-lines.ts';
 import { createWatchQueue, type QueuedLine } from './watch-queue.ts';
 
@@ -43,35 +45,61 @@ export async function watchSession(session: ManagedSession, lines: LineSender, g
   }
 
   async function follow(execution: ManagedExecution): Promise<void> {
-    const { id, command, source } = execution;
+    const { id, command } = execution;
     if (command?.hasTerminal) return;
     const events = execution.events()[Symbol.asyncIterator]();
     reading.add(events);
-    const code = clip(source?.code ?? command?.line ?? '', MOST_CODE_CHARS).text;
-    const language = source?.language ?? 'shell';
-    push({ chars: code.length, make: () => ({ execution_id: id, asked: { code, language } }) });
+    push(askedLine(execution));
     // In the same moment as the events, so that nothing is missing between the two, and nothing comes twice.
-    for (const [name, text] of Object.entries(execution.tail(EARLIER_CHARS))) {
-      if (typeof text === 'string' && text !== '')
-        push({ chars: text.length, make: () => ({ execution_id: id, [name]: text }) });
-    }
+    const { stdout, stderr } = execution.tail(EARLIER_CHARS);
+    if (stdout !== '') push(textLine(id, 'stdout', ownString(stdout)));
+    if (stderr !== '') push(textLine(id, 'stderr', ownString(stderr)));
     try {
       for (let step = await events.next(); step.done !== true; step = await events.next()) {
-        const line = watchedLine(step.value);
-        if (line !== undefined) push({ chars: line.chars, make: () => ({ execution_id: id, ...line.make() }) });
+        const line = watchedLine(id, step.value);
+        if (line !== undefined) push(line);
       }
-      const { outcome } = await execution.result;
-      push({ chars: JSON.stringify(outcome).length, make: () => ({ execution_id: id, ended: { outcome } }) });
+      push(endedLine(id, (await execution.result).outcome));
     } catch (thrown) {
-      push({ chars: 0, make: () => ({ execution_id: id, error: shownError(thrown) }) });
+      push(errorLine(id, thrown));
     } finally {
       reading.delete(events);
     }
   }
 }
 
-function watchedLine(event: ExecutionEvent): QueuedLine | undefined {
-  if (event.kind !== 'value') return laterLineOf(event);
-  const { text } = clip(event.text, MOST_CODE_CHARS);
-  return { chars: text.length, make: () => ({ value: text }) };
+/*
+ * SECURITY: each line is made by a function of its own, so that a line that waits keeps nothing alive but its own text.
+ * Closures of one function share its variables: the code of an execution would be kept as long as its last line.
+ */
+
+function askedLine({ id, source, command }: ManagedExecution): QueuedLine {
+  const code = ownString(clip(source?.code ?? command?.line ?? '', MOST_CODE_CHARS).text);
+  return codeLine(id, code, source?.language ?? 'shell');
+}
+
+function codeLine(id: string, code: string, language: string): QueuedLine {
+  return { chars: code.length, make: () => ({ execution_id: id, asked: { code, language } }) };
+}
+
+function textLine(id: string, kind: 'stdout' | 'stderr' | 'value', text: string): QueuedLine {
+  return { chars: text.length, make: () => ({ execution_id: id, [kind]: text }) };
+}
+
+function endedLine(id: string, outcome: Outcome): QueuedLine {
+  return { chars: JSON.stringify(outcome).length, make: () => ({ execution_id: id, ended: { outcome } }) };
+}
+
+function errorLine(id: string, thrown: unknown): QueuedLine {
+  return { chars: 0, make: () => ({ execution_id: id, error: shownError(thrown) }) };
+}
+
+function watchedLine(id: string, event: ExecutionEvent): QueuedLine | undefined {
+  if (event.kind === 'value') return textLine(id, 'value', ownString(clip(event.text, MOST_CODE_CHARS).text));
+  const line = laterLineOf(event);
+  return line === undefined ? undefined : namedLine(id, line);
+}
+
+function namedLine(id: string, { chars, make }: LaterLine): QueuedLine {
+  return { chars, make: () => ({ execution_id: id, ...make() }) };
 }

@@ -1,4 +1,5 @@
 import { ownBytes } from './own-bytes.ts';
+import { ownString } from './own-string.ts';
 
 /** A text that is cut in the middle to fit into a reply. */
 export interface Clipped {
@@ -63,7 +64,7 @@ export function clipLater(data: Buffer, chars: number): () => string {
 }
 
 function joined(head: string, omitted: string, tail: string): string {
-  return `${head}${head.endsWith('\n') ? '' : '\n'}… ${omitted} omitted …\n${tail}`;
+  return ownString(`${head}${head.endsWith('\n') ? '' : '\n'}… ${omitted} omitted …\n${tail}`);
 }
 
 /** The text up to its last line end, unless that leaves less than half of it. */

@@ -1,3 +1,5 @@
+import { ownString } from './own-string.ts';
+
 /** Callbacks for the parts of terminal output: text, and control functions between them. */
 export interface TerminalHandler {
   /** Text without `\r`, `\n`, `\b` and escape sequences; it may contain other control characters. */
@@ -74,12 +76,10 @@ export function createTerminalScanner(handler: TerminalHandler): TerminalScanner
 /** The text without escape sequences, for a reader without a terminal. */
 export function withoutEscapes(text: string): string {
   if (!text.includes('\x1b')) return text;
-  let plain = '';
-  const keep = (part: string) => {
-    plain += part;
-  };
+  const parts: string[] = [];
+  const keep = (part: string) => void parts.push(part);
   createTerminalScanner({ text: keep, control: keep, sequence: () => {} }).push(text);
-  return plain;
+  return ownString(parts.join(''));
 }
 
 function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | null {

@@ -4,6 +4,7 @@ import type { ManagedSession } from '../../src/directory/directory.ts';
 import { type WatchLine, watchLine } from '../../src/http/watch-lines.ts';
 import { type ServedHotcell, serveForTest } from '../support/served-hotcell.ts';
 import { reasonToSkip, TARGETS } from '../support/targets.ts';
+import { usedBytes } from '../support/used-memory.ts';
 
 const skipped = await reasonToSkip(TARGETS.shared);
 
@@ -113,6 +114,16 @@ describe.skipIf(skipped !== undefined)('watching a session over HTTP', () => {
     const stalled = await watch('mine', { reads: false });
     const run = session.run('for i in range(400_000): print("line", i, "of many that nobody reads")', {});
     expect((await run.result).outcome).toEqual({ kind: 'ok' });
+    stalled.leave();
+  });
+
+  it('lines that wait for a client keep their own text alone, and not the code that it was cut from', async () => {
+    const stalled = await watch('mine', { reads: false });
+    await session.run('for i in range(40_000): print("line", i, "which fills what the sockets take")', {}).result;
+    const before = usedBytes();
+    for (let count = 0; count < 80; count += 1) await session.run(`${count}\n#✓${'x'.repeat(1_000_000)}`, {}).result;
+    // The session's own record of what ran is bounded by itself.
+    expect(usedBytes() - before).toBeLessThan(40_000_000);
     stalled.leave();
   });
 

@@ -35,6 +35,8 @@ afterEach(() => rm(folder, { recursive: true, force: true }));
 const HOSTILE: readonly [string, () => [Head, string][]][] = [
   ['displays in many empty representations', emptyDisplays],
   ['artifacts with long paths', () => [[FINISHED, longPaths()]]],
+  ['values and messages in many parts', () => [sequences('ab\x1b7')]],
+  ['values and messages that are parts of others', () => [sequences('abcdefghijklmnop\x1b7')]],
 ];
 
 test.each(HOSTILE)('kept results of %s take no more than their limit', async (_what, frames) => {
@@ -55,6 +57,15 @@ test.each(HOSTILE)('the record of %s takes no more than its limit', async (_what
   expect(usedBytes() - before).toBeLessThan(1.25 * LIMIT_BYTES);
   expect(record.executions().length).toBeGreaterThan(0);
 });
+
+/** A result whose texts are mostly escape sequences, which are removed. */
+function sequences(unit: string): [Head, string] {
+  const long = unit.repeat(Math.floor(65_536 / unit.length));
+  const traceback = Array.from({ length: 45 }, () => unit.repeat(Math.floor(700 / unit.length)));
+  const outcome = { kind: 'raised', name: 'E', message: '', traceback };
+  const texts = { value: { truncated: false, bytes: long.length }, message: { bytes: long.length } };
+  return [{ ...FINISHED, outcome, ...texts } as Head, `${long}${long}`];
+}
 
 function execution(
   index: number,
