@@ -1,4 +1,5 @@
 import { HotcellError } from '../errors/hotcell-error.ts';
+import type { LiveSessions } from '../sessions/live-sessions.ts';
 import type { ClosingReason } from '../telemetry/feed.ts';
 import type { Entry } from './openings.ts';
 import type { Persistence } from './persistence.ts';
@@ -17,6 +18,7 @@ export interface Closings {
 
 export interface ClosingsOptions {
   readonly roster: Roster<Entry>;
+  readonly live: Pick<LiveSessions, 'discard'>;
   readonly persistence: Pick<Persistence, 'forget'>;
   readonly events: Pick<SessionEvents, 'closed'>;
 }
@@ -29,13 +31,11 @@ const CLOSED_REASONS: Readonly<Record<ClosingReason, string>> = {
   left: 'lives on without this server',
 };
 
-export function createClosings({ roster, persistence, events }: ClosingsOptions): Closings {
+export function createClosings({ roster, live, persistence, events }: ClosingsOptions): Closings {
   async function end(entry: Entry, why: ClosingReason): Promise<void> {
-    // A takeover is not aborted by a close: the sandbox exists, so connect to it first and dispose of it then.
-    if (entry.isTakenOver && why !== 'left') await entry.opened;
     entry.stop.abort(new HotcellError('session_closed', `the session ${entry.id} ${CLOSED_REASONS[why]}`));
     const session = entry.session ?? (await entry.opened.catch(() => undefined));
-    if (session === undefined) return; // the abort stopped its opening
+    if (session === undefined) return why === 'left' ? undefined : discard(entry); // the abort stopped its opening
     session.retire();
     // The id is free for a new session; this one counts against the quota until it is gone.
     roster.retire(entry, CLOSED_REASONS[why]);
@@ -47,6 +47,20 @@ export function createClosings({ roster, persistence, events }: ClosingsOptions)
     } finally {
       roster.remove(entry);
       events.closed(entry, why);
+    }
+  }
+
+  /**
+   * Ends the sandbox of a session that another server left, connected or not. SECURITY: a guest that does not answer
+   * would otherwise outlive its owner's token.
+   */
+  async function discard(entry: Entry): Promise<void> {
+    if (entry.record === undefined) return;
+    try {
+      await live.discard(entry.record);
+      await persistence.forget(entry);
+    } finally {
+      roster.remove(entry);
     }
   }
 

@@ -4,7 +4,7 @@ import type { ExecutionPolicy } from '../execution/execution.ts';
 import type { SessionCore } from '../execution/session-core.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Host } from '../sandbox/host.ts';
-import { whyDue } from '../sessions/lifetime.ts';
+import { type Lifetime, whyDue } from '../sessions/lifetime.ts';
 import type { LiveSessions } from '../sessions/live-sessions.ts';
 import type { PersistentRecord, PersistentRecords } from '../sessions/persistent-records.ts';
 import type { Feed } from '../telemetry/feed.ts';
@@ -33,7 +33,7 @@ export type { CallOptions, SessionDirectory } from './session-directory.ts';
 
 export interface DirectoryOptions {
   /** Opens sessions of the library. */
-  readonly live: Pick<LiveSessions, 'open' | 'mayTakeOver' | 'heldAhead' | 'dropAhead'>;
+  readonly live: Pick<LiveSessions, 'open' | 'mayTakeOver' | 'discard' | 'heldAhead' | 'dropAhead'>;
   /** The policy is read when the first session opens: reading all languages takes longer than the rest of a start. */
   readonly policy: () => ExecutionPolicy;
   readonly host: Pick<Host, 'serverId' | 'isServerAlive'>;
@@ -59,7 +59,7 @@ export function createDirectory(options: DirectoryOptions): SessionDirectory {
     clock,
     openings: () => openings,
   });
-  const closings = createClosings({ roster, persistence, events });
+  const closings = createClosings({ roster, live, persistence, events });
   const openings: Openings = createOpenings({
     config,
     roster,
@@ -80,7 +80,11 @@ export function createDirectory(options: DirectoryOptions): SessionDirectory {
     },
     ahead: live,
     onUsed: persistence.used,
-    onFailed: persistence.failed,
+    onFailed: async (entry, error, record) => {
+      const failed = await persistence.failed(entry, error, record);
+      if (failed.livesOn) reaper.watch(lifetimeOf(entry));
+      return failed;
+    },
     onOpened: (entry, request, core, record) => {
       const session = manage(entry, request, core, record);
       reaper.watch(session.lifetime());
@@ -91,13 +95,15 @@ export function createDirectory(options: DirectoryOptions): SessionDirectory {
   });
   const ownedBy = (owner: Owner) => living().flatMap(({ session }) => (session?.owner === owner.id ? [session] : []));
   const living = () => roster.all().filter((entry) => entry.session !== undefined && entry.closing === undefined);
-  const reaper = createReaper(clock, () => living().map(({ session }) => session!.lifetime()), closeDue);
+  const unreached = () => roster.all().filter((entry) => entry.isUnreached && entry.closing === undefined);
+  const mayBeDue = () => [...living(), ...unreached()];
+  const reaper = createReaper(clock, () => mayBeDue().map(lifetimeOf), closeDue);
   let shuttingDown: Promise<void> | undefined;
   const lookup = createSessionLookup({ roster, openings, persistence, requireRunning });
 
   function closeDue(now: number): void {
-    for (const entry of living()) {
-      const why = whyDue(entry.session!.lifetime(), now);
+    for (const entry of mayBeDue()) {
+      const why = whyDue(lifetimeOf(entry), now);
       if (why === undefined) continue;
       closings.close(entry, why).catch((error: unknown) => {
         logger.error('a session could not be closed', { session: entry.uniqueId, why: toHotcellError(error).code });
@@ -181,4 +187,11 @@ export function createDirectory(options: DirectoryOptions): SessionDirectory {
       return shuttingDown;
     },
   };
+}
+
+/** The lifetime of a session that is open, or that another server left and this one could not reach. */
+function lifetimeOf({ session, record, askedAt }: Entry): Lifetime {
+  if (session !== undefined || record === undefined) return session!.lifetime();
+  const { openedAt, idleMs, maxAgeMs } = record;
+  return { openedAt, idleMs, maxAgeMs, lastUsedAt: askedAt, inUse: false };
 }

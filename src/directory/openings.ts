@@ -11,6 +11,7 @@ import { allowedImage } from './allowed-image.ts';
 import type { DirectorySession } from './managed-session.ts';
 import { type CheckedRequest, checkRequest, type OpenRequest } from './open-request.ts';
 import { LOCAL_OWNER, type Owner } from './owner.ts';
+import type { Persistence } from './persistence.ts';
 import { admit, displaced, fitsQuotas, type Holding, requireMemory } from './quota.ts';
 import type { Roster } from './roster.ts';
 
@@ -30,8 +31,13 @@ export interface Entry {
   readonly memoryBytes: number;
   /** Whether the session survives the server. */
   readonly isPersistent: boolean;
-  /** Whether another server opened the session. */
-  readonly isTakenOver: boolean;
+  /** Record of the session, if another server opened it. */
+  readonly record?: PersistentRecord | undefined;
+  /**
+   * Whether this server could not connect to a session that another server left, and may try again. SECURITY: its
+   * sandbox lives, so it counts against the quotas of its owner.
+   */
+  isUnreached: boolean;
   readonly activity: Activity;
   /** Aborted, with the reason, to stop the opening. */
   readonly stop: AbortController;
@@ -69,7 +75,7 @@ export interface OpeningsOptions {
   };
   /** Called when the session was used. */
   readonly onUsed: (entry: Entry) => void;
-  readonly onFailed: (entry: Entry, error: unknown, record?: PersistentRecord) => Promise<void>;
+  readonly onFailed: Persistence['failed'];
 }
 
 /**
@@ -100,7 +106,7 @@ export function createOpenings(options: OpeningsOptions): Openings {
     const image = allowedImage(owner.id, request, { config, standardImage });
     const checked = checkRequest({ ...request, ...(image === undefined ? {} : { image }) }, config);
     const uniqueId = newId('s');
-    const entry = newEntry(owner, checked, { id: checked.id ?? uniqueId, uniqueId, via, isTakenOver: false });
+    const entry = newEntry(owner, checked, { id: checked.id ?? uniqueId, uniqueId, via });
     roster.requireFree(entry);
     if (!mayHoldAhead(owner, ahead.heldAhead(owner.id), entry.memoryBytes)) ahead.dropAhead(owner.id);
     requireMemory(owner.quotas.memoryBytes, roster.of(owner.id), entry);
@@ -127,15 +133,18 @@ export function createOpenings(options: OpeningsOptions): Openings {
       limits: record.spec.limits,
       ...(name === undefined ? {} : { name }),
     };
-    const entry = newEntry(owner, request, { id, uniqueId, via: 'recall', isTakenOver: true });
+    const entry = newEntry(owner, request, { id, uniqueId, via: 'recall', record });
     roster.requireFree(entry);
+    for (const before of roster.of(owner.id)) {
+      if (before.isUnreached && before.uniqueId === uniqueId) roster.remove(before);
+    }
     return add(entry, start(entry, request, { record }));
   }
 
   function newEntry(
     owner: Owner,
     request: CheckedRequest,
-    identity: Pick<Entry, 'id' | 'uniqueId' | 'via' | 'isTakenOver'>,
+    identity: Pick<Entry, 'id' | 'uniqueId' | 'via' | 'record'>,
   ): Entry {
     const entry: Entry = {
       ...identity,
@@ -148,6 +157,7 @@ export function createOpenings(options: OpeningsOptions): Openings {
       isPersistent: request.persistent === true,
       stop: new AbortController(),
       isWaiting: true,
+      isUnreached: false,
       opened: undefined as never, // set by `add`
     };
     return entry;
@@ -201,8 +211,9 @@ export function createOpenings(options: OpeningsOptions): Openings {
     } catch (thrown) {
       const error = stop.signal.aborted ? stop.signal.reason : thrown;
       if (record !== undefined) roster.retire(entry, `could not be taken over: ${toHotcellError(error).message}`);
-      roster.remove(entry);
-      await onFailed(entry, error, record);
+      const { livesOn } = await onFailed(entry, error, record);
+      entry.isUnreached = livesOn;
+      if (!livesOn) roster.remove(entry);
       throw error;
     } finally {
       entry.isWaiting = false;

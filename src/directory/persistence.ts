@@ -18,8 +18,11 @@ export interface Persistence {
   used(entry: Entry): void;
   /** Removes the record of a session that is gone. */
   forget(entry: Entry): Promise<void>;
-  /** Removes the record of a session that failed to open or to be taken over, unless a later attempt may succeed. */
-  failed(entry: Entry, error: unknown, record?: PersistentRecord): Promise<void>;
+  /**
+   * Removes the record of a session that failed to open or to be taken over, unless a later attempt may succeed: then
+   * its sandbox lives on.
+   */
+  failed(entry: Entry, error: unknown, record?: PersistentRecord): Promise<{ readonly livesOn: boolean }>;
   /**
    * Takes over this owner's sessions from servers that are gone; they are in the directory when it resolves, still
    * connecting. Looks once per owner; with `again` it looks again, for servers that ended since. Never rejects.
@@ -60,7 +63,7 @@ const INTERRUPT_ALONE_MS = 60_000;
 export function createPersistence(options: PersistenceOptions): Persistence {
   const { records, mayTakeOver, host, roster, openings, clock } = options;
   const searches = new Map<string, Search>();
-  const has = (uniqueId: string) => roster.all().some((entry) => entry.uniqueId === uniqueId);
+  const has = (uniqueId: string) => roster.all().some((entry) => entry.uniqueId === uniqueId && !entry.isUnreached);
 
   async function search(owner: Owner): Promise<void> {
     const all = await records.all();
@@ -110,6 +113,7 @@ export function createPersistence(options: PersistenceOptions): Persistence {
       // Other failures may be over at the next attempt. A session with a mount that is now denied has been ended.
       const isGone = record === undefined || isSandboxGone(error) || toHotcellError(error).code === 'mount_denied';
       if (entry.isPersistent && isGone) await records.remove(entry.uniqueId);
+      return { livesOn: !isGone };
     },
     recall: (owner, { again = false } = {}) => {
       const before = searches.get(owner.id);

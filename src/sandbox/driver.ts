@@ -40,6 +40,12 @@ export interface Driver {
   adopt?(spec: SandboxSpec, options?: { signal?: AbortSignal }): Promise<Sandbox>;
 
   /**
+   * Ends the sandbox of `spec.id`, whose server is gone, without connecting to it: its guest may be unable or unwilling
+   * to answer. For drivers with `adopt`, under the same condition. Resolves when nothing of it is left.
+   */
+  discard?(spec: SandboxSpec, options?: { signal?: AbortSignal }): Promise<void>;
+
+  /**
    * Sandboxes left by a crashed server of this installation. Sandboxes of a live server are never among them: two
    * servers of one installation on one host must not touch each other's. Nor are sandboxes of persistent sessions
    * (`host.isKept`).

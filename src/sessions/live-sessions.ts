@@ -49,7 +49,7 @@ export interface GivenToSession extends Pick<SessionCoreOptions, 'slots' | 'begi
 /** The record of a session whose server is gone. */
 export interface LeftSession {
   readonly driver: DriverName;
-  readonly spec: Pick<SandboxSpec, 'mounts'>;
+  readonly spec: SandboxSpec;
 }
 
 /** The sessions of one Hotcell that are open or opening, and the sandboxes created ahead for more. */
@@ -61,6 +61,8 @@ export interface LiveSessions {
    * server's policy covers its folders.
    */
   mayTakeOver(left: LeftSession): boolean;
+  /** Ends the sandbox of such a session without connecting to it. Rejects if its driver cannot be used now. */
+  discard(left: LeftSession): Promise<void>;
   /** The sandboxes made ahead that count as sessions of this owner, because code of the owner is in their images or mounts. */
   heldAhead(owner: string): HeldAhead;
   /** Disposes of those. */
@@ -238,6 +240,10 @@ export function createLiveSessions(
       // Without waiting for a probe: the driver's minimum level counts.
       leastLevel(declared[driver]) >= leastLevel(declared[config.minIsolation]) &&
       concernsPolicy(spec.mounts, policy()),
+    discard: async ({ driver, spec }) => {
+      const chosen = await choose(driver);
+      await chosen.driver.discard?.(spec);
+    },
     heldAhead: pool.heldFor,
     dropAhead: (owner) => {
       const isHeld = pool.heldFor(owner).sandboxes > 0;

@@ -373,6 +373,34 @@ describe.skipIf((await reasonToSkip(TARGETS.docker)) !== undefined)('persistent 
     expect(second.sessions.find(uniqueId)).toBeUndefined();
   });
 
+  it('that cannot be reached count against the quota, and end when they are closed, revoked or due', async () => {
+    const first = await start();
+    const { uniqueId } = await open(first);
+    await open(first, { id: 'due', idleMs: 3_000 });
+    await first.close();
+    for (const line of containersOf(home)) docker('pause', line.split(' ').at(-1)!);
+    const second = await start({ maxSessionsPerOwner: 2 });
+    for (const id of ['lab', 'due']) await expect(use(second, id)).rejects.toMatchObject({ code: 'engine_failed' });
+    await expect(open(second, { id: 'more' })).rejects.toMatchObject({ code: 'too_many_sessions' });
+    await until(() => containersOf(home).length === 1, 'the one that is due has ended');
+    await ended(second);
+    expect([containersOf(home), records()]).toEqual([[], []]);
+    expect(second.sessions.find(uniqueId)).toBeUndefined();
+  });
+
+  it('that cannot be reached end with the token of their owner', async () => {
+    const first = await start();
+    await open(first);
+    await first.close();
+    for (const line of containersOf(home)) docker('pause', line.split(' ').at(-1)!);
+    const second = await start();
+    await expect(use(second)).rejects.toMatchObject({ code: 'engine_failed' });
+    // What the server does when a token is revoked.
+    await second.sessions.recall(ownerOf(second));
+    await second.sessions.closeAll(ownerOf(second));
+    expect([containersOf(home), records()]).toEqual([[], []]);
+  });
+
   it('are listed and closed from the command line, where no server holds them', async () => {
     const hotcell = (...args: string[]) =>
       spawnSync(process.execPath, [join(root, 'dist/cli.js'), 'sessions', ...args], {

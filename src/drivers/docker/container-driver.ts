@@ -149,6 +149,14 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
     });
   }
 
+  async function discard(spec: SandboxSpec, { signal = AbortSignal.timeout(START_MS) } = {}): Promise<void> {
+    await engine.ask('remove a container', async ({ docker }) => {
+      const container = docker.getContainer(containerName(spec.id));
+      const proof = { owner: spec.owner, installationId: host.installationId, runtime };
+      if ((await ownContainer(container, proof, signal)).isOurs) await removal.remove(containerName(spec.id));
+    });
+  }
+
   function tracked(
     spec: SandboxSpec,
     uid: number,
@@ -197,6 +205,7 @@ export function createContainerDriver(host: Host, options: ContainerDriverOption
     traits: options.traits,
     create,
     adopt,
+    discard,
     survivors,
     probe: (probeOptions = {}) => {
       const probing =
