@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { packageRoot } from '../src/lib/package-root.ts';
 import { REQUIREMENTS } from './conformance/suite.ts';
-import { LEFT_TO_SHARED, SMOKE } from './conformance/where-proved.ts';
+import { LEFT_TO_OTHERS, SMOKE } from './conformance/where-proved.ts';
 import { TARGET_NAMES, TARGETS } from './support/targets.ts';
 
 const ids = REQUIREMENTS.map(({ id }) => id);
@@ -22,12 +22,18 @@ test('a dozen requirements about the guest are proved everywhere', () => {
   expect(new Set(SMOKE).size).toBe(12);
 });
 
-test('what targets leave to the shared jail are requirements about drivers, and no attack on the host or the network', () => {
+test('what a target leaves to another are requirements about drivers that the other proves, and no attack on the host or the network', () => {
   const ofDrivers = REQUIREMENTS.filter(({ tag }) => tag === 'driver').map(({ id }) => id);
-  for (const beginnings of Object.values(LEFT_TO_SHARED)) {
-    const of = (beginning: string) => ofDrivers.filter((id) => id.startsWith(beginning));
-    expect(beginnings.filter((beginning) => of(beginning).length === 0)).toEqual([]);
-    expect(beginnings.flatMap(of).filter((id) => /^(host|network|traits):/.test(id))).toEqual([]);
+  const of = (beginning: string) => ofDrivers.filter((id) => id.startsWith(beginning));
+  for (const lefts of Object.values(LEFT_TO_OTHERS)) {
+    const ids = lefts.flatMap((left) => left.ids);
+    expect(ids.filter((beginning) => of(beginning).length === 0)).toEqual([]);
+    expect(ids.flatMap(of).filter((id) => /^(host|network|traits):/.test(id))).toEqual([]);
+    for (const left of lefts) {
+      const passedOn = LEFT_TO_OTHERS[left.other]?.flatMap((further) => further.ids) ?? [];
+      const nowhere = left.ids.flatMap(of).filter((id) => passedOn.some((beginning) => id.startsWith(beginning)));
+      expect(nowhere).toEqual([]);
+    }
   }
 });
 

@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
 import type { Session } from '../../../src/sessions/session.ts';
+import { strength } from '../../support/strength.ts';
 import { type Requirement, stdoutOf } from '../context.ts';
 
 const MiB = 1_048_576;
@@ -58,7 +59,11 @@ open("printed", "w").close()`);
       const resident = 'awk "/VmRSS/ { print \\$2 }" /proc/1/status';
       const kibibytes = async () => Number((await session.run(resident, { language: 'bash' })).stdout);
       const before = await kibibytes();
-      await stdoutOf(session, longNames(target.slow === true ? 4_000 : 19_900), 60_000);
+      await stdoutOf(
+        session,
+        longNames(target.slow === true ? 4_000 : strength({ plain: 6_000, all: 19_900 })),
+        60_000,
+      );
       const others = [
         session.run('open("begun", "w").close()\nimport time\nwhile not os.path.exists("go"): time.sleep(0.02)'),
         session.run(
