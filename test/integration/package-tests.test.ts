@@ -1,6 +1,9 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { resolveDataDir } from '../../src/config/load.ts';
 import { findPythonEnvironment } from '../../src/drivers/process/python-environment.ts';
+import { contentHash } from '../../src/drivers/python-packages.ts';
 import { runCommand } from '../../src/lib/run-command.ts';
 import {
   countsIn,
@@ -27,13 +30,7 @@ describe("the tests of numpy and pandas, run in a sandbox, pass as they do on th
   beforeAll(async () => {
     if (environment === undefined) return;
     folder = await packageTestsFolder(environment.python);
-    for (const name of PACKAGES) {
-      const { stdout, tail } = await runCommand(environment.python, pytestArguments(name, folder), {
-        env: pytestEnvironment(folder),
-      });
-      outside[name] = countsIn(stdout);
-      expect(outside[name]?.passed, tail).toBeGreaterThan(100);
-    }
+    for (const name of PACKAGES) outside[name] = await outsideCounts(name, folder, environment.python);
   });
 
   // They use a processor for twenty seconds each.
@@ -58,3 +55,14 @@ print(run.stderr[-2_000:], file=sys.stderr)`;
     });
   }
 });
+
+/** What the tests of a package end in on the host's own Python. A plain run takes it from an earlier run with that Python, where there was one. */
+async function outsideCounts(name: TestedPackage, folder: string, python: string): Promise<Record<string, number>> {
+  const known = join(folder, `outside-${name}-${contentHash(python)}.json`);
+  if (!requireAll() && existsSync(known)) return JSON.parse(readFileSync(known, 'utf8'));
+  const { stdout, tail } = await runCommand(python, pytestArguments(name, folder), { env: pytestEnvironment(folder) });
+  const counts = countsIn(stdout);
+  expect(counts.passed, tail).toBeGreaterThan(100);
+  writeFileSync(known, JSON.stringify(counts));
+  return counts;
+}
