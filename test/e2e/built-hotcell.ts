@@ -1,12 +1,13 @@
-import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
-import { constants, tmpdir } from 'node:os';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { constants } from 'node:os';
 import { join } from 'node:path';
-import { resolveDataDir } from '../../src/config/load.ts';
 import { findProgram } from '../../src/lib/find-program.ts';
 import { shellQuoted } from '../../src/lib/shell-quoted.ts';
+import { buildOnce } from '../support/built-program.ts';
 import { cgroupsNamed } from '../support/cgroups.ts';
 import { startOnTerminal, type TerminalProgram } from '../support/terminal.ts';
+import { newTestHome } from '../support/test-home.ts';
 
 export const root = new URL('../..', import.meta.url).pathname;
 
@@ -48,21 +49,10 @@ export const SMALL_PRELOADS = { HOTCELL_PRELOADS: 'json' };
 /** Files in one worker share the answer, which takes the doctor seconds: it is about the machine. */
 let whetherUsable: Promise<string | undefined> | undefined;
 
-/** Builds what is stale. */
-export function buildHotcellOnly(): void {
-  const { status, stderr } = spawnSync(process.execPath, ['scripts/build.mjs', '--no-types'], {
-    cwd: root,
-    encoding: 'utf8',
-  });
-  if (status !== 0) throw new Error(stderr);
-}
-
 /** Builds what is stale and makes the data folder. The Python environment is shared: making one takes a minute. */
 export async function buildHotcell(): Promise<BuiltHotcell> {
-  buildHotcellOnly();
-  const home = mkdtempSync(join(tmpdir(), 'hc-'));
-  chmodSync(home, 0o711); // the jail's user must be able to pass
-  symlinkSync(join(resolveDataDir(), 'python'), join(home, 'python'));
+  buildOnce();
+  const home = newTestHome();
   const env = { ...process.env, HOTCELL_HOME: home, HOTCELL_ISOLATION: 'process', NO_COLOR: '1' };
   const serving = { ...env, ...SMALL_PRELOADS };
 

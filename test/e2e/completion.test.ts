@@ -5,12 +5,13 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createProgram } from '../../src/cli/program.ts';
 import { findProgram } from '../../src/lib/find-program.ts';
+import { buildOnce } from '../support/built-program.ts';
 import { startOnTerminal, type TerminalProgram } from '../support/terminal.ts';
-import { buildHotcellOnly, root } from './built-hotcell.ts';
+import { root } from './built-hotcell.ts';
 
 let folder: string;
 beforeAll(() => {
-  buildHotcellOnly();
+  buildOnce();
   folder = mkdtempSync(join(tmpdir(), 'hc-completion-'));
   mkdirSync(join(folder, 'reports 2025'));
   writeFileSync(join(folder, 'analysis of sales.ipynb'), '');

@@ -3,9 +3,10 @@ import { copyFileSync, mkdirSync, mkdtempSync, realpathSync, rmSync, statSync, w
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { buildOnce } from '../support/built-program.ts';
 import { freePort } from '../support/free-port.ts';
 import { reasonToSkip, TARGETS } from '../support/targets.ts';
-import { buildHotcellOnly, root } from './built-hotcell.ts';
+import { root } from './built-hotcell.ts';
 
 const SOCKET = '/var/run/docker.sock';
 const NAME = `hotcell-test-server-${process.pid}`;
@@ -29,7 +30,7 @@ function mustDocker(...args: string[]): string {
 describe.skipIf(skipped !== undefined)('the image of the server', () => {
   let folder: string;
   beforeAll(() => {
-    buildHotcellOnly();
+    buildOnce();
     folder = mkdtempSync(join(tmpdir(), 'hc-image-'));
     const [base, server] = [join(folder, 'base'), join(folder, 'server')];
     for (const made of [base, server]) mkdirSync(made);

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { beforeAll, expect, it } from 'vitest';
-import { buildOnce, makeHome } from '../support/child-hotcell.ts';
+import { buildOnce } from '../support/built-program.ts';
+import { makeHome } from '../support/child-hotcell.ts';
 import { strength } from '../support/strength.ts';
 import { reasonToSkip, TARGETS } from '../support/targets.ts';
 

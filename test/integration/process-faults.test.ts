@@ -19,7 +19,8 @@ import { HotcellError } from '../../src/errors/hotcell-error.ts';
 import { findProgram } from '../../src/lib/find-program.ts';
 import { searchPath } from '../../src/lib/program-folders.ts';
 import type { Hotcell } from '../../src/main.ts';
-import { buildOnce, makeHome } from '../support/child-hotcell.ts';
+import { buildOnce } from '../support/built-program.ts';
+import { makeHome } from '../support/child-hotcell.ts';
 import { descendantsOf, sandboxesBelow, until } from '../support/host-processes.ts';
 import { openTarget, reasonToSkip, TARGETS } from '../support/targets.ts';
 

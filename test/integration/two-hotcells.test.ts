@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { buildOnce, type ChildHotcell, makeHome, startChild } from '../support/child-hotcell.ts';
+import { buildOnce } from '../support/built-program.ts';
+import { type ChildHotcell, makeHome, startChild } from '../support/child-hotcell.ts';
 import { containersOf, filesBelow, jailProcesses } from '../support/host-traces.ts';
 import { strength } from '../support/strength.ts';
 import { reasonToSkip, TARGETS, type Target } from '../support/targets.ts';

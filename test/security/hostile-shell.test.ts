@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { shellQuoted } from '../../src/lib/shell-quoted.ts';
-import { buildHotcellOnly, root } from '../e2e/built-hotcell.ts';
+import { root } from '../e2e/built-hotcell.ts';
+import { buildOnce } from '../support/built-program.ts';
 import { type HostileServer, startHostileServer } from '../support/hostile-server.ts';
 import { expectHarmless, HOSTILE } from '../support/hostile-strings.ts';
 import { startOnTerminal, type TerminalProgram } from '../support/terminal.ts';
@@ -16,7 +17,7 @@ import { startOnTerminal, type TerminalProgram } from '../support/terminal.ts';
 
 let folder: string;
 beforeAll(() => {
-  buildHotcellOnly();
+  buildOnce();
   folder = mkdtempSync(join(tmpdir(), 'hc-shell-'));
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

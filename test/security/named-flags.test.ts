@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createProgram } from '../../src/cli/program.ts';
-import { buildOnce } from '../support/child-hotcell.ts';
+import { buildOnce } from '../support/built-program.ts';
 import { CLI } from '../support/other-user.ts';
 
 /** Every flag and every argument that names a file or a folder, in a stranger's repository that has links at those names. */

@@ -13,7 +13,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { buildOnce, makeHome } from '../support/child-hotcell.ts';
+import { buildOnce } from '../support/built-program.ts';
+import { makeHome } from '../support/child-hotcell.ts';
 import { CLI } from '../support/other-user.ts';
 import { reasonToSkip, TARGETS } from '../support/targets.ts';
 

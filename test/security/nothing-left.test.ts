@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Hotcell } from '../../src/main.ts';
-import { buildOnce, type ChildHotcell, makeHome, startChild } from '../support/child-hotcell.ts';
+import { buildOnce } from '../support/built-program.ts';
+import { type ChildHotcell, makeHome, startChild } from '../support/child-hotcell.ts';
 import { until } from '../support/host-processes.ts';
 import { containersOf, filesBelow, hostTraces, jailProcesses } from '../support/host-traces.ts';
 import { onlyWithAll, strength } from '../support/strength.ts';

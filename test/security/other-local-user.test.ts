@@ -4,7 +4,8 @@ import { chmodSync, chownSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, r
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { buildOnce, talkTo } from '../support/child-hotcell.ts';
+import { buildOnce } from '../support/built-program.ts';
+import { talkTo } from '../support/child-hotcell.ts';
 import { pathsBelow } from '../support/folders.ts';
 import { CLI, nextLine, reasonNoOtherUsers, runAs, STRANGER, spawnAs, VICTIM } from '../support/other-user.ts';
 

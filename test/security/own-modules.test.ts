@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { packageRoot } from '../../src/lib/package-root.ts';
-import { buildOnce } from '../support/child-hotcell.ts';
+import { buildOnce } from '../support/built-program.ts';
 
 const dist = join(packageRoot(), 'dist');
 const folder = mkdtempSync(join(tmpdir(), 'hotcell-modules-'));

@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { packageRoot } from '../../src/lib/package-root.ts';
-import { buildOnce, talkTo } from '../support/child-hotcell.ts';
+import { buildOnce } from '../support/built-program.ts';
+import { talkTo } from '../support/child-hotcell.ts';
 import { pathsBelow } from '../support/folders.ts';
 import { CLI, reasonNoOtherUsers, runAs, VICTIM } from '../support/other-user.ts';
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { findProgram } from '../../src/lib/find-program.ts';
 import { packageRoot } from '../../src/lib/package-root.ts';
-import { buildOnce } from '../support/child-hotcell.ts';
+import { buildOnce } from '../support/built-program.ts';
 import { CLI } from '../support/other-user.ts';
 
 const python = findProgram('python3', '/usr/bin:/usr/local/bin');

@@ -1,11 +1,11 @@
-import { type ChildProcess, fork, spawnSync } from 'node:child_process';
+import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { resolveDataDir } from '../../src/config/load.ts';
 import { type Deferred, deferred } from '../../src/lib/deferred.ts';
 import type { HotcellOptions, OpenOptions } from '../../src/main.ts';
+import { newTestHome } from './test-home.ts';
 
 /** The built Hotcell in a process of its own, to be killed, and to share a host with others. */
 export interface ChildHotcell {
@@ -23,20 +23,8 @@ export interface ChildHotcell {
 
 const root = new URL('../..', import.meta.url).pathname;
 
-/** Builds what is stale, so that a child runs what the tests were written against. */
-export function buildOnce(): void {
-  const { status, stderr } = spawnSync(process.execPath, ['scripts/build.mjs', '--no-types'], {
-    cwd: root,
-    encoding: 'utf8',
-  });
-  if (status !== 0) throw new Error(stderr);
-}
-
-/** A data folder of a test's own, with the Python environment of the machine: making one takes a minute. */
 export function makeHome(): { readonly home: string; remove(): void } {
-  const home = mkdtempSync(join(tmpdir(), 'hc-'));
-  chmodSync(home, 0o711); // the jail's user must be able to pass
-  symlinkSync(join(resolveDataDir({}), 'python'), join(home, 'python'));
+  const home = newTestHome(resolveDataDir({}));
   return { home, remove: () => rmSync(home, { recursive: true, force: true }) };
 }
 

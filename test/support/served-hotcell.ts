@@ -1,9 +1,7 @@
-import { chmodSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { type IncomingMessage, type RequestOptions, request as sendRequest } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { mcpServerFor } from '../../src/cli/serve/mcp-server-for.ts';
-import { loadSettings, resolveDataDir } from '../../src/config/load.ts';
+import { loadSettings } from '../../src/config/load.ts';
 import type { Owner } from '../../src/directory/directory.ts';
 import { anonymousOwner, tokenOwner } from '../../src/directory/owner.ts';
 import { type ServeOptions, serveHttp } from '../../src/http/serve.ts';
@@ -13,6 +11,7 @@ import { STRUCTURED_HEADER } from '../../src/mcp/present/result-meta.ts';
 import { offerOf } from '../../src/mcp/profiles/index.ts';
 import { longTools } from '../../src/mcp/server.ts';
 import { TARGETS } from './targets.ts';
+import { newTestHome } from './test-home.ts';
 
 /** A server as `hotcell serve` starts it, in this process and in a data folder of its own. */
 export interface ServedHotcell extends AsyncDisposable {
@@ -46,9 +45,7 @@ export async function serveForTest(
   { stallMs, connectionLimits, inFlightLimits, ...options }: TestOptions = {},
   before: (tokens: TokenStore) => Promise<void> = async () => {},
 ): Promise<ServedHotcell> {
-  const home = mkdtempSync(join(tmpdir(), 'hc-'));
-  chmodSync(home, 0o711); // the jail's user must be able to pass
-  symlinkSync(join(resolveDataDir(), 'python'), join(home, 'python'));
+  const home = newTestHome();
   const tokens = openTokenStore(home);
   await before(tokens);
   const server = await openServer({

@@ -102,13 +102,17 @@ function requireUncovered({ python, prefix, basePrefix }: PythonEnvironment, wor
   });
 }
 
+export function guestFolderIn(dataDir: string, python: string): string {
+  const hash = createHash('sha256').update(guestDigest()).update(python);
+  return join(dataDir, 'guest', hash.digest('hex').slice(0, 16));
+}
+
 /**
  * Copies the guest's files into the data folder, under a name with their hash, because the jail may have no access to
  * the installation.
  */
 async function installGuest(dataDir: string, python: string): Promise<string> {
-  const hash = createHash('sha256').update(guestDigest()).update(python);
-  return installFolder(join(dataDir, 'guest', hash.digest('hex').slice(0, 16)), async (folder) => {
+  return installFolder(guestFolderIn(dataDir, python), async (folder) => {
     for (const { path, content } of guestFiles()) {
       const target = join(folder, 'hotcell_guest', path);
       await mkdir(dirname(target), { recursive: true });
