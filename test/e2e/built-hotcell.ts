@@ -43,8 +43,11 @@ export interface Finished {
   readonly stderr: string;
 }
 
-/** Modules that users have preloaded take a second of a processor to import, for each server that a test starts. `mcp-workflow.test.ts` has them all. */
-export const SMALL_PRELOADS = { HOTCELL_PRELOADS: 'json' };
+/**
+ * Modules that users have preloaded take a second of a processor to import, for each server that a test starts, and a sandbox ahead takes a tenth.
+ * `mcp-workflow.test.ts` has all of it.
+ */
+export const LEAN_SERVER = { HOTCELL_PRELOADS: 'json', HOTCELL_POOL_SIZE: '0' };
 
 /** Files in one worker share the answer, which takes the doctor seconds: it is about the machine. */
 let whetherUsable: Promise<string | undefined> | undefined;
@@ -54,7 +57,7 @@ export async function buildHotcell(): Promise<BuiltHotcell> {
   buildOnce();
   const home = newTestHome();
   const env = { ...process.env, HOTCELL_HOME: home, HOTCELL_ISOLATION: 'process', NO_COLOR: '1' };
-  const serving = { ...env, ...SMALL_PRELOADS };
+  const serving = { ...env, ...LEAN_SERVER };
 
   function run(args: readonly string[], options: RunOptions = {}): Promise<Finished> {
     return new Promise((resolve) => {

@@ -427,7 +427,7 @@ except KeyboardInterrupt:
 
   it('by SIGTERM in the moment in which it takes its place among the servers leaves nothing', async () => {
     const path = program('print(1)');
-    for (let turn = 0; turn < strength({ plain: 3, all: 10 }); turn += 1) {
+    for (let turn = 0; turn < strength({ plain: 2, all: 10 }); turn += 1) {
       const child = hotcell.start(['dist/cli.js', 'run', path]);
       const closed = once(child, 'close');
       while (entriesOf(join(hotcell.home, 'run')).length === 0) await immediate();

@@ -2,7 +2,7 @@ import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/server';
 import { ERROR_META } from '../../src/mcp/present/error-result.ts';
-import { type BuiltHotcell, root, SMALL_PRELOADS } from './built-hotcell.ts';
+import { type BuiltHotcell, LEAN_SERVER, root } from './built-hotcell.ts';
 import { startServer } from './http-server.ts';
 
 /** Both protocols that clients speak: with `initialize`, and without. */
@@ -39,7 +39,7 @@ export function versionNegotiation(era: Era) {
 interface StdioOptions {
   readonly args?: readonly string[];
   readonly env?: Record<string, string>;
-  /** Whether it has the preloads that users have. */
+  /** Whether it has the preloads that users have, and a sandbox ahead. */
   readonly allPreloads?: boolean;
 }
 
@@ -56,7 +56,7 @@ export async function connectStdio(
       ...(process.env as Record<string, string>),
       HOTCELL_HOME: hotcell.home,
       HOTCELL_ISOLATION: 'process',
-      ...(allPreloads ? {} : SMALL_PRELOADS),
+      ...(allPreloads ? {} : LEAN_SERVER),
       HOTCELL_STRUCTURED_CONTENT: 'always', // so that the SDK checks the data against the schemas
       ...env,
     },

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type BuiltHotcell, buildHotcell, root, SMALL_PRELOADS } from './built-hotcell.ts';
+import { type BuiltHotcell, buildHotcell, LEAN_SERVER, root } from './built-hotcell.ts';
 import { connectStdio, ERAS } from './mcp-client.ts';
 
 let hotcell: BuiltHotcell;
@@ -41,7 +41,7 @@ interface RawServer {
 }
 
 function start(home = hotcell.home): RawServer {
-  const env = { ...process.env, HOTCELL_HOME: home, HOTCELL_ISOLATION: 'process', ...SMALL_PRELOADS };
+  const env = { ...process.env, HOTCELL_HOME: home, HOTCELL_ISOLATION: 'process', ...LEAN_SERVER };
   const child = spawn(process.execPath, ['dist/cli.js', 'mcp'], { cwd: root, env, stdio: ['pipe', 'pipe', 'inherit'] });
   child.stdin.on('error', () => {});
   const seen: Message[] = [];

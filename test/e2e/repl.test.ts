@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { killIfThere } from '../../src/lib/kill-if-there.ts';
 import { entriesOf } from '../support/folders.ts';
 import { descendantsOf, until } from '../support/host-processes.ts';
+import { strength } from '../support/strength.ts';
 import type { TerminalProgram } from '../support/terminal.ts';
 import { type BuiltHotcell, buildHotcell } from './built-hotcell.ts';
 
@@ -427,7 +428,7 @@ describe('the editor of hotcell repl', () => {
 
 describe('hotcell repl is ended', () => {
   it('by Ctrl-C while it is being opened, with nothing left', async () => {
-    for (let turn = 0; turn < 5; turn += 1) {
+    for (let turn = 0; turn < strength({ plain: 2, all: 5 }); turn += 1) {
       terminal = hotcell.onTerminal(['dist/cli.js', 'repl']);
       // As early as anything can be left: it takes its place among the servers.
       while (entriesOf(join(hotcell.home, 'run')).length === 0) await immediate();

@@ -19,12 +19,12 @@ describe('a program cannot end the connection of whoever looks at what it made',
     ['bytes that are no text, each three bytes where they are shown', String.raw`b"\xff"`],
   ])('by a file and an output of %s', async (_what, piece) => {
     await using mcp = await connectStdio(hotcell, 'modern', { env: { HOTCELL_PRELOADS: 'json' } });
-    const code = `import sys\nopen("made.txt", "wb").write(${piece} * 6_000_000)\nsys.stdout.buffer.write(${piece} * 6_000_000)\nNone`;
+    const code = `import sys\nopen("made.txt", "wb").write(${piece} * 4_000_000)\nsys.stdout.buffer.write(${piece} * 4_000_000)\nNone`;
     const { data } = await mcp.call('run_code', { code });
     const file = await mcp.client.readResource({ uri: data.files[0].uri });
     const [content] = file.contents as { text?: string; blob?: string }[];
     const made = content?.blob === undefined ? Buffer.from(content?.text ?? '') : Buffer.from(content.blob, 'base64');
-    expect(made.length).toBe(6_000_000);
+    expect(made.length).toBe(4_000_000);
     const log = await mcp.client.readResource({ uri: data.omitted.log_uri });
     expect(log.contents[0]).toMatchObject({
       text: expect.stringMatching(/… \d+ more bytes: call get_execution with log_offset \d+$/),

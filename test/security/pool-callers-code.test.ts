@@ -12,6 +12,7 @@ import { makeHome } from '../support/child-hotcell.ts';
 import { type CraftedImages, craftedImages, docker } from '../support/crafted-image.ts';
 import { hostProcesses, until } from '../support/host-processes.ts';
 import { containersOf } from '../support/host-traces.ts';
+import { reasonToLeaveTo } from '../support/strength.ts';
 import { openTarget, reasonToSkip, TARGETS } from '../support/targets.ts';
 
 /**
@@ -29,10 +30,11 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 describe.each([TARGETS.docker, TARGETS.gvisor])('$name: a container that is made ahead', async (target) => {
-  const skip = (await reasonToSkip(target)) !== undefined;
+  const reason = await reasonToLeaveTo(TARGETS.docker, target);
+  beforeEach((context) => context.skip(reason !== undefined, reason));
   const ran = () => readdirSync(folder).filter((name) => name.startsWith('ran-'));
 
-  it.skipIf(skip)('does not run what a variable of the session names', async () => {
+  it('does not run what a variable of the session names', async () => {
     await using hotcell = await openTarget(target, {
       ...{ mountRoots: [folder], poolSize: 1, preloads: ['antigravity'] },
     });
@@ -49,7 +51,7 @@ describe.each([TARGETS.docker, TARGETS.gvisor])('$name: a container that is made
     await session.close();
   });
 
-  it.skipIf(skip)('imports no module and reads no configuration of a mounted folder', async () => {
+  it('imports no module and reads no configuration of a mounted folder', async () => {
     const modules = ['numpy', 'matplotlib', 'json', 'sitecustomize', 'usercustomize', 'numexpr', 'bottleneck'];
     const trace = "open('/data/ran-' + __name__, 'w').close()\n";
     for (const name of modules) writeFileSync(join(folder, `${name}.py`), trace);
@@ -68,7 +70,7 @@ describe.each([TARGETS.docker, TARGETS.gvisor])('$name: a container that is made
   });
 
   // Without preloads, or without the memory to import them, modules of the standard library are not loaded yet.
-  it.skipIf(skip).each([
+  it.each([
     ['without preloads', { preloads: [] }, {}],
     ['with less memory than its preloads take', {}, { limits: { memoryBytes: 64 * MiB } }],
   ])('%s, imports no module of a folder that is mounted as the workspace', async (_, options, wishes) => {

@@ -12,7 +12,7 @@ import { reasonToSkip, TARGETS } from '../support/targets.ts';
 
 const reason = await reasonToSkip(TARGETS.shared);
 /** Several times as many as there may be zygotes. */
-const SESSIONS = strength({ plain: 75, all: 500 });
+const SESSIONS = strength({ plain: 30, all: 500 });
 const SOURCES = 25;
 const PROCESSES_OF_A_ZYGOTE = 3; // bubblewrap, the bare stage and the warm one
 const MOST_ZYGOTES = 4;
@@ -50,7 +50,7 @@ describe.skipIf(reason !== undefined)(
         if (index % 50 === 0)
           expect((await session.run(`import os; os.listdir("${mount.target}")`)).value?.text).toBe('[]');
         await session.close();
-        if (index % 20 === 0) most = Math.max(most, jailProcesses(home).length);
+        if (index % 5 === 0) most = Math.max(most, jailProcesses(home).length);
       }
       // Those that are about to end, and a fork that is kept ahead, come on top.
       expect(most).toBeLessThan(MOST_ZYGOTES * (PROCESSES_OF_A_ZYGOTE + 2) * 2);
