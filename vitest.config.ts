@@ -80,6 +80,8 @@ export default defineConfig({
           name: 'conformance',
           include: CONFORMANCE,
           globalSetup: ['test/support/built-guest.ts'],
+          // As those below.
+          isolate: false,
           ...SHARED,
         },
       },

@@ -61,15 +61,21 @@ export const LEFT_TO_OTHERS: Readonly<Partial<Record<TargetName, readonly LeftTo
   // The kernel is the same, and cgroups limit memory. What keeps neighbours apart is not the same, so all of that is proved there, but for the dearest of
   // the five counters that Linux keeps for each uid.
   docker: [
-    { other: 'process, shared', ids: [...ON_LINUX, ...HIDDEN_MEMORY, 'limit:supervisor-memory', 'neighbour:epoll'] },
+    {
+      other: 'process, shared',
+      ids: [
+        ...[...ON_LINUX, ...HIDDEN_MEMORY, 'limit:supervisor-memory', 'neighbour:epoll', 'javascript:out-of-memory'],
+      ],
+    },
   ],
   gvisor: [
-    // Another kernel is below, so nearly all is proved there: but the supervisor decides about these, whatever kernel it has.
+    // Another kernel is below, so nearly all is proved there: but the supervisor decides about these, and ends what holds too much, whatever kernel it has.
     {
       other: 'process, shared',
       ids: [
         ...['interrupt:default-grace', 'limit:supervisor-memory', 'command:deadline', 'command:background'],
-        ...['command:backpressure', 'command:beside', 'execute:randomness'],
+        ...['command:backpressure', 'command:beside', 'execute:randomness', 'javascript:out-of-memory'],
+        ...HIDDEN_MEMORY,
       ],
     },
     // The same image, and the same driver with another runtime: what the host decides about, and how kernels come to be.

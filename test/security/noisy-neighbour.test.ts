@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Hotcell, Session } from '../../src/main.ts';
-import { reasonToLeaveTo } from '../support/strength.ts';
+import { reasonToLeaveTo, strength } from '../support/strength.ts';
 import { openTarget, TARGETS, type Target } from '../support/targets.ts';
 
 const MiB = 1_048_576;
 const LEAST_CALLS = 100;
-const ATTACK_MS = 2_000;
+const ATTACK_MS = strength({ plain: 1_000, all: 2_000 });
 const PAUSE_MS = 5;
 const LIMIT_MS = 100;
 /** Others may keep this host busy as well: an attack may at most double what a fair neighbour costs there. */
