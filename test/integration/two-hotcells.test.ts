@@ -6,7 +6,7 @@ import { strength } from '../support/strength.ts';
 import { reasonToSkip, TARGETS, type Target } from '../support/targets.ts';
 
 const TURNS: readonly { target: Target; turns: number }[] = [
-  { target: TARGETS.shared, turns: strength({ plain: 8, all: 50 }) },
+  { target: TARGETS.shared, turns: strength({ plain: 4, all: 50 }) },
   { target: TARGETS.docker, turns: strength({ plain: 2, all: 8 }) },
 ];
 /** The last server that crashes needs one after it, which clears what it left. */
