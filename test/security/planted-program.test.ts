@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { resolveDataDir } from '../../src/config/load.ts';
-import { buildOnce } from '../support/child-hotcell.ts';
+import { buildOnce } from '../support/built-program.ts';
 import { CLI } from '../support/other-user.ts';
 import { reasonToSkip, TARGETS } from '../support/targets.ts';
 

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { launchOf } from '../../src/cli/install/launch.ts';
 import { packageRoot } from '../../src/lib/package-root.ts';
 import { packageVersion } from '../../src/lib/package-version.ts';
-import { buildOnce } from '../support/child-hotcell.ts';
+import { buildOnce } from '../support/built-program.ts';
 
 /** A repository with a Hotcell and a Node of its own, in which a client starts the server. */
 const repository = mkdtempSync(join(tmpdir(), 'hotcell-strangers-'));
