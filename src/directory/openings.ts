@@ -11,7 +11,6 @@ import { allowedImage } from './allowed-image.ts';
 import type { DirectorySession } from './managed-session.ts';
 import { type CheckedRequest, checkRequest, type OpenRequest } from './open-request.ts';
 import { LOCAL_OWNER, type Owner } from './owner.ts';
-import type { Persistence } from './persistence.ts';
 import { admit, displaced, fitsQuotas, type Holding, requireMemory } from './quota.ts';
 import type { Roster } from './roster.ts';
 
@@ -75,7 +74,12 @@ export interface OpeningsOptions {
   };
   /** Called when the session was used. */
   readonly onUsed: (entry: Entry) => void;
-  readonly onFailed: Persistence['failed'];
+  /** Called when the session could not be opened. Returns whether its sandbox lives on. */
+  readonly onFailed: (
+    entry: Entry,
+    error: unknown,
+    record?: PersistentRecord,
+  ) => Promise<{ readonly livesOn: boolean }>;
 }
 
 /**
