@@ -1,5 +1,5 @@
+import { createEscaper } from '../lib/escape-characters.ts';
 import { createTerminalScanner } from '../lib/terminal-scanner.ts';
-import { unicodeEscapes } from '../lib/visible-json.ts';
 
 /** Makes text from a sandbox safe for a terminal, piece by piece. */
 export interface TerminalFilter {
@@ -79,13 +79,14 @@ export function shownText(text: string, options = { colours: false }): string {
  */
 export function ownText(text: string, options = { colours: false }): string {
   let isColoured = false;
-  const shown = text.replace(OWN, (found, colour: string | undefined) => {
-    if (colour === undefined) return unicodeEscapes(found);
+  const shown = text.split(KEPT).map((part, index) => {
+    if (index % 2 === 0) return withEscapes(part);
+    if (part === '\r\n') return part;
     if (!options.colours) return '';
-    isColoured = colour !== '0';
-    return found;
+    isColoured = part !== '\x1b[0m';
+    return part;
   });
-  return isColoured ? `${shown}\x1b[0m` : shown;
+  return isColoured ? `${shown.join('')}\x1b[0m` : shown.join('');
 }
 
 /** Text of the line editor and the spinner: like `ownText`, with the cursor sequences that those two use. */
@@ -112,8 +113,10 @@ const CONTROLS =
 /** The Braille pattern without dots. Programs draw with it; a space has the same width, and is recognizable. */
 const BLANK = '\u2800';
 
-const OWN =
-  /\x1b\[(0|1|2|7|31|32|33|35|36)m|(?!\r?\n)(?!\t)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/gu;
+/** The colours of `print.ts`, and line ends of two characters. */
+const KEPT = /(\x1b\[(?:0|1|2|7|31|32|33|35|36)m|\r\n)/;
+
+const withEscapes = createEscaper(/(?![\t\n])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/u);
 
 /** Cursor up and right, carriage return, erasing, clearing the screen, and bracketed paste. */
 const MOVES = /(\x1b\[\d{1,5}[AC]|\r|\x1b\[(?:J|2K|2J\x1b\[H|\?2004[hl]))/;

@@ -63,6 +63,7 @@ function watched(handler: Handler, request: unknown, context: ServerContext): un
 export function sizeOf(value: unknown): number {
   if (typeof value === 'string') return value.length;
   if (typeof value !== 'object' || value === null) return 0;
+  if (ArrayBuffer.isView(value)) return value.byteLength;
   let chars = 0;
   for (const [key, member] of Object.entries(value))
     chars += (Array.isArray(value) ? 0 : key.length) + MEMBER_CHARS + sizeOf(member);

@@ -1,6 +1,7 @@
 import type { ContentBlock } from '@modelcontextprotocol/server';
 import type { ManagedExecution, ManagedSession } from '../../directory/directory.ts';
 import type { Artifact, ExecutionResult } from '../../execution/result.ts';
+import { firstFitting } from '../../lib/first-fitting.ts';
 import { quotedName } from '../../lib/said-inside.ts';
 import type { ToolCall, ToolReply } from '../define-tool.ts';
 import type { McpDeps } from '../deps.ts';
@@ -103,12 +104,7 @@ function waitsForOf(execution: ManagedExecution): Pick<ExecutionOutput, 'waits_f
 }
 
 function namable(artifacts: readonly Artifact[]): readonly Artifact[] {
-  let chars = 0;
-  const end = artifacts.findIndex(({ path }) => {
-    chars += path.length;
-    return chars > NAME_CHARS;
-  });
-  return artifacts.slice(0, end === -1 ? MOST_FILES : Math.min(end, MOST_FILES));
+  return firstFitting(artifacts, NAME_CHARS, ({ path }) => path.length).slice(0, MOST_FILES);
 }
 
 /** The download link of a file, if one can be made. */

@@ -23,3 +23,11 @@ test('a page of a wide table says which columns it has', () => {
   const wide = { ...rows(0, 1, 1), totalColumns: 3 } as VariablePage;
   expect(pageText(wide, 1000).place).toBe('(columns 0 to 0 of 3; more with column_offset 1)');
 });
+
+test.each([
+  ['hot', '68 6f 74'],
+  ['', ''],
+])('bytes are shown in hexadecimal: %j', (bytes, text) => {
+  const page: VariablePage = { kind: 'bytes', data: Buffer.from(bytes), offset: 0, total: bytes.length };
+  expect(pageText(page, 1000).text).toBe(text);
+});

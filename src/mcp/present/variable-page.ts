@@ -13,7 +13,7 @@ function bodyOf(page: VariablePage): string {
     case 'repr':
       return page.text;
     case 'bytes':
-      return page.data.toString('hex').replace(/(..)(?=.)/g, '$1 ');
+      return hexOf(page.data);
     case 'items':
       return page.items.map(({ text }, index) => `${page.offset + index}: ${text}`).join('\n');
     case 'entries':
@@ -24,6 +24,17 @@ function bodyOf(page: VariablePage): string {
         ...page.rows.map((row, index) => [page.index[index] ?? '', ...row].join('\t')),
       ].join('\n');
   }
+}
+
+/** Bytes as `68 6f 74`. */
+function hexOf(data: Buffer): string {
+  const digits = data.toString('hex');
+  const spaced = Buffer.alloc(Math.max(0, 3 * data.length - 1), ' ');
+  for (let at = 0; at < data.length; at += 1) {
+    spaced[3 * at] = digits.charCodeAt(2 * at);
+    spaced[3 * at + 1] = digits.charCodeAt(2 * at + 1);
+  }
+  return spaced.toString('latin1');
 }
 
 function placeOf(page: VariablePage): string[] {

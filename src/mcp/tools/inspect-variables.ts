@@ -1,12 +1,17 @@
 import * as z from 'zod';
 import type { VariablePage, VariableView } from '../../execution/variables.ts';
+import { firstFitting } from '../../lib/first-fitting.ts';
 import { inOneLine, quotedName } from '../../lib/said-inside.ts';
+import { sizeOf } from '../call-watch.ts';
 import { defineTool } from '../define-tool.ts';
+import { shortSummary } from '../present/short-summary.ts';
 import { textBlocks } from '../present/text-blocks.ts';
 import { pageText } from '../present/variable-page.ts';
 import { sessionArgument } from './session-argument.ts';
 
 const LISTED = 100;
+/** Total length of the texts of a list: user code may have written the guest's answer. */
+const LIST_CHARS = 40_000;
 
 const summary = z.object({
   name: z.string(),
@@ -40,13 +45,14 @@ export const inspectVariables = defineTool({
     total: z.number().int().optional().describe('Total over all pages'),
     value: summary.omit({ name: true }).optional().describe('Value of the expression'),
     page: z.string().optional().describe('The page as text'),
+    place: z.string().optional().describe('Position of the page, if it is not all'),
   }),
   facts: ({ page, variables, ...facts }) => ({
     ...facts,
     ...(variables === undefined ? {} : { variables: variables.map(({ summary, ...variable }) => variable) }),
   }),
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
-  async handler({ expression, filter, offset, limit, column_offset, language, session_id }, { deps, signal }) {
+  async handler({ expression, filter, offset, limit, column_offset, language, session_id }, { deps, signal, turn }) {
     const managed = await deps.directory.use(deps.owner, session_id, { signal, via: 'inspect_variables' });
     const { variables } = managed.session;
     const paging = { offset, signal, language, ...(limit === undefined ? {} : { limit }) };
@@ -56,7 +62,9 @@ export const inspectVariables = defineTool({
         limit: Math.min(limit ?? LISTED, 1000),
         ...(filter === undefined ? {} : { filter }),
       });
-      const lines = list.variables.map(({ name, type, summary }) =>
+      const shown = firstFitting(list.variables.map(shortSummary), LIST_CHARS, sizeOf);
+      await turn(sizeOf(shown));
+      const lines = shown.map(({ name, type, summary }) =>
         [`${inOneLine(name)}: ${inOneLine(type)}`, inOneLine(summary)].join(' = '),
       );
       const isAll = list.total <= offset + lines.length;
@@ -64,17 +72,19 @@ export const inspectVariables = defineTool({
       const said =
         lines.length === 0 ? 'No variables.' : `Variables: ${lines.length} of ${list.total}, from ${offset}${more}.`;
       return {
-        structured: { session_id: managed.id, variables: list.variables.map(named), total: list.total },
+        structured: { session_id: managed.id, variables: shown.map(named), total: list.total },
         content: textBlocks(said, lines.join('\n')),
       };
     }
-    const view = await variables.get(expression, { ...paging, columnOffset: column_offset });
+    const view = shortSummary(await variables.get(expression, { ...paging, columnOffset: column_offset }));
+    await turn(sizeOf(view));
     const { text, place } = pageText(view.page, deps.config.replyChars);
     return {
       structured: {
         session_id: managed.id,
         value: unnamed(view),
-        page: [text, place].filter(Boolean).join('\n'),
+        page: text,
+        ...(place === '' ? {} : { place }),
         ...totalOf(view.page),
       },
       content: textBlocks(`${quotedName(view.type)}${shapeText(view)}${place && ` ${place}`}`, text),

@@ -1,10 +1,11 @@
 import * as z from 'zod';
-import type { FileEntry } from '../../guest/messages.ts';
+import { firstFitting } from '../../lib/first-fitting.ts';
 import { quotedName } from '../../lib/said-inside.ts';
 import { defineTool } from '../define-tool.ts';
 import { sessionArgument } from './session-argument.ts';
 
 const TEXT_LINES = 200;
+/** Total length of the names: a program chooses them, and each may have four thousand characters. */
 const NAME_CHARS = 40_000;
 
 export const listFiles = defineTool({
@@ -34,10 +35,12 @@ export const listFiles = defineTool({
     omitted: z.number().int().describe('Number of entries not listed (a lower bound)'),
   }),
   annotations: { readOnlyHint: true, openWorldHint: false },
-  async handler({ path, recursive, limit, session_id }, { deps, signal }) {
+  async handler({ path, recursive, limit, session_id }, { deps, signal, turn }) {
     const managed = await deps.directory.use(deps.owner, session_id, { signal, via: 'list_files' });
     const { entries, omitted } = await managed.session.files.list(path, { recursive, limit });
-    const listed = namable(entries).map((entry) => ({
+    const named = firstFitting(entries, NAME_CHARS, ({ path: { length } }) => length);
+    await turn(named.reduce((chars, { path: { length } }) => chars + length, 0));
+    const listed = named.map((entry) => ({
       path: entry.path,
       kind: entry.kind,
       size_bytes: entry.sizeBytes,
@@ -55,16 +58,6 @@ export const listFiles = defineTool({
     };
   },
 });
-
-/** Limits the total length of names: a program chooses them, and each may have four thousand characters. */
-function namable(entries: readonly FileEntry[]): readonly FileEntry[] {
-  let chars = 0;
-  const end = entries.findIndex(({ path }) => {
-    chars += path.length;
-    return chars > NAME_CHARS;
-  });
-  return end === -1 ? entries : entries.slice(0, end);
-}
 
 function lineOf({ path, kind, size_bytes }: { path: string; kind: string; size_bytes: number }): string {
   const name = quotedName(path);

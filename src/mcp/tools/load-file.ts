@@ -5,6 +5,7 @@ import { HotcellError, toHotcellError } from '../../errors/hotcell-error.ts';
 import { inOneLine, quotedName } from '../../lib/said-inside.ts';
 import { defineTool, type ToolCall } from '../define-tool.ts';
 import { type Found, type HostFiles, tooLarge } from '../host-files/index.ts';
+import { shortSummary } from '../present/short-summary.ts';
 import { textBlocks } from '../present/text-blocks.ts';
 import { sessionArgument } from './session-argument.ts';
 
@@ -125,7 +126,7 @@ async function intoVariable(
   managed: ManagedSession,
   { hostFiles, found }: Loading,
   { name, as }: { name: string; as: (typeof FORMATS)[number] | undefined },
-  { deps, signal }: ToolCall,
+  { deps, signal, turn }: ToolCall,
 ) {
   const [file] = found.files;
   if (file === undefined || found.files.length > 1) {
@@ -135,13 +136,13 @@ async function intoVariable(
   }
   const format = as ?? BY_EXTENSION[extname(file.name).toLowerCase()] ?? 'bytes';
   const pieces = hostFiles.stream(file, deps.owner.quotas.uploadBytes, { owner: deps.owner.id, signal });
-  const { type, summary } = await managed.session.variables
-    .set(name, pieces, { as: format, signal })
-    .catch((thrown: unknown) => {
-      const error = toHotcellError(thrown);
-      if (error.code === 'invalid_argument') throw unusable(name);
-      throw error.code === 'evaluation_failed' ? unreadable(error, format) : error;
-    });
+  const loaded = await managed.session.variables.set(name, pieces, { as: format, signal }).catch((thrown: unknown) => {
+    const error = toHotcellError(thrown);
+    if (error.code === 'invalid_argument') throw unusable(name);
+    throw error.code === 'evaluation_failed' ? unreadable(error, format) : error;
+  });
+  const { type, summary } = shortSummary(loaded);
+  await turn(type.length + summary.length);
   return {
     structured: {
       session_id: managed.id,

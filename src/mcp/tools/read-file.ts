@@ -43,7 +43,10 @@ export const readFile = defineTool({
   }),
   facts: ({ text, ...place }) => place,
   annotations: { readOnlyHint: true, openWorldHint: false },
-  async handler({ path, start_line, lines, offset, length, encoding, session_id }, { deps, signal, placeForFile }) {
+  async handler(
+    { path, start_line, lines, offset, length, encoding, session_id },
+    { deps, signal, placeForFile, turn },
+  ) {
     const isByLine = start_line !== undefined || lines !== undefined;
     const isByByte = offset !== undefined || length !== undefined;
     if (isByLine && (isByByte || encoding === 'base64')) {
@@ -59,6 +62,7 @@ export const readFile = defineTool({
     if (isPicture(mediaType) && !isByLine && !isByByte && encoding === 'utf8') {
       await placeForFile();
       const data = await files.read(path, { limitBytes: PICTURE_BYTES });
+      await turn(data.length);
       const text = `${quotedName(path)}: ${mediaType}, ${data.length} bytes`;
       return {
         structured: { ...place, kind: 'image' as const },
@@ -69,6 +73,7 @@ export const readFile = defineTool({
       await placeForFile();
       const piece = await readBytes(files, path, { offset: offset ?? 0, length: length ?? BYTES });
       const { data, ...where } = piece;
+      await turn(data.length);
       const text = data.toString('base64');
       return {
         structured: { ...place, kind: 'base64' as const, text, ...where },

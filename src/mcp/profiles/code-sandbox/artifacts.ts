@@ -1,7 +1,9 @@
 import { posix } from 'node:path';
 import * as z from 'zod';
 import type { ManagedSession } from '../../../directory/directory.ts';
+import { firstFitting } from '../../../lib/first-fitting.ts';
 import { mediaTypeOf } from '../../../lib/media-type.ts';
+import type { ToolCall } from '../../define-tool.ts';
 import type { FileLinks } from '../../deps.ts';
 
 /** Path of the session's folder, in the sandbox and in every reply. */
@@ -33,8 +35,18 @@ export async function artifactOf(
   };
 }
 
-export async function filesOf(managed: ManagedSession, links: FileLinks): Promise<Artifact[]> {
+export async function filesOf(managed: ManagedSession, { deps, turn }: ListingCall): Promise<Artifact[]> {
   const { entries } = await managed.session.files.list('.', { recursive: true, limit: MOST_FILES });
-  const files = entries.filter(({ kind }) => kind === 'file');
-  return Promise.all(files.map((file) => artifactOf(managed, file, links)));
+  const files = namable(entries.filter(({ kind }) => kind === 'file'));
+  await turn(files.reduce((chars, { path }) => chars + path.length, 0));
+  return Promise.all(files.map((file) => artifactOf(managed, file, deps.links)));
 }
+
+type ListingCall = Pick<ToolCall, 'deps' | 'turn'>;
+
+/** SECURITY: limits the total length of the names, which a program chooses; each is in a reply several times. */
+export function namable<T extends { readonly path: string }>(files: readonly T[]): readonly T[] {
+  return firstFitting(files, NAME_CHARS, ({ path }) => path.length);
+}
+
+const NAME_CHARS = 100_000;

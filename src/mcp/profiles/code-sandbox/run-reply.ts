@@ -5,7 +5,7 @@ import type { ExecutionResult } from '../../../execution/result.ts';
 import type { Outcome } from '../../../sandbox/outcome.ts';
 import { exitCodeOfOutcome, outcomeSentence } from '../../../sandbox/outcome-table.ts';
 import type { FileLinks } from '../../deps.ts';
-import { type Artifact, artifactOf } from './artifacts.ts';
+import { type Artifact, artifactOf, namable } from './artifacts.ts';
 import { clipBytes } from './clip-bytes.ts';
 
 export interface RunReply {
@@ -47,7 +47,7 @@ export async function runReply(
     stderr: stderr.text,
     stdout_truncated: stdout.isCut || (truncation?.stdoutDroppedBytes ?? 0) > 0,
     stderr_truncated: stderr.isCut || (truncation?.stderrDroppedBytes ?? 0) > 0,
-    artifacts: await Promise.all(artifacts.map((file) => artifactOf(managed, file, links))),
+    artifacts: await Promise.all(namable(artifacts).map((file) => artifactOf(managed, file, links))),
     duration_ms: Math.round(durationMs),
   };
 }

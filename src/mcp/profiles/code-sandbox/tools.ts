@@ -117,6 +117,7 @@ Without session_id it opens a new session; pass the id of the reply to continue 
       }
       await call.placeForFile();
       const content = await managed.session.files.read(name, { limitBytes });
+      await call.turn(content.length);
       return asJson({ ...found, size_bytes: content.length, content_base64: content.toString('base64') });
     },
   });
@@ -132,7 +133,7 @@ Without session_id it opens a new session; pass the id of the reply to continue 
     failed: failureResult,
     async handler({ session_id }, call) {
       const managed = await useOpen(session_id, call, 'sandbox_list_artifacts');
-      return asJson({ artifacts: await filesOf(managed, call.deps.links) });
+      return asJson({ artifacts: await filesOf(managed, call) });
     },
   });
 
