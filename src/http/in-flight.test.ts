@@ -33,3 +33,12 @@ test('an empty batch counts as a call', () => {
   inFlight.claim('a', { messages: 2, bytes: 10 });
   expect(() => inFlight.claim('a', { messages: 1, bytes: 1 })).toThrow(tooMuch);
 });
+
+test('answers of an owner have a limit, the first one as well', () => {
+  const inFlight = createInFlight({ ...limits, answerBytes: 10 });
+  expect(inFlight.answer('a', 11)).toBeUndefined();
+  const release = inFlight.answer('a', 10);
+  expect(inFlight.answer('a', 1)).toBeUndefined();
+  release!();
+  expect(inFlight.answer('a', 1)).toBeDefined();
+});

@@ -34,7 +34,7 @@ export function createInFlight(limits: InFlightLimits = LIMITS): InFlight {
   return {
     answer(owner, bytes) {
       const made = answers.get(owner) ?? 0;
-      if (made > 0 && made + bytes > (limits.answerBytes ?? ANSWER_BYTES)) return undefined;
+      if (made + bytes > (limits.answerBytes ?? ANSWER_BYTES)) return undefined;
       answers.set(owner, made + bytes);
       return () => {
         const left = (answers.get(owner) ?? 0) - bytes;

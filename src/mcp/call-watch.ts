@@ -46,6 +46,7 @@ function watched(handler: Handler, request: unknown, context: ServerContext): un
   const work = (async () => {
     const result = await handler(request, context);
     const size = sizeOf(result);
+    if (size > LARGEST_ANSWER_BYTES) throw tooLarge(size);
     if (!call.mayAnswer(size)) throw tooMuch();
     // SECURITY: a dozen answers of megabytes, or a thousand small ones, that are ready at once must not be encoded at
     // once.
@@ -72,6 +73,14 @@ export function sizeOf(value: unknown): number {
 
 /** Characters per member: quotation marks, a colon, a comma, a short number. */
 const MEMBER_CHARS = 6;
+
+/** Maximum size of one answer over HTTP: a file of 10 MiB in base64 fits into it twice. */
+export const LARGEST_ANSWER_BYTES = 32 * 1_048_576;
+
+function tooLarge(size: number): ProtocolError {
+  const message = `the answer has ${size} bytes, and the limit is ${LARGEST_ANSWER_BYTES}: ask for less of it, or download it by its link`;
+  return new ProtocolError(ProtocolErrorCode.InternalError, message);
+}
 
 function tooMuch(): ProtocolError {
   return new ProtocolError(

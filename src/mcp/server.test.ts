@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { loadConfig } from '../config/load.ts';
 import { anonymousOwner } from '../directory/owner.ts';
-import type { CallWatch } from './call-watch.ts';
+import { type CallWatch, LARGEST_ANSWER_BYTES } from './call-watch.ts';
 import { defineTool, type Tool } from './define-tool.ts';
 import type { McpDeps } from './deps.ts';
 import { RESULT_META } from './present/result-meta.ts';
@@ -28,6 +28,22 @@ test.each(['tools/list', 'resources/list', 'resources/templates/list', 'prompts/
     expect(told).toEqual(['began', 'answers', 'turn']);
   },
 );
+
+test('no answer is larger than the limit, even if nothing else waits', async () => {
+  const flood = defineTool({
+    name: 'flood',
+    title: 'Flood',
+    description: 'Answers with too much.',
+    input: z.strictObject({}),
+    output: z.object({}),
+    annotations: {},
+    handler: async () => ({ structured: {}, content: [{ type: 'text', text: 'x'.repeat(LARGEST_ANSWER_BYTES) }] }),
+  });
+  const call: CallWatch = { began: () => {}, mayAnswer: () => true, turn: async () => {} };
+  const asked = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'flood', arguments: {} } } as const;
+  const answer = await answered(asked, call, { tools: [flood] });
+  expect(answer).toMatchObject({ error: { message: expect.stringContaining('and the limit is 33554432') } });
+});
 
 test('the definitions of all tools take at most 12 KB, as a client gets them', async () => {
   const answer = await answered({ jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} });

@@ -5,6 +5,7 @@ import { createFairQueue } from '../../lib/fair-queue.ts';
 import { packageVersion } from '../../lib/package-version.ts';
 import { createPlacesPerKey } from '../../lib/places-per-key.ts';
 import type { HotcellServer } from '../../main.ts';
+import { LARGEST_ANSWER_BYTES } from '../../mcp/call-watch.ts';
 import type { HostFiles } from '../../mcp/host-files/index.ts';
 import { STRUCTURED_HEADER } from '../../mcp/present/result-meta.ts';
 import type { Offer } from '../../mcp/profiles/index.ts';
@@ -33,6 +34,7 @@ export function mcpServerFor(
         links: { urlFor: async (...file) => links.linkTo(owner.id, ...file) },
         ...(hostFiles === undefined ? {} : { hostFiles }),
         computing,
+        largestReplyBytes: LARGEST_ANSWER_BYTES,
         editing,
         log: telemetry.logger,
         feed: telemetry.feed,

@@ -11,17 +11,18 @@ import {
 import type { ManagedSession } from '../../directory/directory.ts';
 import { type HotcellError, toHotcellError } from '../../errors/hotcell-error.ts';
 import { mediaTypeOf } from '../../lib/media-type.ts';
-import { quotedName } from '../../lib/said-inside.ts';
 import { isTextType } from '../../lib/text-type.ts';
+import { callWatchOf } from '../call-watch.ts';
 import type { McpDeps } from '../deps.ts';
 import { asPiece, readLogBytes } from '../execution-log.ts';
+import { RESULT_META } from '../present/result-meta.ts';
 import { fittingInJson } from './json-size.ts';
-import { decoded, FILE_TEMPLATE, fileUri, LOG_TEMPLATE, logUri } from './uris.ts';
+import { listResources } from './list.ts';
+import { decoded, FILE_TEMPLATE, LOG_TEMPLATE } from './uris.ts';
 
 /** Limit of one message: stdio clients take at most 10 MB, and base64 adds a third. */
 const READ_BYTES = 6 * 1_048_576;
 const MESSAGE_BYTES = 9 * 1_048_576;
-const LISTED_PER_SESSION = 100;
 
 /**
  * Resources for clients that follow links: files of workspaces and logs of executions, of the owner's own sessions
@@ -31,7 +32,7 @@ export function registerResources(server: McpServer, deps: McpDeps): void {
   server.registerResource(
     'workspace-file',
     new ResourceTemplate(FILE_TEMPLATE, {
-      list: async () => ({ resources: (await Promise.all(sessionsOf(deps).map(filesOf))).flat() }),
+      list: undefined,
       complete: named({ session: (value: string) => idsStarting(deps, value) }),
     }),
     { title: 'File in a workspace', description: 'A file of a session, by its path in the workspace.' },
@@ -41,7 +42,7 @@ export function registerResources(server: McpServer, deps: McpDeps): void {
   server.registerResource(
     'execution-log',
     new ResourceTemplate(LOG_TEMPLATE, {
-      list: async () => ({ resources: (await Promise.all(sessionsOf(deps).map(logsOf))).flat() }),
+      list: undefined,
       complete: named({
         session: (value: string) => idsStarting(deps, value),
         execution: (value: string) =>
@@ -52,11 +53,19 @@ export function registerResources(server: McpServer, deps: McpDeps): void {
     }),
     {
       title: 'Output of an execution',
-      description: 'The output of an execution, as far as it was kept.',
+      description:
+        'The output of an execution, as far as it was kept. If there is more, _meta has next_offset: call get_execution with it as log_offset.',
       mimeType: 'text/plain',
     },
     (uri, { session, execution }, context) =>
       answered(uri, () => readExecutionLog(callOf(deps, uri, context), decoded(session), decoded(execution))),
+  );
+  // Replaces the handler of the SDK, which knows no pages.
+  server.server.setRequestHandler('resources/list', ({ params }, context) =>
+    listResources(deps, {
+      cursor: params?.cursor,
+      turn: async (chars) => callWatchOf(context)?.turn(chars),
+    }),
   );
 }
 
@@ -99,11 +108,9 @@ async function readExecutionLog(
     present: async (log) => {
       const fitting = await fittingInJson(log.bytes, MESSAGE_BYTES);
       const { text, next_offset, size_bytes } = asPiece({ ...log, bytes: log.bytes.subarray(0, fitting) });
-      const rest =
-        next_offset === undefined
-          ? ''
-          : `\n… ${size_bytes - next_offset} more bytes: call get_execution with log_offset ${next_offset}`;
-      return { mimeType: 'text/plain', text: `${text}${rest}` };
+      // SECURITY: apart from the text, which a program has written.
+      const _meta = next_offset === undefined ? undefined : { [RESULT_META]: { next_offset, size_bytes } };
+      return { mimeType: 'text/plain', text, ...(_meta === undefined ? {} : { _meta }) };
     },
   });
 }
@@ -111,7 +118,9 @@ async function readExecutionLog(
 interface Presenting<Data> {
   read(): Promise<Data>;
   /** Builds the content of the answer, on the main thread. */
-  present(data: Data): Promise<{ mimeType: string } & ({ text: string } | { blob: string })>;
+  present(
+    data: Data,
+  ): Promise<{ mimeType: string; _meta?: Record<string, unknown> } & ({ text: string } | { blob: string })>;
 }
 
 /**
@@ -148,36 +157,6 @@ function sessionsOf({ directory, owner }: McpDeps): readonly ManagedSession[] {
 
 function idsStarting(deps: McpDeps, value: string): string[] {
   return sessionsOf(deps).flatMap(({ id }) => (id.startsWith(value) ? [id] : []));
-}
-
-async function filesOf(managed: ManagedSession) {
-  const { entries } = await managed.session.files
-    .list('.', { recursive: true, limit: LISTED_PER_SESSION })
-    .catch(() => ({ entries: [] })); // the session is being closed
-  return entries
-    .filter(({ kind }) => kind === 'file')
-    .map(({ path, sizeBytes }) => ({
-      uri: fileUri(managed.id, path),
-      name: quotedName(path),
-      title: quotedName(path),
-      mimeType: mediaTypeOf(path),
-      size: sizeBytes,
-    }));
-}
-
-/** Logs that hold more than the reply did. */
-async function logsOf(managed: ManagedSession) {
-  const ended = managed.executions().filter((execution) => execution.state() === 'ended');
-  const results = await Promise.all(ended.map(({ result }) => result.catch(() => undefined)));
-  return results
-    .filter((result) => result?.truncation !== undefined)
-    .slice(-LISTED_PER_SESSION)
-    .map((result) => ({
-      uri: logUri(managed.id, result!.executionId),
-      name: `${result!.executionId}.log`,
-      title: `Output of ${result!.executionId}`,
-      mimeType: 'text/plain',
-    }));
 }
 
 /** Reads a resource. A failure is an error of the protocol, because a resource has no result for it. */
