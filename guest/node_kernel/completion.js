@@ -3,6 +3,7 @@ import { propertiesOf } from './variables.js';
 const CHAIN =
   /([\p{ID_Start}$_][\p{ID_Continue}$]*(?:(?:\?\.|\.)[\p{ID_Start}$_][\p{ID_Continue}$]*)*(?:\?\.|\.))?([\p{ID_Continue}$]*)$/u;
 const MAX_MATCHES = 200;
+const MAX_TEXT_CHARS = 200;
 const OURS = /^__hotcell/;
 /** Every object has these: who wants one writes its first letter. */
 const OF_EVERYTHING = new Set(Object.getOwnPropertyNames(Object.prototype));
@@ -20,7 +21,11 @@ export async function completion({ ask, evaluate, members, text, timeoutMs }) {
   const found = chain === undefined ? await namesOf(ask, prefix) : await propertiesAfter(chain);
   const matches = found
     .filter(
-      ({ text: name }) => name.startsWith(prefix) && !OURS.test(name) && (prefix !== '' || !OF_EVERYTHING.has(name)),
+      ({ text: name }) =>
+        name.length <= MAX_TEXT_CHARS &&
+        name.startsWith(prefix) &&
+        !OURS.test(name) &&
+        (prefix !== '' || !OF_EVERYTHING.has(name)),
     )
     .sort((a, b) => (a.text < b.text ? -1 : 1))
     .slice(0, MAX_MATCHES);

@@ -9,20 +9,21 @@ const count = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 /** Text of at most `max` code points, each of which is one or two UTF-16 code units. */
 const text = (max: number) => z.string().max(2 * max);
 
+/** SECURITY: limits of what the guests make, and no more: an answer to each key press costs the server its size. */
 export const completionAnswer = z.object({
-  matches: z.array(z.object({ text: text(1000), kind: text(40).optional() })).max(1000),
+  matches: z.array(z.object({ text: text(200), kind: text(40).optional() })).max(200),
   start: count,
   end: count,
 });
 
 export const inspectionAnswer = z.object({
   found: z.boolean(),
-  name: text(1000).optional(),
-  type: text(1000).optional(),
-  signature: text(10_000).optional(),
+  name: text(200).optional(),
+  type: text(200).optional(),
+  signature: text(2_000).optional(),
   file: text(1000).optional(),
-  doc: text(20_000).optional(),
-  summary: text(5000).optional(),
+  doc: text(4_100).optional(),
+  summary: text(1_000).optional(),
 });
 
 const summary = {

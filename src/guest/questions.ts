@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { HotcellError } from '../errors/hotcell-error.ts';
 import type { Head } from '../lib/frames.ts';
+import { parseUtf8Json } from '../lib/utf8-json.ts';
 import type { GuestConnection } from './connection.ts';
 import { describeViolation } from './describe-violation.ts';
 import { nothing } from './messages.ts';
@@ -69,7 +70,7 @@ export async function answered<Answer>(
     throw error;
   }
   try {
-    return schema.parse(JSON.parse(body.toString('utf8')));
+    return schema.parse(parseUtf8Json(body));
   } catch (error) {
     throw new HotcellError('guest_misbehaved', `${kind}: invalid reply: ${describeViolation(error)}`, {
       cause: error,

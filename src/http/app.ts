@@ -90,10 +90,11 @@ export function createApp(options: AppOptions): HttpApp {
     });
   }
   // Shared by all routes with calls, so that the limits apply to all of them together.
-  const shares = { inFlight: createInFlight(options.inFlightLimits), turns: createTurns() };
+  const { unsentBytes = () => 0 } = options;
+  const shares = { inFlight: createInFlight(options.inFlightLimits), turns: createTurns(), unsentBytes };
   if (mcp !== undefined) {
-    const { largestMessageBytes: bodyBytes, unsentBytes = () => 0 } = options;
-    addMcpRoute(app, mcp, { ...shares, unsentBytes, ...(bodyBytes === undefined ? {} : { bodyBytes }) });
+    const { largestMessageBytes: bodyBytes } = options;
+    addMcpRoute(app, mcp, { ...shares, ...(bodyBytes === undefined ? {} : { bodyBytes }) });
   }
   if (mcp !== undefined && config.profile.includes('hotcell')) {
     app.use('/run/*', refuseHead);

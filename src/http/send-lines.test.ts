@@ -17,6 +17,7 @@ test.each([
     const lines = sendLines(outgoing, {
       stallMs: 10_000,
       aliveMs: 10_000,
+      mayWait: () => true,
       nextTurn: (chars) => {
         asked.push(chars);
         return chars < 100 ? Promise.resolve(turnEnd(() => {})) : turn.promise;
@@ -52,6 +53,28 @@ test.each([
   await over.promise;
   expect(received).toContain('x'.repeat(10_000));
   expect(hasEnded).toBe(true);
+  server.close();
+});
+
+test('a client is disconnected if its owner leaves too much unread', async () => {
+  let isMade = false;
+  const server = createServer((_request, outgoing) => {
+    const lines = sendLines(outgoing, {
+      stallMs: 10_000,
+      aliveMs: 10_000,
+      mayWait: () => false,
+      nextTurn: async () => turnEnd(() => {}),
+    });
+    void lines.send(5, () => {
+      isMade = true;
+      return {};
+    });
+  }).listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const failed = deferred<Error>();
+  get({ port: (server.address() as AddressInfo).port }).on('error', failed.resolve);
+  expect(await failed.promise).toMatchObject({ code: 'ECONNRESET' });
+  expect(isMade).toBe(false);
   server.close();
 });
 

@@ -9,6 +9,8 @@ export interface LineOptions {
   readonly aliveMs: number;
   /** Waits for a turn of the client's owner, to encode so many characters. Rejects when the client leaves. */
   readonly nextTurn: (chars: number) => Promise<EndTurn>;
+  /** Whether the owner's clients may leave more responses unread. SECURITY: otherwise the client is disconnected. */
+  readonly mayWait: () => boolean;
 }
 
 /** A response of JSON lines, written with backpressure: `send` waits for a slow reader. */
@@ -21,7 +23,7 @@ export interface LineSender {
   end(): void;
 }
 
-export function sendLines(outgoing: ServerResponse, { stallMs, aliveMs, nextTurn }: LineOptions): LineSender {
+export function sendLines(outgoing: ServerResponse, { stallMs, aliveMs, nextTurn, mayWait }: LineOptions): LineSender {
   outgoing.writeHead(200, { ...DEFAULT_HEADERS, 'content-type': 'application/x-ndjson' });
   const alive = setInterval(() => outgoing.writableNeedDrain || outgoing.write('{}\n'), aliveMs);
   outgoing.once('close', () => clearInterval(alive));
@@ -29,6 +31,7 @@ export function sendLines(outgoing: ServerResponse, { stallMs, aliveMs, nextTurn
     async send(chars, make) {
       const endTurn = await nextTurn(chars).catch(() => undefined);
       if (endTurn === undefined) return; // the client has left
+      if (!mayWait()) outgoing.destroy();
       const isTaken = outgoing.destroyed || outgoing.write(`${JSON.stringify(make())}\n`);
       endTurn();
       if (!isTaken) await taken(outgoing, stallMs);

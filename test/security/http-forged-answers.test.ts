@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { toolCall } from '../support/served-hotcell.ts';
+import { type Answer, toolCall } from '../support/served-hotcell.ts';
 import { reasonToSkip, TARGETS } from '../support/targets.ts';
-import { serveTwoTenants } from '../support/two-tenants.ts';
+import { serveTwoTenants, type TwoTenants } from '../support/two-tenants.ts';
 
 const skipped = await reasonToSkip(TARGETS.shared);
 
@@ -33,6 +33,32 @@ describe.skipIf(skipped !== undefined)('answers of a kernel that user code has w
     expect(body.length).toBeLessThan(600_000); // it was 13 MB
   });
 
+  it.each([
+    ['bytes that are not UTF-8, which take three times as many when they are sent', String.raw`b'\xff'`, 200, 10],
+    ['more text than a guest makes', `b'x'`, 1990, 515],
+  ])('completions are refused if they are %s', async (_, piece, chars, count) => {
+    await using tenants = await serveTwoTenants();
+    const match = `b'{"text":"' + ${piece} * ${chars} + b'"}'`;
+    await tenants.call('mallory', 'run_code', {
+      code: forge(`b'{"start":0,"end":0,"matches":[' + b','.join([${match}] * ${count}) + b']}'`),
+    });
+    const answer = await ask(tenants, 'complete');
+    expect(answer.json()).toMatchObject({ error: { code: 'guest_misbehaved' } });
+    expect(answer.body.length).toBeLessThan(1_000);
+  });
+
+  it.each(['complete', 'inspect'])('the answer to %s counts towards the answers of its owner', async (question) => {
+    const limits = { messages: 100, bytes: 1_000_000, totalBytes: 1_000_000 };
+    for (const [answerBytes, status] of [
+      [1_000_000, 200],
+      [20, 429],
+    ] as const) {
+      await using tenants = await serveTwoTenants({ inFlightLimits: { ...limits, answerBytes } });
+      await tenants.call('mallory', 'open_session');
+      expect((await ask(tenants, question)).status).toBe(status);
+    }
+  });
+
   it('resources/list has pages, which hold a bounded number of characters over all sessions', async () => {
     await using tenants = await serveTwoTenants();
     const { hotcell, tokens } = tenants;
@@ -60,6 +86,13 @@ describe.skipIf(skipped !== undefined)('answers of a kernel that user code has w
     expect((await list({ cursor: '1@another' })).error).toMatchObject({ code: -32602 });
   });
 });
+
+/** A question about `print`, in mallory's only session. */
+function ask({ hotcell, tokens, sessionsOf }: TwoTenants, question: string): Promise<Answer> {
+  const headers = { 'content-type': 'application/json' };
+  const { id } = sessionsOf('mallory')[0]!;
+  return hotcell.send('POST', `/run/${id}/${question}`, { token: tokens.mallory, headers, body: '{"code":"print"}' });
+}
 
 interface Listed {
   readonly resources: readonly { readonly uri: string }[];

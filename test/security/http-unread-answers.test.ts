@@ -73,6 +73,13 @@ describe.skipIf(skipped !== undefined)('answers that nobody reads', () => {
     expect((await tenants.call('mallory', 'list_sessions')).json()).toMatchObject({
       error: { code: 'too_much_in_flight', retry: 'later' },
     });
+    const { id } = tenants.sessionsOf('mallory')[0]!;
+    const asked = { token: tenants.tokens.mallory, headers: { 'content-type': 'application/json' } };
+    for (const question of ['complete', 'inspect']) {
+      const about = { ...asked, body: '{"code":"pri"}' };
+      expect((await tenants.hotcell.send('POST', `/run/${id}/${question}`, about)).status).toBe(429);
+    }
+    expect((await tenants.hotcell.send('GET', `/run/${id}/commands`, asked)).status).toBe(429);
     expect(unsent(tenants)).toBeLessThan(128 * MiB);
     await tenants.timed('list_sessions');
     for (const socket of sockets) socket.destroy();

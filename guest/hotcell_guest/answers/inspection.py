@@ -62,7 +62,8 @@ def doc_of(value: Any) -> Optional[str]:
         return None
     lines = inspect.cleandoc(doc[:_MAX_DOC_CHARS]).split("\n")
     cut = len(doc) > _MAX_DOC_CHARS or len(lines) > _MAX_DOC_LINES
-    return "\n".join(lines[:_MAX_DOC_LINES]) + ("\n…" if cut else "")
+    text = "\n".join(lines[:_MAX_DOC_LINES])[:_MAX_DOC_CHARS]  # tabs have become spaces, so it may have grown
+    return text + ("\n…" if cut else "")
 
 
 def file_of(value: Any) -> Optional[str]:

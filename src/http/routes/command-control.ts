@@ -32,10 +32,10 @@ export function addCommandControlRoutes(app: HttpApp, options: RunRouteOptions):
     requireContentType(context, 'application/octet-stream', HOW_INPUT);
     const data = await readInput(context.env.incoming, context.get('owner').id, (body) => body);
     const end = context.req.query('end') === 'true';
-    return inTurn(context, options, data.length, async ({ gone, endTurn }) => {
+    return inTurn(context, options, data.length, async ({ gone, endTurn, json }) => {
       const command = await found(context, gone);
       endTurn();
-      return context.json({ accepted: await inputs.send(command, { data, end }) });
+      return json({ accepted: await inputs.send(command, { data, end }) });
     });
   });
 
@@ -57,9 +57,9 @@ export function addCommandControlRoutes(app: HttpApp, options: RunRouteOptions):
     work: (command: FoundCommand, body: unknown) => Promise<void>,
   ): Promise<Response> {
     const body = await jsonBody(context, readJson, how);
-    return inTurn(context, options, body.bytes, async ({ gone }) => {
+    return inTurn(context, options, body.bytes, async ({ gone, json }) => {
       await work(await found(context, gone), parsedJson(body, how));
-      return context.json({});
+      return json({});
     });
   }
 

@@ -53,9 +53,9 @@ export function addCommandRoutes(app: HttpApp, options: RunRouteOptions): void {
 
   app.get('/run/:session/commands', async (context) => {
     requireSameSite(context);
-    return inTurn(context, options, 0, async ({ gone }) => {
+    return inTurn(context, options, 0, async ({ gone, json }) => {
       const session = await sessionOf(context, sessions, gone);
-      return context.json({ commands: commandLines(session) });
+      return json({ commands: commandLines(session) });
     });
   });
 
@@ -89,8 +89,12 @@ export function addCommandRoutes(app: HttpApp, options: RunRouteOptions): void {
 
   async function stream(context: HttpContext, execution: ManagedExecution, how: StreamOptions & InTurn): Promise<void> {
     using _ = readers.add(execution);
-    const { nextTurn } = how;
-    await streamExecution(execution, sendLines(context.env.outgoing, { stallMs, aliveMs: ALIVE_MS, nextTurn }), how);
+    const { nextTurn, mayWait } = how;
+    await streamExecution(
+      execution,
+      sendLines(context.env.outgoing, { stallMs, aliveMs: ALIVE_MS, nextTurn, mayWait }),
+      how,
+    );
   }
 }
 

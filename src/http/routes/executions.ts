@@ -17,14 +17,18 @@ export function addExecutionsRoute(app: HttpApp, options: RunRouteOptions): void
   const readers = createReaders('watching this session');
   app.get('/run/:session/executions', async (context) => {
     requireSameSite(context);
-    await inTurn(context, options, 0, async ({ gone, endTurn, nextTurn }) => {
+    await inTurn(context, options, 0, async ({ gone, endTurn, nextTurn, mayWait }) => {
       const session = await sessions.use(context.get('owner'), context.req.param('session'), {
         via: 'GET /run/executions',
         signal: gone,
       });
       using _ = readers.add(session);
       endTurn();
-      await watchSession(session, sendLines(context.env.outgoing, { stallMs, aliveMs: ALIVE_MS, nextTurn }), gone);
+      await watchSession(
+        session,
+        sendLines(context.env.outgoing, { stallMs, aliveMs: ALIVE_MS, nextTurn, mayWait }),
+        gone,
+      );
     });
     return RESPONSE_ALREADY_SENT;
   });

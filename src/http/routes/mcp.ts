@@ -1,36 +1,23 @@
-import { HotcellError } from '../../errors/hotcell-error.ts';
 import type { Parsed } from '../../lib/json-parser.ts';
 import type { CallWatch } from '../../mcp/call-watch.ts';
 import { oversizedIn } from '../../mcp/message-limits.ts';
 import { countCall } from '../counted-call.ts';
 import type { HttpApp, HttpContext } from '../environment.ts';
-import type { InFlight } from '../in-flight.ts';
+import type { Shares } from '../in-turn.ts';
 import type { McpEndpoint } from '../mcp/endpoint.ts';
 import { createJsonReader } from '../read-json.ts';
 import { isEvents, sendEvents } from '../send-events.ts';
-import { LARGE_BYTES, type Turns } from '../turns.ts';
+import { LARGE_BYTES } from '../turns.ts';
+import { mayLeaveUnread, requireReader, tooMuchUnread } from '../unread-answers.ts';
 import { leavingOf, whenClosed } from '../when-closed.ts';
 
-export interface McpRouteOptions {
-  readonly inFlight: InFlight;
-  readonly turns: Turns;
+export interface McpRouteOptions extends Shares {
   readonly bodyBytes?: number;
-  /** Bytes of unread responses to an owner's clients. */
-  unsentBytes(owner: string): number;
 }
 
-/**
- * SECURITY: the maximum bytes of unread responses of one owner. Each response has some megabytes at most, but their
- * number is not limited otherwise.
- */
-const UNSENT_BYTES = 64 * 1_048_576;
-
 /** `/mcp`: the MCP endpoint. The guard has authenticated the client. */
-export function addMcpRoute(
-  app: HttpApp,
-  endpoint: McpEndpoint,
-  { inFlight, turns, bodyBytes, unsentBytes }: McpRouteOptions,
-): void {
+export function addMcpRoute(app: HttpApp, endpoint: McpEndpoint, { bodyBytes, ...shares }: McpRouteOptions): void {
+  const { inFlight, turns } = shares;
   const read = createJsonReader(bodyBytes);
 
   app.all('/mcp', async (context) => {
@@ -55,9 +42,12 @@ export function addMcpRoute(
     try {
       const body = checked(message.parsed());
       if (body instanceof Response) return body;
-      requireReader(id);
+      requireReader(shares, id);
       const response = await answer(context, body, { ...call, turn });
-      requireReader(id, response);
+      if (!mayLeaveUnread(shares, id)) {
+        response.body?.cancel().catch(() => {});
+        throw tooMuchUnread();
+      }
       return await sent(context, response, endTurn);
     } finally {
       endTurn();
@@ -71,15 +61,7 @@ export function addMcpRoute(
   async function sent(context: HttpContext, response: Response, begun = () => {}): Promise<Response> {
     if (!isEvents(response)) return response;
     const { id } = context.get('owner');
-    return sendEvents(context.env.outgoing, response, { begun, mayWait: () => unsentBytes(id) <= UNSENT_BYTES });
-  }
-
-  function requireReader(owner: string, response?: Response): void {
-    if (unsentBytes(owner) <= UNSENT_BYTES) return;
-    response?.body?.cancel().catch(() => {});
-    throw new HotcellError('too_much_in_flight', 'too many of your responses are unread', {
-      remedy: 'Read the responses to your other calls first.',
-    });
+    return sendEvents(context.env.outgoing, response, { begun, mayWait: () => mayLeaveUnread(shares, id) });
   }
 }
 

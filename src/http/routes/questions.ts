@@ -40,7 +40,7 @@ export function addQuestionRoutes(app: HttpApp, options: RunRouteOptions): void 
   for (const [name, ask] of Object.entries(QUESTIONS)) {
     app.post(`/run/:session/${name}`, async (context) => {
       const body = await jsonBody(context, read, HOW);
-      return inTurn(context, options, body.bytes, async ({ gone, endTurn }) => {
+      return inTurn(context, options, body.bytes, async ({ gone, endTurn, json }) => {
         const asked = parseOptions(request, parsedJson(body, HOW), { remedy: HOW });
         const managed = await sessions.use(context.get('owner'), context.req.param('session'), {
           via: `POST /run/${name}`,
@@ -48,7 +48,7 @@ export function addQuestionRoutes(app: HttpApp, options: RunRouteOptions): void 
         });
         endTurn();
         const how = { busy: 'refuse', timeoutMs: LONGEST_WAIT_MS, signal: gone } as const;
-        return context.json(await ask(managed.session, { ...asked, ...how }));
+        return json(await ask(managed.session, { ...asked, ...how }));
       });
     });
   }

@@ -43,10 +43,13 @@ export function addRunRoute(app: HttpApp, options: RunRouteOptions): void {
   const read = createJsonReader();
   app.post('/run/:session', async (context) => {
     const body = await jsonBody(context, read, HOW);
-    await inTurn(context, options, body.bytes, async ({ gone, endTurn, nextTurn }) => {
+    await inTurn(context, options, body.bytes, async ({ gone, endTurn, nextTurn, mayWait }) => {
       const execution = await begin(context, parsedJson(body, HOW), gone);
       endTurn();
-      await streamExecution(execution, sendLines(context.env.outgoing, { stallMs, aliveMs: ALIVE_MS, nextTurn }));
+      await streamExecution(
+        execution,
+        sendLines(context.env.outgoing, { stallMs, aliveMs: ALIVE_MS, nextTurn, mayWait }),
+      );
     });
     return RESPONSE_ALREADY_SENT;
   });
