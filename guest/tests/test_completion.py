@@ -118,3 +118,8 @@ class InspectionTest(unittest.TestCase):
 
         long.__doc__ = "line\n" * 100_000
         self.assertLess(len(doc_of(long) or ""), 5_000)
+
+        def tabs() -> None: ...
+
+        tabs.__doc__ = "a" + "\t" * 4_000  # a tab becomes up to eight spaces
+        self.assertLessEqual(len(doc_of(tabs) or ""), 4_100)
