@@ -24,11 +24,14 @@ test('the characters of the class become escapes, and no other character changes
 });
 
 const MEGABYTE = 1_000_000;
+/** It takes 20 ms; with a callback for each character it took 700. A busy machine takes several times as long. */
+const LIMIT_MS = 250;
+const ROUNDS = 8;
 test.each([
   ['U+007F', '\x7f'],
   ['U+007F beside letters', '\x7fa'],
   ['characters of two code units', '\u{e0100}'],
-])('a megabyte of %s takes far less than 50 ms', (_, piece) => {
+])('a megabyte of %s takes no time that others would notice', (_, piece) => {
   const text = piece.repeat(MEGABYTE / piece.length);
   const json = JSON.stringify(text);
   const work = {
@@ -38,12 +41,12 @@ test.each([
     quoted: () => quoted(text, text.length),
     ownText: () => ownText(text),
   };
-  for (const [name, make] of Object.entries(work)) expect(leastMs(make), name).toBeLessThan(50);
+  for (const [name, make] of Object.entries(work)) expect(leastMs(make), name).toBeLessThan(LIMIT_MS);
 });
 
-/** The shortest time of several, because other processes share the cores. */
+/** The shortest time of several rounds: other processes share the cores. */
 function leastMs(work: () => string): number {
-  const times = Array.from({ length: 5 }, () => {
+  const times = Array.from({ length: ROUNDS }, () => {
     const startedAt = performance.now();
     expect(work().length).toBeGreaterThan(MEGABYTE);
     return performance.now() - startedAt;
