@@ -9,6 +9,7 @@ import { ProtocolViolation } from '../lib/frames.ts';
 import { mediaTypeOf } from '../lib/media-type.ts';
 import { createSpool } from '../lib/spool.ts';
 import { withoutEscapes } from '../lib/terminal-scanner.ts';
+import { parseUtf8Json } from '../lib/utf8-json.ts';
 import type { GuestOutcome } from '../sandbox/outcome-table.ts';
 import { createDisplayTable } from './displays.ts';
 import type { ExecutionEvent } from './events.ts';
@@ -253,9 +254,7 @@ function withoutColours(outcome: GuestOutcome): GuestOutcome {
 function parseArtifacts(body: Buffer): Artifact[] {
   if (body.length === 0) return [];
   try {
-    return artifactList
-      .parse(JSON.parse(body.toString('utf8')))
-      .map((file) => ({ ...file, mediaType: mediaTypeOf(file.path) }));
+    return artifactList.parse(parseUtf8Json(body)).map((file) => ({ ...file, mediaType: mediaTypeOf(file.path) }));
   } catch (error) {
     throw new HotcellError('guest_misbehaved', 'the guest sent an invalid list of artifacts', {
       cause: error,
