@@ -59,9 +59,13 @@ export function createClosings({ roster, live, persistence, events }: ClosingsOp
     try {
       await live.discard(entry.record);
       await persistence.forget(entry);
-    } finally {
-      roster.remove(entry);
+    } catch (error) {
+      // Its sandbox may live on, so it still counts, and a later close tries again.
+      entry.isUnreached = true;
+      delete entry.closing;
+      throw error;
     }
+    roster.remove(entry);
   }
 
   return {

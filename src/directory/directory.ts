@@ -4,7 +4,7 @@ import type { ExecutionPolicy } from '../execution/execution.ts';
 import type { SessionCore } from '../execution/session-core.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Host } from '../sandbox/host.ts';
-import { type Lifetime, whyDue } from '../sessions/lifetime.ts';
+import { whyDue } from '../sessions/lifetime.ts';
 import type { LiveSessions } from '../sessions/live-sessions.ts';
 import type { PersistentRecord, PersistentRecords } from '../sessions/persistent-records.ts';
 import type { Feed } from '../telemetry/feed.ts';
@@ -13,6 +13,7 @@ import { censusOf } from './census.ts';
 import { createClosings } from './closings.ts';
 import { createExecutionQuota } from './execution-quota.ts';
 import { createKeptTotal } from './kept-total.ts';
+import { createLeftSessions } from './left-sessions.ts';
 import { type DirectorySession, manageSession } from './managed-session.ts';
 import type { CheckedRequest } from './open-request.ts';
 import { createOpenings, type Entry, type Openings } from './openings.ts';
@@ -51,12 +52,13 @@ export function createDirectory(options: DirectoryOptions): SessionDirectory {
   const executions = createExecutionQuota(config.maxExecutions);
   const keptTotal = createKeptTotal({ bytes: config.keptTotalBytes, logBytes: config.keptTotalLogBytes });
   const events = createSessionEvents(feed);
+  const left = createLeftSessions({ records, live, host, roster, clock });
   const persistence = createPersistence({
     records,
+    left,
     mayTakeOver: live.mayTakeOver,
     host,
     roster,
-    clock,
     openings: () => openings,
   });
   const closings = createClosings({ roster, live, persistence, events });
@@ -80,11 +82,7 @@ export function createDirectory(options: DirectoryOptions): SessionDirectory {
     },
     ahead: live,
     onUsed: persistence.used,
-    onFailed: async (entry, error, record) => {
-      const failed = await persistence.failed(entry, error, record);
-      if (failed.livesOn) reaper.watch(lifetimeOf(entry));
-      return failed;
-    },
+    onFailed: persistence.failed,
     onOpened: (entry, request, core, record) => {
       const session = manage(entry, request, core, record);
       reaper.watch(session.lifetime());
@@ -95,15 +93,14 @@ export function createDirectory(options: DirectoryOptions): SessionDirectory {
   });
   const ownedBy = (owner: Owner) => living().flatMap(({ session }) => (session?.owner === owner.id ? [session] : []));
   const living = () => roster.all().filter((entry) => entry.session !== undefined && entry.closing === undefined);
-  const unreached = () => roster.all().filter((entry) => entry.isUnreached && entry.closing === undefined);
-  const mayBeDue = () => [...living(), ...unreached()];
-  const reaper = createReaper(clock, () => mayBeDue().map(lifetimeOf), closeDue);
+  const reaper = createReaper(clock, () => living().map(({ session }) => session!.lifetime()), closeDue);
+  left.watch();
   let shuttingDown: Promise<void> | undefined;
   const lookup = createSessionLookup({ roster, openings, persistence, requireRunning });
 
   function closeDue(now: number): void {
-    for (const entry of mayBeDue()) {
-      const why = whyDue(lifetimeOf(entry), now);
+    for (const entry of living()) {
+      const why = whyDue(entry.session!.lifetime(), now);
       if (why === undefined) continue;
       closings.close(entry, why).catch((error: unknown) => {
         logger.error('a session could not be closed', { session: entry.uniqueId, why: toHotcellError(error).code });
@@ -175,11 +172,13 @@ export function createDirectory(options: DirectoryOptions): SessionDirectory {
       live.dropAhead(owner.id);
       await Promise.allSettled(roster.of(owner.id).map((entry) => closings.close(entry, 'asked')));
     },
+    endLeft: left.end,
     find: (uniqueId) => living().find((entry) => entry.uniqueId === uniqueId)?.session,
     census: () => censusOf(roster.all()),
     shutdown: () => {
       shuttingDown ??= (async () => {
         reaper.stop();
+        left.stop();
         await Promise.allSettled(
           roster.all().map((entry) => closings.close(entry, entry.isPersistent ? 'left' : 'shutdown')),
         );
@@ -187,11 +186,4 @@ export function createDirectory(options: DirectoryOptions): SessionDirectory {
       return shuttingDown;
     },
   };
-}
-
-/** The lifetime of a session that is open, or that another server left and this one could not reach. */
-function lifetimeOf({ session, record, askedAt }: Entry): Lifetime {
-  if (session !== undefined || record === undefined) return session!.lifetime();
-  const { openedAt, idleMs, maxAgeMs } = record;
-  return { openedAt, idleMs, maxAgeMs, lastUsedAt: askedAt, inUse: false };
 }

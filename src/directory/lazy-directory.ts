@@ -30,6 +30,7 @@ export function createLazyDirectory(
     open: async (owner, request, options) => (opened ?? (await directory())).open(owner, request, options),
     use: async (owner, id, options) => (opened ?? (await directory())).use(owner, id, options),
     close: async (owner, id, options) => (opened ?? (await directory())).close(owner, id, options),
+    endLeft: async (which) => (opened ?? (await directory())).endLeft(which),
     closeAll: async (owner) => opened?.closeAll(owner),
     recall: async (owner) => {
       if (opened !== undefined || (await mayRecall())) await (opened ?? (await directory())).recall(owner);

@@ -179,7 +179,7 @@ export function createOpenings(options: OpeningsOptions): Openings {
     const admission = admit({ id: owner.id, quota: owner.quotas.sessions }, holdings(), config.maxSessions);
     if (admission.kind === 'refused') throw admission.error;
     if (admission.kind === 'admitted') return;
-    const last = roster.of(admission.owner).findLast(({ isWaiting }) => isWaiting);
+    const last = roster.of(admission.owner).findLast(({ isWaiting, record }) => isWaiting && record === undefined);
     if (last === undefined) return;
     last.stop.abort(displaced());
     roster.remove(last);

@@ -7,6 +7,9 @@ import { createPersistence, type PersistenceOptions } from './persistence.ts';
 
 const ADA = { id: 'ada' } as Owner;
 
+/** Nothing is due. */
+const left = { isDue: () => false };
+
 /** Counts how often the records are read, which takes a moment. */
 function counted() {
   let reads = 0;
@@ -17,7 +20,7 @@ function counted() {
       return [];
     },
   };
-  return { persistence: createPersistence({ records } as unknown as PersistenceOptions), reads: () => reads };
+  return { persistence: createPersistence({ records, left } as unknown as PersistenceOptions), reads: () => reads };
 }
 
 test('a session whose mounts this server does not allow is neither taken over nor forgotten', async () => {
@@ -46,7 +49,7 @@ test('a session whose mounts this server does not allow is neither taken over no
     host: { serverId: 'here', isServerAlive: async () => false },
     roster: { all: () => [], find: () => undefined },
     openings: () => ({ resume: (_owner: Owner, { uniqueId }: PersistentRecord) => resumed.push(uniqueId) }),
-    clock: { now: () => 0 },
+    left,
   } as unknown as PersistenceOptions);
   await persistence.recall(ADA);
   expect(resumed).toEqual(['s-1']);

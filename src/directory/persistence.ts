@@ -1,11 +1,10 @@
 import { toHotcellError } from '../errors/hotcell-error.ts';
 import { isSandboxGone } from '../guest/live-sandbox.ts';
-import type { Clock } from '../lib/clock.ts';
 import type { Host } from '../sandbox/host.ts';
-import { whyDue } from '../sessions/lifetime.ts';
 import type { LiveSessions } from '../sessions/live-sessions.ts';
 import type { PersistencePlan } from '../sessions/persistence-plan.ts';
 import type { FoundRecord, PersistentRecord, PersistentRecords } from '../sessions/persistent-records.ts';
+import type { LeftSessions } from './left-sessions.ts';
 import type { CheckedRequest } from './open-request.ts';
 import type { Entry, Openings } from './openings.ts';
 import type { Owner } from './owner.ts';
@@ -32,6 +31,7 @@ export interface Persistence {
 
 export interface PersistenceOptions {
   readonly records: PersistentRecords;
+  readonly left: Pick<LeftSessions, 'end' | 'isDue'>;
   /**
    * SECURITY: checked before a takeover, so that a server configured with other folders cannot end a foreign session by
    * looking for its own.
@@ -40,7 +40,6 @@ export interface PersistenceOptions {
   readonly host: Pick<Host, 'serverId' | 'isServerAlive'>;
   readonly roster: Pick<Roster<Entry>, 'all' | 'find'>;
   readonly openings: () => Pick<Openings, 'resume'>;
-  readonly clock: Clock;
 }
 
 /**
@@ -61,12 +60,14 @@ interface Search {
 const INTERRUPT_ALONE_MS = 60_000;
 
 export function createPersistence(options: PersistenceOptions): Persistence {
-  const { records, mayTakeOver, host, roster, openings, clock } = options;
+  const { records, left, mayTakeOver, host, roster, openings } = options;
   const searches = new Map<string, Search>();
   const has = (uniqueId: string) => roster.all().some((entry) => entry.uniqueId === uniqueId && !entry.isUnreached);
 
   async function search(owner: Owner): Promise<void> {
     const all = await records.all();
+    const isDue = (found: FoundRecord) => found.record.owner === owner.id && left.isDue(found);
+    if (all.some(isDue)) await left.end(isDue);
     for (const found of all) {
       if (found.record.owner !== owner.id || !(await isFree(found)) || isNameTaken(found.record)) continue;
       if (isDisputed(found.record, all)) continue;
@@ -86,10 +87,9 @@ export function createPersistence(options: PersistenceOptions): Persistence {
    * Whether the session can be taken over. A record that this server holds without having the session is one that it
    * failed to reach before.
    */
-  async function isFree({ record, holder, lastUsedAt }: FoundRecord): Promise<boolean> {
-    if (has(record.uniqueId) || whyDue({ ...record, lastUsedAt, inUse: false }, clock.now()) !== undefined)
-      return false;
-    if (!mayTakeOver(record)) return false;
+  async function isFree(found: FoundRecord): Promise<boolean> {
+    const { record, holder } = found;
+    if (has(record.uniqueId) || left.isDue(found) || !mayTakeOver(record)) return false;
     return holder === host.serverId || !(await host.isServerAlive(holder));
   }
 

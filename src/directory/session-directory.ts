@@ -1,3 +1,5 @@
+import type { HotcellError } from '../errors/hotcell-error.ts';
+import type { FoundRecord } from '../sessions/persistent-records.ts';
 import type { CensusCount } from './census.ts';
 import type { ManagedSession } from './managed-session.ts';
 import type { OpenRequest } from './open-request.ts';
@@ -34,6 +36,11 @@ export interface SessionDirectory {
   close(owner: Owner, id: string, options?: CallOptions): Promise<void>;
   /** Closes all sessions of the owner, including those still opening. Goes on after a failure. */
   closeAll(owner: Owner): Promise<void>;
+  /**
+   * Ends persistent sessions that no server has, of any owner, without connecting to them: those that `which` selects.
+   * Tries each of them; returns the errors of those that are still there. For the operator's commands.
+   */
+  endLeft(which: (found: FoundRecord) => boolean): Promise<readonly HotcellError[]>;
   /**
    * The session with that unique id, of any owner. SECURITY: for callers with a proof of their own, such as a signed
    * link; never for an id from a client alone.

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { usedBytes } from '../../test/support/used-memory.ts';
 import { EventQueue, type ExecutionEvent } from './events.ts';
 
 const stdout = (text: string): ExecutionEvent => ({ kind: 'stdout', text });
@@ -29,6 +30,19 @@ test('small pieces of one stream become one event for a reader that is behind', 
   queue.push(stdout('e'));
   queue.end();
   expect(await all(queue)).toEqual([stdout('abc'), stderr('d'), stdout('e')]);
+});
+
+test('what a reader gets takes its own length, however small the pieces were', async () => {
+  const read: ExecutionEvent[] = [];
+  const before = usedBytes();
+  for (let round = 0; round < 400; round += 1) {
+    const queue = new EventQueue();
+    for (let count = 0; count < 2_000; count += 1) queue.push(stdout(String(count % 10)));
+    queue.end();
+    read.push(...(await all(queue)));
+  }
+  expect(usedBytes() - before).toBeLessThan(15_000_000); // 800 kB of text; as ropes 26 MB
+  expect(read).toHaveLength(400);
 });
 
 test('values are never joined', async () => {

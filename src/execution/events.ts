@@ -1,5 +1,6 @@
 import { type Deferred, deferred } from '../lib/deferred.ts';
 import { memoryCost } from '../lib/memory-cost.ts';
+import { ownString } from '../lib/own-string.ts';
 import type { Display, Value } from './result.ts';
 
 /** An event of an execution, in order. The end is not an event but the result. */
@@ -24,6 +25,7 @@ const PUSH_BYTES = 128;
 interface Queued {
   readonly event: ExecutionEvent;
   readonly bytes: number;
+  readonly isJoined?: boolean;
 }
 
 /** The queue between one execution and one reader of its events. */
@@ -66,7 +68,11 @@ export class EventQueue implements AsyncIterator<ExecutionEvent, undefined> {
     const isText = event.kind === 'stdout' || event.kind === 'stderr';
     if (last !== undefined && isText && isJoinable(last.event, event)) {
       const text = last.event.text + event.text;
-      this.#queue[this.#queue.length - 1] = { event: { kind: event.kind, text }, bytes: last.bytes + bytes };
+      this.#queue[this.#queue.length - 1] = {
+        event: { kind: event.kind, text },
+        bytes: last.bytes + bytes,
+        isJoined: true,
+      };
     } else this.#queue.push({ event, bytes });
   }
 
@@ -96,7 +102,7 @@ export class EventQueue implements AsyncIterator<ExecutionEvent, undefined> {
     }
     this.#queuedBytes -= first.bytes;
     if (this.#queuedBytes <= QUEUE_BYTES / 2) this.#letWritersGo();
-    return { done: false, value: first.event };
+    return { done: false, value: first.isJoined === true ? flattened(first.event) : first.event };
   }
 
   /** Called when the reader stops. The execution goes on without it. */
@@ -111,6 +117,12 @@ type TextEvent = Extract<ExecutionEvent, { readonly kind: 'stdout' | 'stderr' }>
 
 function isJoinable(last: ExecutionEvent, next: TextEvent): last is TextEvent {
   return last.kind === next.kind && (last as TextEvent).text.length + next.text.length <= MOST_JOINED_CHARS;
+}
+
+/** SECURITY: a joined text is a rope, which this queue counts by its parts; whoever keeps it counts its length. */
+function flattened(event: ExecutionEvent): ExecutionEvent {
+  if (event.kind !== 'stdout' && event.kind !== 'stderr') return event;
+  return { kind: event.kind, text: ownString(event.text) };
 }
 
 function costOf(event: ExecutionEvent): number {

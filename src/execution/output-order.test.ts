@@ -108,3 +108,14 @@ test('changing the stream does not renew what folding may cost', () => {
   const chars = order.parts()!.reduce((sum, part) => sum + (part.kind === 'display' ? 0 : part.text.length), 0);
   expect(chars).toBeLessThan(2 * (262_144 + 20 * frame.length * 5));
 });
+
+test('texts that become neighbours are joined into one that takes its own length', () => {
+  const kept: unknown[] = [];
+  const before = usedBytes();
+  for (let round = 0; round < 200; round += 1) {
+    const events = Array.from({ length: 1_000 }, () => [out('x'), err('\ry')] as const).flat();
+    kept.push(orderOf(...events).parts());
+  }
+  expect(usedBytes() - before).toBeLessThan(12_000_000);
+  expect(kept).toHaveLength(200);
+});

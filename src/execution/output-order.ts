@@ -91,13 +91,19 @@ export function createOutputOrder(limits: { readonly headBytes: number; readonly
   };
 }
 
-/** Joins texts of the same stream with nothing between them. */
+/** Joins texts of the same stream with nothing between them. SECURITY: at once, because a rope takes many times its length. */
 function joined(parts: readonly OutputPart[]): OutputPart[] {
   const found: OutputPart[] = [];
-  for (const part of parts) {
-    const before = found.at(-1);
-    if (part.kind === 'display' || before?.kind !== part.kind) found.push(part);
-    else found[found.length - 1] = { kind: part.kind, text: before.text + part.text };
+  let texts: string[] = [];
+  for (const [index, part] of parts.entries()) {
+    if (part.kind === 'display') {
+      found.push(part);
+      continue;
+    }
+    texts.push(part.text);
+    if (parts[index + 1]?.kind === part.kind) continue;
+    found.push({ kind: part.kind, text: texts.length === 1 ? part.text : texts.join('') });
+    texts = [];
   }
   return found;
 }

@@ -36,7 +36,7 @@ export function createFileRegistry(folders: ServerFolders): Registry {
         folder: mountsFolder,
         serverId,
         isServerAlive: isAlive,
-        left: async () => (await records.kept()).map(({ record }) => record.registered ?? record.spec.mounts),
+        left: async () => (await records.all()).map(({ record }) => record.registered ?? record.spec.mounts),
       }),
       deadServers: (others) => deadServers(folders, [...others, mountsFolder]),
       forget: async (dead) => {

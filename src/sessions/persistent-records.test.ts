@@ -121,14 +121,6 @@ test('a sandbox is kept while it has a record, and its server lives or it has no
   expect(await recordsOf('bb').isKept('s-0a1b')).toBe(false);
 });
 
-test('`kept` returns all records except expired ones whose server is gone', async () => {
-  await recordsOf('aa').write(RECORD);
-  age(61_000);
-  expect(await recordsOf('bb').kept()).toMatchObject([{ record: { uniqueId: 's-0a1b' } }]);
-  alive.delete('aa');
-  expect(await recordsOf('bb').kept()).toEqual([]);
-});
-
 test('a sandbox is kept at every moment while it moves from server to server', async () => {
   const [one, other, third] = [recordsOf('aa'), recordsOf('bb'), recordsOf('cc')];
   await one.write(RECORD);

@@ -49,8 +49,6 @@ export interface PersistentRecords {
    * their sandboxes.
    */
   all(): Promise<readonly FoundRecord[]>;
-  /** The records whose sandbox may be in use or be taken over. */
-  kept(): Promise<readonly FoundRecord[]>;
   /** Takes a record over. False if another server was faster. */
   claim(found: FoundRecord): Promise<boolean>;
   /** Whether a session uses that sandbox, or may be taken over with it. */
@@ -159,15 +157,8 @@ export function createPersistentRecords({ folder, serverId, isServerAlive }: Rec
     return !(await isServerAlive(holder));
   }
 
-  async function kept(): Promise<FoundRecord[]> {
-    const found = await all();
-    const over = await Promise.all(found.map(isOver));
-    return found.filter((_, index) => over[index] !== true);
-  }
-
   return {
     all,
-    kept,
     write: async (record) => {
       makeOwnFolder(folder, 0o700);
       const path = pathOf(record.uniqueId);

@@ -389,6 +389,26 @@ describe.skipIf((await reasonToSkip(TARGETS.docker)) !== undefined)('persistent 
     expect(second.sessions.find(uniqueId)).toBeUndefined();
   });
 
+  it('that cannot be reached, are due or may not be mounted here end with their token all the same', async () => {
+    const source = realpathSync(mkdtempSync(join(tmpdir(), 'hotcell-left-')));
+    const first = await start({ mountRoots: [source] });
+    await open(first);
+    await open(first, { id: 'due', idleMs: 1_000 });
+    await open(first, { id: 'mounted', mounts: [{ source, target: '/data', readOnly: true }] });
+    const paused = await open(first, { id: 'paused' });
+    await first.close();
+    docker('pause', containerName(paused.uniqueId));
+    await sleep(1_100);
+    const revoked = spawnSync(process.execPath, [join(root, 'dist/cli.js'), 'token', 'revoke', 'ada'], {
+      env: { ...process.env, HOTCELL_HOME: home },
+      encoding: 'utf8',
+    });
+    // The token itself is unknown here, as where an earlier revocation ended halfway.
+    expect(revoked).toMatchObject({ status: 0, stdout: 'Ended the sessions of ada.\n' });
+    expect([containersOf(home), records()]).toEqual([[], []]);
+    rmSync(source, { recursive: true });
+  });
+
   it('that cannot be reached end with the token of their owner', async () => {
     const first = await start();
     await open(first);

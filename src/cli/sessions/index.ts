@@ -1,11 +1,10 @@
 import { resolveDataDir, resolveRunDir } from '../../config/load.ts';
-import { tokenOwner } from '../../directory/owner.ts';
-import { HotcellError, toHotcellError } from '../../errors/hotcell-error.ts';
+import { HotcellError } from '../../errors/hotcell-error.ts';
 import { openTokenStore, type TokenRecord } from '../../http/tokens/store.ts';
 import { openServer } from '../../main.ts';
 import { createFileRegistry } from '../../sessions/file-registry.ts';
 import { expiresAt } from '../../sessions/lifetime.ts';
-import type { FoundRecord, PersistentRecord } from '../../sessions/persistent-records.ts';
+import type { FoundRecord } from '../../sessions/persistent-records.ts';
 import type { Registry } from '../../sessions/registry.ts';
 import { standardOutputs } from '../output.ts';
 import { shownName } from '../print.ts';
@@ -47,7 +46,7 @@ export async function closePersistent(which: string, flags: { json?: boolean }):
       remedy: 'Close it with close_session on that server, or stop the server first.',
     });
   }
-  await end([record]);
+  await end((each) => each.record.uniqueId === record.uniqueId);
   const { stdout } = standardOutputs();
   if (flags.json) return stdout.json(await shown(found, await tokenList()));
   await stdout.say(`Closed ${shownName(record.id)}.`);
@@ -60,20 +59,16 @@ export async function closePersistent(which: string, flags: { json?: boolean }):
 export async function closeAllOf(owner: string): Promise<number> {
   const theirs = (await all()).filter(({ record }) => record.owner === owner);
   const held = await Promise.all(theirs.map(({ holder }) => isAlive(holder)));
-  const left = theirs.filter((_, index) => held[index] === false).map(({ record }) => record);
-  await end(left);
-  return left.length;
+  const left = held.filter((isHeld) => !isHeld).length;
+  if (left > 0) await end(({ record }) => record.owner === owner);
+  return left;
 }
 
-async function end(records: readonly PersistentRecord[]): Promise<void> {
-  if (records.length === 0) return;
+/** Ends sessions that no server has, all that can be. Throws if one of them could not be ended. */
+async function end(which: (found: FoundRecord) => boolean): Promise<void> {
   await using server = await openServer({ minIsolation: 'process', logLevel: 'silent' });
-  for (const { owner, id } of records) {
-    await server.sessions.close(tokenOwner(owner, server.config), id).catch((error: unknown) => {
-      // A session whose container is gone counts as closed.
-      if (toHotcellError(error).code !== 'sandbox_lost') throw error;
-    });
-  }
+  const [error] = await server.sessions.endLeft(which);
+  if (error !== undefined) throw error;
 }
 
 async function theOne(which: string): Promise<FoundRecord> {

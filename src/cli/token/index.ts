@@ -4,6 +4,7 @@ import { openTokenStore, type TokenQuotas, type TokenRecord } from '../../http/t
 import { sizeText } from '../../lib/units.ts';
 import { openTelemetry } from '../../telemetry/telemetry.ts';
 import { standardOutputs } from '../output.ts';
+import { shownName } from '../print.ts';
 import { sizeBytes } from '../run/options.ts';
 import { closeAllOf } from '../sessions/index.ts';
 
@@ -36,10 +37,18 @@ export async function listTokens(flags: { json?: boolean }): Promise<void> {
 }
 
 export async function revokeToken(which: string, flags: { json?: boolean }): Promise<void> {
-  const token = await store().revoke(which);
+  const { stdout } = standardOutputs();
+  const token = await store()
+    .revoke(which)
+    .catch(async (error: unknown) => {
+      // A session of a token that is revoked already could not be ended then.
+      if ((await closeAllOf(which)) === 0) throw error;
+    });
+  if (token === undefined) {
+    return flags.json ? stdout.json({ id: which }) : stdout.say(`Ended the sessions of ${shownName(which)}.`);
+  }
   await note('token-revoked', token);
   await closeAllOf(token.id);
-  const { stdout } = standardOutputs();
   await (flags.json ? stdout.json(token) : stdout.say(`Revoked ${token.name} (${token.id}).`));
 }
 
