@@ -5,7 +5,19 @@ import { packageRoot } from '../src/lib/package-root.ts';
 
 /** A folder imports only from folders before it. (`sandbox` before `config`: docs/adr/0001-sandbox-before-config.md.) */
 const FOLDERS = [
-  ...['lib', 'errors', 'sandbox', 'languages', 'config', 'telemetry', 'guest', 'broker', 'drivers', 'execution'],
+  ...[
+    'lib',
+    'errors',
+    'sandbox',
+    'languages',
+    'network',
+    'config',
+    'telemetry',
+    'guest',
+    'broker',
+    'drivers',
+    'execution',
+  ],
   ...['notebooks', 'sessions', 'directory', 'sub-agents', 'artifacts', 'environments', 'mcp', 'http'],
   'main.ts',
   ...['index.ts', 'cli'],
