@@ -100,7 +100,7 @@ describe('a ClientHello', () => {
   });
 });
 
-test.each(['GET / HTTP/1.1\r\n', 'SSH-2.0-x\r\n', '\0\0\0\x08', '\x80\x2e\x01\x03', '\x16\x02', '\x19'])(
+test.each(['GET / HTTP/1.1\r\n', 'SSH-2.0-x\r\n', '\0\0\0\x08', '\x80\x2e\x01\x03', '\x16\x02', '\x14\0', '\x19'])(
   '%j is not TLS',
   (text) => {
     expect(readFirstBytes(Buffer.from(text, 'latin1'))).toEqual({ kind: 'other' });

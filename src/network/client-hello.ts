@@ -32,45 +32,47 @@ const HOST_NAME = 0;
  */
 export function readFirstBytes(bytes: Buffer): FirstBytes {
   if (bytes.length > 0 && !isRecordType(bytes[0]!)) return { kind: 'other' };
-  if (bytes.length > 1 && bytes[1] !== 3) return { kind: 'other' };
+  if (bytes.length < 2) return { kind: 'need-more', totalBytes: bytes.length + 1 };
+  if (bytes[1] !== 3) return { kind: 'other' };
   const handshake = joinRecords(bytes);
   if (handshake === undefined) return MALFORMED;
-  const { payload, totalBytes } = handshake;
+  const { payload, missing } = handshake;
   if (payload.length > 0 && payload[0] !== CLIENT_HELLO) return MALFORMED;
   const end = helloEnd(payload);
-  if (Number.isFinite(end) && end > LONGEST_HELLO) return MALFORMED;
-  if (payload.length < end) return { kind: 'need-more', totalBytes };
-  return payload.length > end || totalBytes > bytes.length ? MALFORMED : readHello(payload.subarray(4));
+  // Until the length of the hello and the header of a record are known, each byte may decide.
+  if (end === undefined) return { kind: 'need-more', totalBytes: bytes.length + 1 };
+  if (end > LONGEST_HELLO || payload.length + missing > end) return MALFORMED;
+  if (payload.length === end) return readHello(payload.subarray(4));
+  return { kind: 'need-more', totalBytes: bytes.length + Math.max(1, missing) };
 }
 
 function isRecordType(byte: number): boolean {
   return byte >= LOWEST_RECORD && byte <= HIGHEST_RECORD;
 }
 
-/** Where the hello ends in the bytes of the handshake; infinite as long as that is not known. */
-function helloEnd(payload: Buffer): number {
-  return payload.length < 4 ? Number.POSITIVE_INFINITY : 4 + payload.readUIntBE(1, 3);
+/** Where the hello ends in the bytes of the handshake, once that is known. */
+function helloEnd(payload: Buffer): number | undefined {
+  return payload.length < 4 ? undefined : 4 + payload.readUIntBE(1, 3);
 }
 
-/**
- * The handshake bytes of the records that the hello lies in, and the bytes that there must be for the last of them to be whole, or for the next to have a header.
- * Undefined if a record is not one of a handshake.
- */
-function joinRecords(bytes: Buffer): { payload: Buffer; totalBytes: number } | undefined {
-  let payload = Buffer.alloc(0);
+/** The handshake bytes of the records that the hello lies in, and how many are missing of the last one. Undefined if a record is not one of a handshake. */
+function joinRecords(bytes: Buffer): { payload: Buffer; missing: number } | undefined {
+  const parts: Buffer[] = [];
+  let size = 0;
+  let end: number | undefined;
   let at = 0;
-  for (let records = 0; payload.length < helloEnd(payload); records += 1) {
-    if (records > MOST_RECORDS) return undefined;
-    if (at < bytes.length && bytes[at] !== HANDSHAKE_RECORD) return undefined;
+  while (at < bytes.length && (end === undefined || size < end)) {
+    if (bytes[at] !== HANDSHAKE_RECORD || parts.length === MOST_RECORDS) return undefined;
     if (at + 1 < bytes.length && bytes[at + 1] !== 3) return undefined;
-    if (at + 5 > bytes.length) return { payload, totalBytes: at + 5 };
+    if (at + 5 > bytes.length) break;
     const length = bytes.readUInt16BE(at + 3);
     if (length === 0 || length > LONGEST_RECORD) return undefined;
-    payload = Buffer.concat([payload, bytes.subarray(at + 5, at + 5 + length)]);
+    parts.push(bytes.subarray(at + 5, at + 5 + length));
+    size += parts.at(-1)!.length;
     at += 5 + length;
-    if (at > bytes.length) break;
+    end ??= helloEnd(Buffer.concat(parts));
   }
-  return { payload, totalBytes: at };
+  return { payload: Buffer.concat(parts), missing: Math.max(0, at - bytes.length) };
 }
 
 function readHello(hello: Buffer): FirstBytes {
