@@ -134,7 +134,7 @@ describe('a ceiling', () => {
       wanted: parsePolicy(['y.a.b', 'x.a.b', '10.0.0.5:5432', 'c.d']),
     };
     const decided = (host: string, port = 443) => decideBoth(rules, { host, port, isAddress: false });
-    expect(decided('y.a.b')).toEqual({ allowed: true, rule: 'y.a.b', named: false });
+    expect(decided('y.a.b')).toEqual({ allowed: true, rule: 'y.a.b', named: false, exact: true });
     expect(decided('x.a.b')).toEqual({ allowed: false, why: 'denied' });
     expect(decided('c.d')).toEqual({ allowed: false, why: 'not-allowed' });
     expect(decided('10.0.0.5', 5432)).toMatchObject({ allowed: true, named: true });

@@ -37,12 +37,18 @@ export function decide(policy: NetworkPolicy, host: string, port: number): Decis
   return { allowed: true, rule: rules[0]?.text ?? 'all', named: rules.some(({ named }) => named) };
 }
 
-/** Decides about a session: both policies must allow the target, and only the operator's can name a host so that it may be private. */
-export function decideBoth({ ceiling, wanted }: NetworkRules, { host, port }: Target): Decision {
+/** A decision of both policies. `named`: by the operator, so that it may be private. `exact`: a rule of either of them names exactly this host. */
+export type SessionDecision =
+  | { readonly allowed: true; readonly rule: string; readonly named: boolean; readonly exact: boolean }
+  | (Decision & { readonly allowed: false });
+
+/** Decides about a session: both policies must allow the target. */
+export function decideBoth({ ceiling, wanted }: NetworkRules, { host, port }: Target): SessionDecision {
   const most = decide(ceiling, host, port);
   const asked = decide(wanted, host, port);
   if (!asked.allowed) return asked;
-  return most.allowed ? { allowed: true, rule: asked.rule, named: most.named } : most;
+  if (!most.allowed) return most;
+  return { allowed: true, rule: asked.rule, named: most.named, exact: asked.named || most.named };
 }
 
 /** Whether `wanted` is within the ceiling; if not, what exceeds it, as rules that the operator could add: for `network_denied`. */

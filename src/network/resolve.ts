@@ -1,0 +1,41 @@
+import { Resolver, lookup as systemLookup } from 'node:dns/promises';
+import { aborted } from '../lib/abort.ts';
+
+/** Resolves a name to addresses, in the order in which they should be tried. Rejects if there are none, or when the signal aborts. */
+export type Resolve = (host: string, options: { named: boolean; signal: AbortSignal }) => Promise<string[]>;
+
+const ATTEMPT_MS = 3000;
+const ATTEMPTS = 2;
+
+/**
+ * Resolves with the system's resolver if the operator named the host, which may then stand in `/etc/hosts` or a search domain, and by DNS alone otherwise.
+ *
+ * SECURITY: `getaddrinfo` takes one of the few threads that files are read with, and cannot be cancelled. A session that may reach any host could keep them all
+ * busy with a name server that never answers.
+ */
+export const resolveOnHost: Resolve = async (host, { named, signal }) => {
+  signal.throwIfAborted();
+  return named ? await Promise.race([bySystem(host), aborted(signal)]) : await byDns(host, signal);
+};
+
+async function bySystem(host: string): Promise<string[]> {
+  const found = await systemLookup(host, { all: true, verbatim: true });
+  return found.map(({ address }) => address);
+}
+
+async function byDns(host: string, signal: AbortSignal): Promise<string[]> {
+  const resolver = new Resolver({ timeout: ATTEMPT_MS, tries: ATTEMPTS });
+  const cancel = () => resolver.cancel();
+  signal.addEventListener('abort', cancel, { once: true });
+  try {
+    const [six, four] = await Promise.allSettled([resolver.resolve6(host), resolver.resolve4(host)]);
+    const found = [
+      ...(six.status === 'fulfilled' ? six.value : []),
+      ...(four.status === 'fulfilled' ? four.value : []),
+    ];
+    if (found.length === 0 && four.status === 'rejected') throw four.reason;
+    return found;
+  } finally {
+    signal.removeEventListener('abort', cancel);
+  }
+}

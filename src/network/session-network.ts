@@ -1,0 +1,48 @@
+import type { Server } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { type Clock, systemClock } from '../lib/clock.ts';
+import { createConnections } from './connections.ts';
+import type { NetworkEvent, NetworkLimits, NetworkRules, SessionNetwork } from './contract.ts';
+import { NO_PROXY } from './host-proxy.ts';
+import { createHttpForwarder, serveStream } from './http-forward.ts';
+import type { Reach } from './open-socket.ts';
+import { createOwnAddresses } from './own-addresses.ts';
+import { resolveOnHost } from './resolve.ts';
+import { openTunnelTo } from './tunnel.ts';
+import { DEFAULT_LIMITS } from './usage.ts';
+
+export interface SessionNetworkOptions {
+  readonly rules: NetworkRules;
+  readonly limits?: Partial<NetworkLimits>;
+  /** Called for each decision and each end of a connection. Must not throw. */
+  readonly onEvent?: (event: NetworkEvent) => void;
+  readonly reach?: Partial<Reach>;
+  readonly clock?: Clock;
+  /** Ports on which a ClientHello must come first. */
+  readonly tlsOnlyPorts?: readonly number[];
+}
+
+const TLS_ONLY_PORTS = [443];
+
+/** The network of one session. It starts nothing before it is used: no listener, no timer. */
+export function createSessionNetwork(options: SessionNetworkOptions): SessionNetwork {
+  const connections = createConnections({
+    rules: options.rules,
+    limits: { ...DEFAULT_LIMITS, ...options.limits },
+    onEvent: options.onEvent ?? (() => undefined),
+    reach: { resolve: resolveOnHost, ownAddresses: createOwnAddresses(), hostProxy: NO_PROXY, ...options.reach },
+    clock: options.clock ?? systemClock,
+    tlsOnlyPorts: options.tlsOnlyPorts ?? TLS_ONLY_PORTS,
+  });
+  let forwarder: Server | undefined;
+  return {
+    open: (target, { signal } = {}) => openTunnelTo(connections, target, signal),
+    serveHttp: (client: Duplex) => {
+      forwarder ??= createHttpForwarder(connections);
+      return serveStream(forwarder, client, connections);
+    },
+    change: connections.change,
+    counters: connections.counters,
+    close: connections.close,
+  };
+}
