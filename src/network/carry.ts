@@ -1,9 +1,11 @@
+import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../lib/clock.ts';
 import { deferred } from '../lib/deferred.ts';
 import type { ConnectionEnd, RefusalReason } from './contract.ts';
 import { readUntilJudged } from './first-bytes.ts';
 import type { Verdict } from './first-bytes-check.ts';
+import { createIdleTimer } from './idle.ts';
 import type { Direction } from './usage.ts';
 
 export interface Carriage {
@@ -28,25 +30,17 @@ export type CarriageEnd =
  * (half-close: both streams must be half-open), and a slow reader pauses the other side. Both streams are destroyed when this resolves. `stop` ends it at once.
  */
 export function carry(carriage: Carriage): { readonly ended: Promise<CarriageEnd>; stop(end: CarriageEnd): void } {
-  const { client, server, clock } = carriage;
+  const { client, server } = carriage;
   const over = deferred<CarriageEnd>();
-  let movedAt = clock.now();
-  let cancelIdle = clock.after(carriage.idleMs, checkIdle);
+  const idle = createIdleTimer(carriage, () => stop({ kind: 'idle' }));
   let isOver = false;
 
   function stop(end: CarriageEnd): void {
     if (isOver) return;
     isOver = true;
-    cancelIdle();
-    client.destroy();
-    server.destroy();
+    idle.cancel();
+    for (const stream of [client, server]) destroy(stream, end);
     over.resolve(end);
-  }
-
-  function checkIdle(): void {
-    const left = movedAt + carriage.idleMs - clock.now();
-    if (left <= 0) stop({ kind: 'idle' });
-    else cancelIdle = clock.after(left, checkIdle);
   }
 
   const ended = { sent: false, received: false };
@@ -59,11 +53,11 @@ export function carry(carriage: Carriage): { readonly ended: Promise<CarriageEnd
   function copy(direction: Direction, first?: Buffer): void {
     const [from, to] = direction === 'sent' ? [client, server] : [server, client];
     const resume = () => {
-      movedAt = clock.now();
+      idle.moved();
       from.resume();
     };
     const pass = (chunk: Buffer) => {
-      movedAt = clock.now();
+      idle.moved();
       if (isOver || ended[direction]) return;
       if (!carriage.count(direction, chunk.length)) return stop({ kind: 'refused', why: 'too-many-bytes' });
       if (to.write(chunk)) return;
@@ -96,9 +90,7 @@ export function carry(carriage: Carriage): { readonly ended: Promise<CarriageEnd
   if (!carriage.holdServer) copy('received');
   readUntilJudged(client, {
     judge: carriage.judge,
-    moved: () => {
-      movedAt = clock.now();
-    },
+    moved: idle.moved,
     refuse: (refusal) => stop(refusal),
     pass: (first) => {
       if (isOver) return;
@@ -107,4 +99,10 @@ export function carry(carriage: Carriage): { readonly ended: Promise<CarriageEnd
     },
   });
   return { ended: over.promise, stop };
+}
+
+/** SECURITY: a connection that did not end is reset where it can be, so that a cut-off message does not look complete to the peer. */
+function destroy(stream: Duplex, { kind }: CarriageEnd): void {
+  if (kind !== 'ended' && stream instanceof Socket) stream.resetAndDestroy();
+  else stream.destroy();
 }

@@ -134,8 +134,8 @@ export interface OpenConnection {
   /** The pinned address, or undefined if the host's proxy made the connection. */
   readonly address: string | undefined;
   /**
-   * Checks the client's first bytes, then copies both ways with backpressure and half-close. Resolves when both directions are over or the connection was ended;
-   * both streams are closed then. Never rejects.
+   * Checks the client's first bytes, then copies both ways with backpressure and half-close; the client's stream must be half-open. Resolves when both directions
+   * are over or the connection was ended; both streams are closed then. Only `ended` means that the client got everything. Never rejects.
    */
   carry(client: Duplex): Promise<ConnectionEnd>;
   /** For a client that has gone. Idempotent. */

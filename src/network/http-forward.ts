@@ -1,20 +1,20 @@
-import {
-  createServer,
-  type IncomingMessage,
-  request as requestUpstream,
-  type Server,
-  type ServerResponse,
-} from 'node:http';
+import { createServer, type IncomingMessage, request as requestUpstream, type ServerResponse } from 'node:http';
 import { type Duplex, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Connected, Connections } from './connections.ts';
 import type { FailureReason, Refusal } from './contract.ts';
 import { hostAndPort } from './host-name.ts';
+import { destroyWhenIdle } from './idle.ts';
 import { endToEnd, type ProxyRequest, parseProxyRequest, valuesOf } from './proxy-request.ts';
 import { proxyAuthorization } from './proxy-tunnel.ts';
 import type { Direction } from './usage.ts';
 
 const LONGEST_HEADERS = 65_536;
+
+export interface HttpForwarder {
+  /** Serves the requests of one client until its stream is closed. */
+  serve(client: Duplex): Promise<void>;
+}
 
 /**
  * Forwards requests of a plain HTTP proxy. It is Node's HTTP server, which never listens: streams of clients are handed to it. Each request is checked on its own
@@ -22,41 +22,33 @@ const LONGEST_HEADERS = 65_536;
  *
  * SECURITY: Node's parser reads both directions and writes them anew, so that client, server and we agree where a message ends (request smuggling).
  */
-export function createHttpForwarder(connections: Connections): Server {
-  const options = {
-    maxHeaderSize: LONGEST_HEADERS,
-    requireHostHeader: false,
-    keepAliveTimeout: 0,
-    insecureHTTPParser: false,
-  };
-  return createServer(options, (incoming, outgoing) => void forward(connections, incoming, outgoing));
-}
-
-/** Serves the requests of one client until its stream ends. */
-export async function serveStream(server: Server, client: Duplex, connections: Connections): Promise<void> {
-  const { clock, limits } = connections.options;
-  const forget = connections.whenClosed(() => client.destroy());
-  await new Promise<void>((resolve) => {
-    let movedAt = clock.now();
-    let cancel = clock.after(limits.idleMs, check);
-    function check(): void {
-      const left = movedAt + limits.idleMs - clock.now();
-      if (left <= 0) client.destroy();
-      else cancel = clock.after(left, check);
-    }
-    client.once('close', () => {
-      cancel();
-      resolve();
-    });
-    client.on('error', () => undefined);
-    if (connections.isClosed() || client.destroyed) client.destroy();
-    else server.emit('connection', client);
-    const moved = () => {
-      movedAt = clock.now();
-    };
-    client.on('data', moved).on('drain', moved);
+export function createHttpForwarder(connections: Connections): HttpForwarder {
+  const options = { maxHeaderSize: LONGEST_HEADERS, requireHostHeader: false, keepAliveTimeout: 0 };
+  const inFlight = new Map<Duplex, number>();
+  const server = createServer({ ...options, insecureHTTPParser: false }, async (incoming, outgoing) => {
+    const client: Duplex = incoming.socket;
+    inFlight.set(client, (inFlight.get(client) ?? 0) + 1);
+    await forward(connections, incoming, outgoing);
+    inFlight.set(client, (inFlight.get(client) ?? 1) - 1);
   });
-  forget();
+  return {
+    serve: async (client) => {
+      client.on('error', () => undefined);
+      if (connections.isClosed()) client.destroy();
+      if (client.destroyed) return;
+      const closed = new Promise((resolve) => client.once('close', resolve));
+      server.emit('connection', client);
+      const forget = connections.whenClosed(() => client.destroy());
+      // A request on its way has an idle time of its own, at whose end the client gets an answer.
+      const isBusy = () => (inFlight.get(client) ?? 0) > 0;
+      const { clock, limits } = connections.options;
+      const cancel = destroyWhenIdle(client, { clock, idleMs: limits.idleMs, isBusy });
+      await closed;
+      cancel();
+      forget();
+      inFlight.delete(client);
+    },
+  };
 }
 
 async function forward(connections: Connections, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {

@@ -9,30 +9,32 @@ const ATTEMPTS = 2;
 
 /**
  * Resolves with the system's resolver if the operator named the host, which may then stand in `/etc/hosts` or a search domain, and by DNS alone otherwise.
+ * `servers` are asked instead of those of the system.
  *
  * SECURITY: `getaddrinfo` takes one of the few threads that files are read with, and cannot be cancelled. A session that may reach any host could keep them all
  * busy with a name server that never answers.
  */
-export const resolveOnHost: Resolve = async (host, { named, signal }) => {
-  signal.throwIfAborted();
-  return named ? await Promise.race([bySystem(host), aborted(signal)]) : await byDns(host, signal);
-};
+export function createResolve({ servers }: { servers?: readonly string[] } = {}): Resolve {
+  return async (host, { named, signal }) => {
+    signal.throwIfAborted();
+    if (named && servers === undefined) return await Promise.race([bySystem(host), aborted(signal)]);
+    const resolver = new Resolver({ timeout: ATTEMPT_MS, tries: ATTEMPTS });
+    if (servers !== undefined) resolver.setServers(servers);
+    return await byDns(resolver, host, signal);
+  };
+}
 
 async function bySystem(host: string): Promise<string[]> {
   const found = await systemLookup(host, { all: true, verbatim: true });
   return found.map(({ address }) => address);
 }
 
-async function byDns(host: string, signal: AbortSignal): Promise<string[]> {
-  const resolver = new Resolver({ timeout: ATTEMPT_MS, tries: ATTEMPTS });
+async function byDns(resolver: Resolver, host: string, signal: AbortSignal): Promise<string[]> {
   const cancel = () => resolver.cancel();
   signal.addEventListener('abort', cancel, { once: true });
   try {
     const [six, four] = await Promise.allSettled([resolver.resolve6(host), resolver.resolve4(host)]);
-    const found = [
-      ...(six.status === 'fulfilled' ? six.value : []),
-      ...(four.status === 'fulfilled' ? four.value : []),
-    ];
+    const found = [six, four].flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
     if (found.length === 0 && four.status === 'rejected') throw four.reason;
     return found;
   } finally {

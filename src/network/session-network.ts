@@ -1,13 +1,11 @@
-import type { Server } from 'node:http';
-import type { Duplex } from 'node:stream';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { createConnections } from './connections.ts';
 import type { NetworkEvent, NetworkLimits, NetworkRules, SessionNetwork } from './contract.ts';
 import { NO_PROXY } from './host-proxy.ts';
-import { createHttpForwarder, serveStream } from './http-forward.ts';
+import { createHttpForwarder, type HttpForwarder } from './http-forward.ts';
 import type { Reach } from './open-socket.ts';
 import { createOwnAddresses } from './own-addresses.ts';
-import { resolveOnHost } from './resolve.ts';
+import { createResolve } from './resolve.ts';
 import { openTunnelTo } from './tunnel.ts';
 import { DEFAULT_LIMITS } from './usage.ts';
 
@@ -30,16 +28,16 @@ export function createSessionNetwork(options: SessionNetworkOptions): SessionNet
     rules: options.rules,
     limits: { ...DEFAULT_LIMITS, ...options.limits },
     onEvent: options.onEvent ?? (() => undefined),
-    reach: { resolve: resolveOnHost, ownAddresses: createOwnAddresses(), hostProxy: NO_PROXY, ...options.reach },
+    reach: { resolve: createResolve(), ownAddresses: createOwnAddresses(), hostProxy: NO_PROXY, ...options.reach },
     clock: options.clock ?? systemClock,
     tlsOnlyPorts: options.tlsOnlyPorts ?? TLS_ONLY_PORTS,
   });
-  let forwarder: Server | undefined;
+  let forwarder: HttpForwarder | undefined;
   return {
     open: (target, { signal } = {}) => openTunnelTo(connections, target, signal),
-    serveHttp: (client: Duplex) => {
+    serveHttp: (client) => {
       forwarder ??= createHttpForwarder(connections);
-      return serveStream(forwarder, client, connections);
+      return forwarder.serve(client);
     },
     change: connections.change,
     counters: connections.counters,

@@ -1,0 +1,264 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type RequestListener, request } from 'node:http';
+import type { Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { NetworkEvent, NetworkSetting, SessionNetwork } from '../../src/network/contract.ts';
+import { parsePolicy } from '../../src/network/policy.ts';
+import { createSessionNetwork, type SessionNetworkOptions } from '../../src/network/session-network.ts';
+import { type Loopback, readAll, startLoopback } from '../support/loopback-servers.ts';
+
+let loopback: Loopback;
+let events: NetworkEvent[];
+
+beforeEach(() => {
+  loopback = startLoopback();
+  events = [];
+});
+
+afterEach(() => loopback.close());
+
+function network(setting: NetworkSetting, options: Partial<SessionNetworkOptions> = {}): SessionNetwork {
+  const policy = parsePolicy(setting);
+  return createSessionNetwork({
+    rules: { ceiling: policy, wanted: policy },
+    onEvent: (event) => events.push(event),
+    reach: { resolve: async () => ['127.0.0.1'] },
+    ...options,
+  });
+}
+
+const httpServer = (handle: RequestListener) => loopback.listen(createServer(handle));
+const refusals = () => events.flatMap((event) => (event.event === 'refused' ? [event.refusal] : []));
+
+/** One request through the proxy, by Node's own client. */
+async function get(
+  made: SessionNetwork,
+  url: string,
+  options: { method?: string; body?: string; headers?: Record<string, string> } = {},
+) {
+  const socket = await loopback.httpClient(made);
+  const asking = request({
+    createConnection: () => socket,
+    method: options.method ?? 'GET',
+    path: url,
+    headers: { host: new URL(url).host, ...options.headers },
+  });
+  asking.end(options.body);
+  const [response] = (await once(asking, 'response')) as [IncomingMessage];
+  return { status: response.statusCode, headers: response.headers, body: await text(response) };
+}
+
+/** Raw bytes through the proxy, and all that comes back. */
+async function raw(made: SessionNetwork, bytes: string): Promise<string> {
+  const socket = await loopback.httpClient(made);
+  socket.write(bytes);
+  return await readAll(socket);
+}
+
+describe('a request of a plain HTTP proxy', () => {
+  test('is passed on without the headers between neighbours, and so is its response', async () => {
+    const seen: Record<string, unknown>[] = [];
+    const port = await httpServer((incoming, outgoing) => {
+      seen.push({ url: incoming.url, headers: incoming.headers });
+      outgoing.setHeader('X-Own', ['1', '2']).setHeader('Proxy-Authenticate', 'x').end('body');
+    });
+    const headers = { 'Proxy-Authorization': 'Basic secret', 'X-Hop': '1', Connection: 'X-Hop', Accept: 'text/plain' };
+    const response = await get(network([`server.test:${port}`]), `http://server.test:${port}/a/../b?q=%20`, {
+      headers,
+    });
+    expect(response).toMatchObject({ status: 200, body: 'body', headers: { 'x-own': '1, 2' } });
+    expect(response.headers).not.toHaveProperty('proxy-authenticate');
+    expect(seen).toEqual([
+      { url: '/a/../b?q=%20', headers: { host: `server.test:${port}`, accept: 'text/plain', connection: 'close' } },
+    ]);
+    await expect.poll(() => events.map(({ event }) => event)).toEqual(['opened', 'closed']);
+    expect(events[1]).toMatchObject({ how: 'ended', receivedBytes: 4 });
+  });
+
+  test.each<Record<string, string>>([{ 'Content-Length': '5' }, { 'Transfer-Encoding': 'chunked' }])(
+    'carries a body with %o',
+    async (headers) => {
+      const port = await httpServer(async (incoming, outgoing) =>
+        outgoing.end(`${incoming.method} ${await text(incoming)}`),
+      );
+      const made = network([`server.test:${port}`]);
+      for (const method of ['POST', 'GET', 'DELETE'])
+        expect(await get(made, `http://server.test:${port}/`, { method, body: 'hello', headers })).toMatchObject({
+          body: `${method} hello`,
+        });
+    },
+  );
+
+  test('cannot hide a second request in the body of a first one', async () => {
+    const seen: string[] = [];
+    const port = await httpServer(async (incoming, outgoing) => {
+      seen.push(`${incoming.url} ${await text(incoming)}`);
+      outgoing.end();
+    });
+    const hidden = 'GET /hidden HTTP/1.1\r\nHost: other.test\r\n\r\n';
+    const head = `GET http://server.test:${port}/ HTTP/1.1\r\nHost: server.test:${port}\r\nConnection: close\r\n`;
+    const made = network([`server.test:${port}`]);
+    await raw(made, `${head}Transfer-Encoding: chunked\r\n\r\n${hidden.length.toString(16)}\r\n${hidden}\r\n0\r\n\r\n`);
+    await raw(made, `${head}Content-Length: ${hidden.length}\r\n\r\n${hidden}`);
+    expect(seen).toEqual([`/ ${hidden}`, `/ ${hidden}`]);
+    // Two ways to say where it ends: Node's parser refuses them.
+    expect(await raw(made, `${head}Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n${hidden}`)).toMatch(
+      /^HTTP\/1.1 400/,
+    );
+    expect(await raw(made, `${head}Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n`)).toMatch(
+      /^(HTTP\/1.1 400|$)/,
+    );
+    expect(seen).toHaveLength(2);
+  });
+
+  test('is checked on its own, even on a connection that was allowed before', async () => {
+    const port = await httpServer((incoming, outgoing) => outgoing.end(`[${incoming.headers.host}]`));
+    const one = (host: string) => `GET http://${host}:${port}/ HTTP/1.1\r\nHost: ${host}:${port}\r\n\r\n`;
+    const answer = await raw(
+      network([`server.test:${port}`]),
+      `${one('server.test')}${one('other.test')}${one('server.test')}`,
+    );
+    expect(answer).toContain(`[server.test:${port}]`);
+    expect(answer).toContain('HTTP/1.1 403');
+    expect(refusals()).toEqual([{ host: 'other.test', port, why: 'not-allowed' }]);
+  });
+
+  test('for another Host than its target is refused, and the server is not asked', async () => {
+    let asked = 0;
+    const port = await httpServer((_, outgoing) => {
+      asked += 1;
+      outgoing.end();
+    });
+    const made = network([`server.test:${port}`, `other.test:${port}`]);
+    const head = `GET http://server.test:${port}/ HTTP/1.1\r\nConnection: close\r\n`;
+    expect(await raw(made, `${head}Host: other.test:${port}\r\n\r\n`)).toMatch(/^HTTP\/1.1 403/);
+    expect(await raw(made, `${head}Host: server.test:${port}\r\nHost: other.test:${port}\r\n\r\n`)).toMatch(
+      /^HTTP\/1.1 400/,
+    );
+    expect(await raw(made, `${head}\r\n`)).toMatch(/^HTTP\/1.1 400/);
+    expect(refusals().map(({ why }) => why)).toEqual(['other-server-name', 'bad-request', 'bad-request']);
+    expect(asked).toBe(0);
+  });
+
+  test.each([
+    'GET / HTTP/1.1',
+    'GET https://server.test/ HTTP/1.1',
+    'GET http://server.test@evil.test/ HTTP/1.1',
+    'OPTIONS * HTTP/1.1',
+  ])('is not %s', async (line) => {
+    expect(await raw(network('all'), `${line}\r\nHost: server.test\r\nConnection: close\r\n\r\n`)).toMatch(
+      /^HTTP\/1.1 400/,
+    );
+  });
+
+  test('is no CONNECT, and no plain HTTP to a port for TLS', async () => {
+    expect(await raw(network('all'), 'CONNECT server.test:443 HTTP/1.1\r\nHost: server.test:443\r\n\r\n')).toBe('');
+    expect(
+      await get(network(['server.test']), 'http://server.test:443/', { headers: { host: 'server.test:443' } }),
+    ).toMatchObject({ status: 403 });
+    expect(refusals()).toEqual([{ host: 'server.test', port: 443, why: 'not-tls' }]);
+  });
+
+  test('that is redirected goes back to the client', async () => {
+    const port = await httpServer((_, outgoing) =>
+      outgoing.writeHead(302, { location: 'http://169.254.169.254/' }).end(),
+    );
+    expect(await get(network([`server.test:${port}`]), `http://server.test:${port}/`)).toMatchObject({
+      status: 302,
+      headers: { location: 'http://169.254.169.254/' },
+    });
+    expect(events.filter(({ event }) => event === 'opened')).toHaveLength(1);
+  });
+
+  test('to a private address is refused, and the reason is in the response', async () => {
+    expect(await get(network('all'), 'http://server.test/')).toMatchObject({
+      status: 403,
+      body: 'The network policy of this session refuses server.test:80: private-address.\n',
+    });
+  });
+
+  test('to a server that never answers, or resets, gets an answer of ours', async () => {
+    const silent = await loopback.tcp((socket) => socket.resume());
+    const made = network([`server.test:${silent}`], { limits: { idleMs: 80 } });
+    expect(await get(made, `http://server.test:${silent}/`)).toMatchObject({ status: 504 });
+    const resets = await loopback.tcp((socket) => socket.once('data', () => socket.resetAndDestroy()));
+    expect(await get(network([`server.test:${resets}`]), `http://server.test:${resets}/`)).toMatchObject({
+      status: 502,
+    });
+    const garbage = await loopback.tcp((socket) => socket.end('SSH-2.0-server\r\n'));
+    expect(await get(network([`server.test:${garbage}`]), `http://server.test:${garbage}/`)).toMatchObject({
+      status: 502,
+    });
+    expect(made.counters().open).toBe(0);
+  });
+
+  test('whose response is cut off is seen to be cut off', async () => {
+    const port = await loopback.tcp((socket) =>
+      socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf')),
+    );
+    await expect(get(network([`server.test:${port}`]), `http://server.test:${port}/`)).rejects.toThrow('aborted');
+    expect(events.at(-1)).toMatchObject({ event: 'closed', how: 'broken' });
+  });
+
+  test('whose response never ends is ended at the limit of the session', async () => {
+    const port = await httpServer((_, outgoing) => {
+      const send = () => {
+        while (!outgoing.destroyed && outgoing.write(Buffer.alloc(65_536)));
+      };
+      outgoing.on('drain', send);
+      send();
+    });
+    const made = network([`server.test:${port}`], { limits: { receivedBytes: 1_000_000 } });
+    await expect(get(made, `http://server.test:${port}/`)).rejects.toThrow('aborted');
+    expect(refusals()).toEqual([{ host: 'server.test', port, why: 'too-many-bytes' }]);
+    expect(made.counters()).toMatchObject({ open: 0 });
+    expect(made.counters().receivedBytes).toBeLessThanOrEqual(1_000_000);
+  });
+
+  test('ends when the policy no longer allows it', async () => {
+    const asked: IncomingMessage[] = [];
+    const port = await httpServer((incoming) => asked.push(incoming));
+    const made = network([`server.test:${port}`]);
+    const answer = get(made, `http://server.test:${port}/`);
+    await expect.poll(() => asked.length).toBe(1);
+    made.change({ ceiling: parsePolicy('none'), wanted: parsePolicy('none') });
+    expect(await answer).toMatchObject({ status: 403 });
+    expect(refusals()).toMatchObject([{ why: 'policy-changed' }]);
+  });
+});
+
+describe('a client of the plain HTTP proxy', () => {
+  test('that sends half a request is ended when it is idle', async () => {
+    const socket = await loopback.httpClient(network('all', { limits: { idleMs: 80 } }));
+    socket.write('GET http://server.test/ HTT');
+    expect(await readAll(socket)).toBe('');
+  });
+
+  test('that goes away takes its request with it', async () => {
+    const asked: Socket[] = [];
+    const port = await httpServer((incoming) => asked.push(incoming.socket));
+    const made = network([`server.test:${port}`]);
+    const socket = await loopback.httpClient(made);
+    socket.write(`GET http://server.test:${port}/ HTTP/1.1\r\nHost: server.test:${port}\r\n\r\n`);
+    await expect.poll(() => asked.length).toBe(1);
+    socket.resetAndDestroy();
+    await expect.poll(() => asked[0]!.destroyed).toBe(true);
+    await expect.poll(() => made.counters().open).toBe(0);
+  });
+
+  test('is ended with the network', async () => {
+    const made = network('all');
+    const socket = await loopback.httpClient(made);
+    const answer = readAll(socket);
+    made.close();
+    expect(await answer).toBe('');
+    expect(await raw(made, 'GET http://server.test/ HTTP/1.1\r\n\r\n')).toBe('');
+  });
+
+  test('that sends endless headers is refused', async () => {
+    const socket = await loopback.httpClient(network('all'));
+    socket.write(`GET http://server.test/ HTTP/1.1\r\nX: ${'x'.repeat(200_000)}`);
+    expect(await readAll(socket)).toMatch(/^HTTP\/1.1 431/);
+  });
+});
