@@ -27,6 +27,7 @@ export interface ConnectionsOptions {
   readonly reach: Reach;
   readonly clock: Clock;
   readonly tlsOnlyPorts: readonly number[];
+  readonly httpOnlyPorts: readonly number[];
 }
 
 /** The connections of a session, those being opened included: decisions, limits, events. `tunnel.ts` and `http-forward.ts` say what travels on them. */

@@ -1,8 +1,14 @@
-import { createServer, type IncomingMessage, request as requestUpstream, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  request as requestUpstream,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http';
 import { type Duplex, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Connected, Connections } from './connections.ts';
-import type { FailureReason, Refusal } from './contract.ts';
+import type { FailureReason, Refusal, Target } from './contract.ts';
 import { hostAndPort } from './host-name.ts';
 import { destroyWhenIdle } from './idle.ts';
 import { endToEnd, type ProxyRequest, parseProxyRequest, valuesOf } from './proxy-request.ts';
@@ -10,10 +16,11 @@ import { proxyAuthorization } from './proxy-tunnel.ts';
 import type { Direction } from './usage.ts';
 
 const LONGEST_HEADERS = 65_536;
+const TOO_MANY_CLIENTS = 'HTTP/1.1 503 Too many connections\r\nConnection: close\r\nContent-Length: 0\r\n\r\n';
 
 export interface HttpForwarder {
-  /** Serves the requests of one client until its stream is closed. */
-  serve(client: Duplex): Promise<void>;
+  /** Serves the requests of one client until its stream is closed. With a target, they are those of a client that is connected to it: `GET /path`. */
+  serve(stream: Duplex, target?: Target): Promise<void>;
 }
 
 /**
@@ -24,36 +31,60 @@ export interface HttpForwarder {
  */
 export function createHttpForwarder(connections: Connections): HttpForwarder {
   const options = { maxHeaderSize: LONGEST_HEADERS, requireHostHeader: false, keepAliveTimeout: 0 };
-  const inFlight = new Map<Duplex, number>();
+  const clients = new Map<Duplex, Client>();
   const server = createServer({ ...options, insecureHTTPParser: false }, async (incoming, outgoing) => {
-    const client: Duplex = incoming.socket;
-    inFlight.set(client, (inFlight.get(client) ?? 0) + 1);
-    await forward(connections, incoming, outgoing);
-    inFlight.set(client, (inFlight.get(client) ?? 1) - 1);
+    const client = clients.get(incoming.socket);
+    if (client === undefined) return void outgoing.destroy();
+    client.inFlight += 1;
+    try {
+      await forward({ connections, client }, incoming, outgoing);
+    } catch {
+      // What Node's client refuses to send, a header for instance.
+      say(outgoing, 400, 'The request cannot be passed on.');
+    }
+    client.inFlight -= 1;
   });
+  const { clock, limits } = connections.options;
   return {
-    serve: async (client) => {
-      client.on('error', () => undefined);
-      if (connections.isClosed()) client.destroy();
-      if (client.destroyed) return;
-      const closed = new Promise((resolve) => client.once('close', resolve));
-      server.emit('connection', client);
-      const forget = connections.whenClosed(() => client.destroy());
+    serve: async (stream, target) => {
+      stream.on('error', () => undefined);
+      if (connections.isClosed()) stream.destroy();
+      if (stream.destroyed) return;
+      const closed = new Promise((resolve) => stream.once('close', resolve));
+      // SECURITY: a client costs memory even if it asks for nothing.
+      if (clients.size >= limits.connections) {
+        stream.end(TOO_MANY_CLIENTS, () => stream.destroy());
+        await closed;
+        return;
+      }
+      const client: Client = { target, inFlight: 0 };
+      clients.set(stream, client);
+      server.emit('connection', stream);
+      const forget = connections.whenClosed(() => stream.destroy());
       // A request on its way has an idle time of its own, at whose end the client gets an answer.
-      const isBusy = () => (inFlight.get(client) ?? 0) > 0;
-      const { clock, limits } = connections.options;
-      const cancel = destroyWhenIdle(client, { clock, idleMs: limits.idleMs, isBusy });
+      const isBusy = () => client.inFlight > 0;
+      const cancel = destroyWhenIdle(stream, { clock, idleMs: limits.idleMs, isBusy });
       await closed;
       cancel();
       forget();
-      inFlight.delete(client);
+      clients.delete(stream);
     },
   };
 }
 
-async function forward(connections: Connections, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+interface Client {
+  /** For a client that believes to be connected to the server itself. */
+  readonly target: Target | undefined;
+  inFlight: number;
+}
+
+async function forward(
+  { connections, client }: { connections: Connections; client: Client },
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+): Promise<void> {
   outgoing.on('error', () => undefined);
-  const parsed = parseProxyRequest({ url: incoming.url ?? '', rawHeaders: incoming.rawHeaders });
+  const parsed = parseProxyRequest({ url: incoming.url ?? '', rawHeaders: incoming.rawHeaders }, client.target);
   if (parsed.kind === 'refused') {
     const { kind: _, host, port, ...refused } = parsed;
     return sayRefused(outgoing, connections.refuse({ host, port }, refused, 'http'));
@@ -66,7 +97,11 @@ async function forward(connections: Connections, incoming: IncomingMessage, outg
   const opening = await connections.connect(target, 'http', gone.signal);
   if (opening.kind === 'refused') return sayRefused(outgoing, opening.refusal);
   if (opening.kind === 'failed') return sayFailed(outgoing, opening.failure);
-  await exchange({ connections, connected: opening.connected, request: parsed.request }, incoming, outgoing);
+  try {
+    await exchange({ connections, connected: opening.connected, request: parsed.request }, incoming, outgoing);
+  } finally {
+    opening.connected.end('broken');
+  }
 }
 
 interface Exchange {
@@ -75,7 +110,7 @@ interface Exchange {
   readonly request: ProxyRequest;
 }
 
-/** Sends the request and passes the response on. Never rejects; the connection is ended when it returns. */
+/** Sends the request and passes the response on. Rejects only if the request cannot be sent at all. */
 async function exchange(
   { connections, connected, request }: Exchange,
   incoming: IncomingMessage,
@@ -103,13 +138,15 @@ async function exchange(
     maxHeaderSize: LONGEST_HEADERS,
   });
   try {
-    const response = new Promise<IncomingMessage>((resolve, reject) =>
-      upstream.once('response', resolve).on('error', reject),
-    );
+    const response = new Promise<IncomingMessage>((resolve, reject) => {
+      const fail = () => reject(new Error('no response'));
+      // Another protocol (101), which was not asked for, comes as `upgrade`.
+      upstream.once('response', resolve).once('upgrade', fail).once('close', fail).on('error', fail);
+    });
     // A server may answer before it has read all, or refuse to read on: then its answer counts.
     void pipeline(incoming, counter('sent', connected, stop), upstream).catch(() => undefined);
     const answer = await response;
-    outgoing.writeHead(answer.statusCode ?? 502, answer.statusMessage, endToEnd(answer.rawHeaders));
+    outgoing.writeHead(answer.statusCode ?? 502, endToEnd(answer.rawHeaders));
     await pipeline(answer, counter('received', connected, stop), outgoing);
     connected.end('ended');
   } catch {
@@ -162,10 +199,9 @@ function sayFailed(outgoing: ServerResponse, failure: FailureReason): void {
 
 /** The connection is closed behind it: a body that nobody reads may still be on its way. */
 function say(outgoing: ServerResponse, status: number, text: string): void {
-  if (outgoing.headersSent) {
-    // The client must see that the response is cut off.
-    outgoing.destroy();
-    return;
-  }
-  outgoing.writeHead(status, { 'content-type': 'text/plain', connection: 'close' }).end(`${text}\n`);
+  // A response that has begun is cut off, and the client must see that.
+  if (outgoing.headersSent || outgoing.destroyed) return void outgoing.destroy();
+  for (const name of outgoing.getHeaderNames()) outgoing.removeHeader(name);
+  outgoing.writeHead(status, STATUS_CODES[status], { 'content-type': 'text/plain', connection: 'close' });
+  outgoing.end(`${text}\n`);
 }

@@ -1,5 +1,5 @@
 import type { Target } from './contract.ts';
-import { hostAndPort, parseTarget, splitPort } from './host-name.ts';
+import { hostAndPort, parseTarget, shownHost, splitPort } from './host-name.ts';
 
 /** One request of a plain HTTP proxy, checked: where it goes, and what is sent there. */
 export interface ProxyRequest {
@@ -28,19 +28,40 @@ const HOP_BY_HOP = new Set([
   ...['transfer-encoding', 'upgrade', 'expect', 'http2-settings'],
 ]);
 
-/** Checks a request in absolute form (`GET http://host[:port]/path`), as Node's parser read it. `rawHeaders` has name and value in turn. */
-export function parseProxyRequest({ url, rawHeaders }: { url: string; rawHeaders: readonly string[] }): ParsedRequest {
-  const [, authority = '', rest = ''] = /^http:\/\/([^/?#]*)([^#]*)/i.exec(url) ?? [];
+/**
+ * Checks a request in absolute form (`GET http://host[:port]/path`), as Node's parser read it. `rawHeaders` has name and value in turn. Of a client that is
+ * connected to a target, the request may be in origin form (`GET /path`), and goes nowhere else.
+ */
+export function parseProxyRequest(
+  { url, rawHeaders }: { url: string; rawHeaders: readonly string[] },
+  connected?: Target,
+): ParsedRequest {
+  const whole = connected !== undefined && url.startsWith('/') ? `http://${hostAndPort(connected)}${url}` : url;
+  const [, authority = '', rest = ''] = /^http:\/\/([^/?#]*)([^#]*)/i.exec(whole) ?? [];
   const split = splitPort(authority);
   const requested = { host: split?.host ?? authority, port: split?.port ?? HTTP_PORT };
   if (authority === '' || split === undefined) return { kind: 'refused', ...requested, why: 'bad-request' };
   const target = parseTarget(requested);
   if (target === undefined) return { kind: 'refused', ...requested, why: 'bad-host' };
+  if (connected !== undefined && (target.host !== connected.host || target.port !== connected.port))
+    return {
+      kind: 'refused',
+      host: connected.host,
+      port: connected.port,
+      why: 'other-server-name',
+      saw: shownHost(target.host),
+    };
   // SECURITY: a server with several hosts chooses by Host, and by which of two is up to it.
   const hosts = valuesOf(rawHeaders, 'host');
   if (hosts.length !== 1) return { kind: 'refused', host: target.host, port: target.port, why: 'bad-request' };
   if (!isSame(hosts[0]!, target))
-    return { kind: 'refused', host: target.host, port: target.port, why: 'other-server-name', saw: hosts[0]! };
+    return {
+      kind: 'refused',
+      host: target.host,
+      port: target.port,
+      why: 'other-server-name',
+      saw: shownHost(hosts[0]!),
+    };
   const path = rest.startsWith('/') ? rest : `/${rest}`;
   return { kind: 'request', request: { target, path, headers: ['Host', hostHeader(target), ...endToEnd(rawHeaders)] } };
 }

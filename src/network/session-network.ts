@@ -18,9 +18,12 @@ export interface SessionNetworkOptions {
   readonly clock?: Clock;
   /** Ports on which a ClientHello must come first. */
   readonly tlsOnlyPorts?: readonly number[];
+  /** Ports on which each message must be a request of HTTP whose Host is the target. */
+  readonly httpOnlyPorts?: readonly number[];
 }
 
 const TLS_ONLY_PORTS = [443];
+const HTTP_ONLY_PORTS = [80];
 
 /** The network of one session. It starts nothing before it is used: no listener, no timer. */
 export function createSessionNetwork(options: SessionNetworkOptions): SessionNetwork {
@@ -31,14 +34,16 @@ export function createSessionNetwork(options: SessionNetworkOptions): SessionNet
     reach: { resolve: createResolve(), ownAddresses: createOwnAddresses(), hostProxy: NO_PROXY, ...options.reach },
     clock: options.clock ?? systemClock,
     tlsOnlyPorts: options.tlsOnlyPorts ?? TLS_ONLY_PORTS,
+    httpOnlyPorts: options.httpOnlyPorts ?? HTTP_ONLY_PORTS,
   });
   let forwarder: HttpForwarder | undefined;
+  const serveHttp: HttpForwarder['serve'] = (client, target) => {
+    forwarder ??= createHttpForwarder(connections);
+    return forwarder.serve(client, target);
+  };
   return {
-    open: (target, { signal } = {}) => openTunnelTo(connections, target, signal),
-    serveHttp: (client) => {
-      forwarder ??= createHttpForwarder(connections);
-      return forwarder.serve(client);
-    },
+    open: (target, { signal } = {}) => openTunnelTo(connections, target, { serveHttp, ...(signal && { signal }) }),
+    serveHttp: (client) => serveHttp(client),
     change: connections.change,
     counters: connections.counters,
     close: connections.close,

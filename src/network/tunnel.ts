@@ -2,16 +2,36 @@ import { carry } from './carry.ts';
 import type { Connected, Connections } from './connections.ts';
 import type { ConnectionEnd, OpenConnection, Opening, RequestedTarget } from './contract.ts';
 import { judgeFirstBytes } from './first-bytes-check.ts';
+import type { HttpForwarder } from './http-forward.ts';
 
 /** Opens a connection whose bytes are the client's own protocol; see `SessionNetwork.open`. */
 export async function openTunnelTo(
   connections: Connections,
   requested: RequestedTarget,
-  signal?: AbortSignal,
+  { serveHttp, signal }: { serveHttp: HttpForwarder['serve']; signal?: AbortSignal },
 ): Promise<Opening> {
   const opening = await connections.connect(requested, 'tunnel', signal);
   if (opening.kind !== 'connected') return opening;
-  return { kind: 'open', connection: asTunnel(opening.connected, connections) };
+  const { connected } = opening;
+  const isHttp = connections.options.httpOnlyPorts.includes(connected.target.port);
+  const tunnel = asTunnel(connected, connections);
+  return { kind: 'open', connection: isHttp ? asHttp(tunnel, serveHttp) : tunnel };
+}
+
+/**
+ * SECURITY: on port 80 the Host header chooses among the hosts of a server, as the name of a ClientHello does on 443, in each request anew. So requests are read and
+ * checked one by one; they get connections of their own. That the server could be reached is known by then.
+ */
+function asHttp(tunnel: OpenConnection, serveHttp: HttpForwarder['serve']): OpenConnection {
+  let serving: Promise<ConnectionEnd> | undefined;
+  return {
+    ...tunnel,
+    carry: (client) => {
+      tunnel.close();
+      serving ??= serveHttp(client, tunnel.target).then(() => ({ kind: 'ended' }));
+      return serving;
+    },
+  };
 }
 
 function asTunnel(connected: Connected, connections: Connections): OpenConnection {
@@ -52,7 +72,7 @@ function asTunnel(connected: Connected, connections: Connections): OpenConnectio
     },
     close: () => {
       cancelUncarried();
-      connected.end('broken');
+      connected.end(carried === undefined ? 'ended' : 'broken');
     },
   };
 }

@@ -228,7 +228,75 @@ describe('a request of a plain HTTP proxy', () => {
   });
 });
 
+describe('a tunnel to the port of plain HTTP', () => {
+  test('is checked request by request', async () => {
+    const port = await httpServer((incoming, outgoing) => outgoing.end(`[${incoming.headers.host}${incoming.url}]`));
+    const made = network([`server.test:${port}`, `other.test:${port}`], { httpOnlyPorts: [port] });
+    const { socket, ended } = await loopback.client(made, { host: 'server.test', port });
+    const one = (host: string, path = '/') => `GET ${path} HTTP/1.1\r\nHost: ${host}:${port}\r\n\r\n`;
+    socket.write(`${one('server.test')}${one('server.test', `http://other.test:${port}/`)}${one('other.test')}`);
+    const answer = await readAll(socket);
+    expect(answer).toContain(`[server.test:${port}/]`);
+    expect(answer).not.toContain('[other.test');
+    expect(refusals()[0]).toEqual({ host: 'server.test', port, why: 'other-server-name', saw: 'other.test' });
+    expect(refusals().every(({ why }) => why === 'other-server-name')).toBe(true);
+    socket.destroy();
+    expect(await ended).toEqual({ kind: 'ended' });
+    expect(made.counters().open).toBe(0);
+  });
+
+  test('passes nothing on that is not HTTP', async () => {
+    const accepted: Socket[] = [];
+    const port = await loopback.tcp((socket) => accepted.push(socket.resume()));
+    const made = network([`server.test:${port}`], { httpOnlyPorts: [port] });
+    const { socket } = await loopback.client(made, { host: 'server.test', port });
+    socket.write('SSH-2.0-client\r\n');
+    expect(await readAll(socket)).toMatch(/^HTTP\/1.1 400/);
+    expect(accepted.map(({ bytesRead }) => bytesRead)).toEqual([0]);
+  });
+});
+
 describe('a client of the plain HTTP proxy', () => {
+  test('that sends what Node would not send gets an answer, and the host lives', async () => {
+    const port = await httpServer((incoming, outgoing) => outgoing.end(incoming.url));
+    const made = network([`server.test:${port}`]);
+    for (const path of ['/\x80\xff', '/a b', '/\x7f', '/%', '/"<>', `/${'x'.repeat(60_000)}`]) {
+      const socket = await loopback.httpClient(made);
+      const head = `GET http://server.test:${port}${path} HTTP/1.1\r\nHost: server.test:${port}\r\nX: \x80\xff\r\nConnection: close\r\n\r\n`;
+      socket.write(Buffer.from(head, 'latin1'));
+      expect(await readAll(socket)).toMatch(/^HTTP\/1.1 (200|400|431|502)/);
+    }
+    await expect.poll(() => made.counters().open).toBe(0);
+  });
+
+  test.each([
+    'HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n',
+    'HTTP/1.1 099 Odd\r\n\r\n',
+    'HTTP/1.1 200 OK\r\nX: \x01\r\nContent-Length: 0\r\n\r\n',
+    'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nx',
+    'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+    `HTTP/1.1 200 OK\r\nX: ${'x'.repeat(200_000)}`,
+  ])('gets an answer of ours where a server answers %j', async (answer) => {
+    const port = await loopback.tcp((socket) => socket.once('data', () => socket.end(answer)));
+    const made = network([`server.test:${port}`]);
+    expect((await get(made, `http://server.test:${port}/`)).status).toBe(502);
+    await expect.poll(() => made.counters().open).toBe(0);
+  });
+
+  test('gets the reason phrase of the status, whatever the server calls it', async () => {
+    const port = await loopback.tcp((socket) =>
+      socket.once('data', () => socket.end('HTTP/1.1 200 \x01\x1b[2J\r\nContent-Length: 0\r\n\r\n')),
+    );
+    const one = `GET http://server.test:${port}/ HTTP/1.1\r\nHost: server.test:${port}\r\nConnection: close\r\n\r\n`;
+    expect(await raw(network([`server.test:${port}`]), one)).toMatch(/^HTTP\/1.1 200 OK\r\n/);
+  });
+
+  test('is one of a limited number', async () => {
+    const made = network('all', { limits: { connections: 1 } });
+    await loopback.httpClient(made);
+    expect(await raw(made, '')).toMatch(/^HTTP\/1.1 503/);
+  });
+
   test('that sends half a request is ended when it is idle', async () => {
     const socket = await loopback.httpClient(network('all', { limits: { idleMs: 80 } }));
     socket.write('GET http://server.test/ HTT');
