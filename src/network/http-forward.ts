@@ -36,12 +36,14 @@ export function createHttpForwarder(connections: Connections): HttpForwarder {
     const client = clients.get(incoming.socket);
     if (client === undefined) return void outgoing.destroy();
     client.inFlight += 1;
-    try {
-      await forward({ connections, client }, incoming, outgoing);
-    } catch {
-      // What Node's client refuses to send, a header for instance.
-      say(outgoing, 400, 'The request cannot be passed on.');
-    }
+    // Requests that a client sends without waiting take turns: they get no more connections than others.
+    client.turn = client.turn
+      .then(() => forward({ connections, client }, incoming, outgoing))
+      .catch(() => {
+        // What Node's client refuses to send, a header for instance.
+        say(outgoing, 400, 'The request cannot be passed on.');
+      });
+    await client.turn;
     client.inFlight -= 1;
   });
   const { clock, limits } = connections.options;
@@ -57,7 +59,7 @@ export function createHttpForwarder(connections: Connections): HttpForwarder {
         await closed;
         return;
       }
-      const client: Client = { target, inFlight: 0 };
+      const client: Client = { target, inFlight: 0, turn: Promise.resolve(), gone: new AbortController() };
       clients.set(stream, client);
       server.emit('connection', stream);
       const forget = connections.whenClosed(() => stream.destroy());
@@ -65,6 +67,7 @@ export function createHttpForwarder(connections: Connections): HttpForwarder {
       const isBusy = () => client.inFlight > 0;
       const cancel = destroyWhenIdle(stream, { clock, idleMs: limits.idleMs, isBusy });
       await closed;
+      client.gone.abort();
       cancel();
       forget();
       clients.delete(stream);
@@ -76,6 +79,10 @@ interface Client {
   /** For a client that believes to be connected to the server itself. */
   readonly target: Target | undefined;
   inFlight: number;
+  /** Resolves when its requests so far are done. */
+  turn: Promise<void>;
+  /** Aborts when its stream is closed. Responses that wait for their turn are not closed with it. */
+  readonly gone: AbortController;
 }
 
 async function forward(
@@ -84,6 +91,7 @@ async function forward(
   outgoing: ServerResponse,
 ): Promise<void> {
   outgoing.on('error', () => undefined);
+  if (client.gone.signal.aborted) return;
   const parsed = parseProxyRequest({ url: incoming.url ?? '', rawHeaders: incoming.rawHeaders }, client.target);
   if (parsed.kind === 'refused') {
     const { kind: _, host, port, ...refused } = parsed;
@@ -92,13 +100,12 @@ async function forward(
   const { target } = parsed.request;
   if (connections.options.tlsOnlyPorts.includes(target.port))
     return sayRefused(outgoing, connections.refuse(target, { why: 'not-tls' }, 'http'));
-  const gone = new AbortController();
-  outgoing.once('close', () => gone.abort());
-  const opening = await connections.connect(target, 'http', gone.signal);
+  const { signal } = client.gone;
+  const opening = await connections.connect(target, 'http', signal);
   if (opening.kind === 'refused') return sayRefused(outgoing, opening.refusal);
   if (opening.kind === 'failed') return sayFailed(outgoing, opening.failure);
   try {
-    await exchange({ connections, connected: opening.connected, request: parsed.request }, incoming, outgoing);
+    await exchange({ connections, connected: opening.connected, request: parsed.request, signal }, incoming, outgoing);
   } finally {
     opening.connected.end('broken');
   }
@@ -108,11 +115,12 @@ interface Exchange {
   readonly connections: Connections;
   readonly connected: Connected;
   readonly request: ProxyRequest;
+  readonly signal: AbortSignal;
 }
 
 /** Sends the request and passes the response on. Rejects only if the request cannot be sent at all. */
 async function exchange(
-  { connections, connected, request }: Exchange,
+  { connections, connected, request, signal }: Exchange,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
 ): Promise<void> {
@@ -129,7 +137,8 @@ async function exchange(
     isIdle = true;
     socket.destroy();
   });
-  outgoing.once('close', () => socket.destroy());
+  const abort = () => socket.destroy();
+  signal.addEventListener('abort', abort, { once: true });
   const upstream = requestUpstream({
     createConnection: () => socket,
     method: incoming.method,
@@ -147,13 +156,14 @@ async function exchange(
     void pipeline(incoming, counter('sent', connected, stop), upstream).catch(() => undefined);
     const answer = await response;
     outgoing.writeHead(answer.statusCode ?? 502, endToEnd(answer.rawHeaders));
-    await pipeline(answer, counter('received', connected, stop), outgoing);
+    await pipeline(answer, counter('received', connected, stop), outgoing, { signal });
     connected.end('ended');
   } catch {
     connected.end(refusal !== undefined ? 'refused' : isIdle ? 'idle' : 'broken');
     if (refusal !== undefined) sayRefused(outgoing, refusal);
     else sayFailed(outgoing, isIdle ? 'timed-out' : connected.proxy === undefined ? 'unreachable' : 'proxy-failed');
   } finally {
+    signal.removeEventListener('abort', abort);
     upstream.destroy();
   }
 }

@@ -57,5 +57,5 @@ fuzz(
       network.close();
     },
   ),
-  150,
+  40,
 );

@@ -315,6 +315,18 @@ describe('a client of the plain HTTP proxy', () => {
     await expect.poll(() => made.counters().open).toBe(0);
   });
 
+  test('that asks several times and goes away leaves nothing open', async () => {
+    const port = await httpServer((_, outgoing) => outgoing.end('x'.repeat(100_000)));
+    const made = network([`server.test:${port}`]);
+    const socket = await loopback.httpClient(made);
+    socket.end(`GET http://server.test:${port}/ HTTP/1.1\r\nHost: server.test:${port}\r\n\r\n`.repeat(5));
+    await readAll(socket);
+    await expect.poll(() => made.counters().open).toBe(0);
+    await expect
+      .poll(() => events.filter(({ event }) => event === 'opened').length)
+      .toBe(events.filter(({ event }) => event === 'closed').length);
+  });
+
   test('is ended with the network', async () => {
     const made = network('all');
     const socket = await loopback.httpClient(made);
