@@ -9,7 +9,7 @@ const help = `Usage: npm run fuzz -- [options]
 Tries the properties of test/fuzz with random input for longer than npm test does. A failure prints how to repeat it.
 
   --seconds <n>      for how long each target is tried (60)
-  --target <text>    only targets whose name holds this: frames, messages, paths, links, terminal, client-hello, network-http, forged-guest, forged-kernel
+  --target <text>    only targets whose name holds this: frames, messages, paths, links, terminal, client-hello, host-names, network-http, forged-guest, forged-kernel
   --seed <n>         begins with this seed, to repeat a run
   --path <path>      with --seed: this very input alone
 `;

@@ -1,21 +1,12 @@
-import {
-  createServer,
-  type IncomingMessage,
-  request as requestUpstream,
-  type ServerResponse,
-  STATUS_CODES,
-} from 'node:http';
-import { type Duplex, Transform } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
-import type { Connected, Connections } from './connections.ts';
-import type { FailureReason, Refusal, Target } from './contract.ts';
-import { hostAndPort } from './host-name.ts';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { Connections } from './connections.ts';
+import type { Target } from './contract.ts';
+import { exchange, LONGEST_HEADERS } from './http-exchange.ts';
+import { say, sayFailed, sayRefused } from './http-replies.ts';
 import { destroyWhenIdle } from './idle.ts';
-import { endToEnd, type ProxyRequest, parseProxyRequest, valuesOf } from './proxy-request.ts';
-import { proxyAuthorization } from './proxy-tunnel.ts';
-import type { Direction } from './usage.ts';
+import { parseProxyRequest } from './proxy-request.ts';
 
-const LONGEST_HEADERS = 65_536;
 const TOO_MANY_CLIENTS = 'HTTP/1.1 503 Too many connections\r\nConnection: close\r\nContent-Length: 0\r\n\r\n';
 
 export interface HttpForwarder {
@@ -109,109 +100,4 @@ async function forward(
   } finally {
     opening.connected.end('broken');
   }
-}
-
-interface Exchange {
-  readonly connections: Connections;
-  readonly connected: Connected;
-  readonly request: ProxyRequest;
-  readonly signal: AbortSignal;
-}
-
-/** Sends the request and passes the response on. Rejects only if the request cannot be sent at all. */
-async function exchange(
-  { connections, connected, request, signal }: Exchange,
-  incoming: IncomingMessage,
-  outgoing: ServerResponse,
-): Promise<void> {
-  const { socket, target } = connected;
-  const { limits } = connections.options;
-  let refusal: Refusal | undefined;
-  const stop = (why: Refusal['why']) => {
-    refusal ??= connections.refuse(target, { why }, 'http');
-    socket.destroy();
-  };
-  connected.onStop(stop);
-  let isIdle = false;
-  socket.setTimeout(limits.idleMs, () => {
-    isIdle = true;
-    socket.destroy();
-  });
-  const abort = () => socket.destroy();
-  signal.addEventListener('abort', abort, { once: true });
-  const upstream = requestUpstream({
-    createConnection: () => socket,
-    method: incoming.method,
-    path: pathFor(connected, request),
-    headers: [...request.headers, ...framing(incoming), ...authorizationFor(connected)],
-    maxHeaderSize: LONGEST_HEADERS,
-  });
-  try {
-    const response = new Promise<IncomingMessage>((resolve, reject) => {
-      const fail = () => reject(new Error('no response'));
-      // Another protocol (101), which was not asked for, comes as `upgrade`.
-      upstream.once('response', resolve).once('upgrade', fail).once('close', fail).on('error', fail);
-    });
-    // A server may answer before it has read all, or refuse to read on: then its answer counts.
-    void pipeline(incoming, counter('sent', connected, stop), upstream).catch(() => undefined);
-    const answer = await response;
-    outgoing.writeHead(answer.statusCode ?? 502, endToEnd(answer.rawHeaders));
-    await pipeline(answer, counter('received', connected, stop), outgoing, { signal });
-    connected.end('ended');
-  } catch {
-    connected.end(refusal !== undefined ? 'refused' : isIdle ? 'idle' : 'broken');
-    if (refusal !== undefined) sayRefused(outgoing, refusal);
-    else sayFailed(outgoing, isIdle ? 'timed-out' : connected.proxy === undefined ? 'unreachable' : 'proxy-failed');
-  } finally {
-    signal.removeEventListener('abort', abort);
-    upstream.destroy();
-  }
-}
-
-/** Through a proxy of the host, the request is in absolute form again. */
-function pathFor({ proxy, target }: Connected, { path }: ProxyRequest): string {
-  return proxy === undefined ? path : `http://${hostAndPort(target)}${path}`;
-}
-
-function authorizationFor({ proxy }: Connected): string[] {
-  return proxy === undefined ? [] : Object.entries(proxyAuthorization(proxy)).flat();
-}
-
-/**
- * SECURITY: how the body is delimited, said anew. Without it Node would send the body of a GET bare, and the server would read it as a second request, which
- * nothing has checked.
- */
-function framing({ rawHeaders, method }: IncomingMessage): string[] {
-  if (valuesOf(rawHeaders, 'transfer-encoding').length > 0) return ['Transfer-Encoding', 'chunked'];
-  const hasLength = valuesOf(rawHeaders, 'content-length').length > 0;
-  return hasLength || !['POST', 'PUT', 'PATCH'].includes(method ?? '') ? [] : ['Content-Length', '0'];
-}
-
-/** Counts a body against the limits of the session. */
-function counter(direction: Direction, connected: Connected, stop: (why: 'too-many-bytes') => void): Transform {
-  return new Transform({
-    transform(chunk: Buffer, _, done) {
-      if (connected.count(direction, chunk.length)) return done(null, chunk);
-      stop('too-many-bytes');
-      done(new Error('too many bytes'));
-    },
-  });
-}
-
-function sayRefused(outgoing: ServerResponse, { host, port, why }: Refusal): void {
-  const status = why === 'bad-request' || why === 'bad-host' ? 400 : 403;
-  say(outgoing, status, `The network policy of this session refuses ${hostAndPort({ host, port })}: ${why}.`);
-}
-
-function sayFailed(outgoing: ServerResponse, failure: FailureReason): void {
-  say(outgoing, failure === 'timed-out' ? 504 : 502, `No connection to the server: ${failure}.`);
-}
-
-/** The connection is closed behind it: a body that nobody reads may still be on its way. */
-function say(outgoing: ServerResponse, status: number, text: string): void {
-  // A response that has begun is cut off, and the client must see that.
-  if (outgoing.headersSent || outgoing.destroyed) return void outgoing.destroy();
-  for (const name of outgoing.getHeaderNames()) outgoing.removeHeader(name);
-  outgoing.writeHead(status, STATUS_CODES[status], { 'content-type': 'text/plain', connection: 'close' });
-  outgoing.end(`${text}\n`);
 }
