@@ -136,6 +136,7 @@ export interface OpenConnection {
   /**
    * Checks the client's first bytes, then copies both ways with backpressure and half-close; the client's stream must be half-open. Resolves when both directions
    * are over or the connection was ended; both streams are closed then. Only `ended` means that the client got everything. Never rejects.
+   * On port 443 a ClientHello with the target's name must come first; on port 80 all must be requests of HTTP whose Host is the target.
    */
   carry(client: Duplex): Promise<ConnectionEnd>;
   /** For a client that has gone. Idempotent. */
