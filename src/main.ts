@@ -1,3 +1,6 @@
+import type { Broker } from './broker/broker.ts';
+import type { Method } from './broker/method.ts';
+import { METHODS } from './broker/registry.ts';
 import { loadConfig, resolveDataDir, resolveRunDir } from './config/load.ts';
 import type { Config } from './config/schema.ts';
 import type { SessionDirectory } from './directory/directory.ts';
@@ -31,6 +34,8 @@ export interface HotcellOptions extends Partial<Config> {
   readonly dataDir?: string;
   /** Drivers in place of the registered ones, for tests. */
   readonly drivers?: DriverFactories;
+  /** Methods that sandboxes can call, in place of the registered ones, for tests. */
+  readonly methods?: readonly Method[];
   /** What `hotcell status` shows of this process, besides its sessions. */
   readonly about?: () => AboutServer;
 }
@@ -119,14 +124,15 @@ interface Started {
 }
 
 async function start(options: HotcellOptions): Promise<Started> {
-  const { dataDir = resolveDataDir(), drivers: givenDrivers = {}, about, ...given } = options;
+  const { dataDir = resolveDataDir(), drivers: givenDrivers = {}, methods = METHODS, about, ...given } = options;
   const config = loadConfig(given, { dataDir });
   const folders = { dataDir, runRoot: resolveRunDir(dataDir) };
   let countSessions = () => 0; // until there are any
   const server = await becomeServer(folders, createFileRegistry(folders), () => ownFacts(countSessions(), about?.()));
   const drivers = loadDrivers(server.host, givenDrivers, server.clearAfterDead);
   const choose = createIsolationChoices(drivers.offered, config.minIsolation);
-  const live = createLiveSessions(config, server, choose, drivers.offered);
+  const broker = methods.length === 0 ? undefined : await brokerOf(methods);
+  const live = createLiveSessions(config, server, choose, { declared: drivers.offered, broker });
   countSessions = live.count;
   const probeOne = (name: DriverName) => probeDriver(name, drivers.offered[name]);
   let closing: Promise<void> | undefined;
@@ -168,6 +174,12 @@ async function start(options: HotcellOptions): Promise<Started> {
     [Symbol.asyncDispose]: close,
   };
   return { hotcell, config, dataDir, server, live, policy };
+}
+
+/** Imported only if there is a method: a start without any pays nothing for calls. */
+async function brokerOf(methods: readonly Method[]): Promise<Broker> {
+  const { createBroker } = await import('./broker/broker.ts');
+  return createBroker(methods);
 }
 
 function requireAvailable(probe: Probe): Extract<Probe, { available: true }> {

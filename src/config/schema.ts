@@ -138,6 +138,15 @@ export const configSchema = z.object({
       .max(DAY_MS)
       .default(DAY_MS)
       .describe('Maximum timeout that a caller may set'),
+    maxPausedMs: z.coerce
+      .number()
+      .int()
+      .min(0)
+      .max(DAY_MS)
+      .default(DAY_MS / 24)
+      .describe(
+        'How long calls that wait for somebody else, such as a model, may pause the timeout of one execution in total. CPU time counts meanwhile',
+      ),
     maxCodeBytes: z.coerce
       .number()
       .int()

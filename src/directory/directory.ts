@@ -77,6 +77,10 @@ export function createDirectory(options: DirectoryOptions): SessionDirectory {
           placeToStart: (signal) => openings.place(owner, signal),
           mayHoldAhead: (held, memoryBytes) => openings.mayHoldAhead(owner, held, memoryBytes),
           persistence: persistence.planOf(entry, request, record),
+          onCall: ({ execution, ...call }) => {
+            const whose = { owner: owner.id, session: uniqueId, ...(execution === null ? {} : { execution }) };
+            feed.emit({ ...call, ...whose, event: 'call-ended' });
+          },
         },
       );
     },

@@ -1,9 +1,13 @@
+import type { GuestConnection } from '../guest/connection.ts';
 import type { LiveSandbox } from '../guest/live-sandbox.ts';
+import { cpuReply } from '../guest/messages.ts';
 import { kernelOf } from '../languages/table.ts';
 import { checkRun } from './check-run.ts';
+import { createExecutionClock, type ExecutionClock } from './clock.ts';
 import { type Collector, createCollector, type OutputLimits } from './collect.ts';
 import { EventReaders } from './event-readers.ts';
 import type { Execution, ExecutionPolicy, PartialOutput, Run } from './execution.ts';
+import type { HeldSlot } from './held-slot.ts';
 import type { ExecutionResult } from './result.ts';
 import { finishedParts, lostParts } from './result-parts.ts';
 import { type KernelRun, runInGuest } from './run.ts';
@@ -26,8 +30,15 @@ export function execute(session: SessionCore, run: Run, policy: ExecutionPolicy)
   const result = (async () => {
     await undefined; // lets a caller begin to iterate before the first event
     const checked = checkRun(run, `<execution ${session.nextNumber()}>`, policy);
-    const work = (live: LiveSandbox, restarted: string | undefined) =>
-      runIn(live, checked, { session, output: policy.output, restarted, readers, began });
+    const work = (live: LiveSandbox, restarted: string | undefined, slot: HeldSlot) => {
+      const clock = createExecutionClock({
+        timeoutMs: checked.timeoutMs,
+        maxPausedMs: policy.maxPausedMs,
+        slot,
+        cpuMs: () => cpuMsOf(live.connection, id),
+      });
+      return runIn(live, { ...checked, clock }, { session, output: policy.output, restarted, readers, began });
+    };
     const { signal } = options;
     if (run.command !== undefined) return session.beside(work, signal);
     const lane = kernelOf(checked.language);
@@ -92,7 +103,11 @@ interface Surroundings {
   readonly began: (collector: Collector) => void;
 }
 
-async function runIn(live: LiveSandbox, run: KernelRun, around: Surroundings): Promise<ExecutionResult> {
+async function runIn(
+  live: LiveSandbox,
+  run: KernelRun & { readonly clock: ExecutionClock },
+  around: Surroundings,
+): Promise<ExecutionResult> {
   const { session, output, readers, began } = around;
   const { limits } = session.spec;
   const startedAt = performance.now();
@@ -104,7 +119,10 @@ async function runIn(live: LiveSandbox, run: KernelRun, around: Surroundings): P
   );
   began(collector);
   let isKept = false;
-  const over = live.during(run.executionId, { onGap: (bytes) => collector.addGap(bytes) });
+  const over = live.during(run.executionId, {
+    onGap: (bytes) => collector.addGap(bytes),
+    pause: () => run.clock.pause(),
+  });
   try {
     const end = await runInGuest(live.connection, { ...run, onInterrupt: () => readers.stopWaiting() }, collector);
     if (end.kind === 'lost') {
@@ -132,6 +150,12 @@ async function runIn(live: LiveSandbox, run: KernelRun, around: Surroundings): P
     over();
     if (!isKept) await collector.discard();
   }
+}
+
+/** The CPU time that an execution has used so far, as the guest tells. Only its clock relies on it, and has another limit. */
+async function cpuMsOf(connection: GuestConnection, execution: string): Promise<number> {
+  const { result } = await connection.request({ type: 'cpu', execution }, cpuReply);
+  return result.cpuMs;
 }
 
 function restartedPart(reason: string | undefined): { restarted?: string } {

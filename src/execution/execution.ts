@@ -46,6 +46,8 @@ export interface ExecutionOptions {
 export interface ExecutionPolicy {
   readonly defaultTimeoutMs: number;
   readonly maxTimeoutMs: number;
+  /** How long calls may pause the timeout of one execution, in total. */
+  readonly maxPausedMs: number;
   readonly maxCodeBytes: number;
   readonly languages: Languages;
   readonly output: OutputLimits;

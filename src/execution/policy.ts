@@ -9,6 +9,7 @@ export function policyOf(config: Config): ExecutionPolicy {
   return {
     defaultTimeoutMs: config.timeoutMs,
     maxTimeoutMs: config.maxTimeoutMs,
+    maxPausedMs: config.maxPausedMs,
     maxCodeBytes: config.maxCodeBytes,
     languages: allLanguages(config.recipes),
     output: {

@@ -45,7 +45,7 @@ export async function lostParts(
   return {
     outcome:
       end.interrupted === 'timed-out'
-        ? { kind: 'timed-out', limitMs: run.timeoutMs }
+        ? { kind: 'timed-out', limitMs: run.clock?.limitMs() ?? run.timeoutMs }
         : end.interrupted === 'cancelled'
           ? { kind: 'interrupted' }
           : sandboxEnd.kind === 'out-of-memory'

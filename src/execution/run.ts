@@ -8,6 +8,7 @@ import { saidInside } from '../lib/said-inside.ts';
 import type { Outcome } from '../sandbox/outcome.ts';
 import type { GuestOutcome } from '../sandbox/outcome-table.ts';
 import type { Limits } from '../sandbox/spec.ts';
+import { createExecutionClock, type ExecutionClock } from './clock.ts';
 import type { CollectedEnd, Collector } from './collect.ts';
 import type { CommandRun } from './command-run.ts';
 
@@ -20,6 +21,8 @@ export interface KernelRun {
   readonly tracebackLocals?: boolean;
   readonly environment?: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
+  /** The clock of `timeoutMs`, if calls of the execution may pause it. */
+  readonly clock?: ExecutionClock;
   readonly signal?: AbortSignal | undefined;
   /** The run of a command, with the members of `execute` that describe its input. */
   readonly command?: CommandRun & { readonly members: object };
@@ -45,8 +48,8 @@ const LADDER_MS = 4_000;
 const LADDER_BEATS = 8;
 
 /**
- * Runs code in the guest behind `connection` and hands every frame to `collector`. Resolves within `timeoutMs` plus
- * `LADDER_MS`, whatever the code or the guest does. Rejects only if the run never began.
+ * Runs code in the guest behind `connection` and hands every frame to `collector`. Resolves within the limits of its clock
+ * plus `LADDER_MS`, whatever the code or the guest does. Rejects only if the run never began.
  */
 export async function runInGuest(connection: GuestConnection, run: KernelRun, collector: Collector): Promise<RunEnd> {
   const over = deferred<Error | undefined>();
@@ -99,7 +102,7 @@ export function outcomeOf(
 ): Outcome {
   switch (outcome.kind) {
     case 'timed-out':
-      return { kind: 'timed-out', limitMs: run.timeoutMs };
+      return { kind: 'timed-out', limitMs: run.clock?.limitMs() ?? run.timeoutMs };
     case 'out-of-memory':
       return { kind: 'out-of-memory', limitBytes: limits.memoryBytes };
     case 'kernel-died':
@@ -128,14 +131,15 @@ function startLadder(connection: GuestConnection, run: KernelRun, exhausted: () 
     connection.request({ type: 'interrupt', execution: run.executionId, reason: why }, nothing).catch(() => {});
     stopWaiting = afterLadder(exhausted);
   };
-  const timer = setTimeout(() => interrupt('timed-out'), run.timeoutMs);
+  const clock = run.clock ?? createExecutionClock(run);
+  const stopClock = clock.start(() => interrupt('timed-out'));
   const onAbort = () => interrupt('cancelled');
   run.signal?.addEventListener('abort', onAbort, { once: true });
   if (run.signal?.aborted === true) onAbort();
   return {
     reason: () => (reason === undefined ? {} : { interrupted: reason }),
     stop: () => {
-      clearTimeout(timer);
+      stopClock();
       stopWaiting();
       run.signal?.removeEventListener('abort', onAbort);
     },

@@ -7,6 +7,7 @@ import { unlessWithdrawn } from '../lib/unless-withdrawn.ts';
 import type { Isolation } from '../sandbox/isolation.ts';
 import type { SandboxSpec } from '../sandbox/spec.ts';
 import { createCurrentSandbox } from './current-sandbox.ts';
+import { type HeldSlot, holdSlot, type ReleasableSlot } from './held-slot.ts';
 import { createLanes, type Lane, type Turn } from './lanes.ts';
 import { type SessionState, takesWork, transition } from './session-state.ts';
 
@@ -49,8 +50,8 @@ export interface SessionCore {
   leave(): Promise<void>;
 }
 
-/** `restarted` says why the previous sandbox was lost. */
-export type SandboxWork<T> = (live: LiveSandbox, restarted: string | undefined) => Promise<T>;
+/** `restarted` says why the previous sandbox was lost. `slot` may be given back while the work waits for a call. */
+export type SandboxWork<T> = (live: LiveSandbox, restarted: string | undefined, slot: HeldSlot) => Promise<T>;
 
 export interface TurnOptions {
   /**
@@ -176,14 +177,14 @@ export function createSessionCore(options: SessionCoreOptions): SessionCore {
     if (signal?.aborted === true) throw withdrawal();
     running += 1;
     if (running === 1) move('execution-began');
-    let release: (() => void) | undefined;
+    let held: ReleasableSlot | undefined;
     try {
-      release = options.slots?.tryTake() ?? (await slot(signal));
+      held = holdSlot(options.slots, options.slots?.tryTake() ?? (await slot(signal)));
       begun();
       const sandbox = await current.get(signal);
-      return await work(sandbox, lanes.takeLoss(lane));
+      return await work(sandbox, lanes.takeLoss(lane), held);
     } finally {
-      release?.();
+      held?.release();
       running -= 1;
       if (running === 0) move('execution-ended');
     }

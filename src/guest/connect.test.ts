@@ -285,9 +285,9 @@ describe('a guest that breaks the protocol loses its connection', () => {
 
   test('when it acknowledges nothing', async () => {
     const { connection, peer } = await welcomed();
-    const call = { type: 'call', id: 1, execution: 'x', method: 'm', params: {} };
     peer.socket.resume();
     for (let sequence = 1; sequence <= 80_000 && !peer.socket.destroyed; sequence++) {
+      const call = { type: 'call', id: sequence, execution: 'x', method: 'm', stream: 2 * sequence + 1 };
       if (!peer.send(call, { sequence })) await peer.drained();
     }
     expect(await connection.ended).toMatchObject({
@@ -352,9 +352,9 @@ describe('requests', () => {
     await next;
   });
 
-  test('of the guest to a broker are answered as not offered', async () => {
+  test('of the guest to a host that serves none are answered as not offered', async () => {
     const { peer } = await welcomed();
-    peer.send({ type: 'call', id: 4, execution: 'x', method: 'llm_query', params: {}, stream: 3 }, { sequence: 1 });
+    peer.send({ type: 'call', id: 4, execution: 'x', method: 'llm_query', stream: 3 }, { sequence: 1 });
     expect((await peer.next()).head).toMatchObject({
       type: 'reply',
       id: 4,

@@ -5,12 +5,13 @@ import { type Deferred, deferred } from '../lib/deferred.ts';
 import { type Frame, type Head, ProtocolViolation } from '../lib/frames.ts';
 import { saidInside } from '../lib/said-inside.ts';
 import { type AttachedChannel, attachChannel } from './attached-channel.ts';
+import { type CallTable, createCallTable } from './calls.ts';
 import type { ConnectOptions, GuestConnection, RequestOptions } from './connection.ts';
 import { describeViolation, typeOf } from './describe-violation.ts';
 import { readFrames } from './frame-reader.ts';
 import { helloMessage, readAnswer } from './handshake.ts';
 import { createHeartbeat, type Heartbeat } from './heartbeat.ts';
-import { callMessage, type WarmReport, type Welcome, warmMessage } from './messages.ts';
+import { type WarmReport, type Welcome, warmMessage } from './messages.ts';
 import { createPatience } from './patience.ts';
 import { createPendingRequests, type Reply } from './pending-requests.ts';
 import { createReceivedFrames } from './received-frames.ts';
@@ -37,6 +38,7 @@ class Connection implements GuestConnection {
   readonly #received = createReceivedFrames();
   readonly #heartbeat: Heartbeat;
   readonly #streams: StreamTable;
+  readonly #calls: CallTable;
   #channel: AttachedChannel | undefined;
   #welcomed: Deferred<Welcome> | undefined;
   #welcome: Welcome | undefined;
@@ -52,6 +54,7 @@ class Connection implements GuestConnection {
       (frame) => options.onBackground?.(frame),
       () => this.#sent.hasRoom(),
     );
+    this.#calls = createCallTable((head) => this.#send(head), this.#streams, options.onCall);
   }
 
   get welcome(): Welcome {
@@ -137,6 +140,7 @@ class Connection implements GuestConnection {
     this.#warm.reject(error);
     this.#welcomed?.reject(error);
     this.#requests.rejectAll(error);
+    this.#calls.lose(error);
     this.#streams.end(error);
     this.#ended.resolve(error);
   }
@@ -215,16 +219,9 @@ class Connection implements GuestConnection {
       case 'credit':
         return this.#streams.takeCredit(frame.head);
       case 'call':
-        // There is no broker yet. Section 10 of the protocol defines the answer of a host without one.
-        this.#send({
-          type: 'reply',
-          id: callMessage.parse(frame.head).id,
-          ok: false,
-          error: { code: 'not-offered', message: 'this host serves no calls from the sandbox' },
-        });
-        return;
+        return this.#calls.begin(frame.head);
       case 'call.cancel':
-        return; // its call was answered at once
+        return this.#calls.cancel(frame.head);
       case 'welcome':
         throw new ProtocolViolation('welcome: twice');
       default:
@@ -265,6 +262,8 @@ class Connection implements GuestConnection {
     else if (this.#welcomed !== undefined) this.#giveUp(error);
     else {
       this.#detach();
+      // The guest has failed them too: nobody waits for their replies.
+      this.#calls.lose(new HotcellError('sandbox_lost', `the channel to the sandbox was lost: ${reason}`));
       this.#options.onLost?.(reason, this);
     }
   }

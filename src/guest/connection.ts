@@ -3,6 +3,7 @@ import type * as z from 'zod';
 import type { HotcellError } from '../errors/hotcell-error.ts';
 import type { Frame, Head } from '../lib/frames.ts';
 import type { GuestConfig } from '../sandbox/guest-config.ts';
+import type { GuestCall } from './calls.ts';
 import type { WarmReport, Welcome } from './messages.ts';
 import type { Patience } from './patience.ts';
 import type { Reply } from './pending-requests.ts';
@@ -62,6 +63,11 @@ export interface ConnectOptions {
   readonly canReconnect?: boolean;
   /** Callback for output that the guest had to drop while the host was disconnected. */
   readonly onGap?: (bytes: number) => void;
+  /**
+   * Called for each call from the sandbox; returns the receiver of the frames on its stream. Without it calls are
+   * answered with `not-offered`. At most `MAX_OPEN_CALLS` are open at once; the rest is refused before this is called.
+   */
+  readonly onCall?: (call: GuestCall) => StreamReceiver;
   /** Called when a channel was lost that `reconnect` may replace, possibly before `connectGuest` has resolved. */
   readonly onLost?: (reason: string, connection: GuestConnection) => void;
   /** Time of silence after which the guest is pinged. */

@@ -3,8 +3,11 @@ import { aborted, either } from '../lib/abort.ts';
 import { createBoundedOutput } from '../lib/bounded-output.ts';
 import type { Driver, Sandbox } from '../sandbox/driver.ts';
 import type { SandboxSpec } from '../sandbox/spec.ts';
+import type { GuestCall } from './calls.ts';
 import type { GuestConnection } from './connection.ts';
 import { createReconnection } from './keep-connected.ts';
+import { nothing } from './nothing.ts';
+import type { StreamReceiver } from './stream-table.ts';
 
 /** A sandbox with its guest connected. A session holds one, and a pool keeps some ready. */
 export interface LiveSandbox {
@@ -12,6 +15,11 @@ export interface LiveSandbox {
   readonly connection: GuestConnection;
   /** Registers callbacks of an execution while it runs. The returned function removes them. */
   during(executionId: string, hooks: RunningHooks): () => void;
+  /**
+   * Serves the calls of the sandbox from now on, and tells the guest to take them. Called when the sandbox has an owner;
+   * before that, calls are answered with `not-offered`. A guest that takes no calls is left as it is.
+   */
+  serveCalls(serve: CallServer): void;
   /** The last output of background processes whose execution had ended. */
   background(): string;
   /** Whether the memory limit has killed a process since the last call. */
@@ -27,7 +35,25 @@ export interface RunningHooks {
    * because the guest does not say which one lost output.
    */
   onGap(bytes: number): void;
+  /**
+   * Pauses the execution's timeout and gives its slot back, for a call that waits for somebody else. The returned
+   * function undoes it, once, and resolves when the execution has a slot again; it never rejects.
+   */
+  pause(): () => Promise<void>;
 }
+
+/** The execution that a call belongs to, while it runs. */
+export interface RunningExecution {
+  readonly hooks: RunningHooks;
+  /** Aborted when the execution is over. */
+  readonly over: AbortSignal;
+}
+
+/**
+ * Answers a call and returns the receiver of its frames. `running` is absent for a call of no execution, and for one
+ * whose execution does not run. Never throws.
+ */
+export type CallServer = (call: GuestCall, running: RunningExecution | undefined) => StreamReceiver;
 
 export interface LiveOptions {
   readonly signal?: AbortSignal | undefined;
@@ -85,7 +111,8 @@ async function adopted(driver: Driver, spec: SandboxSpec, signal: AbortSignal): 
 
 async function connect(sandbox: Sandbox, signal: AbortSignal): Promise<LiveSandbox> {
   const background = createBoundedOutput({ headBytes: 0, tailBytes: BACKGROUND_BYTES });
-  const running = new Map<string, RunningHooks>();
+  const running = new Map<string, RunningExecution>();
+  let serve: CallServer | undefined;
   const keepConnected = createReconnection(sandbox);
   // Imported here, for the first sandbox while its guest starts.
   const { connectGuest } = await import('./connect.ts');
@@ -95,9 +122,14 @@ async function connect(sandbox: Sandbox, signal: AbortSignal): Promise<LiveSandb
     canReconnect: sandbox.reconnect !== undefined,
     onLost: (_reason, lost) => void keepConnected(lost),
     onGap: (bytes) => {
-      for (const hooks of running.values()) hooks.onGap(bytes);
+      for (const { hooks } of running.values()) hooks.onGap(bytes);
     },
     onBackground: ({ body }) => background.push(body),
+    onCall: (call) => {
+      if (serve !== undefined) return serve(call, running.get(call.execution ?? ''));
+      call.reply({ code: 'not-offered', message: 'this host serves no calls from the sandbox' });
+      return () => {};
+    },
   });
   let memoryKillsSeen = 0;
   let isLeft = false;
@@ -111,8 +143,19 @@ async function connect(sandbox: Sandbox, signal: AbortSignal): Promise<LiveSandb
     sandbox,
     connection,
     during: (executionId, hooks) => {
-      running.set(executionId, hooks);
-      return () => void running.delete(executionId);
+      const over = new AbortController();
+      running.set(executionId, { hooks, over: over.signal });
+      return () => {
+        running.delete(executionId);
+        over.abort(new HotcellError('cancelled', 'the execution is over'));
+      };
+    },
+    serveCalls: (server) => {
+      serve = server;
+      if (!connection.welcome.offers.includes('calls')) return;
+      // Not awaited: the guest takes it before the first execution, which follows it on the same channel. If the
+      // connection ends, all that waits for it is told so.
+      connection.request({ type: 'calls' }, nothing).catch(() => {});
     },
     background: () => background.text(),
     sawMemoryKill: async () => {

@@ -5,7 +5,9 @@ import { completionAnswer, inspectionAnswer, variableAnswer, variableSummary, va
 import { describeViolation } from './describe-violation.ts';
 import {
   artifactList,
+  callCancelMessage,
   callMessage,
+  callPiece,
   clearMessage,
   creditMessage,
   displayMessage,
@@ -31,11 +33,13 @@ const SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   gap: gapMessage,
   credit: creditMessage,
   call: callMessage,
+  'call.cancel': callCancelMessage,
+  argument: callPiece,
 };
 
 /** Messages of the guest whose heads hold nothing that the host looks at. */
 const WITHOUT_MEMBERS = [
-  ...['ready', 'kernel-failed', 'ping', 'pong', 'stdout', 'stderr', 'background', 'chunk', 'call.cancel'],
+  ...['ready', 'kernel-failed', 'ping', 'pong', 'stdout', 'stderr', 'background', 'chunk'],
   ...['attach', 'standing-by', 'entered', 'failed'],
 ];
 

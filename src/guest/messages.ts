@@ -114,4 +114,9 @@ export const gapMessage = z.object({ frames: count, bytes: count, next: word });
 
 export const creditMessage = z.object({ stream: word, bytes: count });
 
-export const callMessage = z.object({ id: count, execution: text(100), method: text(200), stream: word.optional() });
+/** `execution`: the one whose process makes the call; null for a process that belongs to none. */
+export const callMessage = z.object({ id: count, execution: text(100).nullable(), method: text(200), stream: word });
+export const callCancelMessage = z.object({ id: count });
+/** A piece of the argument or of the input of a call, on its stream. */
+export const callPiece = z.object({ type: z.enum(['argument', 'chunk']), end: z.boolean() });
+export const cpuReply = z.object({ cpuMs: z.number().min(0) });

@@ -27,6 +27,12 @@ export interface GuestStream {
 export interface StreamTable {
   /** Opens a stream. `onEnd` is called if the connection ends before the stream is released. */
   open(receive: StreamReceiver, onEnd?: (error: HotcellError) => void): GuestStream;
+  /**
+   * Takes a stream that the guest opens, with the id that the guest chose. Throws a ProtocolViolation unless the id is
+   * odd and higher than all before, so that no frame of an old stream can reach a new one. The caller bounds how many
+   * are open.
+   */
+  accept(id: number, receive: StreamReceiver): GuestStream;
   /** `replayed`: the guest may have sent the frame while disconnected, when it does not wait for credit. */
   receive(frame: Frame, replayed: boolean): void;
   takeCredit(head: Head): void;
@@ -59,18 +65,23 @@ export function createStreamTable(
 ): StreamTable {
   const streams = new Map<number, Stream>([[BACKGROUND_STREAM, newStream(onBackground)]]);
   let nextStream = 2;
+  let highestAccepted = BACKGROUND_STREAM;
   let ended = false;
 
   /** Streams with credit that wait for room, the longest first. */
   const roomless = new Set<Stream>();
 
   async function sendOn(id: number, stream: Stream, head: Head, body: Buffer): Promise<void> {
-    while ((stream.creditBytes <= 0 || !hasRoom()) && !ended) {
+    const requireOpen = () => {
       if (!streams.has(id)) throw new HotcellError('internal', 'the stream was released');
+    };
+    while ((stream.creditBytes <= 0 || !hasRoom()) && !ended) {
+      requireOpen();
       if (stream.creditBytes > 0) roomless.add(stream);
       stream.waiting ??= deferred<void>();
       await stream.waiting.promise;
     }
+    requireOpen();
     stream.creditBytes -= send(head, body, id);
   }
 
@@ -90,28 +101,38 @@ export function createStreamTable(
     send({ type: 'credit', stream: id, bytes }, Buffer.alloc(0), 0);
   }
 
+  function add(id: number, stream: Stream): GuestStream {
+    streams.set(id, stream);
+    return {
+      id,
+      send: (head, body) => sendOn(id, stream, head, body),
+      release: () => {
+        streams.delete(id);
+        wake(stream);
+      },
+    };
+  }
+
   return {
     open(receive, onEnd) {
       const id = nextStream;
       nextStream += 2;
-      const stream = newStream(receive, onEnd);
-      streams.set(id, stream);
-      return {
-        id,
-        send: (head, body) => sendOn(id, stream, head, body),
-        release: () => {
-          streams.delete(id);
-          wake(stream);
-        },
-      };
+      return add(id, newStream(receive, onEnd));
+    },
+    accept(id, receive) {
+      if (id % 2 === 0 || id <= highestAccepted) {
+        throw new ProtocolViolation(`stream: ${id} cannot be opened after ${highestAccepted}`);
+      }
+      highestAccepted = id;
+      return add(id, newStream(receive));
     },
     receive(frame, replayed) {
       const { stream: id, sizeBytes } = frame;
       const stream = streams.get(id);
       if (stream === undefined) {
-        // A released stream may still get frames that were under way. A stream of the host that was never opened is a
-        // violation.
-        if (id >= nextStream && id % 2 === 0) throw new ProtocolViolation(`stream: ${id} was never opened`);
+        // A released stream may still get frames that were under way. A stream that was never opened is a violation.
+        const wasOpened = id % 2 === 0 ? id < nextStream : id <= highestAccepted;
+        if (!wasOpened) throw new ProtocolViolation(`stream: ${id} was never opened`);
         return;
       }
       stream.outstandingBytes += sizeBytes;

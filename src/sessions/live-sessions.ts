@@ -1,3 +1,4 @@
+import type { BoundSession, Broker } from '../broker/broker.ts';
 import { parseOptions } from '../config/parse-options.ts';
 import { type Config, configSchema } from '../config/schema.ts';
 import { HotcellError } from '../errors/hotcell-error.ts';
@@ -44,6 +45,8 @@ export interface GivenToSession extends Pick<SessionCoreOptions, 'slots' | 'begi
   readonly mayHoldAhead: PoolPermits['mayHold'];
   /** The plan for a session that outlives the server. */
   readonly persistence: PersistencePlan | undefined;
+  /** Called when a call from the session's sandbox has ended. */
+  readonly onCall: BoundSession['onCall'];
 }
 
 /** The record of a session whose server is gone. */
@@ -92,7 +95,7 @@ export function createLiveSessions(
   config: Config,
   server: Server,
   choose: IsolationChoices,
-  declared: DriverDeclarations,
+  { declared, broker }: { declared: DriverDeclarations; broker: Broker | undefined },
 ): LiveSessions {
   const { startTimeoutMs } = config;
   const places = { dataDir: server.host.dataDir, runRoot: server.runRoot, logFile: config.logFile };
@@ -147,7 +150,7 @@ export function createLiveSessions(
     wanted: OpenOptions,
     given: Partial<GivenToSession>,
   ): Promise<SessionCore> {
-    const { persistence, slots, beginUse, placeToStart, mayHoldAhead } = given;
+    const { persistence, slots, beginUse, placeToStart, mayHoldAhead, onCall } = given;
     const { signal } = wanted;
     const permits: PoolPermits = { place: placeToStart, mayHold: mayHoldAhead, signal: either(stop.signal, signal) };
     const sandboxes = createSessionSandboxes({ spec, held, persistence, startTimeoutMs, stop: stop.signal, signal });
@@ -164,15 +167,19 @@ export function createLiveSessions(
     requireTraits(neededBy(wanted, spec), { driver, passedOver }, declared);
     if (tried !== undefined) pool.expect(driver, spec, permits);
     const removesBehind = mayRemoveBehind(driver, spec);
+    const bound = (live: LiveSandbox): LiveSandbox => {
+      broker?.bind(live, { owner: spec.owner, session: spec.id, onCall });
+      return live;
+    };
     const session: SessionCore = createSessionCore({
       uniqueId: spec.id,
       spec,
       passedOver,
       logFolder: server.logFolder(spec.id),
-      first: tried ?? (await firstOf(driver, spec, { sandboxes, held, permits })),
+      first: bound(tried ?? (await firstOf(driver, spec, { sandboxes, held, permits }))),
       reopen: async (closing) => {
         const release = await placeToStart?.(closing);
-        return sandboxes.next(driver).finally(release);
+        return bound(await sandboxes.next(driver).finally(release));
       },
       onClosed: (gone) => {
         sessions.delete(session);

@@ -33,6 +33,8 @@ const RETRY_MS = 1_000;
 const CLOSE_MS = 2_000;
 const MOST_PENDING_BYTES = 4 * 1_048_576;
 const LONGEST_TEXT = 300;
+/** SECURITY: events that a client or a program in a sandbox can cause without end. */
+const TALLIED: ReadonlySet<AuditEntry['event']> = new Set(['refused', 'file-read', 'call-ended']);
 
 export function createAuditLog(folder: string, options: AuditLogOptions): AuditLog {
   const { now = () => new Date(), repeatsEveryMs = REPEATS_EVERY_MS, onFailure = () => {} } = options;
@@ -48,7 +50,7 @@ export function createAuditLog(folder: string, options: AuditLogOptions): AuditL
 
   function record(entry: AuditEntry): void {
     if (closed) return;
-    const isTallied = entry.event === 'refused' || entry.event === 'file-read';
+    const isTallied = TALLIED.has(entry.event);
     const shown = isTallied ? repeats.note(entry) : entry;
     if (isTallied) repeatTimer ??= setInterval(writeGathered, repeatsEveryMs).unref();
     if (shown === undefined) return;

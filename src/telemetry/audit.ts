@@ -26,6 +26,9 @@ export interface AuditEntry {
   /** The kind of an outcome, or why a session was closed. */
   readonly outcome?: string;
   readonly durationMs?: number;
+  /** The method of a call from the sandbox, and what it tells about the call. */
+  readonly method?: string;
+  readonly facts?: Readonly<Record<string, string | number | boolean>>;
   /** The code of the error that the caller got. */
   readonly refusal?: ErrorCode;
 }
@@ -46,6 +49,10 @@ export function auditEntryOf(event: FeedEvent): AuditEntry {
     case 'execution-ended': {
       const { codeBytes: _code, outputBytes: _output, ...entry } = event;
       return { ...entry, durationMs: Math.round(entry.durationMs) };
+    }
+    case 'call-ended': {
+      const { receivedBytes, sentBytes, ...entry } = event;
+      return { ...entry, durationMs: Math.round(entry.durationMs), sizeBytes: receivedBytes + sentBytes };
     }
     default:
       return event;

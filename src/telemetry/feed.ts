@@ -18,6 +18,7 @@ export type FeedEvent =
   | ExecutionBegan
   | ExecutionEnded
   | FileCopied
+  | CallEnded
   | Refused
   | TokenChanged;
 
@@ -77,6 +78,21 @@ export interface FileCopied extends InSession {
   /** The route of the read, if it was not a call of the owner. */
   readonly via?: string;
   readonly sizeBytes: number;
+}
+
+/** A call of a program in the sandbox to a method of the host. */
+export interface CallEnded extends Omit<InSession, 'isolation'> {
+  readonly event: 'call-ended';
+  /** Absent for a call of a background process. */
+  readonly execution?: string;
+  readonly method: string;
+  /** `ok`, or the code of the failure. */
+  readonly outcome: string;
+  readonly durationMs: number;
+  readonly receivedBytes: number;
+  readonly sentBytes: number;
+  /** What the method tells about the call, such as a host or a model. */
+  readonly facts: Readonly<Record<string, string | number | boolean>>;
 }
 
 export interface Refused {

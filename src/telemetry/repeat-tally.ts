@@ -26,14 +26,16 @@ const MOST_FILES = 200;
  * SECURITY: a client that causes one entry per request could flood the log, so that older entries rotate out. So the
  * kind of a refusal contains nothing that a client chooses: the owner, who is authenticated or `unknown`; the code; and
  * the tool or route, from a fixed list. Session, execution and path are not part of it. Reads are aggregated by file,
- * because the holder of a signed link can read it any number of times; the number of files is bounded.
+ * because the holder of a signed link can read it any number of times; the number of files is bounded. Calls are
+ * aggregated by session, method and outcome, all of which are the host's words.
  */
 export function createRepeatTally(): RepeatTally {
   const kinds = new Map<string, { last: AuditEntry; times: number; sizeBytes: number }>();
   const files = new Map<string, Set<string>>();
 
-  function kindOf({ event, owner, refusal, via, session, path }: AuditEntry): string {
+  function kindOf({ event, owner, refusal, via, session, path, method, outcome }: AuditEntry): string {
     if (event === 'refused') return JSON.stringify([owner, refusal, via]);
+    if (event === 'call-ended') return JSON.stringify([event, owner, session, method, outcome]);
     const file = JSON.stringify([session, path]);
     const known = files.get(owner) ?? new Set();
     files.set(owner, known);
