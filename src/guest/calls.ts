@@ -4,7 +4,7 @@ import { callCancelMessage, callMessage } from './messages.ts';
 import type { GuestStream, StreamReceiver, StreamTable } from './stream-table.ts';
 
 /** Calls of one sandbox that may be open at once. The guest keeps the same limit, so only a hostile one exceeds it. */
-export const MAX_OPEN_CALLS = 256;
+export const MAX_OPEN_CALLS = 128;
 
 /**
  * A call of a process in the sandbox (docs/guest-protocol.md, section 10). The connection makes it, the broker answers

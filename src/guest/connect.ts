@@ -80,6 +80,7 @@ class Connection implements GuestConnection {
       throw this.#error;
     }
     this.#detach();
+    this.#loseCalls('another channel took over');
     const attached = attachChannel(channel, {
       acknowledgement: () => this.#received.acknowledge(),
       onBacklog: () => this.close(new HotcellError('guest_misbehaved', 'the guest does not read its messages')),
@@ -262,10 +263,14 @@ class Connection implements GuestConnection {
     else if (this.#welcomed !== undefined) this.#giveUp(error);
     else {
       this.#detach();
-      // The guest has failed them too: nobody waits for their replies.
-      this.#calls.lose(new HotcellError('sandbox_lost', `the channel to the sandbox was lost: ${reason}`));
+      this.#loseCalls(reason);
       this.#options.onLost?.(reason, this);
     }
+  }
+
+  /** The guest has failed them too, so nobody waits for their replies. */
+  #loseCalls(reason: string): void {
+    this.#calls.lose(new HotcellError('sandbox_lost', `the channel to the sandbox was lost: ${reason}`));
   }
 
   /**

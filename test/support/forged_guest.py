@@ -16,7 +16,7 @@ def frame(head, sequence=0, stream=0, body=b""):
 FLOODS = {
     "stdout": lambda n: frame({"type": "background", "execution": "x", "source": "stdout"}, sequence=n, stream=1),
     "ping": lambda n: frame({"type": "ping", "nonce": n}),
-    "call": lambda n: frame({"type": "call", "id": n, "execution": "x", "method": "m", "params": {}, "stream": 3}, sequence=n),
+    "call": lambda n: frame({"type": "call", "id": n, "execution": "x", "method": "m", "stream": 2 * n + 1}, sequence=n),
     "chunk": lambda n: frame({"type": "chunk"}, sequence=n, stream=2, body=b"x"),
 }
 

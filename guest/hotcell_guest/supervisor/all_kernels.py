@@ -76,6 +76,16 @@ class Kernels:
         # Other processes are not even stopped: a shell with job control would take its child for one that the user stopped.
         processes.kill_where(is_newborn, among=lambda: self._belongs_to(kernel))
 
+    def is_newborn_of(self, kernel: KernelProcess, process: processes.Process, since: int) -> bool:
+        """Whether a process, which is no kernel, descends from that kernel and was born `since`."""
+        return process.started >= since and self._belongs_to(kernel)(process)
+
+    def cpu_seconds(self, kernel: KernelProcess, since: int) -> float:
+        """Returns the CPU time of a kernel, in all its life, and of its descendants that were born `since`."""
+        belongs = self._belongs_to(kernel)
+        newborn = {process.pid for process in processes.others_in_sandbox() if process.started >= since and belongs(process)}
+        return sum(processes.cpu_seconds(pid) for pid in newborn | set(kernel.pids))
+
     def memory_bytes(self, kernel: KernelProcess) -> int:
         """Returns the memory of a kernel and all its descendants."""
         belongs = self._belongs_to(kernel)

@@ -8,6 +8,7 @@ from ..files.artifacts import Workspace
 from ..kernels.keeper import KernelEvents, KernelKeeper, describe_status
 from ..kernels.process import KernelProcess
 from ..languages.table import COMMAND, PYTHON
+from ..system import processes
 from ..system.limits import Limits
 from ..system.loop import Loop
 from ..wire.channel import Channel
@@ -41,6 +42,7 @@ class Executions:
         self._channel = channel
         self._fail = fail
         self.runs = Runs()
+        self.on_run_over: Callable[[str], None] = lambda _name: None
         self._awaited = AwaitedKernel(channel, reply, fail)
         self._exercise = IdleExercise(reply)
         self._pipes = ExecutionPipes(loop, channel)
@@ -55,6 +57,7 @@ class Executions:
             "interrupt": self._interrupt,
             "restart": self._restart,
             "exercise": self._begin_exercise,
+            "cpu": self._cpu,
             "commands": lambda frame: {"missing": missing_of(frame.head["names"])},
             **self.questions.requests,
             **self.commands.requests,
@@ -95,6 +98,17 @@ class Executions:
         """Called when no host has been connected for long (disconnect_timeout.py)."""
         for run in self.runs.running:
             run.ladder.begin(reason)
+
+    def execution_of(self, pid: int) -> Optional[str]:
+        """Returns the name of the running execution that a process belongs to (section 7, *Ancestry*), None if it belongs to none. Raises
+        OSError if the process is gone."""
+        kernel = self.kernels.kernel_with(pid)
+        if kernel is not None:
+            run = self.runs.of(kernel)
+            return None if run is None else run.name
+        process = processes.read_process(pid)
+        owner = next((run for run in self.runs.running if self.kernels.is_newborn_of(run.kernel, process, run.ladder.born_since)), None)
+        return None if owner is None else owner.name
 
     def _end_taking_over(self) -> None:
         if self.runs.running or self.questions.under_way:
@@ -150,6 +164,10 @@ class Executions:
         for keeper in self.runs.awaited:
             keeper.ensure_started()
 
+    def _cpu(self, frame: Frame) -> Head:
+        run = self.runs.named(str(frame.head["execution"]))
+        return {"cpuMs": 0 if run is None else round(1000 * self.kernels.cpu_seconds(run.kernel, run.ladder.born_since), 3)}
+
     def _begin_exercise(self, frame: Frame) -> None:
         kernel = self.kernels.python.kernel
         if kernel is None or not kernel.is_up or self.runs.is_busy(self.kernels.python) or self.questions.of(PYTHON).under_way:
@@ -168,6 +186,7 @@ class Executions:
     def _on_end(self, run: KernelRun) -> None:
         self.runs.end(run)
         self.commands.ended(run)
+        self.on_run_over(run.name)
         if run.is_abandoned:
             self._end_taking_over()
 

@@ -29,7 +29,7 @@ class Ladder:
         self._kernel = kernel
         self._kill_born_since = kill_newborn
         self._grace_seconds = grace_seconds
-        self._born_since = processes.ticks_now()
+        self.born_since = processes.ticks_now()
         self._timer: Optional[Timer] = None
 
     def begin(self, reason: str) -> None:
@@ -53,7 +53,7 @@ class Ladder:
             self._timer.cancel()
 
     def kill_newborn_processes(self) -> None:
-        self._kill_born_since(self._kernel, self._born_since)
+        self._kill_born_since(self._kernel, self.born_since)
 
     def _kill_newborn(self) -> None:
         self.kill_newborn_processes()

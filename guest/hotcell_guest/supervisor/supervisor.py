@@ -20,10 +20,12 @@ from ..system.environment import add_variables
 from ..system.limits import Limits
 from ..system.loop import Loop
 from ..system.mount_identity import are_expected
+from ..wire.call_socket import VARIABLE
 from ..wire.channel import Channel
 from ..wire.frames import Frame, Head
 from ..wire.refusal import Refusal
 from ..wire.transports import Transport
+from .calls import Calls
 from .disconnect_timeout import DisconnectTimeout
 from .executions import Executions
 
@@ -51,11 +53,14 @@ class Supervisor:
         self._uploads = Uploads(self._channel, self._fail)
         self._files = FileRequests(self._channel, self._uploads, workspace, self._reply, self._workspace.accept)
         self._executions = Executions(loop, self._channel, self._workspace, self._reply, self._fail)
+        self._calls = Calls(loop, self._channel, self._executions.execution_of)
+        self._executions.on_run_over = self._calls.end_execution
         self._requests: dict[str, Callable[[Frame], Optional[Head]]] = {
             **self._executions.requests,
             **self._files.requests,
             "variables.set": self._set_variable,
             "environment": self._add_environment,
+            "calls": self._offer_calls,
         }
 
     def attach(self, transport: Transport) -> None:
@@ -115,11 +120,15 @@ class Supervisor:
             self._welcomed(frame.head)
         elif kind == "shutdown":
             self._loop.stop()
+        elif frame.stream % 2 == 1:
+            self._calls.take(frame)
         elif kind == "chunk":
             self._uploads.chunk(frame)
         elif kind == "input":
             self._executions.commands.input(frame)
-        elif kind not in ("pong", "reply"):
+        elif kind == "reply":
+            self._calls.replied(frame)
+        elif kind != "pong":
             self._request(frame)
 
     def _welcomed(self, hello: Head) -> None:
@@ -130,10 +139,14 @@ class Supervisor:
             self._files.abandon()
             self._uploads.abandon()
             self._executions.abandon()
+            self._calls.abandon()
             if self._warm is not None:
                 self._channel.send(self._warm)
+        else:
+            self._calls.lose_channel()
 
     def _on_lost(self, _reason: str) -> None:
+        self._calls.lose_channel()
         if self._can_reconnect:
             self._disconnect_timeout.start()
         else:
@@ -156,7 +169,7 @@ class Supervisor:
             "protocol": PROTOCOL,
             "epoch": epoch,
             "guest": {"version": GUEST_VERSION, "python": sys.version.split()[0]},
-            "offers": ["files", "questions", "languages"],
+            "offers": ["files", "questions", "languages", "calls"],
         }
 
     # Requests
@@ -199,11 +212,18 @@ class Supervisor:
 
     def _add_environment(self, frame: Frame) -> Head:
         """Makes a sandbox of a pool that of a session. Kernels of other languages and commands inherit from this process."""
-        variables = {str(name): str(value) for name, value in frame.head["variables"].items()}
-        self._on_environment(add_variables(variables))
-        self._executions.kernels.add_environment(variables)
+        self._add_variables({str(name): str(value) for name, value in frame.head["variables"].items()})
         font_cache.offer_font_cache(os.environ.get("MPLCONFIGDIR", "/tmp/matplotlib"))
         return {}
+
+    def _offer_calls(self, _frame: Frame) -> Head:
+        """Takes calls from now on. Programs find the address in a variable, as they find those of the session."""
+        self._add_variables({VARIABLE: self._calls.offer()})
+        return {}
+
+    def _add_variables(self, variables: dict[str, str]) -> None:
+        self._on_environment(add_variables(variables))
+        self._executions.kernels.add_environment(variables)
 
     # Children
 
