@@ -1,9 +1,10 @@
+import { setMaxListeners } from 'node:events';
 import { HotcellError, toHotcellError } from '../errors/hotcell-error.ts';
 import { aborted, either } from '../lib/abort.ts';
 import { createBoundedOutput } from '../lib/bounded-output.ts';
 import type { Driver, Sandbox } from '../sandbox/driver.ts';
 import type { SandboxSpec } from '../sandbox/spec.ts';
-import type { GuestCall } from './calls.ts';
+import { type GuestCall, MAX_OPEN_CALLS } from './calls.ts';
 import type { GuestConnection } from './connection.ts';
 import { createReconnection } from './keep-connected.ts';
 import { nothing } from './nothing.ts';
@@ -144,6 +145,7 @@ async function connect(sandbox: Sandbox, signal: AbortSignal): Promise<LiveSandb
     connection,
     during: (executionId, hooks) => {
       const over = new AbortController();
+      setMaxListeners(MAX_OPEN_CALLS, over.signal); // each of its calls listens
       running.set(executionId, { hooks, over: over.signal });
       return () => {
         running.delete(executionId);

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ExecutionResult, Hotcell, OpenOptions, Session } from '../../src/index.ts';
 import type { Target, TargetName } from '../support/targets.ts';
+import type { TestMethods } from '../support/test-methods.ts';
 
 /** What a proof works with. `session` is shared by the proofs of a file; `fresh` is one's own, closed after the proof. */
 export interface Context {
@@ -10,6 +11,8 @@ export interface Context {
   fresh(options?: OpenOptions): Promise<Session>;
   /** As `fresh`, with a short interrupt ladder: for code that must be killed, where the default grace only costs time. */
   impatient(): Promise<Session>;
+  /** As `fresh`, of a host that serves the methods of test-methods.ts. */
+  calling(): Promise<{ readonly session: Session; readonly tests: TestMethods }>;
 }
 
 /** Reasons why a requirement says nothing about some targets. */

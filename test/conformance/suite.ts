@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Hotcell, OpenOptions, Session } from '../../src/index.ts';
 import { openTarget, reasonToSkip, type Target } from '../support/targets.ts';
+import { createTestMethods } from '../support/test-methods.ts';
 import type { Context, Requirement } from './context.ts';
 import { asyncioRequirements } from './proofs/asyncio.ts';
 import { bashRequirements } from './proofs/bash.ts';
+import { callRequirements } from './proofs/calls.ts';
 import { commandRequirements } from './proofs/commands.ts';
 import { displayRequirements } from './proofs/displays.ts';
 import { environmentRequirements } from './proofs/environment.ts';
@@ -54,6 +56,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
   ...languageRequirements,
   ...parallelRequirements,
   ...commandRequirements,
+  ...callRequirements,
   ...bashRequirements,
   ...recipeRequirements,
   ...limitRequirements,
@@ -87,6 +90,8 @@ export async function describeConformance(target: Target): Promise<void> {
     let hotcell: Hotcell;
     let session: Session;
     let impatient: Promise<Hotcell> | undefined;
+    let calling: Promise<Hotcell> | undefined;
+    const tests = createTestMethods();
     beforeAll(async () => {
       hotcell = await openTarget(target);
       session = await hotcell.open();
@@ -94,6 +99,7 @@ export async function describeConformance(target: Target): Promise<void> {
     afterAll(async () => {
       await hotcell?.close();
       await (await impatient)?.close();
+      await (await calling)?.close();
     });
 
     for (const requirement of REQUIREMENTS) {
@@ -128,6 +134,10 @@ export async function describeConformance(target: Target): Promise<void> {
               interruptGraceMs: target.slow === true ? SHORT_GRACE_SLOW_MS : SHORT_GRACE_MS,
             });
             return open(await impatient);
+          },
+          calling: async () => {
+            calling ??= openTarget({ ...target, preloads: false }, { methods: tests.methods });
+            return { session: await open(await calling), tests };
           },
         };
         try {

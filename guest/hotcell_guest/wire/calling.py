@@ -51,7 +51,7 @@ class Call:
         try:
             self._sock.connect(_address())
             self._send({"type": "call", "method": method})
-            self._send_pieces("argument", b"" if argument is None else json.dumps(argument).encode(), end=True)
+            self._send_pieces("argument", b"" if argument is None else _json(argument), end=True)
         except BaseException:
             self._sock.close()
             raise
@@ -140,6 +140,13 @@ class Call:
     def _require_parent(self) -> None:
         if os.getpid() != self._pid:
             raise CallError("forked", "the call belongs to the process that this one was forked from; make another")
+
+
+def _json(value: Any) -> bytes:
+    try:
+        return json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:  # half a surrogate pair, which only an escape can express
+        return json.dumps(value).encode()
 
 
 def _address() -> str:
