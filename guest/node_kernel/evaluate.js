@@ -16,7 +16,7 @@ const { then } = Promise.prototype;
  * Runs one piece of code at a time as V8's own console does: declared names live on and can be declared again, `await` works at the top, and the
  * value of the last expression is the result.
  */
-export function createEvaluator({ link, timers, output }) {
+export function createEvaluator({ link, timers, output, calls }) {
   let session = connect();
   let current;
   const names = createNames();
@@ -145,6 +145,7 @@ export function createEvaluator({ link, timers, output }) {
     const execution = current;
     if (execution === undefined) return;
     timers.stop();
+    calls.stop();
     if (execution.exitCode === undefined) return finish(execution, { kind: 'interrupted' });
     process._exiting = false;
     finish(execution, { kind: 'exited', exitCode: +execution.exitCode & 255 });

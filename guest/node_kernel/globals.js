@@ -15,7 +15,7 @@ const { create, defineProperty } = Object;
  * What a program finds beside the language: `require` and `import` from the workspace, and `display`. Called when the boot script is over: Node then puts
  * back a `module` that was there before it.
  */
-export function defineGlobals({ importer, display }) {
+export function defineGlobals({ importer, display, calls }) {
   const folder = process.cwd();
   const filename = join(folder, 'session.js');
   const define = (name, value) =>
@@ -38,6 +38,8 @@ export function defineGlobals({ importer, display }) {
   define('__filename', filename);
   define('__dirname', folder);
   define('display', display);
+  // For what stands on calls to the host; no program needs it by this name.
+  define('__hotcellCalls', calls);
   // Names that rewritten `import` and `import.meta` stand for (syntax.js).
   define('__hotcellImport', createImport(importer, folder));
   define('__hotcellMeta', {

@@ -2,6 +2,7 @@
  * The main thread of a JavaScript kernel: the user's code runs here, in this realm, and may change anything in it. So this side is small, keeps its
  * own references to what it calls, and leaves text and protocol to the link thread.
  */
+import { createCalls } from './calls.js';
 import { openDisplay } from './display.js';
 import { createEvaluator } from './evaluate.js';
 import { defineGlobals } from './globals.js';
@@ -17,8 +18,9 @@ setImmediate(() => {
   const link = createLink(linkSource, program);
   const output = installOutput(link);
   const timers = installTimers();
-  defineGlobals({ importer, display: openDisplay(link, output) });
-  const evaluator = createEvaluator({ link, timers, output });
+  const calls = createCalls();
+  defineGlobals({ importer, display: openDisplay(link, output), calls });
+  const evaluator = createEvaluator({ link, timers, output, calls });
   guardProcess(evaluator, link);
   link.onMessage((message) => {
     if (message.kind === 'execute') evaluator.execute(message);

@@ -1,5 +1,5 @@
 import { HotcellError } from '../errors/hotcell-error.ts';
-import type { Slots } from '../execution/session-core.ts';
+import type { Slots } from '../execution/held-slot.ts';
 import { createFairQueue } from '../lib/fair-queue.ts';
 import { memoryCost } from '../lib/memory-cost.ts';
 import { LOCAL_OWNER, type Owner } from './owner.ts';

@@ -1,5 +1,3 @@
-import type { Slots } from './session-core.ts';
-
 /** The slot of one execution, which can be given back while the execution waits for a call, and taken again. */
 export interface HeldSlot {
   giveBack(): void;
@@ -10,6 +8,13 @@ export interface HeldSlot {
 export interface ReleasableSlot extends HeldSlot {
   /** Ends the execution's hold for good. */
   release(): void;
+}
+
+/** Execution slots of a whole server. */
+export interface Slots {
+  /** Takes a free slot synchronously, so that a call in a quiet server costs no promise. */
+  tryTake(): (() => void) | undefined;
+  take(signal: AbortSignal): Promise<() => void>;
 }
 
 /** `release` is that of the slot that the execution has; undefined where slots are not counted. */

@@ -7,7 +7,7 @@ import { unlessWithdrawn } from '../lib/unless-withdrawn.ts';
 import type { Isolation } from '../sandbox/isolation.ts';
 import type { SandboxSpec } from '../sandbox/spec.ts';
 import { createCurrentSandbox } from './current-sandbox.ts';
-import { type HeldSlot, holdSlot, type ReleasableSlot } from './held-slot.ts';
+import { type HeldSlot, holdSlot, type ReleasableSlot, type Slots } from './held-slot.ts';
 import { createLanes, type Lane, type Turn } from './lanes.ts';
 import { type SessionState, takesWork, transition } from './session-state.ts';
 
@@ -63,13 +63,6 @@ export interface TurnOptions {
   readonly executionId?: string;
   readonly busy: 'wait' | 'refuse';
   readonly signal?: AbortSignal | undefined;
-}
-
-/** Execution slots of a whole server. */
-export interface Slots {
-  /** Takes a free slot synchronously, so that a call in a quiet server costs no promise. */
-  tryTake(): (() => void) | undefined;
-  take(signal: AbortSignal): Promise<() => void>;
 }
 
 export interface SessionCoreOptions {

@@ -8,6 +8,7 @@ import struct
 from typing import Optional
 
 _BACKLOG = 128
+_NAME_CHARS = 107
 _CREDENTIALS = struct.Struct("3i")
 VARIABLE = "HOTCELL_CALLS"
 """The environment variable with the address: `@` and a name in the abstract namespace."""
@@ -17,10 +18,11 @@ def listen_for_calls() -> tuple[socket.socket, str]:
     """Returns the listening socket and its address.
 
     SECURITY: an abstract socket belongs to the network namespace, which each sandbox has for itself, and no program can remove or replace
-    it. The name is random for a guest without namespaces (only in tests).
+    it. The name is random for a guest without namespaces (only in tests). It is as long as names can be: some clients, such as Node 20, fill
+    up shorter ones.
     """
     server = socket.socket(socket.AF_UNIX)
-    name = f"hotcell-calls-{os.urandom(8).hex()}"
+    name = f"hotcell-calls-{os.urandom(64).hex()}"[:_NAME_CHARS]
     # Inherited by accepted sockets: Linux then says with the first bytes which process has sent them.
     server.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
     server.bind("\0" + name)

@@ -141,6 +141,46 @@ with futures.ThreadPoolExecutor(21) as pool:
     },
   },
   {
+    id: 'calls:javascript',
+    tag: 'guest',
+    title: 'JavaScript calls as Python does: results, errors, bytes both ways, many at once, and an interrupt',
+    prove: async ({ calling }) => {
+      const { session, tests } = await calling();
+      const javascript = { language: 'javascript' };
+      const code = `const { call, openCall } = __hotcellCalls;
+const large = 'ä'.repeat(300_000);
+console.log((await call('echo', { large })).large === large, await call('echo'));
+console.log((await Promise.all([1, 2, 3].map((value) => call('echo', value)))).join());
+console.log(await call('secret').catch((error) => error.code), await call('nope').catch(({ code }) => code));
+const pipe = openCall('pipe');
+console.log((await pipe.result).open);
+const writing = (async () => {
+  for (let piece = 0; piece < 40; piece += 1) await pipe.write(Buffer.alloc(50_000, 'x'));
+  await pipe.end();
+})();
+let read = '';
+for await (const piece of pipe) read += piece;
+await writing;
+await pipe.done;
+console.log(read === 'x'.repeat(2_000_000) + 'the end');`;
+      const whole = await session.run(code, javascript);
+      expect(whole.outcome).toEqual({ kind: 'ok' });
+      expect(whole).toMatchObject({
+        outcome: { kind: 'ok' },
+        stdout: 'true null\n1,2,3\nfailed unknown-method\ntrue\ntrue\n',
+        stderr: '',
+      });
+      const controller = new AbortController();
+      const options = { ...javascript, signal: controller.signal };
+      const waiting = session.run(`await __hotcellCalls.call('gate', { name: 'javascript' })`, options);
+      expect(await tests.gate('javascript').entered.promise).toBe(waiting.id);
+      controller.abort();
+      expect(await waiting).toMatchObject({ outcome: { kind: 'interrupted' }, state: 'kept' });
+      expect(['cancelled', 'execution-ended']).toContain(await tests.gate('javascript').ended.promise);
+      expect(await session.run('large.length', javascript)).toMatchObject({ value: { text: '300000' }, stderr: '' });
+    },
+  },
+  {
     id: 'calls:fork',
     tag: 'guest',
     title: "a forked child gets an error instead of its parent's result, and can make calls of its own",
