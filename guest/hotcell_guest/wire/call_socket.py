@@ -18,8 +18,8 @@ def listen_for_calls() -> tuple[socket.socket, str]:
     """Returns the listening socket and its address.
 
     SECURITY: an abstract socket belongs to the network namespace, which each sandbox has for itself, and no program can remove or replace
-    it. The name is random for a guest without namespaces (only in tests). It is as long as names can be: some clients, such as Node 20, fill
-    up shorter ones.
+    it. The name is random for a guest without namespaces (only in tests). It is as long as names can be: some clients, such as Node 20,
+    fill up shorter ones.
     """
     server = socket.socket(socket.AF_UNIX)
     name = f"hotcell-calls-{os.urandom(64).hex()}"[:_NAME_CHARS]

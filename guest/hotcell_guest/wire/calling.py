@@ -58,6 +58,7 @@ class Call:
 
     def result(self, whole: bool = False) -> Any:
         """Waits for the result; with `whole`, until the call is over. Raises the error of a call that fails before."""
+        self._require_parent()
         while not (self._reply or (self._has_result and not whole)):
             self._receive()
         self._raise_error()
@@ -65,6 +66,7 @@ class Call:
 
     def read(self, size: int = _PIECE_BYTES) -> bytes:
         """Waits for output and returns at most `size` bytes of it; none at its end."""
+        self._require_parent()
         while not self._output and not self._is_output_over and self._reply is None:
             self._receive()
         if not self._output:
