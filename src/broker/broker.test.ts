@@ -84,8 +84,8 @@ describe('a call', () => {
     call.argument('{"name":"a"}', true);
     await tests.gate('a').entered.promise;
     call.lose(new HotcellError('sandbox_lost', 'the channel was lost'));
-    expect(await tests.gate('a').ended.promise).toBe('sandbox-lost');
-    expect(records).toMatchObject([{ method: 'gate', outcome: 'sandbox-lost', facts: { name: 'a' } }]);
+    expect(await tests.gate('a').ended.promise).toBe('channel-lost');
+    expect(records).toMatchObject([{ method: 'gate', outcome: 'channel-lost', facts: { name: 'a' } }]);
     call.chunk('late', false);
   });
 

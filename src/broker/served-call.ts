@@ -54,7 +54,7 @@ export function serveCall(call: GuestCall, around: CallSurroundings): StreamRece
   let isInputOver = false;
   let isOver = false;
 
-  const onLost = () => end(failureOf(call.signal.reason));
+  const onLost = () => end(lostBecause(call.signal.reason));
   const onExecutionOver = () => end({ code: 'execution-ended', message: 'the execution of the call is over' });
   const timer = Number.isFinite(durationMs)
     ? setTimeout(
@@ -140,6 +140,12 @@ export function serveCall(call: GuestCall, around: CallSurroundings): StreamRece
     if (streamedBytes > inputBytes)
       throw new CallError('too-large', `${method.name} takes at most ${inputBytes} bytes of input`);
   }
+}
+
+/** Why a call ended without its method: cancelled, the channel was lost, or the session was closed. */
+function lostBecause(reason: unknown): CallFailure {
+  const { code, message } = failureOf(reason);
+  return { code: code === 'sandbox-lost' ? 'channel-lost' : code, message };
 }
 
 /** SECURITY: an unexpected error may name paths or secrets of the host, so its text stays here. */

@@ -48,12 +48,17 @@ test('the metrics count by driver, outcome and code, never by owner or session',
     closed: note('closed'),
     executed: note('executed'),
     bytes: note('bytes'),
+    called: note('called'),
     refused: note('refused'),
   };
   for (const event of [
     ended,
     { event: 'session-closed', owner: 't1', session: 's-1', driver: 'docker', why: 'age' },
     { event: 'file-read', owner: 't1', session: 's-1', isolation, path: 'a.csv', sizeBytes: 5 },
+    {
+      ...{ event: 'call-ended', owner: 't1', session: 's-1', method: 'echo', outcome: 'ok', durationMs: 20, facts: {} },
+      ...{ receivedBytes: 7, sentBytes: 8 },
+    },
     { event: 'refused', owner: 't1', refusal: 'too_many_sessions' },
   ] satisfies FeedEvent[]) {
     countEvent(metrics, event);
@@ -64,6 +69,9 @@ test('the metrics count by driver, outcome and code, never by owner or session',
     ['bytes', 'out', 'output', 7],
     ['closed', 'docker', 'age'],
     ['bytes', 'out', 'file', 5],
+    ['called', 'echo', 'ok', 0.02],
+    ['bytes', 'in', 'call', 8],
+    ['bytes', 'out', 'call', 7],
     ['refused', 'too_many_sessions'],
   ]);
 });

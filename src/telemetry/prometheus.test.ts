@@ -9,6 +9,7 @@ test('counts openings, executions, bytes, refusals and current sessions', async 
   metrics.executed('process', 'ok', 0.0005);
   metrics.executed('process', 'timed-out', 60);
   metrics.bytes('in', 'code', 100);
+  metrics.called('echo', 'ok', 0.01);
   metrics.refused('too_many_sessions');
   const { text, contentType } = await metrics.exposition();
   expect(contentType).toMatch(/^text\/plain/);
@@ -20,6 +21,7 @@ test('counts openings, executions, bytes, refusals and current sessions', async 
     'hotcell_execution_seconds_count{driver="process",outcome="ok"} 1',
     'hotcell_execution_seconds_count{driver="process",outcome="timed-out"} 1',
     'hotcell_bytes_total{direction="in",kind="code"} 100',
+    'hotcell_call_seconds_count{method="echo",outcome="ok"} 1',
     'hotcell_refusals_total{code="too_many_sessions"} 1',
   ]) {
     expect(text).toContain(`${line}\n`);

@@ -67,6 +67,13 @@ export async function createPrometheusMetrics(census: SessionCensus): Promise<Pr
     labelNames: ['direction', 'kind'],
     registers,
   });
+  const calls = new Histogram({
+    name: 'hotcell_call_seconds',
+    help: 'Duration of calls from sandboxes to the host, by method and outcome',
+    labelNames: ['method', 'outcome'],
+    buckets: EXECUTION_SECONDS,
+    registers,
+  });
   const refusals = new Counter({
     name: 'hotcell_refusals_total',
     help: 'Number of refused calls, by error code',
@@ -82,6 +89,7 @@ export async function createPrometheusMetrics(census: SessionCensus): Promise<Pr
     closed: (driver, reason) => closed.inc({ driver, reason }),
     executed: (driver, outcome, seconds) => executions.observe({ driver, outcome }, seconds),
     bytes: (direction, kind, count) => bytes.inc({ direction, kind }, count),
+    called: (method, outcome, seconds) => calls.observe({ method, outcome }, seconds),
     refused: (code) => refusals.inc({ code }),
     exposition: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
   };

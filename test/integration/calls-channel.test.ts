@@ -39,7 +39,7 @@ test('a call fails on both sides when the channel is lost, and the next one on a
   );
   await tests.gate('lost').entered.promise;
   socket.destroy();
-  expect(await tests.gate('lost').ended.promise).toBe('sandbox-lost');
+  expect(await tests.gate('lost').ended.promise).toBe('channel-lost');
   // Nothing waits for a channel: a call without one fails at once.
   await guest.fileAppears('failed');
   await connection.reconnect(await guest.connect());
@@ -91,7 +91,7 @@ wait_for("never")`,
   );
   await first.tests.gate('taken').entered.promise;
   const second = await host({ fresh: true });
-  expect(await first.tests.gate('taken').ended.promise).toBe('sandbox-lost');
+  expect(await first.tests.gate('taken').ended.promise).toBe('channel-lost');
   await guest.fileAppears('told');
   const { end, collector } = run(second.connection, 'print(open("said").read(), attempt("echo", 3))');
   expect(await end).toMatchObject({ kind: 'finished', end: { outcome: { kind: 'ok' } } });
