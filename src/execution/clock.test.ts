@@ -45,6 +45,15 @@ describe('the timeout of an execution', () => {
     expect(clock.limitMs()).toBe(500);
   });
 
+  test('leaves no timer behind, not even by a pause after its end', async () => {
+    const { clock, stop } = started({ timeoutMs: 100, maxPausedMs: 1_000 });
+    const resume = clock.pause();
+    stop();
+    clock.pause();
+    await resume();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
   test('counts the CPU time of a paused execution', async () => {
     let cpu = 0;
     const { onLimit, clock } = started({ timeoutMs: 2_500, maxPausedMs: 60_000, cpuMs: async () => cpu });

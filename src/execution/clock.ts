@@ -32,6 +32,8 @@ const CPU_EVERY_MS = 1_000;
 
 export function createExecutionClock(options: ClockOptions): ExecutionClock {
   const { timeoutMs, maxPausedMs = 0, slot = NO_SLOT, cpuMs = async () => undefined } = options;
+  const mostMs = timeoutMs + maxPausedMs;
+  let startedAt = 0;
   let leftMs = timeoutMs;
   /** When the clock last began to run; undefined while it stands. */
   let runningSince: number | undefined;
@@ -98,15 +100,19 @@ export function createExecutionClock(options: ClockOptions): ExecutionClock {
     start(limit) {
       onLimit = limit;
       isStopped = false;
-      absolute = setTimeout(() => reach(timeoutMs + maxPausedMs), timeoutMs + maxPausedMs);
       run();
+      startedAt = performance.now();
       return () => {
         isStopped = true;
         for (const each of [timer, absolute, cpuTimer]) clearTimeout(each);
       };
     },
     pause() {
+      // A call may arrive just after the end: nothing is left to pause, and no timer may stay.
+      if (isStopped) return async () => {};
       pauses += 1;
+      // Without a pause the timeout comes first.
+      absolute ??= setTimeout(() => reach(mostMs), mostMs - (performance.now() - startedAt));
       if (pauses === 1 && resuming === undefined) {
         stand();
         slot.giveBack();

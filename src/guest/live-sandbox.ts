@@ -144,12 +144,18 @@ async function connect(sandbox: Sandbox, signal: AbortSignal): Promise<LiveSandb
     sandbox,
     connection,
     during: (executionId, hooks) => {
-      const over = new AbortController();
-      setMaxListeners(MAX_OPEN_CALLS, over.signal); // each of its calls listens
-      running.set(executionId, { hooks, over: over.signal });
+      // Made by its first call: most executions make none.
+      let over: AbortController | undefined;
+      running.set(executionId, {
+        hooks,
+        get over() {
+          over ??= controllerOfCalls();
+          return over.signal;
+        },
+      });
       return () => {
         running.delete(executionId);
-        over.abort(new HotcellError('cancelled', 'the execution is over'));
+        over?.abort(new HotcellError('cancelled', 'the execution is over'));
       };
     },
     serveCalls: (server) => {
@@ -176,6 +182,12 @@ async function connect(sandbox: Sandbox, signal: AbortSignal): Promise<LiveSandb
   };
   if (sandbox.guestConfig === undefined) await settled(made, signal);
   return made;
+}
+
+function controllerOfCalls(): AbortController {
+  const controller = new AbortController();
+  setMaxListeners(MAX_OPEN_CALLS, controller.signal); // each of them listens
+  return controller;
 }
 
 /** Waits until a sandbox that was taken over has ended its running work. */
