@@ -5,11 +5,16 @@ import { Duplex } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterAll, expect } from 'vitest';
+import * as z from 'zod';
+import { createBroker } from '../../src/broker/broker.ts';
+import { defineMethod } from '../../src/broker/method.ts';
 import { HotcellError } from '../../src/errors/hotcell-error.ts';
 import { createCollector, DEFAULT_OUTPUT_LIMITS } from '../../src/execution/collect.ts';
 import { runInGuest } from '../../src/execution/run.ts';
+import type { GuestCall } from '../../src/guest/calls.ts';
 import { connectGuest } from '../../src/guest/connect.ts';
 import type { GuestConnection } from '../../src/guest/connection.ts';
+import type { CallServer } from '../../src/guest/live-sandbox.ts';
 import { nothing } from '../../src/guest/messages.ts';
 import { GuestRefusal } from '../../src/guest/pending-requests.ts';
 import { PYTHON } from '../../src/languages/table.ts';
@@ -55,7 +60,8 @@ fuzz(
     ),
     async ({ one, bytes, clean }) => {
       const channel = new Duplex({ read() {}, write: (_chunk, _encoding, done) => done() });
-      const connecting = connectGuest(channel, { config: CONFIG });
+      const { onCall, open } = servedCalls();
+      const connecting = connectGuest(channel, { config: CONFIG, onCall });
       channel.push(encodeFrame({ head: one.greeting }));
       channel.push(Buffer.alloc(0));
       const abort = nextTurn().then(() => nextTurn());
@@ -72,6 +78,7 @@ fuzz(
         }
         await nextTurn();
       });
+      expect(open(), 'calls that outlive their connection').toBe(0);
     },
   ),
   400,
@@ -90,6 +97,43 @@ async function useWhile(connection: GuestConnection, sent: () => Promise<void>):
   connection.close();
   await Promise.all(waiting);
   expectOurs(await connection.ended);
+}
+
+/** The calls of the examples, served as a broker serves them: one that returns its argument, and one that passes bytes on. */
+function servedCalls() {
+  let open = 0;
+  let serve!: CallServer;
+  const limits = { inputBytes: 1_000, outputBytes: 1_000 };
+  const methods = [
+    defineMethod({ name: 'llm_query', argument: z.unknown(), pausesClock: true, serve: async (argument) => argument }),
+    defineMethod({
+      name: 'network.connect',
+      argument: z.unknown(),
+      limits,
+      serve: async (_argument, { input, write }) => {
+        for await (const piece of input) await write(piece);
+      },
+    }),
+  ];
+  const serveCalls = (server: CallServer) => {
+    serve = server;
+  };
+  createBroker(methods).bind({ serveCalls }, { owner: 'a', session: 's' });
+  const onCall = (call: GuestCall) => {
+    open += 1;
+    const running = { over: new AbortController().signal, hooks: { onGap: () => {}, pause: () => async () => {} } };
+    let isOpen = true;
+    const ended = () => {
+      open -= isOpen ? 1 : 0;
+      isOpen = false;
+    };
+    call.signal.addEventListener('abort', ended);
+    return serve(
+      { ...call, reply: (error) => [call.reply(error), ended()] },
+      call.execution === null ? undefined : running,
+    );
+  };
+  return { onCall, open: () => open };
 }
 
 function expectOurs(error: unknown): undefined {
