@@ -134,7 +134,7 @@ describe('many calls', () => {
   test('with large arguments are refused before they fill the memory', async () => {
     const { begin } = sandbox();
     const megabyte = 'x'.repeat(1_000_000);
-    const calls = Array.from({ length: 20 }, () => begin('echo'));
+    const calls = Array.from({ length: 60 }, () => begin('echo'));
     for (const call of calls) call.argument(megabyte, false);
     const refused = await Promise.race([calls.at(-1)!.replied, calls[0]!.replied]);
     expect(refused).toMatchObject({ code: 'too-many' });
@@ -143,6 +143,27 @@ describe('many calls', () => {
     const next = begin('echo');
     next.argument(JSON.stringify(megabyte), true);
     expect(await next.replied).toBeUndefined();
+  });
+});
+
+describe('unread input', () => {
+  test('of many calls is bounded, and what was read counts no more', async () => {
+    const { begin, tests } = sandbox();
+    const megabyte = 'x'.repeat(1_000_000);
+    const calls = Array.from({ length: 60 }, () => begin('unread'));
+    for (const call of calls) {
+      call.argument('{"name":"input"}', true);
+      call.chunk(megabyte, false);
+    }
+    expect(await calls.at(-1)!.replied).toMatchObject({ code: 'too-many' });
+    tests.gate('input').released.resolve();
+    for (let turn = 0; turn < 100; turn += 1) {
+      await new Promise((resolve) => setImmediate(resolve)); // the methods read what there is
+      calls[0]!.chunk(megabyte, false);
+    }
+    calls[0]!.chunk('', true);
+    expect(await calls[0]!.replied).toBeUndefined();
+    expect(calls[0]!.result()).toBe('101000000');
   });
 });
 

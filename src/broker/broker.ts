@@ -26,9 +26,12 @@ export interface BoundSession {
 
 /** Calls that are served at once; further ones wait, round robin by owner. One owner alone gets at most half. */
 const PLACES = 512;
-/** Memory for the arguments of one session's calls, and of one owner's. */
-const SESSION_BYTES = 16 * 1_048_576;
-const OWNER_BYTES = 64 * 1_048_576;
+/**
+ * Memory for the arguments and the unread input of one session's calls, and of one owner's. As many calls as a session
+ * may have, each with a full window of input that nobody reads, are within the first.
+ */
+const SESSION_BYTES = 48 * 1_048_576;
+const OWNER_BYTES = 128 * 1_048_576;
 /** The owner of a local server, who shares with nobody. */
 const LOCAL_OWNER = 'local';
 
@@ -64,6 +67,11 @@ export function createBroker(methods: readonly Method[]): Broker {
             }
             heldBytes += bytes;
             return true;
+          },
+          letGo: (bytes) => {
+            heldBytes -= bytes;
+            ofSessions.remove(session, bytes);
+            ofOwners.remove(owner, bytes);
           },
           ended: (record) => {
             ofSessions.remove(session, heldBytes);

@@ -1,7 +1,7 @@
 import { type Deferred, deferred } from '../lib/deferred.ts';
 import { ownBytes } from '../lib/own-bytes.ts';
 
-/** The input of one call: frames in, an iterable out. What is not read is bounded by the window of the stream. */
+/** The input of one call: frames in, an iterable out. */
 export interface CallInput extends AsyncIterable<Buffer> {
   /** Adds bytes. Resolves when they are read, or never will be. */
   push(bytes: Buffer): Promise<void> | undefined;
@@ -10,7 +10,8 @@ export interface CallInput extends AsyncIterable<Buffer> {
   fail(error: Error): void;
 }
 
-export function createCallInput(): CallInput {
+/** `onRead` is called with the size of each piece that is not held any more, because it was read or dropped. */
+export function createCallInput(onRead: (bytes: number) => void): CallInput {
   const pieces: { readonly bytes: Buffer; readonly read: () => void }[] = [];
   let isOver = false;
   let failure: Error | undefined;
@@ -38,9 +39,13 @@ export function createCallInput(): CallInput {
 
   return {
     push(bytes) {
-      if (bytes.length === 0 || isOver || failure !== undefined) return undefined;
+      if (bytes.length === 0) return undefined;
       const { promise, resolve } = deferred<void>();
-      pieces.push({ bytes: ownBytes(bytes), read: resolve });
+      const read = () => {
+        onRead(bytes.length);
+        resolve();
+      };
+      pieces.push({ bytes: ownBytes(bytes), read });
       wake();
       return promise;
     },

@@ -1,11 +1,11 @@
-/** Bytes of arguments that are held for calls, bounded for each key, such as an owner or a session. */
+/** Bytes that are held for calls, bounded for each key, such as an owner or a session. */
 export interface HeldBytes {
   /** Adds bytes, or returns false and adds none. A key that holds nothing may hold any number. */
   add(key: string, bytes: number): boolean;
   remove(key: string, bytes: number): void;
 }
 
-/** SECURITY: bounds the memory of many calls with large arguments, none of which is too large on its own. */
+/** SECURITY: bounds the memory of many calls with large arguments or unread input, none of which is too large on its own. */
 export function createHeldBytes(limit: number): HeldBytes {
   const held = new Map<string, number>();
   return {

@@ -28,8 +28,10 @@ export interface CallSurroundings {
   readonly running: RunningExecution | undefined;
   /** Waits for a place among the calls that the server serves at once. */
   place(signal: AbortSignal): Promise<Release>;
-  /** Reserves memory for so many bytes of the argument; false if there is none left. Undone by `ended`. */
+  /** Reserves memory for so many bytes of the argument or unread input; false if there is none left. Undone by `ended`. */
   hold(bytes: number): boolean;
+  /** Undoes a part of that earlier. */
+  letGo(bytes: number): void;
   /** Called once, when the call has its reply or needs none. */
   ended(record: CallRecord): void;
 }
@@ -45,7 +47,7 @@ export function serveCall(call: GuestCall, around: CallSurroundings): StreamRece
   const stop = new AbortController();
   const { signal } = stop;
   const argument = createCallArgument(method, around.hold);
-  const input = createCallInput();
+  const input = createCallInput(around.letGo);
   const output = createCallOutput(call, method.limits);
   let facts: CallRecord['facts'] = {};
   let receivedBytes = 0;
@@ -137,6 +139,7 @@ export function serveCall(call: GuestCall, around: CallSurroundings): StreamRece
 
   function countInput(bytes: number): void {
     streamedBytes += bytes;
+    if (!around.hold(bytes)) throw new CallError('too-many', 'the unread input of your calls takes too much memory');
     if (streamedBytes > inputBytes)
       throw new CallError('too-large', `${method.name} takes at most ${inputBytes} bytes of input`);
   }

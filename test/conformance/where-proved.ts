@@ -29,7 +29,7 @@ export const SMOKE: readonly string[] = [
 const ON_LINUX = [
   ...['interrupt:', 'files:round-trip', 'files:large', 'recipe:signals', 'command:stdin', 'command:backpressure'],
   ...['command:terminal', 'command:job-control', 'command:signal', 'command:beside', 'command:deadline'],
-  'command:background',
+  ...['command:background', 'calls:clock'],
 ];
 /** The dearest of what all shapes of the process driver do in the same way. Attacks on the host and the network are tried everywhere. */
 const IN_JAILS = [...ON_LINUX, 'execute:', 'neighbour:epoll', 'limit:supervisor-memory'];
