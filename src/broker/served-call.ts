@@ -74,7 +74,7 @@ export function serveCall(call: GuestCall, around: CallSurroundings): StreamRece
     call.signal.removeEventListener('abort', onLost);
     running?.over.removeEventListener('abort', onExecutionOver);
     const reason = new CallError(failure?.code ?? 'failed', failure?.message ?? 'the call has ended');
-    stop.abort(reason);
+    if (failure !== undefined) stop.abort(reason);
     input.fail(reason);
     call.reply(failure);
     around.ended({

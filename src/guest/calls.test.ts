@@ -48,6 +48,30 @@ describe('a call from the sandbox', () => {
     expect(sent).toHaveLength(1);
   });
 
+  test('that fails with a long message is answered with its beginning', () => {
+    const { table, sent, calls } = host();
+    table.begin(callOf(1));
+    calls[0]!.reply({ code: 'c'.repeat(100), message: 'm'.repeat(100_000) });
+    expect(JSON.stringify(sent[0]).length).toBeLessThan(5_000);
+  });
+
+  test('whose reply cannot be sent throws nothing at its method, which may answer at any time', () => {
+    const streams = createStreamTable(
+      () => 0,
+      () => {},
+    );
+    const calls: GuestCall[] = [];
+    const fail = () => {
+      throw new HotcellError('guest_misbehaved', 'the guest acknowledges nothing');
+    };
+    const table = createCallTable(fail, streams, (call) => {
+      calls.push(call);
+      return () => {};
+    });
+    table.begin(callOf(1));
+    expect(() => calls[0]!.reply()).not.toThrow();
+  });
+
   test('is one of a bounded number; the rest is refused without being served', () => {
     const { table, sent, calls } = host();
     for (let id = 1; id <= 10_000; id += 1) table.begin(callOf(id));

@@ -47,6 +47,14 @@ interface OpenCall {
   readonly ended: AbortController;
 }
 
+const MAX_CODE_CHARS = 40;
+const MAX_MESSAGE_CHARS = 4_000;
+
+/** A message of a method may be of any length, and a head may not. */
+function bounded({ code, message }: CallFailure): CallFailure {
+  return { code: code.slice(0, MAX_CODE_CHARS), message: message.slice(0, MAX_MESSAGE_CHARS).toWellFormed() };
+}
+
 /** `send` sends a control frame. `onCall`: see ConnectOptions. */
 export function createCallTable(
   send: (head: Head) => void,
@@ -61,8 +69,11 @@ export function createCallTable(
     return open.delete(id);
   }
 
+  /** Never throws: a reply that cannot be sent has ended the connection, which ends all calls. */
   function reply(id: number, error: CallFailure | undefined): void {
-    send({ type: 'reply', id, ...(error === undefined ? { ok: true } : { ok: false, error }) });
+    try {
+      send({ type: 'reply', id, ...(error === undefined ? { ok: true } : { ok: false, error: bounded(error) }) });
+    } catch {}
   }
 
   function refusal(): CallFailure | undefined {
