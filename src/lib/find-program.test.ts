@@ -2,7 +2,8 @@ import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, w
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { findOnSearchPath, findProgram } from './find-program.ts';
+import { findOnSearchPath, findProgram, placesOfPrograms } from './find-program.ts';
+import { programFolders } from './program-folders.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -63,7 +64,16 @@ describe('a program that the system lacks', () => {
     const path = put(place);
     expect(find(path, { from })).toBeUndefined();
     const isNamed = /venv|direnv|node_modules/.test(place);
+    for (const same of [`${path}/.`, `${path}//`, `${path}/x/..`]) expect(find(same, { from })).toBeUndefined();
     expect(find(path, { from: 'elsewhere' })).toBe(isNamed ? undefined : join(path, 'hotcell-none'));
+  });
+
+  it('is not taken from the repository around, in a hidden folder', () => {
+    const path = put('home/.worktrees/app/tools');
+    expect(find(path, { from: 'home/.worktrees/app/src' })).toBe(join(path, 'hotcell-none'));
+    writeFileSync(join(folder, 'home/.worktrees/app/.git'), 'gitdir: elsewhere');
+    expect(find(path, { from: 'home/.worktrees/app/src' })).toBeUndefined();
+    expect(find(path, { from: 'home/.worktrees/app' })).toBeUndefined();
   });
 
   it('is not taken from the virtual environment that is activated, nor through a link into a project', () => {
@@ -96,4 +106,34 @@ describe('a program that the system lacks', () => {
   it('is not searched in the root or in relative folders', () => {
     for (const path of ['/', '//', '.', '']) expect(find(path)).toBeUndefined();
   });
+});
+
+describe('folders that programs are taken from', () => {
+  it('are none of a project directly below the root', () => {
+    const folders = (cwd: string) => programFolders('/etc/ssl:/usr/bin', { cwd, home: '/root' });
+    expect(folders('/elsewhere')).toEqual(['/etc/ssl', '/usr/bin']);
+    for (const cwd of ['/etc', '/etc/app', '/etc/app/src']) expect(folders(cwd)).toEqual(['/usr/bin']);
+  });
+
+  it.skipIf(process.platform === 'win32')('exist, so that no other user can create them', () => {
+    const here = { cwd: '/', home: join(folder, 'home') };
+    const missing = join(folder, 'later/bin');
+    expect(programFolders(missing, here)).toEqual([]);
+    mkdirSync(missing, { recursive: true });
+    expect(programFolders(missing, here)).toEqual([missing]);
+  });
+});
+
+it('finds every place that a search in some folder depends on, also a link whose target others can write to', () => {
+  const target = put('home/work/app/tools');
+  mkdirSync(join(folder, 'home/bin'));
+  symlinkSync(join(target, 'hotcell-none'), join(folder, 'home/bin/hotcell-none'));
+  chmodSync(join(target, 'hotcell-none'), 0o777);
+  const here = { cwd: join(folder, 'home/work/app'), home: join(folder, 'home') };
+  const path = `${join(folder, 'home/bin')}:${target}:${join(folder, 'missing')}:${put('home/work/app/.venv/bin')}`;
+  const found = placesOfPrograms(['hotcell-none'], path, here).filter((place) => place.startsWith(folder));
+  expect(found.map((place) => place.slice(folder.length + 1))).toEqual([
+    ...['home/bin', 'home/work/app/tools', 'missing'],
+    ...['home/bin/hotcell-none', 'home/work/app/tools/hotcell-none'],
+  ]);
 });

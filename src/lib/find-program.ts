@@ -1,7 +1,8 @@
-import { accessSync, constants, statSync } from 'node:fs';
+import { accessSync, constants, lstatSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   circumstances,
+  everyProgramFolder,
   isTrustedProgram,
   pathFolders,
   programFolders,
@@ -23,6 +24,16 @@ export function findProgram(name: string, path = searchPath(), here = circumstan
 }
 
 /**
+ * The places that searches for these programs depend on, in whichever folder Hotcell is called: the folders, and the
+ * programs in them, which may be links to elsewhere.
+ */
+export function placesOfPrograms(names: readonly string[], path = searchPath(), here = circumstances()): string[] {
+  const folders = everyProgramFolder(path, here);
+  const programs = folders.flatMap((folder) => names.map((name) => join(folder, name)));
+  return [...folders, ...programs.filter(isThere)];
+}
+
+/**
  * The program that a shell would run, to tell the user about it. SECURITY: never run it: code in a sandbox may have
  * placed it in a project.
  */
@@ -40,5 +51,14 @@ function isExecutable(path: string): boolean {
     return statSync(path).isFile();
   } catch {
     return false;
+  }
+}
+
+/** Whether there is an entry, even a dangling link. */
+function isThere(path: string): boolean {
+  try {
+    return lstatSync(path) !== undefined;
+  } catch {
+    return false; // missing, or in a folder that this user cannot search
   }
 }

@@ -38,16 +38,21 @@ export function makeOwnFolder(path: string, mode: number, { rootsToo = false }: 
  * accepted.
  */
 export function requireTrusted(path: string): void {
-  const trusted = trustedHere();
-  if (trusted === undefined) return;
   try {
-    const complaint = complaintAboutOwn(lstatSync(walkTrusted(path, trusted)), trusted, true);
-    if (complaint !== undefined) throw new UntrustedPathError(path, complaint);
+    requireTrustedEntry(path);
   } catch (error) {
     // SECURITY: the error of the walk is examined, instead of checking existence first: a dangling link of another user
     // is refused, too.
     if (!OUT_OF_REACH.has((error as NodeJS.ErrnoException).code)) throw error;
   }
+}
+
+/** Like `requireTrusted`, but throws the system's error for a missing or unreachable path, which others may create. */
+export function requireTrustedEntry(path: string): void {
+  const trusted = trustedHere();
+  if (trusted === undefined) return;
+  const complaint = complaintAboutOwn(lstatSync(walkTrusted(path, trusted)), trusted, true);
+  if (complaint !== undefined) throw new UntrustedPathError(path, complaint);
 }
 
 const OUT_OF_REACH = new Set<string | undefined>(['ENOENT', 'ENOTDIR', 'EACCES']);

@@ -1,8 +1,8 @@
-import { realpathSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { delimiter, dirname, isAbsolute, join, relative } from 'node:path';
+import { delimiter, dirname, isAbsolute, join, normalize, relative } from 'node:path';
 import { isWithin } from './is-within.ts';
-import { requireTrusted } from './own-folder.ts';
+import { requireTrustedEntry } from './own-folder.ts';
 
 /** The circumstances that decide which folders belong to projects; tests replace them. */
 export interface Circumstances {
@@ -23,11 +23,21 @@ export const SYSTEM_FOLDERS: readonly string[] = [
 /**
  * The folders of a search path that Hotcell takes programs from. SECURITY: the search path may contain folders of a
  * project, which is or was mounted writable: code in the sandbox could place a `docker` there. They are passed over, as
- * are folders that other users can write to. The remaining ones are never mounted writable (`reliedPlaces`).
+ * are folders that other users can write to or create. The remaining ones are never mounted writable (`reliedPlaces`).
  */
 export function programFolders(path: string = searchPath(), here: Circumstances = circumstances()): string[] {
   const isOfProject = projectsOf(here);
   return [...new Set(pathFolders(path))].filter((folder) => !isOfProject(folder) && isTrusted(folder));
+}
+
+/**
+ * The folders of a search path that `programFolders` takes programs from in some current folder, with those that are
+ * missing or that other users can write to. SECURITY: the user may call Hotcell in a project, and later in the home
+ * folder; and code that can write to a folder can change its mode. So none of them is mounted writable.
+ */
+export function everyProgramFolder(path: string = searchPath(), here: Circumstances = circumstances()): string[] {
+  const active = here.virtualEnvironment && realPath(join(here.virtualEnvironment, 'bin'));
+  return [...new Set([...SYSTEM_FOLDERS, ...pathFolders(path)])].filter((folder) => realPath(folder) !== active);
 }
 
 /** Whether a program in one of these folders is neither a link into a project nor writable by other users. */
@@ -35,9 +45,10 @@ export function isTrustedProgram(program: string, here: Circumstances): boolean 
   return !projectsOf(here)(program) && isTrusted(program);
 }
 
-/** The absolute folders of a search path, without those that tools put into projects. */
+/** The absolute folders of a search path, normalized, without those that tools put into projects. */
 export function pathFolders(path: string): string[] {
-  return path.split(delimiter).filter((folder) => /^\/+[^/]/.test(folder) && !MADE_BY_TOOLS.test(folder));
+  const folders = path.split(delimiter).filter(isAbsolute).map(normalize);
+  return folders.filter((folder) => folder !== '/' && !MADE_BY_TOOLS.test(folder));
 }
 
 /** The search path that a shell would use. */
@@ -77,14 +88,21 @@ function projectsOf({ cwd, home, virtualEnvironment = '', mountRoots = [] }: Cir
 }
 
 /**
- * The folder of projects that the current folder is in: `~/work` for `~/work/app/src`, `/srv/app` for `/srv/app/src`. In
- * a hidden folder, such as `~/.local`, it is the current folder alone.
+ * The folder of projects that the current folder is in: `~/work` for `~/work/app/src`, `/srv/app` for `/srv/app/src`,
+ * `/app` for `/app/src`. In a hidden folder, such as `~/.local`, it is the repository, or the current folder alone.
  */
 function projectsAround(cwd: string, home: string): string {
   const isAtHome = isWithin(cwd, home);
-  if (isAtHome && relative(home, cwd).startsWith('.')) return cwd;
-  const above = foldersAbove(cwd).slice(isAtHome ? 0 : 2); // without `/` and `/srv`
-  return above.find((folder) => !isWithin(home, folder)) ?? cwd;
+  const around = [...foldersAbove(cwd), cwd].filter((folder) => !isWithin(home, folder));
+  if (isAtHome && relative(home, cwd).startsWith('.')) return around.find(isRepository) ?? cwd;
+  return around.find((folder) => isAtHome || !(folder === '/' || OF_MANY.test(folder))) ?? cwd;
+}
+
+/** Folders with projects and installations of several users. */
+const OF_MANY = /^\/(home|media|mnt|opt|private|srv|tmp|usr|var|Users|Volumes)$/;
+
+function isRepository(folder: string): boolean {
+  return ['.git', '.hg', '.jj', '.svn'].some((name) => existsSync(join(folder, name)));
 }
 
 /** The folders above one, from the root on. */
@@ -95,7 +113,7 @@ function foldersAbove(folder: string): string[] {
 
 function isTrusted(path: string): boolean {
   try {
-    requireTrusted(path);
+    requireTrustedEntry(path);
     return true;
   } catch {
     return false;

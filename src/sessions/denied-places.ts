@@ -134,6 +134,6 @@ export function refusal(shown: string, { kind, place }: Reason): HotcellError {
     );
   return mountDenied(
     `${shown}: contains or is inside ${place}, which Hotcell itself runs, loads or writes; it is never mounted writable`,
-    'Mount it read-only, or mount a folder that does not contain Hotcell or its programs.',
+    'Mount it read-only, or mount a folder that does not contain Hotcell or its programs. Folders of PATH count as its programs: take a folder of a project off PATH to mount the project.',
   );
 }

@@ -133,4 +133,14 @@ describe('paths that a server relies on', () => {
     expect(relied).toContain('/opt/hotcell-none/bin');
     expect(relied).not.toContain('/srv/app/.venv/bin');
   });
+
+  it('include folders of the search path in the current project, where a call in another folder finds programs', () => {
+    const tools = join(process.cwd(), 'tools');
+    const active = join(process.cwd(), 'python');
+    vi.stubEnv('PATH', [tools, join(process.cwd(), 'node_modules/.bin/.'), join(active, 'bin'), '/usr/bin'].join(':'));
+    vi.stubEnv('VIRTUAL_ENV', active);
+    const inProject = reliedPlaces(places()).filter((place) => place.startsWith(process.cwd()));
+    expect(inProject).toContain(tools);
+    expect(inProject.filter((place) => /\/(\.bin|python\/bin)/.test(place))).toEqual([]);
+  });
 });

@@ -4,9 +4,8 @@ import { configFilePath, temporaryRunDir } from '../config/load.ts';
 import { engineAddress } from '../drivers/docker/engine-address.ts';
 import { runtimesInUse } from '../drivers/gvisor/runtimes-in-use.ts';
 import { programsInUse } from '../drivers/process/programs-in-use.ts';
-import { findProgram } from '../lib/find-program.ts';
+import { placesOfPrograms } from '../lib/find-program.ts';
 import { packageRoot } from '../lib/package-root.ts';
-import { programFolders } from '../lib/program-folders.ts';
 import { followedPlaces, SYSTEM_FOLDERS } from './denied-places.ts';
 import { secretsOfHomes } from './secret-homes.ts';
 import { runFoldersInUse } from './server-lock.ts';
@@ -54,21 +53,14 @@ export function reliedPlaces({ dataDir, logFile }: ServerPlaces): string[] {
     ...nodePlaces(process.execPath),
     ...programsInUse(dataDir),
     ...runtimesInUse(),
-    ...hostPrograms(),
+    ...placesOfPrograms(HOST_PROGRAMS),
     configFilePath(dataDir),
     ...(logFile === undefined ? [] : [resolve(logFile)]),
   ];
 }
 
-/**
- * Programs that set-up, `status` and `doctor` run, and every folder of the search path that they, or programs that they
- * start, would be found in.
- */
-function hostPrograms(): string[] {
-  return [...HOST_PROGRAMS.flatMap((name) => findProgram(name) ?? []), ...programFolders()];
-}
-
-const HOST_PROGRAMS = ['docker', 'uv', 'npm', 'python3', 'pip3', 'go', 'mmdebstrap', 'sudo', 'tar'];
+/** Programs that set-up, `status` and `doctor` run. */
+const HOST_PROGRAMS = ['docker', 'runsc', 'bwrap', 'uv', 'npm', 'python3', 'pip3', 'go', 'mmdebstrap', 'sudo', 'tar'];
 
 /**
  * Node's global module folders: ~/.node_modules, ~/.node_libraries, a folder beside Node, NODE_PATH. The type

@@ -32,10 +32,23 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(place, { recursive: true, force: true }));
 
-function inProject(program: string, args: readonly string[], input = '') {
-  const path = [...FOLDERS.map((name) => join(project, name)), process.env.PATH].join(delimiter);
+interface Call {
+  readonly input?: string;
+  /** Folders of the project on the search path. */
+  readonly onPath?: readonly string[];
+  readonly cwd?: string;
+}
+
+function call(program: string, args: readonly string[], { input = '', onPath = FOLDERS, cwd = project }: Call = {}) {
+  const path = [...onPath.map((name) => join(project, name)), process.env.PATH].join(delimiter);
   const env = { PATH: path, HOME: join(place, 'home'), HOTCELL_HOME: join(place, 'data'), NO_COLOR: '1' };
-  return spawnSync(program, args, { cwd: project, env, input, encoding: 'utf8' });
+  return spawnSync(program, args, { cwd, env, input, encoding: 'utf8' });
+}
+
+/** Runs the code that plants programs, in a sandbox that may write to the project. */
+function plantWith(options: Call) {
+  const args = [CLI, 'run', '--isolation', 'process', '--mount', `${project}:/project:rw`, '-'];
+  return call(process.execPath, args, { ...options, input: plant() });
 }
 
 /** Code in a sandbox that has the project, and places programs in the folders of it that are on the search path. */
@@ -52,13 +65,13 @@ print("planted")
 
 describe.skipIf(reason !== undefined)('programs that code in a sandbox places in a project on the search path', () => {
   beforeEach(() => {
-    const args = ['run', '--isolation', 'process', '--mount', `${project}:/project:rw`, '-'];
-    const { stdout, stderr } = inProject(process.execPath, [CLI, ...args], plant());
+    // As a server does that was started with another search path.
+    const { stdout, stderr } = plantWith({ onPath: ['.venv/bin'] });
     expect(stdout + stderr).toContain('planted');
   });
 
   it('are what a shell runs', () => {
-    inProject('/bin/sh', ['-c', 'docker version']);
+    call('/bin/sh', ['-c', 'docker version']);
     expect(readFileSync(ran(), 'utf8')).toContain('.venv/bin/docker');
   });
 
@@ -66,9 +79,19 @@ describe.skipIf(reason !== undefined)('programs that code in a sandbox places in
     'are not run by `hotcell %s`',
     { timeout: 120_000 },
     (command) => {
-      const { stdout } = inProject(process.execPath, [CLI, ...command.split(' ')]);
+      const { stdout } = call(process.execPath, [CLI, ...command.split(' ')]);
       expect(stdout).not.toBe('');
       expect(existsSync(ran())).toBe(false);
     },
   );
+});
+
+describe.skipIf(reason !== undefined)('a project with a folder that Hotcell takes programs from elsewhere', () => {
+  it('is not mounted writable, in whichever folder Hotcell is called', { timeout: 120_000 }, () => {
+    for (const folder of ['', 'tools']) chmodSync(join(project, folder), 0o755); // now a search elsewhere trusts it
+    for (const cwd of [project, join(project, 'tools'), join(place, 'home')]) {
+      const { stdout, stderr } = plantWith({ onPath: ['tools'], cwd });
+      expect(stdout + stderr).toMatch(/project\/tools, which Hotcell itself runs.*\n.*take a folder .* off PATH/);
+    }
+  });
 });

@@ -1,4 +1,7 @@
-import { describe, expect, it } from 'vitest';
+import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { firstBarrier, interpreterCandidates, isSupported, type PathLookup } from './interpreter.ts';
 
 const machine: Record<string, ReturnType<PathLookup>> = {
@@ -33,12 +36,26 @@ describe('the path to an interpreter', () => {
 });
 
 describe('candidates', () => {
+  let folder: string;
+  beforeEach(() => {
+    folder = realpathSync(mkdtempSync(join(tmpdir(), 'hotcell-python-')));
+    mkdirSync(join(folder, 'shims'));
+    writeFileSync(join(folder, 'python3'), '#!/bin/sh\n', { mode: 0o755 });
+    symlinkSync('../python3', join(folder, 'shims', 'python3'));
+  });
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
   it('start with the distribution’s own, whatever the search path is', () => {
-    expect(interpreterCandidates('/root/.pyenv/shims:relative:/usr/bin').slice(0, 3)).toEqual([
+    expect(interpreterCandidates(`${folder}/shims:relative:/usr/bin`).slice(0, 3)).toEqual([
       '/usr/bin/python3',
       '/usr/local/bin/python3',
-      '/root/.pyenv/shims/python3',
+      join(folder, 'shims', 'python3'),
     ]);
+  });
+
+  it('are none that other users can write to, though the folder of the search path is our own', () => {
+    chmodSync(join(folder, 'python3'), 0o777);
+    expect(interpreterCandidates(`${folder}/shims`).filter((path) => path.startsWith(folder))).toEqual([]);
   });
 
   it('are supported from 3.9 on', () => {

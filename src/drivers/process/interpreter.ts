@@ -1,7 +1,14 @@
 import { lstatSync, readlinkSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { bootstrapProgram } from '../../guest/bootstrap-program.ts';
-import { programFolders, searchPath } from '../../lib/program-folders.ts';
+import {
+  type Circumstances,
+  circumstances,
+  isTrustedProgram,
+  programFolders,
+  SYSTEM_FOLDERS,
+  searchPath,
+} from '../../lib/program-folders.ts';
 import { runCommand } from '../../lib/run-command.ts';
 
 /** A Python that can serve as the base of an environment. */
@@ -40,13 +47,14 @@ export async function chooseInterpreter(signal?: AbortSignal): Promise<Interpret
 
 /**
  * The paths to try, in order: the distribution's own first, since every user of the machine can read it. SECURITY: they
- * are run, so none is in a project.
+ * are run, so none is in a project, nor a link into one, nor writable by other users.
  */
-export function interpreterCandidates(path: string): string[] {
-  const folders = ['/usr/bin', '/usr/local/bin', ...programFolders(path)];
+export function interpreterCandidates(path: string, here: Circumstances = circumstances()): string[] {
+  const folders = ['/usr/bin', '/usr/local/bin', ...programFolders(path, here)];
   const versioned = [14, 13, 12, 11, 10, 9].map((minor) => `python3.${minor}`);
   const names = ['python3', ...versioned];
-  return [...new Set(names.flatMap((name) => folders.map((folder) => join(folder, name))))];
+  const candidates = [...new Set(names.flatMap((name) => folders.map((folder) => join(folder, name))))];
+  return candidates.filter((one) => SYSTEM_FOLDERS.includes(dirname(one)) || isTrustedProgram(one, here));
 }
 
 export function isSupported(version: string): boolean {

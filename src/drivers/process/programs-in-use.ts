@@ -1,7 +1,7 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { findProgram } from '../../lib/find-program.ts';
-import { searchPath } from '../../lib/program-folders.ts';
+import { circumstances, searchPath } from '../../lib/program-folders.ts';
 import { interpreterCandidates, isSupported } from './interpreter.ts';
 import { findOwn } from './python-environment.ts';
 
@@ -26,11 +26,12 @@ function ownInterpreter(dataDir: string): string[] | undefined {
 
 /**
  * The interpreter is chosen only after each candidate has been run. So all candidates count, up to one of the
- * distribution that is known to be supported.
+ * distribution that is known to be supported. SECURITY: in the root no folder is of a project: a later call in another
+ * folder may run those of the current project.
  */
 function systemInterpreters(): string[] {
   const found: string[] = [];
-  for (const candidate of interpreterCandidates(searchPath())) {
+  for (const candidate of interpreterCandidates(searchPath(), { ...circumstances(), cwd: '/' })) {
     if (!existsSync(candidate)) continue;
     const prefix = prefixOf(candidate);
     found.push(candidate, ...filesOf(prefix));
