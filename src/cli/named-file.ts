@@ -50,7 +50,8 @@ export function placeOf({ open, names, isLinkedTo }: PartBelow, typed: string): 
  */
 export async function openNamedFile(typed: string, options: HoldOptions = {}): Promise<FileHandle> {
   const part = partBelow(typed, options.writable);
-  if (part === undefined) return open(typed);
+  // SECURITY: opens the path that was examined. The system would go up from the target of a link in `link/../file`.
+  if (part === undefined) return open(normalize(typed));
   using file = holdFile(placeOf(part, typed), options);
   using folder = file.folder.open();
   try {

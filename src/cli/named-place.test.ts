@@ -1,10 +1,12 @@
 import { execFileSync } from 'node:child_process';
 import {
   closeSync,
+  existsSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
   openSync,
+  readFileSync,
   realpathSync,
   renameSync,
   rmSync,
@@ -47,6 +49,17 @@ describe('below a folder that the sandbox can write to, with the current folder 
     expect(await followed.readFile('utf8')).toBe('key'); // the attack, where no folder is writable
     await followed.close();
     await expect(openNamedFile(at('repository/main.py'), { writable: writable() })).rejects.toThrow(REFUSED);
+  });
+
+  it('a path with `..` is opened as it was examined, not from the target of a link of the user', async () => {
+    symlinkSync(at('repository/project'), at('elsewhere/mine'));
+    const typed = `${at('elsewhere/mine')}/../main.py`;
+    expect(readFileSync(typed, 'utf8')).toBe('key'); // the attack, as the system reads the path
+    await expect(openNamedFile(typed, { writable: writable() })).rejects.toThrow(/ENOENT/);
+    writeFileSync(at('elsewhere/main.py'), 'mine');
+    vi.spyOn(process, 'cwd').mockReturnValue(at('private'));
+    await using file = await openNamedFile(typed, { writable: writable() });
+    expect(await file.readFile('utf8')).toBe('mine');
   });
 
   it.each(['ro', 'rw'])('no link is followed to the source of another mount (%s)', (mode) => {
@@ -110,6 +123,22 @@ describe('where the folders that sandboxes can write to are unknown, as in a ses
   it('no link is followed to a folder', () => {
     expect(() => holdPlace(at('repository/out'), unknown)).toThrow(REFUSED);
     expect(() => holdPlace(at('repository/out/new'), unknown)).toThrow(REFUSED);
+  });
+
+  it.skipIf(!existsSync('/dev/shm'))('no link is followed in /dev/shm, where any user can create one', async () => {
+    const shared = mkdtempSync('/dev/shm/hotcell-place-');
+    try {
+      symlinkSync(at('private/key'), join(shared, 'main.py'));
+      await expect(openNamedFile(join(shared, 'main.py'), unknown)).rejects.toThrow(REFUSED);
+    } finally {
+      rmSync(shared, { recursive: true });
+    }
+  });
+
+  it.runIf(process.platform === 'linux')('no link is followed behind a link of the kernel', async () => {
+    for (const kernel of ['/proc/self/root', '/proc/thread-self/root', `/proc/${process.pid}/root`])
+      await expect(openNamedFile(`${kernel}${at('repository/main.py')}`, unknown)).rejects.toThrow(REFUSED);
+    await expect(openNamedFile(`/proc/self/cwd/..${at('repository/main.py')}`, unknown)).rejects.toThrow();
   });
 
   it('a path without links, and a descriptor, are read', async () => {

@@ -23,8 +23,8 @@ export interface PartBelow {
 const MOST_LINKS = 40;
 /** A link of the kernel to an open file (`/dev/stdin`, `/dev/fd/9`). Opening it leads to that file, wherever its name does. */
 const OPEN_FILE = /^\/proc\/\d+\/fd\/\d+$/;
-/** Folders that are never mounted. Their links lead to open files. */
-const OF_KERNEL = /^\/(dev|proc)(\/|$)/;
+/** Folders whose links are the kernel's, and lead to open files. In the two exceptions any user can create links. */
+const OF_KERNEL = /^\/(dev(?!\/(shm|mqueue)(\/|$))|proc)(\/|$)/;
 
 /**
  * The part of a path below the current folder, or below one of `writable`, which sandboxes can write to; undefined if
