@@ -19,6 +19,7 @@ import { createLiveSessions, type LiveSessions, type OpenOptions } from './sessi
 import { becomeServer, type Server } from './sessions/server.ts';
 import { type AboutServer, ownFacts } from './sessions/server-facts.ts';
 import type { Session } from './sessions/session.ts';
+import type { Logger } from './telemetry/logger.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
 
 export type { OpenOptions } from './sessions/live-sessions.ts';
@@ -75,18 +76,20 @@ export interface ServerOptions extends HotcellOptions {
   readonly metrics?: boolean;
   /** Clock for the age of sessions, for tests. */
   readonly clock?: Clock;
+  /** Log of the caller, in place of one that the options describe. The server closes it. */
+  readonly logger?: Logger;
 }
 
 /** Starts a server, as cheaply as a Hotcell: some clients start one only to list its tools. */
 export async function openServer(serverOptions: ServerOptions = {}): Promise<HotcellServer> {
-  const { metrics = false, clock = systemClock, ...options } = serverOptions;
+  const { metrics = false, clock = systemClock, logger, ...options } = serverOptions;
   // Imported here, because a Hotcell without owners needs neither.
   const [{ createDirectory }, { openTelemetry }] = await Promise.all([
     import('./directory/directory.ts'),
     import('./telemetry/telemetry.ts'),
   ]);
   const { hotcell, config, dataDir, server, live, policy } = await start(options);
-  const telemetry = await openTelemetry(config, dataDir, { metrics }).catch(async (error: unknown) => {
+  const telemetry = await openTelemetry(config, dataDir, { metrics, logger }).catch(async (error: unknown) => {
     await hotcell.close();
     throw error;
   });

@@ -76,12 +76,13 @@ export function argumentsOf(kind: 'serve' | 'mcp', flags: ServerFlags): string[]
 }
 
 /** The values of the flags of these options as they were typed. */
-export function typedRoots(flags: ServerFlags): Pick<Config, 'loadRoots' | 'mountRoots'> {
-  const typed = (option: OptionFlag['option']) => {
-    const value = flags[new Option(flagName(option)).attributeName()];
-    return (value ?? []) as string[];
+export function typedPaths(flags: ServerFlags): Partial<Pick<Config, 'loadRoots' | 'mountRoots' | 'logFile'>> {
+  const typed = (option: OptionFlag['option']) => flags[new Option(flagName(option)).attributeName()];
+  return {
+    loadRoots: (typed('loadRoots') ?? []) as string[],
+    mountRoots: (typed('mountRoots') ?? []) as string[],
+    logFile: typed('logFile') as string | undefined,
   };
-  return { loadRoots: typed('loadRoots'), mountRoots: typed('mountRoots') };
 }
 
 interface Given {

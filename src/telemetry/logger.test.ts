@@ -115,3 +115,16 @@ test('creates no folder below one that other users of the machine can exchange',
   }
   expect(readdirSync(folder, { recursive: true }).sort()).toEqual(['open', 'open/theirs']);
 });
+
+test('asks before it opens the file, with the first line', async () => {
+  let asked = 0;
+  const logger = createLogger({ logLevel: 'info', logFile: path() }, () => {
+    asked += 1;
+    throw new Error('it became a link');
+  });
+  expect(asked).toBe(0);
+  logger.info('one');
+  await logger.close();
+  expect(asked).toBe(1);
+  expect(existsSync(path())).toBe(false);
+});

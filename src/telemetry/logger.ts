@@ -1,8 +1,9 @@
-import { constants, openSync } from 'node:fs';
+import { constants, lstatSync, openSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/schema.ts';
 import { createBoundedWriter } from '../lib/bounded-writer.ts';
+import { NO_LINK } from '../lib/held-folder.ts';
 import { makeFolder } from '../lib/make-folder.ts';
 import { requireTrusted } from '../lib/own-folder.ts';
 import { walkTrusted } from '../lib/trusted-path.ts';
@@ -33,8 +34,11 @@ const STDERR = 2;
 
 export type LogOptions = Pick<Config, 'logLevel' | 'logFile'> & Partial<Pick<Config, 'logFormat'>>;
 
-/** Loads pino with the first line to write, so that a server that logs nothing starts without it. */
-export function createLogger(config: LogOptions): Logger {
+/**
+ * Loads pino with the first line to write, so that a server that logs nothing starts without it. `beforeOpening` may
+ * throw then, and nothing is written.
+ */
+export function createLogger(config: LogOptions, beforeOpening: () => void = () => {}): Logger {
   const { logLevel } = config;
   let sink: Promise<Sink> | undefined;
   let ready: Sink | undefined;
@@ -51,7 +55,7 @@ export function createLogger(config: LogOptions): Logger {
   }
 
   async function load(): Promise<Sink> {
-    ready = await openSink(config);
+    ready = await openSink(config, beforeOpening);
     for (const line of early.splice(0)) ready.write(...line);
     return ready;
   }
@@ -73,9 +77,10 @@ interface Sink {
   close(): Promise<void>;
 }
 
-async function openSink({ logFile, logFormat }: LogOptions): Promise<Sink> {
+async function openSink({ logFile, logFormat }: LogOptions, beforeOpening: () => void): Promise<Sink> {
   // pino is CommonJS; once bundled, its names are only on `default`.
   const { default: pino } = await import('pino');
+  beforeOpening();
   const writer = createBoundedWriter(logFile === undefined ? STDERR : openLog(logFile), MOST_WAITING_BYTES);
   const logger = pino(
     {
@@ -107,8 +112,9 @@ function openLog(path: string): number {
     return openSync(place, O_APPEND | O_CREAT | O_EXCL | O_WRONLY, 0o600);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    const isLink = lstatSync(place).isSymbolicLink(); // one that this user made before, such as to another disk
     requireTrusted(place);
-    return openSync(place, 'a', 0o600);
+    return openSync(place, O_APPEND | O_WRONLY | O_CREAT | (isLink ? 0 : NO_LINK), 0o600);
   }
 }
 

@@ -25,9 +25,8 @@ export interface Telemetry {
 export async function openTelemetry(
   config: Pick<Config, 'logLevel' | 'logFile' | 'logFormat' | 'auditBytes' | 'auditFiles'>,
   dataDir: string,
-  { metrics }: { metrics: boolean },
+  { metrics, logger = createLogger(config) }: { metrics: boolean; logger?: Logger | undefined },
 ): Promise<Telemetry> {
-  const logger = createLogger(config);
   const auditLog =
     config.auditBytes === 0
       ? undefined

@@ -83,3 +83,48 @@ describe('a relative data folder', () => {
     expect(hotcell([CLI, 'config', 'check'], project, { HOTCELL_HOME: 'own' }).stderr).toContain('nonsense');
   });
 });
+
+describe('the log of a server', () => {
+  const LINE = 'logs/hotcell.log';
+  const hello = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'x', version: '1' } };
+  const messages = [
+    { id: 1, method: 'initialize', params: hello },
+    { method: 'notifications/initialized' },
+    { id: 2, method: 'tools/call', params: { name: 'list_files', arguments: { session_id: 's-none' } } },
+  ];
+  const input = messages.map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`).join('');
+  const serve = (args: readonly string[], env: NodeJS.ProcessEnv = {}) =>
+    spawnSync(process.execPath, [CLI, 'mcp', '--log-level', 'debug', ...args], {
+      ...{ cwd: project, input, encoding: 'utf8', timeout: 30_000 },
+      env: { ...process.env, HOME: home, HOTCELL_HOME: join(home, 'own'), ...env },
+    });
+  beforeEach(() => {
+    mkdirSync(join(project, 'logs'));
+    writeFileSync(join(home, '.bashrc'), '');
+    symlinkSync('../../.bashrc', join(project, LINE));
+  });
+
+  it.each([
+    ['--log-file', () => serve(['--log-file', join(project, LINE)])],
+    ['HOTCELL_LOG_FILE', () => serve([], { HOTCELL_LOG_FILE: join(project, LINE) })],
+    ['SANDBOX_LOG_FILE', () => serve(['--profile', 'code-sandbox'], { SANDBOX_LOG_FILE: join(project, LINE) })],
+  ])('is not written through a link of a project: %s', (_, act) => {
+    expect(act()).toMatchObject({ status: 64, stderr: expect.stringContaining('hotcell.log is a symbolic link') });
+    expect(readFileSync(join(home, '.bashrc'), 'utf8')).toBe('');
+  });
+
+  it.each([
+    ['--log-file', () => serve(['--log-file', LINE])],
+    ['logFile', () => serve([], { HOTCELL_LOG_FILE: LINE })],
+  ])('is not written to a place that depends on the current folder: %s', (name, act) => {
+    expect(act()).toMatchObject({
+      status: 64,
+      stderr: expect.stringContaining(`${name}: ${LINE} is relative to the current folder`),
+    });
+  });
+
+  it('is written to a plain file', () => {
+    expect(serve(['--log-file', join(home, 'plain.log')])).toMatchObject({ status: 0, stderr: '' });
+    expect(readFileSync(join(home, 'plain.log'), 'utf8')).toContain('tool call');
+  });
+});

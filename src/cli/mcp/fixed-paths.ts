@@ -18,25 +18,30 @@ export function requireAbsolute(named: Readonly<Record<string, unknown>>): void 
   }
 }
 
-/** The roots whose files sandboxes get. */
-export type Roots = Partial<Pick<Config, 'loadRoots' | 'mountRoots'>>;
+/** The roots whose files sandboxes get, and the file that the server writes. */
+export type FixedPaths = Partial<Pick<Config, 'loadRoots' | 'mountRoots' | 'logFile'>>;
 
 /**
- * Throws if a root is reached through a link. SECURITY: `hotcell install` writes the path of a folder without links,
+ * Throws if a root or the log is reached through a link. SECURITY: `hotcell install` writes the path of a folder without links,
  * and the entry is used for months. A project in which that folder becomes a link to the user's keys must not have them
- * copied into sandboxes. A link of the system, such as `/home` or `/tmp`, stays what it is.
+ * copied into sandboxes, nor have the server append lines with a client's words to `~/.bashrc`. A link of the system, such
+ * as `/home` or `/tmp`, stays what it is.
  */
-export function requireNoLinks({ loadRoots = [], mountRoots = [] }: Roots): void {
-  for (const root of [...loadRoots, ...mountRoots]) {
+export function requireNoLinks({ loadRoots = [], mountRoots = [], logFile }: FixedPaths): void {
+  const logs = logFile === undefined || OF_KERNEL.test(logFile) ? [] : [logFile];
+  for (const root of [...loadRoots, ...mountRoots, ...logs]) {
     const link = linkOn(resolve(root));
     if (link === undefined) continue;
     const [name, target] = [quotedName(link), quotedName(readlinkSync(link))];
     const message = `${quotedName(root)}: ${name} is a symbolic link, which is not followed here. Nothing was started`;
     throw new HotcellError('invalid_argument', message, {
-      remedy: `It leads to ${target}. If you made it, name the folder without links, or run hotcell install again; otherwise remove the link.`,
+      remedy: `It leads to ${target}. If you made it, name the path without links, or run hotcell install again; otherwise remove the link.`,
     });
   }
 }
+
+/** Links of the kernel to open files. */
+const OF_KERNEL = /^\/dev\/(stdout|stderr|fd\/\d+)$/;
 
 /** The first link on an absolute path that this user, or a program of this user, could have made. */
 function linkOn(path: string): string | undefined {

@@ -20,20 +20,23 @@ import { hasRecords } from '../../sessions/records-folder.ts';
 import { secretPlaces } from '../../sessions/server-places.ts';
 import { createLogger } from '../../telemetry/logger.ts';
 import { protocolStreams } from '../output.ts';
-import { optionsFromFlags, type ServerFlags, typedRoots } from '../server-flags.ts';
+import { optionsFromFlags, type ServerFlags, typedPaths } from '../server-flags.ts';
 import { requireAbsolute, requireNoLinks } from './fixed-paths.ts';
 import { stopSignals } from './stop-signals.ts';
 
 /** Serves MCP over stdio until the client leaves or a signal comes. Returns the exit code. */
 export async function mcp(flags: ServerFlags): Promise<number> {
-  const config = configOf(flags);
+  const isAtPrompt = process.stdin.isTTY === true;
+  const config = configOf(flags, isAtPrompt);
   const offer = offerOf(config.profile, loadSettings);
   const dataDir = resolveDataDir();
+  // SECURITY: the file is opened with the first line, and may have become a link since the start.
+  const log = createLogger(config, () => (isAtPrompt ? undefined : requireNoLinks({ logFile: config.logFile })));
   let server: HotcellServer | undefined;
   const directory = createLazyDirectory(
     async () => {
       const { openServer } = await import('../../main.ts');
-      server = await openServer({ ...config, about: () => ({ command: 'mcp' }) });
+      server = await openServer({ ...config, about: () => ({ command: 'mcp' }), logger: log });
       return server.sessions;
     },
     () => hasRecords(dataDir),
@@ -49,7 +52,6 @@ export async function mcp(flags: ServerFlags): Promise<number> {
     return beside;
   }
   using signals = stopSignals();
-  const log = createLogger(config);
   const factory = createMcpFactory(
     {
       version: packageVersion(),
@@ -82,13 +84,15 @@ export async function mcp(flags: ServerFlags): Promise<number> {
   return 0;
 }
 
-/** The options. Where no user can see to which folders links lead, only those without links are used. */
-function configOf(flags: ServerFlags): Config {
+/** The options. Where no user can see to which paths links lead, only those without links are used. */
+function configOf(flags: ServerFlags, isAtPrompt: boolean): Config {
   requireAbsolute({ '--config': flags.config, ...pathsFromEnvironment() });
-  const isAtPrompt = process.stdin.isTTY === true;
-  if (!isAtPrompt) requireNoLinks(typedRoots(flags));
+  if (isAtPrompt) return loadConfig(optionsFromFlags('mcp', flags));
+  requireAbsolute({ '--log-file': typedPaths(flags).logFile });
+  requireNoLinks(typedPaths(flags));
   const config = loadConfig(optionsFromFlags('mcp', flags));
-  if (!isAtPrompt) requireNoLinks(config); // those of the environment and the file, too
+  requireAbsolute({ logFile: config.logFile }); // of the environment, the file and the profile, too
+  requireNoLinks(config);
   return config;
 }
 
