@@ -1,5 +1,5 @@
 import { type SpawnSyncReturns, spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { McpbManifestSchema } from '@anthropic-ai/mcpb/schemas/0.3';
@@ -40,8 +40,8 @@ describe('the package', () => {
     );
   });
 
-  const command = (args: string[], input = '') =>
-    spawnSync(join(installed, 'bin', 'hotcell'), args, {
+  const command = (args: string[], input = '', program = join(installed, 'bin', 'hotcell')) =>
+    spawnSync(program, args, {
       cwd: elsewhere,
       input,
       encoding: 'utf8',
@@ -70,9 +70,15 @@ describe('the package', () => {
   });
 
   it('puts its own place into a client’s configuration', () => {
-    const { stdout } = command(['install', 'cursor', '--print', '--json']);
-    const { entry } = JSON.parse(stdout);
-    expect(entry.args[0]).toBe(join(installed, 'lib', 'node_modules', 'hotcell', 'dist', 'cli.js'));
+    const own = mkdtempSync(join(root, 'node_modules', '.hc-package-')); // it refuses to stay in a folder such as /tmp
+    try {
+      cpSync(join(installed, 'lib', 'node_modules', 'hotcell'), own, { recursive: true });
+      const program = join(own, 'dist', 'cli.js');
+      const { stdout } = command([program, 'install', 'cursor', '--print', '--json'], '', process.execPath);
+      expect(JSON.parse(stdout).entry.args[0]).toBe(program);
+    } finally {
+      rmSync(own, { recursive: true });
+    }
   });
 
   it('can do all its help tells of: every command loads', () => {

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -6,7 +6,7 @@ import { isOwnEntry, launchOf } from './launch.ts';
 
 let folder: string;
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'hc-launch-'));
+  folder = realpathSync(mkdtempSync(join(tmpdir(), 'hc-launch-')));
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -31,6 +31,29 @@ it.each([
       remedy: expect.stringContaining(`(${command})`),
     }),
   );
+});
+
+it.skipIf(process.platform === 'win32')('refuses Node or a package where other users can create files later', () => {
+  const mine = join(folder, 'mine');
+  const shared = join(folder, 'shared');
+  for (const path of [mine, shared]) mkdirSync(join(path, 'bunx-0-hotcell/node_modules/hotcell'), { recursive: true });
+  chmodSync(shared, 0o1777);
+  symlinkSync(shared, join(mine, 'link'));
+  const root = join(shared, 'bunx-0-hotcell/node_modules/hotcell');
+  const places = [
+    { root },
+    { root: join(mine, 'link/bunx-0-hotcell/node_modules/hotcell') },
+    { node: join(shared, 'node') },
+  ];
+  for (const place of places)
+    expect(() =>
+      launchOf({ node: '/bin/node', root: '/usr/lib/node_modules/hotcell', version: '0.1.0', ...place }),
+    ).toThrow(
+      expect.objectContaining({
+        message: expect.stringMatching(/ is below \S+\/(shared|link), where other users can create files$/),
+        remedy: expect.stringContaining('npm install -g hotcell@0.1.0'),
+      }),
+    );
 });
 
 it('warns of a clone, and not of an installed package', () => {

@@ -1,6 +1,7 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
 import { HotcellError } from '../../errors/hotcell-error.ts';
+import { unlessMissing } from '../../lib/unless-missing.ts';
 
 /** How a client starts this Hotcell, so that it still works when a cache is cleared. */
 export interface Launch {
@@ -25,10 +26,12 @@ export interface Place {
  *
  * SECURITY: never npx. A client starts the server in the folder of a project, and npx runs `node_modules/hotcell` of
  * that folder and reads its `.npmrc`; even with `--prefix` it runs Hotcell by the `node` in its `node_modules/.bin`. So
- * from the cache of npx, which npm may clear at any time, there is no entry.
+ * from the cache of npx, which npm may clear at any time, there is no entry. Nor from a folder such as `/tmp`, which
+ * bunx uses: after it was cleared, another user could create the path of the entry.
  */
 export function launchOf({ node, root, version }: Place): Launch {
   if (isInNpxCache(root)) throw vanishing(root, version);
+  for (const path of [node, root]) requireLasting(path, version);
   const launch = { command: node, args: [join(root, 'dist', 'cli.js')] };
   if (root.split(sep).includes('node_modules')) return launch;
   return {
@@ -46,6 +49,27 @@ export function isOwnEntry(entry: unknown): boolean {
 
 function isInNpxCache(root: string): boolean {
   return /[\\/]_npx[\\/]/.test(root);
+}
+
+function requireLasting(path: string, version: string): void {
+  const shared = [path, unlessMissing(() => realpathSync(path)) ?? path].flatMap(foldersAround).find(othersMayCreateIn);
+  if (shared === undefined) return;
+  throw new HotcellError('invalid_argument', `${path} is below ${shared}, where other users can create files`, {
+    remedy: `An entry is used for months, and they could replace what it runs. Install Hotcell and Node in a folder of yours (npm install -g hotcell@${version}), then run: hotcell install`,
+  });
+}
+
+/** A path and the folders above it. */
+function foldersAround(path: string): string[] {
+  const parent = dirname(path);
+  return parent === path ? [path] : [path, ...foldersAround(parent)];
+}
+
+/** The sticky bit keeps other users from renaming entries, not from creating those that were removed. */
+function othersMayCreateIn(folder: string): boolean {
+  if (process.platform === 'win32') return false;
+  const found = unlessMissing(() => statSync(folder));
+  return found?.isDirectory() === true && (found.mode & 0o002) !== 0;
 }
 
 /** Whether npx got the package from a registry, where npm will find it again: not from a tarball, a folder or a repository. */
