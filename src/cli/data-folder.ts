@@ -14,7 +14,7 @@ const HASHED = /^([0-9a-f]{16}|making-[0-9a-f]{20})$/;
 export const DATA_PARTS: Readonly<Record<string, PartKind>> = {
   python: { purpose: 'the Python environment of the process driver', entries: /^[0-9a-f]{12}(\.lock[\w.-]*)?$/ },
   node: { purpose: 'Node for the process driver', entries: HASHED },
-  bin: { purpose: 'gVisor', entries: /^runsc$/ },
+  bin: { purpose: 'gVisor', entries: /^runsc(\.hotcell)?$/ },
   guest: { purpose: "Hotcell's code for sandboxes", entries: HASHED },
   'guest-code': {
     purpose: "byte code of Hotcell's code for sandboxes",

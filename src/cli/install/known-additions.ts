@@ -39,10 +39,11 @@ export function openKnownAdditions(dataDir: string): KnownAdditions {
   };
 }
 
-/** Whether a file has the form of this one: Hotcell wrote it. */
+/** Whether a file has the form of this one, and a project in it: Hotcell wrote it. */
 export function isKnownAdditionsFile(path: string): boolean {
   try {
-    return knownFile.safeParse(JSON.parse(readRegularFile(path)?.toString('utf8') ?? '')).success;
+    const { data = {} } = knownFile.safeParse(JSON.parse(readRegularFile(path)?.toString('utf8') ?? ''));
+    return Object.keys(data).length > 0;
   } catch {
     return false;
   }

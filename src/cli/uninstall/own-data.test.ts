@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { openDataFolder } from '../../config/folders.ts';
+import { recordBuiltRunsc } from '../../drivers/gvisor/built-runsc.ts';
 import { DATA_PARTS } from '../data-folder.ts';
 import { findOwnData } from './own-data.ts';
 
@@ -35,10 +36,36 @@ it('takes of folders with common names only the entries that it wrote, and names
     ...['persistent/x', 'tokens/mine.json', 'python/a.py', 'run/x.lock', 'audit/2026.pdf'],
   ];
   for (const name of [...others, 'bin/runsc', 'logs/0123456789ab/s-1/x']) write(name);
+  recordBuiltRunsc(folder);
   const { parts, kept } = findOwnData(folder);
   const own = Object.fromEntries(parts.map(({ name, entries }) => [name, entries]));
-  expect(own).toEqual({ bin: ['runsc'], logs: ['0123456789ab'], installation: undefined });
+  expect(own).toEqual({ bin: ['runsc', 'runsc.hotcell'], logs: ['0123456789ab'], installation: undefined });
   expect(kept.toSorted()).toEqual(others.map((name) => (name.startsWith('node/') ? 'node/project' : name)).toSorted());
+});
+
+it('takes entries with common names for its own by their content', () => {
+  openDataFolder(folder);
+  write('bin/runsc', 'built');
+  recordBuiltRunsc(folder);
+  write('history/python.jsonl', '"1 + 1"\n');
+  write('audit/audit.jsonl', '{"time":"2026-01-01T00:00:00Z","event":"session.opened","owner":"local"}\n');
+  const own = () => Object.fromEntries(findOwnData(folder).parts.map(({ name, entries }) => [name, entries]));
+  expect(own()).toMatchObject({
+    ...{ bin: ['runsc', 'runsc.hotcell'], history: ['python.jsonl'], audit: ['audit.jsonl'] },
+  });
+  write('bin/runsc', 'of the user');
+  write('history/python.jsonl', '{"role": "user", "content": "chat"}\n');
+  write('history/2026-chat.jsonl', 'chat\n');
+  write('audit/audit.jsonl', '{"type": "SYSCALL"}\n');
+  symlinkSync('/dev/null', join(folder, 'history', 'bash.jsonl'));
+  expect(Object.keys(own())).toEqual(['installation']);
+  expect(findOwnData(folder).kept).toHaveLength(6);
+});
+
+it('leaves an empty object, which any program may have written', () => {
+  openDataFolder(folder);
+  for (const name of ['config.json', 'installed.json']) write(name, '{}');
+  expect(names()).toEqual(['installation']);
 });
 
 it('takes files for its own by their content', () => {

@@ -4,6 +4,7 @@ import { readConfigFile } from '../../config/config-file.ts';
 import { foundInstallation } from '../../lib/installation.ts';
 import { DATA_PARTS, type DataPart, sizeOf } from '../data-folder.ts';
 import { isKnownAdditionsFile } from '../install/known-additions.ts';
+import { isOwnEntry } from './own-entry.ts';
 
 /** A part of the data folder that Hotcell wrote. */
 export interface OwnPart extends DataPart {
@@ -26,7 +27,7 @@ export interface OwnData {
 /**
  * Finds what Hotcell wrote to its data folder. HOTCELL_HOME may name a folder with other files, even the home folder,
  * with a `bin` and a `logs` of the user. So a folder counts by the names of its entries, which are hashes and ids, and
- * a file by its content.
+ * a file or an entry with a common name by its content. An empty object may be of any program.
  */
 export function findOwnData(path: string): OwnData {
   const isInstalled = foundInstallation(path) !== undefined;
@@ -58,8 +59,8 @@ function foundPart(dataDir: string, name: string): FoundPart[] {
   }
   if (!status.isDirectory()) return [{ name, kept: [name] }];
   const all = readdirSync(path);
-  const entries = all.filter((entry) => own.test(entry));
-  const kept = all.filter((entry) => !own.test(entry)).map((entry) => join(name, entry));
+  const entries = all.filter((entry) => own.test(entry) && isOwnEntry(dataDir, name, entry));
+  const kept = all.filter((entry) => !entries.includes(entry)).map((entry) => join(name, entry));
   // An empty folder is removed too; a folder with entries of others only is not Hotcell's.
   if (entries.length === 0 && kept.length > 0) return [{ name, kept }];
   const seen = new Set<string>();
@@ -73,7 +74,8 @@ function isOwnFile(dataDir: string, name: string): boolean {
   if (name === 'link-key') return lstatSync(path).size === 32;
   if (name === 'installed.json') return isKnownAdditionsFile(path);
   try {
-    return readConfigFile(path) !== undefined;
+    const { options = {}, profiles = {} } = readConfigFile(path) ?? {};
+    return Object.keys(options).length + Object.keys(profiles).length > 0;
   } catch {
     return false; // a configuration of another program
   }

@@ -21,9 +21,10 @@ export function planText({ clients, containers, images, dataFolder }: Plan, pain
     ...(containers.length === 0 ? [] : [`  ${containers.length} containers, with the persistent sessions in them`]),
     ...images.map(({ name, size }) => `  the image ${shownName(name)} (${size})`),
     ...(parts.length === 0 ? [] : [`  the data in ${path} (${sizeText(sizeBytes)}):`]),
-    ...parts.map(({ name, purpose, sizeBytes: bytes }) => {
-      return `    ${sizeText(bytes).padEnd(8)}  ${name.padEnd(LONGEST_NAME)}  ${purpose}`;
-    }),
+    ...parts.flatMap(({ name, purpose, sizeBytes: bytes, entries = [] }) => [
+      `    ${sizeText(bytes).padEnd(8)}  ${name.padEnd(LONGEST_NAME)}  ${purpose}`,
+      ...entries.map((entry) => `    ${' '.repeat(8)}    ${name}/${shownName(entry)}`),
+    ]),
     ...keptLines(dataFolder),
   ].join('\n');
 }

@@ -4,6 +4,7 @@ import { findOnSearchPath, findProgram } from '../../lib/find-program.ts';
 import { makeOwnFolder, requireTrusted } from '../../lib/own-folder.ts';
 import { runCommand } from '../../lib/run-command.ts';
 import { type Progress, StepError } from '../../lib/steps.ts';
+import { recordBuiltRunsc } from './built-runsc.ts';
 
 /** The tested version. gVisor's Go branch has no release tags, only pseudo-versions. */
 const runscModule = 'gvisor.dev/gvisor/runsc@v0.0.0-20260905035102-160fafc42237';
@@ -28,7 +29,10 @@ export async function ensureRunsc(dataDir: string, progress: Progress, signal?: 
     env: { CGO_ENABLED: '0', GOBIN: join(dataDir, 'bin'), GOFLAGS: '-buildvcs=false' },
     onLine: progress,
   });
-  if (built.exitCode === 0) return own;
+  if (built.exitCode === 0) {
+    recordBuiltRunsc(dataDir);
+    return own;
+  }
   throw new StepError(`gVisor does not build:\n${built.tail}`, { command: officialInstall() });
 }
 
