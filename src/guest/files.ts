@@ -4,7 +4,7 @@ import { deferred } from '../lib/deferred.ts';
 import { ProtocolViolation } from '../lib/frames.ts';
 import { createGatheredBytes } from '../lib/gathered-bytes.ts';
 import { quotedName, saidInside } from '../lib/said-inside.ts';
-import { parseUtf8Json } from '../lib/utf8-json.ts';
+import { LIST_LIMITS, parseUtf8Json } from '../lib/utf8-json.ts';
 import type { GuestConnection } from './connection.ts';
 import { typeOf } from './describe-violation.ts';
 import { type FileEntry, fileList, listReply, nothing, sizeReply } from './messages.ts';
@@ -154,7 +154,7 @@ export async function listFolder(
 ): Promise<{ entries: FileEntry[]; omitted: number }> {
   try {
     const { result, body } = await connection.request({ type: 'file.list', path, ...options }, listReply);
-    return { entries: fileList.parse(parseUtf8Json(body)), omitted: result.omitted };
+    return { entries: fileList.parse(parseUtf8Json(body, LIST_LIMITS)), omitted: result.omitted };
   } catch (error) {
     throw fileError(error, path);
   }

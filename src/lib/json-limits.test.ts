@@ -17,6 +17,13 @@ test.each([
   expect(excessIn(text, limits)).toBe(excess);
 });
 
+test.each([
+  ['{"a":1,"b:":{"c":":"}}', undefined],
+  ['[{"a":1},{"a":1},{"a":1},{"a":1}]', 'more than 3 names of members'],
+])('%s, with few names', (text, excess) => {
+  expect(excessIn(text, { members: 100, names: 3, levels: 3 })).toBe(excess);
+});
+
 function members(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0;
   const own = Object.values(value);

@@ -4,6 +4,8 @@
 export interface JsonLimits {
   /** Members of objects and elements of arrays, in total. */
   readonly members: number;
+  /** Names of members of objects, in total. Each different one costs as much as ten elements. Unlimited if absent. */
+  readonly names?: number;
   /** Nesting of objects and arrays. */
   readonly levels: number;
 }
@@ -14,6 +16,7 @@ export const JSON_LIMITS: JsonLimits = { members: 10_000, levels: 64 };
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
+const COLON = 0x3a;
 const isOpening = (code: number) => code === 0x5b || code === 0x7b;
 const isClosing = (code: number) => code === 0x5d || code === 0x7d;
 const isLineEnd = (code: number) => code === 0x0a || code === 0x0d;
@@ -45,8 +48,12 @@ export function createEventScan(limits: JsonLimits): (piece: string) => string |
 
 const DATA = 'data:';
 
-function createScan({ members, levels }: JsonLimits, isOfEvents: boolean): (piece: string) => string | undefined {
+function createScan(
+  { members, names = Number.POSITIVE_INFINITY, levels }: JsonLimits,
+  isOfEvents: boolean,
+): (piece: string) => string | undefined {
   let count = 0;
+  let named = 0;
   let level = 0;
   /** The number of characters of `DATA` matched at the start of the line; -1 if the line starts differently. */
   let matched = 0;
@@ -69,6 +76,7 @@ function createScan({ members, levels }: JsonLimits, isOfEvents: boolean): (piec
       else if (matched !== -1 && matched < DATA.length) matched = code === DATA.charCodeAt(matched) ? matched + 1 : -1;
       if (code === QUOTE) isInString = true;
       else if (code === COMMA) count += 1;
+      else if (code === COLON) named += 1;
       else if (isClosing(code)) level = isOfEvents && matched !== DATA.length ? level : Math.max(0, level - 1);
       else if (isOpening(code)) {
         count += 1;
@@ -76,6 +84,7 @@ function createScan({ members, levels }: JsonLimits, isOfEvents: boolean): (piec
         if (level > levels) return `more than ${levels} objects and lists inside each other`;
       }
       if (count > members) return `more than ${members} members and elements`;
+      if (named > names) return `more than ${names} names of members`;
     }
     return undefined;
   };
