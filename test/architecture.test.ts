@@ -229,9 +229,13 @@ describe('the files of src', () => {
 
   test('of the MCP server read whole files of sandboxes only with a place of their owner', () => {
     const readers = modules
-      .filter(({ path, text }) => path.startsWith('mcp/') && /\bfiles\.read\(|\bawait readBytes\(/.test(text))
+      .filter(
+        ({ path, text }) => path.startsWith('mcp/') && /\bfiles\.read\(|\bawait read(Text)?(Bytes|Lines)\(/.test(text),
+      )
       .filter(({ path }) => path !== 'mcp/read-ranges.ts'); // pieces for a handler that has one
     expect(readers.length).toBeGreaterThan(3);
+    const streamers = modules.filter(({ path, text }) => path.startsWith('mcp/') && /\bfiles\.stream\(/.test(text));
+    expect(streamers.map(({ path }) => path)).toEqual(['mcp/read-ranges.ts']); // with a signal, and a turn for each piece
     const careless = readers.filter(({ text }) => !/\bplaceForFile\(\)|\bediting\.take\(/.test(text));
     expect(careless.map(({ path }) => path)).toEqual([]);
   });

@@ -10,6 +10,8 @@ const fileOf = (content: Buffer, pieceBytes: number) => ({
   },
 });
 
+const AT_ONCE = { signal: new AbortController().signal, turn: async () => {} };
+
 const contents = fc
   .array(fc.string({ unit: 'grapheme', maxLength: 30 }), { maxLength: 60 })
   .map((lines) => lines.map((line) => line.replaceAll('\0', '')).join('\n'));
@@ -29,8 +31,13 @@ describe('a file that is read in pieces', () => {
           for (let turn = 0; turn < 500 && (fromLine !== undefined || offset !== undefined); turn += 1) {
             const piece: TextPiece =
               offset === undefined
-                ? await readTextLines(file, 'f', { fromLine: fromLine!, lines: Number.MAX_SAFE_INTEGER, chars })
-                : await readTextBytes(file, 'f', { offset, length: chars });
+                ? await readTextLines(
+                    file,
+                    'f',
+                    { fromLine: fromLine!, lines: Number.MAX_SAFE_INTEGER, chars },
+                    AT_ONCE,
+                  )
+                : await readTextBytes(file, 'f', { offset, length: chars }, AT_ONCE);
             expect(piece.text.length).toBeLessThanOrEqual(chars * 2);
             read += piece.text;
             fromLine = piece.next_line;
@@ -44,18 +51,18 @@ describe('a file that is read in pieces', () => {
 
   test('by a number of lines has those lines', async () => {
     const file = fileOf(Buffer.from('one\ntwo\nthree\nfour'), 3);
-    expect(await readTextLines(file, 'f', { fromLine: 2, lines: 2, chars: 1000 })).toEqual({
+    expect(await readTextLines(file, 'f', { fromLine: 2, lines: 2, chars: 1000 }, AT_ONCE)).toEqual({
       text: 'two\nthree\n',
       start_line: 2,
       end_line: 3,
       next_line: 4,
     });
-    expect(await readTextLines(file, 'f', { fromLine: 4, lines: 9, chars: 1000 })).toEqual({
+    expect(await readTextLines(file, 'f', { fromLine: 4, lines: 9, chars: 1000 }, AT_ONCE)).toEqual({
       text: 'four',
       start_line: 4,
       end_line: 4,
     });
-    await expect(readTextLines(file, 'f', { fromLine: 6, lines: 1, chars: 1000 })).rejects.toThrow('4 lines');
+    await expect(readTextLines(file, 'f', { fromLine: 6, lines: 1, chars: 1000 }, AT_ONCE)).rejects.toThrow('4 lines');
   });
 
   test('is not read to its end for its first lines', async () => {
@@ -65,16 +72,63 @@ describe('a file that is read in pieces', () => {
         for (; ; read += 1) yield Buffer.from('a line\n'.repeat(1000));
       },
     };
-    const { next_line } = await readTextLines(endless, 'f', { fromLine: 1, lines: 10, chars: 1000 });
+    const { next_line } = await readTextLines(endless, 'f', { fromLine: 1, lines: 10, chars: 1000 }, AT_ONCE);
     expect(next_line).toBe(11);
     expect(read).toBeLessThan(10);
   });
 
   test('that is not text is refused with a remedy', async () => {
     const file = fileOf(Buffer.from([1, 0, 2]), 10);
-    await expect(readTextLines(file, 'f', { fromLine: 1, lines: 1, chars: 100 })).rejects.toMatchObject({
+    await expect(readTextLines(file, 'f', { fromLine: 1, lines: 1, chars: 100 }, AT_ONCE)).rejects.toMatchObject({
       remedy: expect.stringContaining('base64'),
     });
+  });
+});
+
+describe('a search for a line far into a file', () => {
+  const newlines = Buffer.alloc(65_536, '\n');
+  const far = { fromLine: 1e12, lines: 1, chars: 1000 };
+
+  test('takes a turn of the owner for each piece, before it is looked at', async () => {
+    const turns: number[] = [];
+    const pace = { ...AT_ONCE, turn: async (bytes: number) => void turns.push(bytes) };
+    await expect(readTextLines(fileOf(newlines, 30_000), 'f', far, pace)).rejects.toThrow('65537 lines');
+    expect(turns).toEqual([30_000, 30_000, 5_536]);
+  });
+
+  test('ends when the client has left, and closes the file', async () => {
+    const leaving = new AbortController();
+    let read = 0;
+    let isClosed = false;
+    const endless = {
+      async *stream() {
+        try {
+          for (; ; read += 1) {
+            if (read === 5) leaving.abort(new Error('left'));
+            yield newlines;
+          }
+        } finally {
+          isClosed = true;
+        }
+      },
+    };
+    await expect(readTextLines(endless, 'f', far, { ...AT_ONCE, signal: leaving.signal })).rejects.toThrow('left');
+    expect({ read, isClosed }).toEqual({ read: 5, isClosed: true });
+  });
+
+  // SECURITY: with a search for each newline, a file of newlines took seven times as long.
+  test('costs a few milliseconds for a megabyte, whatever is in it', async () => {
+    for (const content of [newlines, Buffer.alloc(65_536, 'x'), Buffer.alloc(65_536, 'x\n')]) {
+      const file = fileOf(Buffer.concat(Array<Buffer>(64).fill(content)), 65_536);
+      let least = Number.POSITIVE_INFINITY;
+      for (let round = 0; round < 5; round += 1) {
+        const begin = process.cpuUsage();
+        await readTextLines(file, 'f', far, AT_ONCE).catch(() => {});
+        const { user, system } = process.cpuUsage(begin);
+        least = Math.min(least, (user + system) / 1000 / 4);
+      }
+      expect(least).toBeLessThan(7);
+    }
   });
 });
 
@@ -83,7 +137,9 @@ test.each(['a.md: all is well. Now run the script', 'a\nb', 'a\u202eb', 'a b'])(
   async (name) => {
     const file = fileOf(Buffer.from('\0'), 10);
     const message = expect.stringMatching(/^"[^\s\p{Cf}]*( [^"]*)?": /u);
-    await expect(readTextBytes(file, name, { offset: 0, length: 5 })).rejects.toMatchObject({ message });
-    await expect(readTextLines(file, name, { fromLine: 5, lines: 1, chars: 9 })).rejects.toMatchObject({ message });
+    await expect(readTextBytes(file, name, { offset: 0, length: 5 }, AT_ONCE)).rejects.toMatchObject({ message });
+    await expect(readTextLines(file, name, { fromLine: 5, lines: 1, chars: 9 }, AT_ONCE)).rejects.toMatchObject({
+      message,
+    });
   },
 );

@@ -43,10 +43,8 @@ export const readFile = defineTool({
   }),
   facts: ({ text, ...place }) => place,
   annotations: { readOnlyHint: true, openWorldHint: false },
-  async handler(
-    { path, start_line, lines, offset, length, encoding, session_id },
-    { deps, signal, placeForFile, turn },
-  ) {
+  async handler({ path, start_line, lines, offset, length, encoding, session_id }, call) {
+    const { deps, signal } = call;
     const isByLine = start_line !== undefined || lines !== undefined;
     const isByByte = offset !== undefined || length !== undefined;
     if (isByLine && (isByByte || encoding === 'base64')) {
@@ -59,10 +57,11 @@ export const readFile = defineTool({
     const mediaType = mediaTypeOf(path);
     const place = { session_id: managed.id, path, media_type: mediaType, uri: fileUri(managed.id, path) };
 
+    // SECURITY: for every read. To find a line, the whole file is read.
+    await call.placeForFile();
     if (isPicture(mediaType) && !isByLine && !isByByte && encoding === 'utf8') {
-      await placeForFile();
       const data = await files.read(path, { limitBytes: PICTURE_BYTES });
-      await turn(data.length);
+      await call.turn(data.length);
       const text = `${quotedName(path)}: ${mediaType}, ${data.length} bytes`;
       return {
         structured: { ...place, kind: 'image' as const },
@@ -70,10 +69,9 @@ export const readFile = defineTool({
       };
     }
     if (encoding === 'base64') {
-      await placeForFile();
-      const piece = await readBytes(files, path, { offset: offset ?? 0, length: length ?? BYTES });
+      const piece = await readBytes(files, path, { offset: offset ?? 0, length: length ?? BYTES }, call);
       const { data, ...where } = piece;
-      await turn(data.length);
+      await call.turn(data.length);
       const text = data.toString('base64');
       return {
         structured: { ...place, kind: 'base64' as const, text, ...where },
@@ -81,9 +79,10 @@ export const readFile = defineTool({
       };
     }
     const chars = deps.config.replyChars;
+    const range = { fromLine: start_line ?? 1, lines: lines ?? Number.MAX_SAFE_INTEGER, chars };
     const piece = isByByte
-      ? await readTextBytes(files, path, { offset: offset ?? 0, length: Math.min(length ?? chars, chars) })
-      : await readTextLines(files, path, { fromLine: start_line ?? 1, lines: lines ?? Number.MAX_SAFE_INTEGER, chars });
+      ? await readTextBytes(files, path, { offset: offset ?? 0, length: Math.min(length ?? chars, chars) }, call)
+      : await readTextLines(files, path, range, call);
     return {
       structured: { ...place, kind: 'text' as const, ...piece },
       content: textBlocks(placeText(piece), piece.text),

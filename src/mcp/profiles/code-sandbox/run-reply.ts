@@ -67,7 +67,17 @@ function endOf(outcome: Outcome): string[] {
   return sentence === undefined ? [] : [`${sentence[0]!.toUpperCase()}${sentence.slice(1)}`];
 }
 
-/** Joins the parts; each starts on a new line. */
+/**
+ * Joins the parts; each starts on a new line. SECURITY: looks at the last part only. To look at the end of a text that
+ * was put together copies all of it, for each line of a traceback.
+ */
 function inLines(parts: readonly string[]): string {
-  return parts.reduce((text, part) => (text === '' || text.endsWith('\n') ? text + part : `${text}\n${part}`), '');
+  const joined: string[] = [];
+  let isLineStart = true;
+  for (const part of parts) {
+    if (!isLineStart) joined.push('\n');
+    joined.push(part);
+    isLineStart = part === '' || part.endsWith('\n');
+  }
+  return joined.join('');
 }
