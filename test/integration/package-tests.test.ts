@@ -11,8 +11,9 @@ import {
   pytestArguments,
   pytestEnvironment,
   type TestedPackage,
+  TRIED,
 } from '../support/package-tests.ts';
-import { reasonToLeaveTo } from '../support/strength.ts';
+import { reasonToLeaveTo, strength } from '../support/strength.ts';
 import { openTarget, requireAll, TARGETS } from '../support/targets.ts';
 
 const PLACE = '/package-tests';
@@ -33,7 +34,7 @@ describe("the tests of numpy and pandas, run in a sandbox, pass as they do on th
     for (const name of PACKAGES) outside[name] = await outsideCounts(name, folder, environment.python);
   });
 
-  // They use a processor for twenty seconds each.
+  // All of them use a processor for twenty seconds on each target.
   for (const target of [TARGETS.shared, TARGETS.docker, TARGETS.gvisor]) {
     const reason = unavailable ?? (await reasonToLeaveTo(TARGETS.shared, target));
     test.skipIf(reason !== undefined)(`${target.name}${reason === undefined ? '' : ` (${reason})`}`, async () => {
@@ -58,11 +59,11 @@ print(run.stderr[-2_000:], file=sys.stderr)`;
 
 /** What the tests of a package end in on the host's own Python. A plain run takes it from an earlier run with that Python, where there was one. */
 async function outsideCounts(name: TestedPackage, folder: string, python: string): Promise<Record<string, number>> {
-  const known = join(folder, `outside-${name}-${contentHash(python)}.json`);
+  const known = join(folder, `outside-${name}-${contentHash(JSON.stringify([python, TRIED[name]]))}.json`);
   if (!requireAll() && existsSync(known)) return JSON.parse(readFileSync(known, 'utf8'));
   const { stdout, tail } = await runCommand(python, pytestArguments(name, folder), { env: pytestEnvironment(folder) });
   const counts = countsIn(stdout);
-  expect(counts.passed, tail).toBeGreaterThan(100);
+  expect(counts.passed, tail).toBeGreaterThan(strength({ plain: 20, all: 100 }));
   writeFileSync(known, JSON.stringify(counts));
   return counts;
 }

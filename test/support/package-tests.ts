@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { contentHash } from '../../src/drivers/python-packages.ts';
 import { packageRoot } from '../../src/lib/package-root.ts';
 import { runCommand } from '../../src/lib/run-command.ts';
+import { strength } from './strength.ts';
 
 /** pytest and what it and the tests need beyond the standard environment. Pure Python, so that one folder serves every driver. */
 const TOOLS = [
@@ -33,6 +34,18 @@ export const MODULES = {
 } as const;
 
 export type TestedPackage = keyof typeof MODULES;
+
+/** The modules that a run tries. The others compute, which a sandbox leaves alone: a plain run has files, processes, threads and compression. */
+export const TRIED: Readonly<Record<TestedPackage, readonly string[]>> = {
+  numpy: strength<readonly string[]>({
+    plain: ['_core/tests/test_memmap.py', '_core/tests/test_multiprocessing.py', 'lib/tests/test__datasource.py'],
+    all: MODULES.numpy,
+  }),
+  pandas: strength<readonly string[]>({
+    plain: ['tests/io/parser/test_multi_thread.py', 'tests/io/test_compression.py'],
+    all: MODULES.pandas,
+  }),
+};
 
 /**
  * A folder with pytest and the packages' own test modules, of the versions in the environment that `python` belongs to; made once. The standard
@@ -68,7 +81,8 @@ export async function packageTestsFolder(python: string): Promise<string> {
 export function pytestArguments(name: TestedPackage, place: string): string[] {
   // Outside their package, and by another name than its, the modules find its fixtures by the plugin.
   const options = ['-q', '-p', 'no:cacheprovider', '-p', `${name}.conftest`, '--import-mode=importlib', '--tb=short'];
-  return ['-m', 'pytest', ...options, '--rootdir', place, `${place}/of_${name}`];
+  const modules = TRIED[name].filter((module) => !module.endsWith('/conftest.py'));
+  return ['-m', 'pytest', ...options, '--rootdir', place, ...modules.map((module) => `${place}/of_${name}/${module}`)];
 }
 
 export function pytestEnvironment(place: string): Record<string, string> {
