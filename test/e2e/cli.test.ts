@@ -620,7 +620,8 @@ describe('hotcell', () => {
     expect(await command('--version')).toEqual({ exitCode: 0, stdout: `${version}\n`, stderr: '' });
   });
 
-  it.each([
+  // Each is found by a unit test as well (src/cli/program.test.ts): a plain run shows that the program prints them.
+  const helps = [
     [['--help']],
     [['run', '--help']],
     [['doctor', '--help']],
@@ -632,7 +633,8 @@ describe('hotcell', () => {
     [['status', '--help']],
     [['uninstall', '--help']],
     [['version', '--help']],
-  ])('shows examples with %j', async (args) => {
+  ];
+  it.each(strength({ plain: helps.slice(0, 2), all: helps }))('shows examples with %j', async (args) => {
     const { exitCode, stdout } = await command(...args);
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: expect.stringMatching(/Examples:\n {2}\$ /) });
   });

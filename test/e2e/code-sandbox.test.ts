@@ -8,7 +8,7 @@ import { reasonToSkip, TARGETS } from '../support/targets.ts';
 import { type BuiltHotcell, buildHotcell } from './built-hotcell.ts';
 import { base64, connectSandbox, type SandboxClient } from './code-sandbox-client.ts';
 import { startServer } from './http-server.ts';
-import { connectStdio, ERAS } from './mcp-client.ts';
+import { connectStdio, ERAS, leaveToModern } from './mcp-client.ts';
 
 let hotcell: BuiltHotcell;
 let withoutDocker: string | undefined;
@@ -290,6 +290,7 @@ describe('its error codes', () => {
 
 describe.each(ERAS)('what callers of the %s era could notice', (era) => {
   beforeEach((context) => {
+    leaveToModern(era, context);
     if (hotcell.unavailable !== undefined) context.skip(hotcell.unavailable);
   });
 
@@ -377,8 +378,9 @@ describe('its settings', () => {
 describe('the same over HTTP', () => {
   it.for(ERAS)(
     'to a client of the %s era, with files larger than messages usually are, and links that are signed',
-    async (era, { skip }) => {
-      if (hotcell.unavailable !== undefined) skip(hotcell.unavailable);
+    async (era, context) => {
+      leaveToModern(era, context);
+      if (hotcell.unavailable !== undefined) context.skip(hotcell.unavailable);
       await using server = await startServer(hotcell, ['--profile', 'code-sandbox']);
       const client = await server.client(era);
       // biome-ignore lint/suspicious/noExplicitAny: the test knows what a tool answers with

@@ -1,8 +1,9 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { strength } from '../support/strength.ts';
 import { type BuiltHotcell, buildHotcell } from './built-hotcell.ts';
-import { connectHttp, connectStdio, ERAS } from './mcp-client.ts';
+import { connectHttp, connectStdio, ERAS, leaveToModern, type McpConnection } from './mcp-client.ts';
 
 let hotcell: BuiltHotcell;
 beforeAll(async () => {
@@ -20,8 +21,18 @@ const UNTIL_GO =
 const IMPATIENT = { env: { HOTCELL_BACKGROUND_AFTER_MS: '4000' } };
 
 describe.each(ERAS)('a run that outlasts what its client waits for (%s era)', (era) => {
+  let mcp: McpConnection;
+  beforeAll(async () => {
+    if (hotcell.unavailable === undefined && strength({ plain: era === 'modern', all: true }))
+      mcp = await connectStdio(hotcell, era, IMPATIENT);
+  });
+  afterAll(async () => {
+    await mcp?.[Symbol.asyncDispose]();
+  });
+  beforeEach((context) => leaveToModern(era, context));
+  afterEach(() => mcp?.call('run_command', { command: 'rm -f go' }));
+
   it('continues in the background by itself, and the reply says how to go on', async () => {
-    await using mcp = await connectStdio(hotcell, era, IMPATIENT);
     await mcp.call('list_files'); // the session is open, so that the run begins at once
     const first = await mcp.call('run_code', { code: UNTIL_GO });
     const { execution_id } = first.data;
@@ -43,20 +54,19 @@ describe.each(ERAS)('a run that outlasts what its client waits for (%s era)', (e
   });
 
   it('is interrupted by a cancelled call before that', async () => {
-    await using mcp = await connectStdio(hotcell, era);
-    await mcp.call('run_code', { code: 'kept = 1' });
+    await using patient = await connectStdio(hotcell, era);
+    await patient.call('run_code', { code: 'kept = 1' });
     const cancelled = new AbortController();
-    const call = mcp.call(
+    const call = patient.call(
       'run_code',
       { code: 'import time\nprint("on", flush=True)\ntime.sleep(60)' },
       { signal: cancelled.signal, onprogress: ({ message }) => message?.includes('on') && cancelled.abort() },
     );
     await expect(call).rejects.toThrow();
-    expect((await mcp.call('run_code', { code: 'kept' })).data).toMatchObject({ state: 'ended', value: '1' });
+    expect((await patient.call('run_code', { code: 'kept' })).data).toMatchObject({ state: 'ended', value: '1' });
   });
 
   it('is not interrupted by a cancelled call after that', async () => {
-    await using mcp = await connectStdio(hotcell, era, IMPATIENT);
     const after = new AbortController();
     const { data } = await mcp.call('run_code', { code: UNTIL_GO }, { signal: after.signal });
     after.abort();
@@ -78,9 +88,10 @@ it('a short default timeout of the server ends a run, and does not send it to th
   expect(data).toMatchObject({ state: 'ended', outcome: 'timed-out' });
 });
 
-it.each(ERAS)(
+it.for(ERAS)(
   'over HTTP, the answered call of the %s era does not end the run that it left in the background',
-  async (era) => {
+  async (era, context) => {
+    leaveToModern(era, context);
     const file = join(hotcell.home, 'config.json');
     writeFileSync(file, JSON.stringify({ backgroundAfterMs: 4000 }), { mode: 0o600 });
     try {

@@ -1,13 +1,21 @@
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/server';
+import type { TestContext } from 'vitest';
 import { ERROR_META } from '../../src/mcp/present/error-result.ts';
+import { onlyWithAll } from '../support/strength.ts';
 import { type BuiltHotcell, LEAN_SERVER, root } from './built-hotcell.ts';
 import { startServer } from './http-server.ts';
 
 /** Both protocols that clients speak: with `initialize`, and without. */
 export const ERAS = ['legacy', 'modern'] as const;
 export type Era = (typeof ERAS)[number];
+
+/** Leaves a case to the modern era in a plain run. `mcp-tools.test.ts` calls each of the tools in both eras. */
+export function leaveToModern(era: Era, context: Pick<TestContext, 'skip'>): void {
+  const left = era === 'modern' ? undefined : onlyWithAll('tried in the modern era');
+  context.skip(left !== undefined, left);
+}
 
 export interface CallOptions {
   readonly timeout?: number;

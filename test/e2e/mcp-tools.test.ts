@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { onlyWithAll } from '../support/strength.ts';
 import { requireAll } from '../support/targets.ts';
 import { type BuiltHotcell, buildHotcell, root } from './built-hotcell.ts';
 import { connectHttp, connectStdio, type McpConnection } from './mcp-client.ts';
@@ -28,9 +29,11 @@ describe.each([
 ] as const)('over %s, a client of the %s era', (way, era) => {
   // The tools are the same whatever carries them: one client tries every case, the others those that a transport or an era could change.
   const detail = requireAll() || (way === 'HTTP' && era === 'modern') ? it : it.skip;
+  const left =
+    (way === 'HTTP') === (era === 'modern') ? undefined : onlyWithAll('each transport and each era is tried once');
   let mcp: McpConnection;
   beforeAll(async () => {
-    if (hotcell.unavailable !== undefined) return;
+    if (hotcell.unavailable !== undefined || left !== undefined) return;
     const connect = way === 'stdio' ? connectStdio : connectHttp;
     mcp = await connect(hotcell, era, { args: ['--load-root', root, '--load-root', data] });
   });
@@ -38,6 +41,7 @@ describe.each([
     await mcp?.[Symbol.asyncDispose]();
   });
   beforeEach((context) => {
+    context.skip(left !== undefined, left);
     if (hotcell.unavailable !== undefined) context.skip(hotcell.unavailable);
   });
 

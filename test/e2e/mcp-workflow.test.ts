@@ -1,8 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { onlyWithAll } from '../support/strength.ts';
 import { type BuiltHotcell, buildHotcell, root } from './built-hotcell.ts';
-import { connectStdio, ERAS } from './mcp-client.ts';
+import { connectStdio, ERAS, leaveToModern } from './mcp-client.ts';
 
 let hotcell: BuiltHotcell;
 beforeAll(async () => {
@@ -13,12 +12,9 @@ beforeEach((context) => {
   if (hotcell.unavailable !== undefined) context.skip(hotcell.unavailable);
 });
 
-/** `mcp-tools.test.ts` calls each of these tools in both eras. */
-const leftToModern = onlyWithAll('tried in the modern era');
-
 describe('what people install this for', () => {
   it.for(ERAS)('a CSV in, an answer and a chart out (%s era)', async (era, context) => {
-    if (era === 'legacy') context.skip(leftToModern !== undefined, leftToModern);
+    leaveToModern(era, context);
     await using mcp = await connectStdio(hotcell, era, { allPreloads: true });
 
     const loaded = await mcp.call('load_file', { source: join(root, 'examples/sales/sales.csv') });
