@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { packageRoot } from '../src/lib/package-root.ts';
 import { REQUIREMENTS } from './conformance/suite.ts';
-import { LEFT_TO_OTHERS, SMOKE } from './conformance/where-proved.ts';
+import { LEFT_TO_ALIKE, LEFT_TO_OTHERS, SMOKE } from './conformance/where-proved.ts';
 import { TARGET_NAMES, TARGETS } from './support/targets.ts';
 
 const ids = REQUIREMENTS.map(({ id }) => id);
@@ -34,6 +34,16 @@ test('what a target leaves to another are requirements about drivers that the ot
       const nowhere = left.ids.flatMap(of).filter((id) => passedOn.some((beginning) => id.startsWith(beginning)));
       expect(nowhere).toEqual([]);
     }
+  }
+});
+
+test('what a plain run leaves to requirements that are alike is there, and so are those, which it proves', () => {
+  for (const { beginning, proved } of LEFT_TO_ALIKE) {
+    expect(ids.filter((id) => id.startsWith(beginning) && !proved.includes(id))).not.toEqual([]);
+    expect(proved).not.toEqual([]);
+    expect(proved.filter((id) => !ids.includes(id))).toEqual([]);
+    const left = LEFT_TO_ALIKE.filter((other) => !other.proved.some((id) => proved.includes(id)));
+    expect(proved.filter((id) => left.some((other) => id.startsWith(other.beginning)))).toEqual([]);
   }
 });
 

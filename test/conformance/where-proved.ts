@@ -89,6 +89,19 @@ export const LEFT_TO_OTHERS: Readonly<Partial<Record<TargetName, readonly LeftTo
   ],
 };
 
+/** Requirements, by the beginnings of their ids, that a plain run leaves to others which are alike. */
+interface LeftToAlike {
+  readonly beginning: string;
+  readonly proved: readonly string[];
+}
+
+export const LEFT_TO_ALIKE: readonly LeftToAlike[] = [
+  // Recipes differ in what they start, not in what the guest does with it: one that builds, with a library, and one that interprets.
+  { beginning: 'recipe:report:', proved: ['recipe:report:c-zlib', 'recipe:report:perl'] },
+  // Linux keeps each of these counters for a uid, and each session has its own. To use up the watches takes a processor for ten seconds.
+  { beginning: 'neighbour:epoll', proved: ['neighbour:inotify', 'neighbour:pipes', 'neighbour:message-queues'] },
+];
+
 /** Answers for one target why a requirement is left out there, or undefined where it is proved. */
 export async function leftOutOf(target: Target): Promise<(requirement: Requirement) => string | undefined> {
   if (requireAll()) return () => undefined;
@@ -104,6 +117,8 @@ export async function leftOutOf(target: Target): Promise<(requirement: Requireme
       return `the same on ${left.other}: proved there, and here with --require-all`;
     if (tag === 'guest' && target.name !== prover && !SMOKE.includes(id))
       return `about the guest: proved on ${prover}, and here with --require-all`;
+    const alike = LEFT_TO_ALIKE.find(({ beginning, proved }) => id.startsWith(beginning) && !proved.includes(id));
+    if (alike !== undefined) return `as ${alike.proved.join(' and ')}, which are proved; here with --require-all`;
     return undefined;
   };
 }

@@ -306,7 +306,7 @@ describe.skipIf((await reasonToSkip(TARGETS.docker)) !== undefined)('persistent 
     expect(containersOf(home)).toEqual([]);
   });
 
-  it.each(strength({ plain: [0, 40, 80], all: [0, 20, 40, 60, 80, 100] }))(
+  it.each(strength({ plain: [0, 60], all: [0, 20, 40, 60, 80, 100] }))(
     'whose container ends %i ms after another server began to take them over are gone, and that is said',
     async (delayMs) => {
       const first = await start();
