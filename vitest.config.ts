@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
@@ -8,6 +9,10 @@ const PROGRAMS = ['test/e2e/**/*.test.ts'];
 const ALONE = [
   // It measures how quickly a sandbox answers.
   'test/security/noisy-neighbour.test.ts',
+];
+
+/** They disturb others that use engines, so they run beside the unit tests, which use none. */
+const ENGINES = [
   // It starts and kills engines, each of which takes a machine for seconds.
   'test/integration/engine-faults.test.ts',
   // Its image makes volumes, which have no owner: others count all of them.
@@ -42,9 +47,22 @@ const LIMITS = {
 /** Files that share the machine. They mostly wait, so that there may be more of them than processors. */
 const SHARED = { ...LIMITS, maxWorkers: 3, sequence: { groupOrder: 1 } };
 
+/** By itself vitest leaves a processor free, which on two means that one worker does all. One more than there are: those with engines mostly wait. */
+const FIRST = { maxWorkers: availableParallelism() + 1, sequence: { groupOrder: 0 } };
+
 /** The longest of those. One that begins last and takes longest is waited for alone. */
 const LONGEST = [
-  ...['gvisor', 'docker', 'mount-exchange', 'process-single', 'process-shared', 'process-soft', 'nothing-left'],
+  ...[
+    'engine-faults',
+    'hostile-image',
+    'gvisor',
+    'docker',
+    'mount-exchange',
+    'process-single',
+    'process-shared',
+    'process-soft',
+    'nothing-left',
+  ],
   ...['package-tests', 'serve', 'cli', 'mcp-tools', 'code-sandbox-faults', 'persistent-sessions'],
 ];
 
@@ -73,6 +91,16 @@ export default defineConfig({
           // Modules of src share no state that matters (test/architecture.test.ts), so files can share a worker: most of the time would go into starting them.
           pool: 'threads',
           isolate: false,
+          ...FIRST,
+        },
+      },
+      {
+        test: {
+          name: 'engines',
+          include: ENGINES,
+          globalSetup: ['test/support/built-guest.ts'],
+          ...LIMITS,
+          ...FIRST,
         },
       },
       {
@@ -96,6 +124,7 @@ export default defineConfig({
             ...PROGRAMS,
             ...MEASURED,
             ...ALONE,
+            ...ENGINES,
             ...WAITING,
             ...CLIENTS,
           ],

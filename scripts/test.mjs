@@ -114,7 +114,7 @@ async function runAllVitest() {
   if (mode === 'unit') return [await runVitest(['unit'])];
   if (mode === 'clients') return [await runVitest(['clients'])];
   const waiting = runVitest(requireAll ? ['waiting', 'clients'] : ['waiting'], { quiet: true });
-  return [await runVitest(['unit', 'conformance', 'full', 'measured', 'beside', 'alone']), await waiting];
+  return [await runVitest(['unit', 'engines', 'conformance', 'full', 'measured', 'beside', 'alone']), await waiting];
 }
 
 async function runVitest(projects, { quiet = false } = {}) {
