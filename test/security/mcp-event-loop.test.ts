@@ -2,12 +2,21 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { describe, expect, it } from 'vitest';
 import { TOOLS } from '../../src/mcp/tools/index.ts';
 import { toolCall } from '../support/served-hotcell.ts';
+import { strength } from '../support/strength.ts';
 import { reasonToSkip, TARGETS } from '../support/targets.ts';
 import { serveTwoTenants } from '../support/two-tenants.ts';
 
 const skipped = await reasonToSkip(TARGETS.shared);
 const MiB = 1_048_576;
 const large = (text: string, chars: number) => text.repeat(Math.floor(chars / text.length));
+
+/** Texts that are nearly there, by words and exactly; and a text that is there a million times, to replace all of it or only one. A plain run has one of each. */
+const EDITS = [
+  { path: 'ab.txt', old_text: `${large('a  b ', 3 * MiB)}z`, new_text: '' },
+  { path: 'ab.txt', old_text: `${large('a b ', 3 * MiB)}z`, new_text: '' },
+  { path: 'ab.txt', old_text: 'a', new_text: 'b', replace_all: true },
+  { path: 'ab.txt', old_text: ' ', new_text: '' },
+] as const;
 
 /** The largest arguments that each tool takes, or those that make it work hardest. A tool that is missing here fails the test. */
 const CALLS: Record<string, readonly object[]> = {
@@ -19,12 +28,7 @@ const CALLS: Record<string, readonly object[]> = {
     { path: 'big.txt', lines: 100_000 },
     { path: 'big.txt', length: MiB },
   ],
-  edit_file: [
-    { path: 'ab.txt', old_text: `${large('a  b ', 3 * MiB)}z`, new_text: '' },
-    { path: 'ab.txt', old_text: `${large('a b ', 3 * MiB)}z`, new_text: '' },
-    { path: 'ab.txt', old_text: 'a', new_text: 'b', replace_all: true },
-    { path: 'ab.txt', old_text: ' ', new_text: '' },
-  ],
+  edit_file: strength<readonly object[]>({ plain: [EDITS[0], EDITS[2]], all: EDITS }),
   list_files: [{ recursive: true, limit: 1_000 }],
   load_file: [],
   inspect_variables: [{}, { expression: large('1+', 9_000) }],
