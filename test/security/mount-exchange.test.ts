@@ -19,7 +19,7 @@ const AT_ONCE = 4;
 /** Openings of one server. A jail that has the right folder has it for all later sessions of its owner, so each opening has another owner. */
 const ROUND = 20;
 /** Containers take up to a second each. In a plain run a race that a driver loses is lost by the first few dozen openings too. */
-const openings = ({ slow }: Target) => strength({ plain: slow === true ? 20 : 60, all: 200 });
+const openings = ({ slow }: Target) => strength({ plain: slow === true ? 16 : 40, all: 200 });
 /** On some machines nearly all are refused: it goes on until one was not. */
 const MOST_OPENINGS = 400;
 const ATTEMPTS_WITHOUT = 200;

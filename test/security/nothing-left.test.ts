@@ -16,7 +16,7 @@ interface Cycles {
 }
 
 const CYCLES: readonly Cycles[] = [
-  { target: TARGETS.shared, count: strength({ plain: 48, all: 1_000 }), width: 4 },
+  { target: TARGETS.shared, count: strength({ plain: 32, all: 1_000 }), width: 4 },
   { target: TARGETS.docker, count: strength({ plain: 8, all: 100 }), width: 4 },
   { target: TARGETS.gvisor, count: strength({ plain: 8, all: 20 }), width: 4 },
 ];
