@@ -47,8 +47,8 @@ const LIMITS = {
 /** Files that share the machine. They mostly wait, so that there may be more of them than processors. */
 const SHARED = { ...LIMITS, maxWorkers: 3, sequence: { groupOrder: 1 } };
 
-/** By itself vitest leaves a processor free, which on two means that one worker does all. One more than there are: those with engines mostly wait. */
-const FIRST = { maxWorkers: availableParallelism() + 1, sequence: { groupOrder: 0 } };
+/** By itself vitest leaves a processor free, which on two means that one worker does all. */
+const FIRST = { maxWorkers: Math.max(2, availableParallelism()), sequence: { groupOrder: 0 } };
 
 /** The longest of those. One that begins last and takes longest is waited for alone. */
 const LONGEST = [
