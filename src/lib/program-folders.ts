@@ -1,6 +1,6 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { delimiter, dirname, isAbsolute, join, normalize, relative } from 'node:path';
+import { basename, delimiter, dirname, isAbsolute, join, normalize, relative } from 'node:path';
 import { isWithin } from './is-within.ts';
 import { requireTrustedEntry } from './own-folder.ts';
 
@@ -48,7 +48,7 @@ export function isTrustedProgram(program: string, here: Circumstances): boolean 
 /** The absolute folders of a search path, normalized, without those that tools put into projects. */
 export function pathFolders(path: string): string[] {
   const folders = path.split(delimiter).filter(isAbsolute).map(normalize);
-  return folders.filter((folder) => folder !== '/' && !MADE_BY_TOOLS.test(folder));
+  return folders.filter((folder) => folder !== '/' && !isMadeByTools(folder));
 }
 
 /** The search path that a shell would use. */
@@ -73,8 +73,11 @@ export function passOverMountRoots(folders: readonly string[]): void {
 let mountRoots: readonly string[] = [];
 
 /** npm adds the first for the current folder and all folders above it. A sandbox cannot change the names on the path. */
-const MADE_BY_TOOLS =
-  /\/(node_modules\/\.bin|(\.?venv|\.?virtualenv|\.?env|\.direnv|\.devenv|\.tox|\.nox|\.pixi)(\/.*)?)\/*$/;
+const MADE_BY_TOOLS = /\/(?:\.?venv|\.?virtualenv|\.?env|\.direnv|\.devenv|\.tox|\.nox|\.pixi)(?:\/|$)/;
+
+function isMadeByTools(path: string): boolean {
+  return MADE_BY_TOOLS.test(path) || (basename(path) === '.bin' && basename(dirname(path)) === 'node_modules');
+}
 
 export function circumstances(): Circumstances {
   return { cwd: currentFolder(), home: homedir(), virtualEnvironment: process.env.VIRTUAL_ENV, mountRoots };
