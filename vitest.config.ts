@@ -44,8 +44,15 @@ const LIMITS = {
   retry: process.env.CI === 'true' ? 1 : 0,
 };
 
-/** Files that share the machine. They mostly wait, so that there may be more of them than processors. */
-const SHARED = { ...LIMITS, maxWorkers: 3, sequence: { groupOrder: 1 } };
+/**
+ * Files that share the machine. They mostly wait, so that there may be more of them than processors. With --require-all there is more of what takes a
+ * processor for itself, and others count on answers in time.
+ */
+const SHARED = {
+  ...LIMITS,
+  maxWorkers: process.env.HOTCELL_TEST_REQUIRE === 'all' ? 3 : 4,
+  sequence: { groupOrder: 1 },
+};
 
 /** By itself vitest leaves a processor free, which on two means that one worker does all. */
 const FIRST = { maxWorkers: Math.max(2, availableParallelism()), sequence: { groupOrder: 0 } };

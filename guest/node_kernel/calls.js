@@ -116,6 +116,9 @@ function startCall(method, argument, forget) {
     }
   }
 
+  // All of a small call goes out at once: a write that comes after an early refusal would fail, and the refusal be lost.
+  socket.cork();
+  process.nextTick(() => socket.uncork());
   socket.write(encode({ type: 'call', method: `${method}` }));
   send('argument', argument === undefined ? Buffer.alloc(0) : Buffer.from(JSON.stringify(argument)), true).catch(
     () => {},

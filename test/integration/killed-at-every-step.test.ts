@@ -146,8 +146,9 @@ const COLUMNS: readonly Column[] = [
     driver: (host) => createDockerDriver(host),
     kill: (host) => {
       const label = `label=${LABELS.server}=${host.serverId}`;
-      const newest = execFileSync('docker', ['ps', '--quiet', '--latest', '--filter', label], { encoding: 'utf8' });
-      execFileSync('docker', ['kill', newest.trim()], { stdio: 'ignore' });
+      // The newest that runs: one that has ended may not be removed yet.
+      const running = execFileSync('docker', ['ps', '--quiet', '--filter', label], { encoding: 'utf8' });
+      execFileSync('docker', ['kill', running.split('\n')[0]!], { stdio: 'ignore' });
     },
   },
 ];
