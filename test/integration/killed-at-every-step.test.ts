@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -146,9 +146,13 @@ const COLUMNS: readonly Column[] = [
     driver: (host) => createDockerDriver(host),
     kill: (host) => {
       const label = `label=${LABELS.server}=${host.serverId}`;
-      // The newest that runs: one that has ended may not be removed yet.
-      const running = execFileSync('docker', ['ps', '--quiet', '--filter', label], { encoding: 'utf8' });
-      execFileSync('docker', ['kill', running.split('\n')[0]!], { stdio: 'ignore' });
+      // The newest that runs. One that is being removed is listed for a moment longer, and cannot be killed.
+      for (let tries = 1; ; tries += 1) {
+        const running = execFileSync('docker', ['ps', '--quiet', '--filter', label], { encoding: 'utf8' });
+        const { status, stderr } = spawnSync('docker', ['kill', running.split('\n')[0]!], { encoding: 'utf8' });
+        if (status === 0) return;
+        if (tries === 10) throw new Error(`no container could be killed: ${stderr}`);
+      }
     },
   },
 ];
