@@ -145,7 +145,7 @@ export const configSchema = z.object({
       .max(DAY_MS)
       .default(DAY_MS / 24)
       .describe(
-        'How long calls that wait for somebody else, such as a model, may pause the timeout of one execution in total. CPU time counts meanwhile',
+        'How long calls that wait for somebody else, such as a model, may pause the timeout of one execution in total. CPU time counts meanwhile. Without effect so far: Hotcell offers no such call yet',
       ),
     maxCodeBytes: z.coerce
       .number()

@@ -72,9 +72,13 @@ export function passOverMountRoots(folders: readonly string[]): void {
 
 let mountRoots: readonly string[] = [];
 
-/** npm adds the first for the current folder and all folders above it. A sandbox cannot change the names on the path. */
+/** Virtual environments, by the names that tools give them. */
 const MADE_BY_TOOLS = /\/(?:\.?venv|\.?virtualenv|\.?env|\.direnv|\.devenv|\.tox|\.nox|\.pixi)(?:\/|$)/;
 
+/**
+ * Whether the name of a folder says that a tool put it into a project: npm adds `node_modules/.bin` for the current
+ * folder and all folders above it. A sandbox cannot change the names on the search path.
+ */
 function isMadeByTools(path: string): boolean {
   return MADE_BY_TOOLS.test(path) || (basename(path) === '.bin' && basename(dirname(path)) === 'node_modules');
 }
